@@ -1,0 +1,49 @@
+"""EASY: aggressive backfilling with a reservation for the head of the queue (baselines).
+
+Lifka 1995, as stated by Zotkin, Keleher and Perkovic 2000 (section 2) and Shmueli 2003
+(Algorithm 8). Both restart the scan of the queue after each backfilled job; as free processors
+and extra nodes only shrink while the clock stands still, a job once refused stays refused, and one
+scan gives the same starts.
+"""
+
+from bfenv.core.cluster import advance, free, now, start, waiting
+from bfenv.core.kernel import kernel
+from bfenv.core.policy import Policy
+from bfenv.core.profile import shadow
+
+
+@kernel
+def decide(cluster, jobs, memory):
+    """Start jobs in queue order until one, the head, must wait; then backfill behind it."""
+    queue = waiting(cluster)
+    place = 0
+    while place < len(queue) and jobs.size[queue[place]] <= free(cluster):
+        start(cluster, jobs, queue[place])
+        place += 1
+    if place + 1 >= len(queue) or free(cluster) == 0:
+        return
+    shadow_time, extra_nodes = shadow(cluster, jobs, queue[place])
+    for job in queue[place + 1 :]:
+        if jobs.size[job] > free(cluster):
+            continue
+        if now(cluster) + jobs.estimate[job] <= shadow_time:
+            start(cluster, jobs, job)
+        elif jobs.size[job] <= extra_nodes:
+            start(cluster, jobs, job)
+            extra_nodes -= jobs.size[job]
+
+
+@kernel
+def run(cluster, jobs, truth, memory):
+    """The event loop with this policy in it."""
+    while advance(cluster, jobs, truth):
+        decide(cluster, jobs, memory)
+
+
+EASY = Policy(
+    name="easy",
+    decide=decide,
+    run=run,
+    summary="backfills whatever does not delay the head of the queue",
+    source="Lifka 1995; Shmueli 2003, Algorithm 8",
+)

@@ -1,0 +1,36 @@
+"""bfenv: backfilling schedulers of HPC clusters as engine, environment and fair comparison."""
+
+from importlib.metadata import version
+
+import gymnasium
+
+from bfenv.bench.metrics import metrics
+from bfenv.core.errors import BfenvError, PolicyError, UnknownName, WorkloadError
+from bfenv.core.jobs import Jobs, Trace, make_trace
+from bfenv.core.policy import Policy, policies
+from bfenv.core.schedule import Schedule
+from bfenv.core.simulator import simulate
+from bfenv.workloads.load import load_workload, workloads
+from bfenv.workloads.swf import read_swf, write_swf
+
+__version__ = version("bfenv")
+__all__ = [
+    "BfenvError",
+    "Jobs",
+    "Policy",
+    "PolicyError",
+    "Schedule",
+    "Trace",
+    "UnknownName",
+    "WorkloadError",
+    "load_workload",
+    "make_trace",
+    "metrics",
+    "policies",
+    "read_swf",
+    "simulate",
+    "workloads",
+    "write_swf",
+]
+
+gymnasium.register(id="Backfill-v0", entry_point="bfenv.envs.backfill:BackfillEnv")

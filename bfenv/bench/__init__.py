@@ -1,0 +1,1 @@
+"""Measuring and comparing schedules (imports everything in bfenv but the command line)."""

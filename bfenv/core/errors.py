@@ -1,0 +1,26 @@
+"""What can be wrong with a user's input, one class per kind (core layer)."""
+
+import difflib
+from collections.abc import Iterable
+
+
+class BfenvError(ValueError):
+    """Bad input; the message names the offending thing in one line."""
+
+
+class WorkloadError(BfenvError):
+    """A workload that cannot be read, generated or simulated."""
+
+
+class PolicyError(BfenvError):
+    """A policy that cannot run, made an illegal start, or left jobs waiting for ever."""
+
+
+class UnknownName(BfenvError):
+    """A name that nothing is registered under; the nearest known names are suggested."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]):
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+        super().__init__(f"unknown {kind} {name!r}; {hint}")

@@ -1,0 +1,120 @@
+"""Availability profile: free processors over future time, by estimates (core layer).
+
+The profile is a staircase: `free[i]` processors from `time[i]` until `time[i + 1]`, and from the
+last step on for ever. The functions change it in place. Shadow time and extra nodes, which need
+no profile, are here as well: they are the reservation of EASY read off the running jobs.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.cluster import expected_ends, free, now, running
+from bfenv.core.kernel import kernel
+
+
+class Profile(NamedTuple):
+    """Steps of free processors."""
+
+    time: np.ndarray  # (s,) int64 seconds, ascending, where the steps begin
+    free: np.ndarray  # (s,) int64 processors from there on
+    steps: np.ndarray  # (1,) int64 number of steps in use
+
+
+def new_profile(running: int, reservations: int) -> Profile:
+    """Room for so many running jobs and reservations, each of which may add two steps."""
+    steps = 2 + running + 2 * reservations
+    return Profile(
+        np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64), np.ones(1, dtype=np.int64)
+    )
+
+
+@kernel
+def shadow(cluster, jobs, head):
+    """Shadow time (s) and extra nodes of a waiting job that does not fit now.
+
+    The earliest time, by estimates, at which it fits, and the processors free then beyond its
+    need; all jobs expected to end at that time count (Shmueli 2003, sections 3.2.1 and 3.3.1).
+    """
+    available = free(cluster)
+    need = jobs.size[head]
+    runs = running(cluster)
+    ends = expected_ends(cluster)
+    time = now(cluster)
+    for place in range(len(runs)):
+        if available >= need and ends[place] > time:
+            break
+        available += jobs.size[runs[place]]
+        time = ends[place]
+    return time, available - need
+
+
+@kernel
+def draw(profile, cluster, jobs):
+    """The profile of the running jobs alone, each of them to its expected end."""
+    profile.time[0] = now(cluster)
+    profile.free[0] = free(cluster)
+    last = 0
+    ends = expected_ends(cluster)
+    runs = running(cluster)
+    for place in range(len(runs)):
+        if ends[place] > profile.time[last]:
+            last += 1
+            profile.time[last] = ends[place]
+            profile.free[last] = profile.free[last - 1]
+        profile.free[last] += jobs.size[runs[place]]
+    profile.steps[0] = last + 1
+
+
+@kernel
+def anchor_point(profile, size, duration, earliest):
+    """First time (s), not before `earliest`, at which `size` processors are free for `duration` s.
+
+    `earliest` is not before the profile begins, and `size` no larger than the machine.
+    """
+    anchor = earliest
+    for step in range(profile.steps[0]):
+        if step + 1 < profile.steps[0] and profile.time[step + 1] <= anchor:
+            continue
+        if profile.time[step] >= anchor + duration:
+            break
+        if profile.free[step] < size:
+            anchor = profile.time[step + 1]
+    return anchor
+
+
+@kernel
+def fits(profile, size, duration, begin):
+    """Whether `size` processors are free from `begin` on for `duration` seconds."""
+    return anchor_point(profile, size, duration, begin) == begin
+
+
+@kernel
+def reserve(profile, size, begin, end):
+    """Take `size` processors out of the profile from `begin` until `end`, in seconds."""
+    first = _step_at(profile, begin)
+    last = _step_at(profile, end)
+    for step in range(first, last):
+        profile.free[step] -= size
+
+
+@kernel
+def release(profile, size, begin, end):
+    """Give back what `reserve` took."""
+    reserve(profile, -size, begin, end)
+
+
+@kernel
+def _step_at(profile, time):
+    """The step that begins at `time`, made by splitting one where there is none."""
+    steps = profile.steps[0]
+    step = np.searchsorted(profile.time[:steps], time)
+    if step < steps and profile.time[step] == time:
+        return step
+    for place in range(steps, step, -1):
+        profile.time[place] = profile.time[place - 1]
+        profile.free[place] = profile.free[place - 1]
+    profile.time[step] = time
+    profile.free[step] = profile.free[step - 1]
+    profile.steps[0] += 1
+    return step

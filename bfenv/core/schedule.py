@@ -1,0 +1,66 @@
+"""Schedule: when each job of a trace ran, and whether that is possible (core layer)."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bfenv.core.errors import PolicyError
+from bfenv.core.jobs import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The outcome of a simulation, in trace order."""
+
+    trace: Trace
+    policy: str
+    seed: int
+    start: np.ndarray  # (n,) int64 seconds
+    end: np.ndarray  # (n,) int64 seconds, start + runtime
+    trial_start: np.ndarray  # (n,) int64 seconds of a trial that was killed; -1 for none
+    trial_end: np.ndarray  # (n,) int64 seconds; -1 for none
+    records: dict[str, np.ndarray] = field(default_factory=dict)  # what the policy noted per job
+
+    @property
+    def wait(self) -> np.ndarray:
+        """(n,) int64 seconds from submit to start."""
+        return self.start - self.trace.jobs.submit
+
+    def check(self) -> "Schedule":
+        """Return the schedule itself if it is possible on this machine.
+
+        Raises PolicyError, naming the first offending job or instant, if a job is lost, starts
+        before its submit or requested start time, does not end runtime seconds after its start,
+        runs while its own trial does, or if more processors are used than there are.
+        """
+        jobs, tried = self.trace.jobs, self.trial_end >= 0
+        self._forbid(self.start < 0, "never starts")
+        self._forbid(self.start < jobs.submit, "starts before it is submitted")
+        self._forbid(self.start < jobs.requested_start, "starts before its requested start time")
+        self._forbid(self.end - self.start != self.trace.runtime, "does not run for its runtime")
+        self._forbid(tried & (self.trial_start < jobs.submit), "is tried before it is submitted")
+        self._forbid(tried & (self.start < self.trial_end), "starts before its trial has ended")
+        times, used = self.usage()
+        if used.max() > self.trace.processors:
+            worst = int(np.argmax(used > self.trace.processors))
+            raise PolicyError(
+                f"{self.policy}: {used[worst]} of {self.trace.processors} processors in use at "
+                f"{times[worst]} s"
+            )
+        return self
+
+    def usage(self) -> tuple[np.ndarray, np.ndarray]:
+        """Instants (k,) int64 seconds, ascending, and (k,) int64 processors in use from then on."""
+        size, tried = self.trace.jobs.size, self.trial_end >= 0
+        time = np.concatenate(
+            [self.start, self.end, self.trial_start[tried], self.trial_end[tried]]
+        )
+        change = np.concatenate([size, -size, size[tried], -size[tried]])
+        times, place = np.unique(time, return_inverse=True)
+        net = np.zeros(len(times), dtype=np.int64)
+        np.add.at(net, place, change)
+        return times, np.cumsum(net)
+
+    def _forbid(self, wrong: np.ndarray, what: str) -> None:
+        if wrong.any():
+            raise PolicyError(f"{self.policy}: job {int(np.argmax(wrong))} {what}")

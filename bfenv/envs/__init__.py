@@ -1,0 +1,1 @@
+"""The Gymnasium environments over the engine (imports bfenv.core and bfenv.workloads)."""

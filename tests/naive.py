@@ -1,0 +1,443 @@
+"""Slow, obviously right backfilling schedulers in plain Python: the oracle of the test-suite.
+
+Nothing here is shared with the packages under test, and nothing is clever. An availability profile
+is not a data structure but a question - how many processors are free at that time? - answered by
+adding up a list of intervals `(start, end, size)`; an interval holds its processors at every time
+t with start <= t < end.
+
+A job is an index into the list of jobs, and every tie is decided by that index. Jobs wait in the
+order in which they arrive; `Job.priority` is carried for others and plays no part in these
+policies. A job that must not start yet, because of its requested start, keeps its place in the
+queue: it makes others wait, or is given a reservation, like a job for which there is no room yet.
+
+The instant, under the two conventions of `event_order`:
+
+"standard"  All completions, then all arrivals, then one scheduling pass.
+"pyss"      All arrivals, each followed by a pass; then all completions, each followed by a pass.
+            Expected ends are believed before they are seen: a job whose start + estimate is now
+            holds no processors in any pass of this instant, though its completion is still to
+            come. A job that ends before its estimate does hold them until its completion, and
+            the passes between two completions of one instant see the second one still running.
+
+Sources:
+
+- EASY: Shmueli (2003), Backfilling with Lookahead to Optimize the Performance of Parallel Job
+  Scheduling, appendix A.1 (algorithm 8); shadow time and extra nodes, sections 3.1 to 3.3.
+- Conservative: the same, appendix A.2 (algorithm 9).
+- The "pyss" convention: the schedules of Gaussier, Glesser, Reis and Trystram (2015), Improving
+  Backfilling by Using Machine Learning to Predict Running Times.
+"""
+
+from dataclasses import dataclass
+
+Interval = tuple[int, int, int]  # start, end (exclusive), size
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a user submits, and how long it will really run; times are whole seconds."""
+
+    submit: int
+    size: int
+    estimate: int
+    runtime: int
+    priority: int = 0
+    requested_start: int = 0  # earliest time it may start; 0 = none
+
+    @property
+    def duration(self) -> int:
+        """The time it holds its processors: at its estimate it is killed."""
+        return min(self.runtime, self.estimate)
+
+
+# The availability profile: questions to a list of intervals.
+
+
+def free_at(intervals: list[Interval], processors: int, time: int) -> int:
+    """Count the processors that no interval holds at that time."""
+    return processors - sum(size for start, end, size in intervals if start <= time < end)
+
+
+def has_room(
+    intervals: list[Interval], processors: int, size: int, start: int, estimate: int
+) -> bool:
+    """Tell whether `size` processors stay free from `start` for the whole estimate."""
+    # Free processors only become fewer where an interval starts: no other moment needs a look.
+    moments = [start] + [begin for begin, _, _ in intervals if start < begin < start + estimate]
+    return all(size <= free_at(intervals, processors, moment) for moment in moments)
+
+
+def anchor_point(intervals: list[Interval], processors: int, job: Job, now: int) -> int:
+    """Find the earliest time at which the job fits for its whole estimate.
+
+    Shmueli (2003), algorithm 9, step 1.
+    """
+    earliest = max(now, job.requested_start)
+    # Free processors only become more where an interval ends: no other moment can be the first.
+    candidates = [earliest] + sorted(end for _, end, _ in intervals if end > earliest)
+    for time in candidates:
+        if has_room(intervals, processors, job.size, time, job.estimate):
+            return time
+    raise ValueError(f"{job} needs more than {processors} processors")
+
+
+def shadow_and_extra(
+    running: list[Interval], processors: int, head: Job, now: int
+) -> tuple[int, int]:
+    """Find when, by estimates, the head fits, and how many processors are then left over.
+
+    Shmueli (2003), algorithm 8, step 1. All jobs expected to end at the shadow time count as
+    ended, not only as many as the head needs.
+    """
+    earliest = max(now, head.requested_start)
+    for time in [earliest] + sorted(end for _, end, _ in running if end > earliest):
+        free = free_at(running, processors, time)
+        if free >= head.size:
+            return time, free - head.size
+    raise ValueError(f"{head} needs more than {processors} processors")
+
+
+# The machine: the clock, the queue, what runs.
+
+
+class Machine:
+    """The state of one simulation, and the only place that changes it."""
+
+    def __init__(self, jobs: list[Job], processors: int):
+        """Begin empty, before the first arrival."""
+        self.jobs = jobs
+        self.processors = processors
+        self.now = -1
+        self.to_come = sorted(range(len(jobs)), key=lambda job: (jobs[job].submit, job))
+        self.waiting: list[int] = []  # in order of arrival
+        self.running: list[int] = []
+        self.start_time: dict[int, int] = {}
+
+    def end_time(self, job: int) -> int:
+        """Tell when a started job ends: the truth, which no policy asks for."""
+        return self.start_time[job] + self.jobs[job].duration
+
+    def arriving(self) -> list[int]:
+        """List the jobs submitted now, in job order."""
+        return [job for job in self.to_come if self.jobs[job].submit == self.now]
+
+    def ending(self) -> list[int]:
+        """List the running jobs that end now, in job order."""
+        return sorted(job for job in self.running if self.end_time(job) == self.now)
+
+    def arrive(self, job: int) -> None:
+        """Put a submitted job at the end of the queue."""
+        self.to_come.remove(job)
+        self.waiting.append(job)
+
+    def start(self, job: int) -> None:
+        """Start a waiting job now."""
+        self.waiting.remove(job)
+        self.running.append(job)
+        self.start_time[job] = self.now
+
+    def expected(self) -> list[Interval]:
+        """List the running jobs as intervals that end when they are expected to.
+
+        An interval that is over holds nothing any more, whether or not the completion has been
+        seen: this is what "pyss" means by a job that counts as gone.
+        """
+        return [
+            (start, start + self.jobs[job].estimate, self.jobs[job].size)
+            for job, start in self.start_time.items()
+            if job in self.running
+        ]
+
+    def fits_now(self, job: int) -> bool:
+        """Tell whether the job may start and there are processors for it at this moment."""
+        request = self.jobs[job]
+        free = free_at(self.expected(), self.processors, self.now)
+        return request.requested_start <= self.now and request.size <= free
+
+
+# The policies: what to do when jobs have arrived, when some have ended, and in a scheduling pass.
+
+
+class Policy:
+    """A policy that keeps nothing in memory; others override what they need."""
+
+    def arrived(self, machine: Machine, job: int) -> None:
+        """Take note of an arrival."""
+
+    def ended(self, machine: Machine, any_early: bool) -> None:
+        """Take note that jobs have ended, at least one of them before its estimate or none."""
+
+    def wake_ups(self, machine: Machine) -> list[int]:
+        """List the times at which a pass is needed although nothing may arrive or end then."""
+        return [machine.jobs[job].requested_start for job in machine.waiting]
+
+    def schedule(self, machine: Machine) -> None:
+        """Make one scheduling pass."""
+        raise NotImplementedError
+
+
+def start_in_order(machine: Machine) -> None:
+    """Start jobs in the order of the queue until one, the head, must wait."""
+    while machine.waiting and machine.fits_now(machine.waiting[0]):
+        machine.start(machine.waiting[0])
+
+
+class Fcfs(Policy):
+    """First come, first served: nobody overtakes the head of the queue."""
+
+    def schedule(self, machine: Machine) -> None:
+        """Start jobs in order."""
+        start_in_order(machine)
+
+
+class Easy(Policy):
+    """EASY: whoever does not delay the head may overtake it. Shmueli (2003), algorithm 8."""
+
+    def schedule(self, machine: Machine) -> None:
+        """Start jobs in order, then backfill by shadow time and extra nodes."""
+        start_in_order(machine)
+        if not machine.waiting:
+            return
+        head = machine.jobs[machine.waiting[0]]
+        shadow, extra = shadow_and_extra(machine.expected(), machine.processors, head, machine.now)
+        for job in machine.waiting[1:]:
+            request = machine.jobs[job]
+            if not machine.fits_now(job):
+                continue
+            if machine.now + request.estimate <= shadow:
+                machine.start(job)
+            elif request.size <= extra:
+                machine.start(job)
+                extra -= request.size
+
+
+class EasyByProfile(Policy):
+    """EASY told differently: room for the whole estimate beside the head's reservation."""
+
+    def schedule(self, machine: Machine) -> None:
+        """Start jobs in order, then whoever finds room in the profile that holds the head."""
+        start_in_order(machine)
+        if not machine.waiting:
+            return
+        now, processors = machine.now, machine.processors
+        head = machine.jobs[machine.waiting[0]]
+        start = anchor_point(machine.expected(), processors, head, now)
+        reservation = (start, start + head.estimate, head.size)
+        for job in machine.waiting[1:]:
+            request = machine.jobs[job]
+            profile = machine.expected() + [reservation]
+            if request.requested_start <= now and has_room(
+                profile, processors, request.size, now, request.estimate
+            ):
+                machine.start(job)
+
+
+class Conservative(Policy):
+    """Conservative backfilling with reservations that are kept. Shmueli (2003), algorithm 9.
+
+    When jobs end at one instant, all of them first give back their processors; only then, and
+    before any job of that instant arrives, are the waiting jobs re-placed, in one round: one by
+    one in queue order, each taken out of the profile and put at its anchor point while all others
+    keep their places. One round, not one for each job that ended, because these jobs end at the
+    same time: no order among them should decide who gets the hole they leave together. Before
+    the arrivals, because those stand behind everybody in the queue. A job can always have its old
+    place back, so that none moves later; hence, too, a round can only matter if some job ended
+    before its estimate or an earlier round left a hole, and it is held only in the first case.
+
+    A second round might move jobs further; there is none. A round can thus leave a job reserved
+    at a time at which nothing ends any more, when a job behind it in the queue, whose end it was
+    waiting for, has since moved earlier. Hence the wake-ups.
+    """
+
+    def __init__(self, replace_always: bool):
+        """Begin without reservations; `replace_always`: even if nobody ended early."""
+        self.replace_always = replace_always
+        self.reserved: dict[int, int] = {}  # waiting job -> start
+
+    def profile(self, machine: Machine) -> list[Interval]:
+        """List what holds processors now or later: running jobs and reservations."""
+        reservations = [
+            (start, start + machine.jobs[job].estimate, machine.jobs[job].size)
+            for job, start in self.reserved.items()
+        ]
+        return machine.expected() + reservations
+
+    def arrived(self, machine: Machine, job: int) -> None:
+        """Reserve the anchor point, in a profile that holds everybody else."""
+        self.reserved[job] = anchor_point(
+            self.profile(machine), machine.processors, machine.jobs[job], machine.now
+        )
+
+    def ended(self, machine: Machine, any_early: bool) -> None:
+        """Re-place the waiting jobs, one by one in queue order."""
+        if not (any_early or self.replace_always):
+            return
+        for job in machine.waiting:
+            before = self.reserved.pop(job)
+            self.arrived(machine, job)
+            assert self.reserved[job] <= before, "a reservation never moves later"
+
+    def wake_ups(self, machine: Machine) -> list[int]:
+        """List the reserved starts."""
+        return list(self.reserved.values())
+
+    def schedule(self, machine: Machine) -> None:
+        """Start the jobs whose reserved time has come."""
+        for job in list(machine.waiting):
+            if self.reserved[job] <= machine.now:
+                del self.reserved[job]
+                machine.start(job)
+
+
+# The event loop.
+
+
+def simulate(
+    jobs: list[Job], processors: int, policy: Policy, event_order: str
+) -> list[tuple[int, int]]:
+    """Run all jobs and list start and end of each."""
+    instant = {"standard": standard_instant, "pyss": pyss_instant}[event_order]
+    machine = Machine(jobs, processors)
+    while machine.to_come or machine.waiting or machine.running:
+        machine.now = next_instant(machine, policy)
+        instant(machine, policy)
+    return [(machine.start_time[job], machine.end_time(job)) for job in range(len(jobs))]
+
+
+def next_instant(machine: Machine, policy: Policy) -> int:
+    """Find the next time at which a job arrives or ends or the policy wants to be woken."""
+    times = [machine.jobs[job].submit for job in machine.to_come]
+    times += [machine.end_time(job) for job in machine.running]
+    times += policy.wake_ups(machine)
+    return min(time for time in times if time > machine.now)
+
+
+def end_jobs(machine: Machine, policy: Policy, ending: list[int]) -> None:
+    """Let jobs end, all at once, and tell the policy."""
+    if not ending:
+        return
+    for job in ending:
+        machine.running.remove(job)
+    any_early = any(machine.jobs[job].runtime < machine.jobs[job].estimate for job in ending)
+    policy.ended(machine, any_early)
+
+
+def standard_instant(machine: Machine, policy: Policy) -> None:
+    """Do everything that falls on this instant: completions, arrivals, one pass."""
+    end_jobs(machine, policy, machine.ending())
+    for job in machine.arriving():
+        machine.arrive(job)
+        policy.arrived(machine, job)
+    policy.schedule(machine)
+
+
+def pyss_instant(machine: Machine, policy: Policy) -> None:
+    """Do everything that falls on this instant, one event at a time: arrivals, completions."""
+    ending = machine.ending()  # no job that starts now ends now: durations are positive
+    for job in machine.arriving():
+        machine.arrive(job)
+        policy.arrived(machine, job)
+        policy.schedule(machine)
+    for job in ending:
+        end_jobs(machine, policy, [job])
+        policy.schedule(machine)
+    # A wake-up comes last. Where it is none, this pass finds nothing that the last one left.
+    policy.schedule(machine)
+
+
+def fcfs(jobs: list[Job], processors: int, event_order: str = "standard") -> list[tuple[int, int]]:
+    """Schedule first come, first served."""
+    return simulate(jobs, processors, Fcfs(), event_order)
+
+
+def easy(jobs: list[Job], processors: int, event_order: str = "standard") -> list[tuple[int, int]]:
+    """Schedule by EASY backfilling, with shadow time and extra nodes."""
+    return simulate(jobs, processors, Easy(), event_order)
+
+
+def easy_by_profile(
+    jobs: list[Job], processors: int, event_order: str = "standard"
+) -> list[tuple[int, int]]:
+    """Schedule by EASY backfilling, with one reservation in an availability profile."""
+    return simulate(jobs, processors, EasyByProfile(), event_order)
+
+
+def conservative(
+    jobs: list[Job], processors: int, event_order: str = "standard"
+) -> list[tuple[int, int]]:
+    """Schedule by conservative backfilling; under "pyss", every completion re-places the queue."""
+    policy = Conservative(replace_always=event_order == "pyss")
+    return simulate(jobs, processors, policy, event_order)
+
+
+# The guard: who may start without delaying the first waiting jobs.
+
+
+def guarded(
+    jobs_waiting: list[Job],
+    running: list[Interval],
+    now: int,
+    free: int,
+    processors: int,
+    depth: int,
+) -> set[int]:
+    """Find the waiting jobs, as positions in the queue, that may start now, each by itself.
+
+    The first `depth` jobs of the queue (-1: all) are given reservations, planned afresh: one after
+    another, each at its anchor point, given the running jobs (intervals up to their expected ends)
+    and the reservations before it. One of these jobs may start if its own reservation is for now,
+    another if it has room for its whole estimate beside all of them.
+    """
+    reserving = len(jobs_waiting) if depth == -1 else min(depth, len(jobs_waiting))
+    profile = list(running)
+    may_start = set()
+    for position, job in enumerate(jobs_waiting):
+        if position < reserving:
+            start = anchor_point(profile, processors, job, now)
+            profile.append((start, start + job.estimate, job.size))
+            allowed = start == now
+        else:
+            room = has_room(profile, processors, job.size, now, job.estimate)
+            allowed = room and job.requested_start <= now
+        if allowed and job.size <= free:
+            may_start.add(position)
+    return may_start
+
+
+# Metrics and checks of a finished schedule.
+
+
+def mean_wait(jobs: list[Job], schedule: list[tuple[int, int]]) -> float:
+    """Average the seconds between submit and start."""
+    waits = [start - job.submit for job, (start, _) in zip(jobs, schedule, strict=True)]
+    return sum(waits) / len(waits)
+
+
+def mean_bounded_slowdown(jobs: list[Job], schedule: list[tuple[int, int]], tau: int = 10) -> float:
+    """Average max(1, response time / max(duration, tau)); tau in seconds."""
+    slowdowns = [
+        max(1.0, (end - job.submit) / max(end - start, tau))
+        for job, (start, end) in zip(jobs, schedule, strict=True)
+    ]
+    return sum(slowdowns) / len(slowdowns)
+
+
+def utilization(jobs: list[Job], processors: int, schedule: list[tuple[int, int]]) -> float:
+    """Divide the busy processor-seconds by those from the first submit to the last end."""
+    busy = sum(job.size * (end - start) for job, (start, end) in zip(jobs, schedule, strict=True))
+    first = min(job.submit for job in jobs)
+    last = max(end for _, end in schedule)
+    return busy / (processors * (last - first))
+
+
+def check(jobs: list[Job], processors: int, schedule: list[tuple[int, int]]) -> None:
+    """Raise AssertionError unless the schedule is one that the machine could have run."""
+    assert len(schedule) == len(jobs), "somebody is lost, or nobody's"
+    for index, (job, (start, end)) in enumerate(zip(jobs, schedule, strict=True)):
+        assert start >= job.submit, f"job {index} starts before its submit time"
+        assert start >= job.requested_start, f"job {index} starts before its requested start"
+        assert end == start + job.duration, f"job {index} does not run its time"
+    held = [(start, end, job.size) for job, (start, end) in zip(jobs, schedule, strict=True)]
+    for start, _, _ in held:
+        # Only where a job starts can there be more processors in use than just before.
+        assert free_at(held, processors, start) >= 0, f"too many processors in use at {start}"
