@@ -29,8 +29,10 @@ Sources:
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 Interval = tuple[int, int, int]  # start, end (exclusive), size
+Schedule = list[tuple[int, int]]  # start and end of each job, in job order
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def has_room(
 ) -> bool:
     """Tell whether `size` processors stay free from `start` for the whole estimate."""
     # Free processors only become fewer where an interval starts: no other moment needs a look.
-    moments = [start] + [begin for begin, _, _ in intervals if start < begin < start + estimate]
+    moments = [start, *(begin for begin, _, _ in intervals if start < begin < start + estimate)]
     return all(size <= free_at(intervals, processors, moment) for moment in moments)
 
 
@@ -74,7 +76,7 @@ def anchor_point(intervals: list[Interval], processors: int, job: Job, now: int)
     """
     earliest = max(now, job.requested_start)
     # Free processors only become more where an interval ends: no other moment can be the first.
-    candidates = [earliest] + sorted(end for _, end, _ in intervals if end > earliest)
+    candidates = [earliest, *sorted(end for _, end, _ in intervals if end > earliest)]
     for time in candidates:
         if has_room(intervals, processors, job.size, time, job.estimate):
             return time
@@ -90,7 +92,7 @@ def shadow_and_extra(
     ended, not only as many as the head needs.
     """
     earliest = max(now, head.requested_start)
-    for time in [earliest] + sorted(end for _, end, _ in running if end > earliest):
+    for time in [earliest, *sorted(end for _, end, _ in running if end > earliest)]:
         free = free_at(running, processors, time)
         if free >= head.size:
             return time, free - head.size
@@ -119,7 +121,7 @@ class Machine:
 
     def arriving(self) -> list[int]:
         """List the jobs submitted now, in job order."""
-        return [job for job in self.to_come if self.jobs[job].submit == self.now]
+        return list(takewhile(lambda job: self.jobs[job].submit == self.now, self.to_come))
 
     def ending(self) -> list[int]:
         """List the running jobs that end now, in job order."""
@@ -142,11 +144,8 @@ class Machine:
         An interval that is over holds nothing any more, whether or not the completion has been
         seen: this is what "pyss" means by a job that counts as gone.
         """
-        return [
-            (start, start + self.jobs[job].estimate, self.jobs[job].size)
-            for job, start in self.start_time.items()
-            if job in self.running
-        ]
+        starts = [(self.start_time[job], self.jobs[job]) for job in self.running]
+        return [(start, start + job.estimate, job.size) for start, job in starts]
 
     def fits_now(self, job: int) -> bool:
         """Tell whether the job may start and there are processors for it at this moment."""
@@ -225,7 +224,7 @@ class EasyByProfile(Policy):
         reservation = (start, start + head.estimate, head.size)
         for job in machine.waiting[1:]:
             request = machine.jobs[job]
-            profile = machine.expected() + [reservation]
+            profile = [*machine.expected(), reservation]
             if request.requested_start <= now and has_room(
                 profile, processors, request.size, now, request.estimate
             ):
@@ -292,9 +291,7 @@ class Conservative(Policy):
 # The event loop.
 
 
-def simulate(
-    jobs: list[Job], processors: int, policy: Policy, event_order: str
-) -> list[tuple[int, int]]:
+def simulate(jobs: list[Job], processors: int, policy: Policy, event_order: str) -> Schedule:
     """Run all jobs and list start and end of each."""
     instant = {"standard": standard_instant, "pyss": pyss_instant}[event_order]
     machine = Machine(jobs, processors)
@@ -306,7 +303,7 @@ def simulate(
 
 def next_instant(machine: Machine, policy: Policy) -> int:
     """Find the next time at which a job arrives or ends or the policy wants to be woken."""
-    times = [machine.jobs[job].submit for job in machine.to_come]
+    times = [machine.jobs[job].submit for job in machine.to_come[:1]]
     times += [machine.end_time(job) for job in machine.running]
     times += policy.wake_ups(machine)
     return min(time for time in times if time > machine.now)
@@ -345,26 +342,22 @@ def pyss_instant(machine: Machine, policy: Policy) -> None:
     policy.schedule(machine)
 
 
-def fcfs(jobs: list[Job], processors: int, event_order: str = "standard") -> list[tuple[int, int]]:
+def fcfs(jobs: list[Job], processors: int, event_order: str = "standard") -> Schedule:
     """Schedule first come, first served."""
     return simulate(jobs, processors, Fcfs(), event_order)
 
 
-def easy(jobs: list[Job], processors: int, event_order: str = "standard") -> list[tuple[int, int]]:
+def easy(jobs: list[Job], processors: int, event_order: str = "standard") -> Schedule:
     """Schedule by EASY backfilling, with shadow time and extra nodes."""
     return simulate(jobs, processors, Easy(), event_order)
 
 
-def easy_by_profile(
-    jobs: list[Job], processors: int, event_order: str = "standard"
-) -> list[tuple[int, int]]:
+def easy_by_profile(jobs: list[Job], processors: int, event_order: str = "standard") -> Schedule:
     """Schedule by EASY backfilling, with one reservation in an availability profile."""
     return simulate(jobs, processors, EasyByProfile(), event_order)
 
 
-def conservative(
-    jobs: list[Job], processors: int, event_order: str = "standard"
-) -> list[tuple[int, int]]:
+def conservative(jobs: list[Job], processors: int, event_order: str = "standard") -> Schedule:
     """Schedule by conservative backfilling; under "pyss", every completion re-places the queue."""
     policy = Conservative(replace_always=event_order == "pyss")
     return simulate(jobs, processors, policy, event_order)
@@ -407,13 +400,13 @@ def guarded(
 # Metrics and checks of a finished schedule.
 
 
-def mean_wait(jobs: list[Job], schedule: list[tuple[int, int]]) -> float:
+def mean_wait(jobs: list[Job], schedule: Schedule) -> float:
     """Average the seconds between submit and start."""
     waits = [start - job.submit for job, (start, _) in zip(jobs, schedule, strict=True)]
     return sum(waits) / len(waits)
 
 
-def mean_bounded_slowdown(jobs: list[Job], schedule: list[tuple[int, int]], tau: int = 10) -> float:
+def mean_bounded_slowdown(jobs: list[Job], schedule: Schedule, tau: int = 10) -> float:
     """Average max(1, response time / max(duration, tau)); tau in seconds."""
     slowdowns = [
         max(1.0, (end - job.submit) / max(end - start, tau))
@@ -422,7 +415,7 @@ def mean_bounded_slowdown(jobs: list[Job], schedule: list[tuple[int, int]], tau:
     return sum(slowdowns) / len(slowdowns)
 
 
-def utilization(jobs: list[Job], processors: int, schedule: list[tuple[int, int]]) -> float:
+def utilization(jobs: list[Job], processors: int, schedule: Schedule) -> float:
     """Divide the busy processor-seconds by those from the first submit to the last end."""
     busy = sum(job.size * (end - start) for job, (start, end) in zip(jobs, schedule, strict=True))
     first = min(job.submit for job in jobs)
@@ -430,7 +423,7 @@ def utilization(jobs: list[Job], processors: int, schedule: list[tuple[int, int]
     return busy / (processors * (last - first))
 
 
-def check(jobs: list[Job], processors: int, schedule: list[tuple[int, int]]) -> None:
+def check(jobs: list[Job], processors: int, schedule: Schedule) -> None:
     """Raise AssertionError unless the schedule is one that the machine could have run."""
     assert len(schedule) == len(jobs), "somebody is lost, or nobody's"
     for index, (job, (start, end)) in enumerate(zip(jobs, schedule, strict=True)):

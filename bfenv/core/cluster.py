@@ -44,7 +44,7 @@ from bfenv.core.kernel import kernel, view
     WAKE,  # instant of the next wake-up
     PASSES,  # scheduling passes so far
     ONE_EVENT,  # 1: one event at a time
-    OFFENDER,  # job of the last illegal start
+    OFFENDER,  # job of an illegal start; -1 as long as there was none
 ) = range(15)
 CLOCK = 15
 
@@ -82,7 +82,9 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     if event_order not in ("standard", "pyss"):
         raise ValueError(f"event_order is 'standard' or 'pyss', not {event_order!r}")
     jobs, count = len(trace), min(len(trace), trace.processors)
-    due = count + int(np.count_nonzero(trace.jobs.requested_start))
+    # One event at a time, a job may start before those it takes the processors of have ended.
+    due = count if event_order == "standard" else jobs
+    due += int(np.count_nonzero(trace.jobs.requested_start))
     per_job = [np.empty(jobs, dtype=np.int64) for _ in range(6)]
     cluster = Cluster(
         np.zeros(CLOCK, dtype=np.int64),
@@ -112,6 +114,7 @@ def empty(cluster, truth, processors, first_job, last_job):
     cluster.clock[LAST_JOB] = last_job
     cluster.clock[HORIZON] = FOREVER
     cluster.clock[WAKE] = FOREVER
+    cluster.clock[OFFENDER] = -1
     cluster.clock[ONE_EVENT] = one_event
     truth.due[0] = 0
 

@@ -42,6 +42,8 @@ def simulate(
                 policy.decide(cluster, jobs, memory)
     except ValueError as error:
         job = cluster.clock[OFFENDER]
+        if job < 0:  # not the machine's complaint but a fault of the policy's own
+            raise
         raise PolicyError(f"{policy.name}: illegal start of job {job}: it {error}") from error
     lost = np.flatnonzero(cluster.end < 0)
     if len(lost):

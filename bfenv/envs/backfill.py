@@ -10,6 +10,7 @@ from gymnasium import spaces
 from bfenv.core.cluster import (
     HORIZON,
     LAST_JOB,
+    OFFENDER,
     PASSES,
     QUEUE_BEGIN,
     QUEUE_END,
@@ -80,7 +81,7 @@ class BackfillEnv(gymnasium.Env):
 
         ## Rewards
 
-        Minus the growth, since the last decision, of a sum over the episode's jobs, divided by their
+        Minus the growth, since the last decision (for the first, since the episode began), of a sum over the episode's jobs, divided by their
         number: of the bounded slowdown max(1, (wait + runtime) / max(runtime, 10 s))
         ("bounded_slowdown"), or of the wait in seconds ("wait"). A waiting job counts with its wait so
         far, so the rewards of an episode add up to minus the mean that is reported. A function
@@ -212,7 +213,9 @@ class BackfillEnv(gymnasium.Env):
             first,
             first + self._episode_jobs,
         )
-        observation, self._totals = self._look()
+        observation, totals = self._look()
+        # What came before the first decision is in the first reward, so that nothing is missing.
+        self._totals = totals._replace(wait=0.0, bounded_slowdown=0.0)
         return observation, self._info(illegal=False)
 
     def step(self, action):
@@ -275,7 +278,11 @@ class BackfillEnv(gymnasium.Env):
                 slots.remove(job)
             return actions
         except ValueError as error:
-            raise PolicyError(f"illegal start: the job {error}") from error
+            job = int(cluster.clock[OFFENDER])
+            if job < 0:  # not the machine's complaint but a fault of the policy's own
+                raise
+            cluster.clock[OFFENDER] = -1
+            raise PolicyError(f"illegal start of job {job}: it {error}") from error
         finally:
             retract(cluster, jobs)
             cluster.clock[QUEUE_END] = queue_end

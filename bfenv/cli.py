@@ -1,0 +1,292 @@
+"""The command `bfenv` (top layer)."""
+
+import csv
+import io
+import json
+import math
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from bfenv.core.errors import BfenvError
+
+app = typer.Typer(
+    help="Backfilling schedulers of HPC clusters: simulate, compare, look up.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+bench = typer.Typer(
+    help="Measure how fast bfenv is on this machine.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(bench, name="bench")
+
+
+class Format(StrEnum):
+    """How rows are printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+WorkloadOption = Annotated[
+    str, typer.Option("--workload", "-w", help="Name (see `bfenv workloads`) or SWF file.")
+]
+LoadOption = Annotated[
+    float | None, typer.Option(help="Offered load to bring the workload to, e.g. 0.9.")
+]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the rows.")]
+
+
+@app.command()
+def evaluate(
+    workload: WorkloadOption = "lublin",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help="Repeat for several. Default: every policy."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")] = 1,
+    load: LoadOption = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """Compare policies on the same jobs.
+
+    A seed draws the jobs of a workload that is generated, and the decisions of a stochastic
+    policy. The table shows means over seeds; json and csv give every run.
+
+    \b
+    Examples:
+      bfenv evaluate
+      bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3
+      bfenv evaluate --policy easy --format csv
+    """
+    from bfenv.bench.evaluation import evaluate, runs
+    from bfenv.core.policy import find_policy, policies
+
+    chosen = [find_policy(name) for name in policy or policies()]
+    with _progress() as progress:
+        task = progress.add_task("loading", total=None)
+        total = sum(1 for _ in runs(workload, chosen, seeds, load))
+        progress.update(task, total=total, description=chosen[0].name)
+        names = [run[1].name for run in runs(workload, chosen, seeds, load)][1:]
+
+        def done(row):
+            progress.update(task, advance=1, description=names.pop(0) if names else "")
+
+        rows = evaluate(workload, chosen, seeds=seeds, load=load, done=done)
+    if format is Format.table:
+        _print_comparison(rows)
+    else:
+        _print_rows(rows, format)
+
+
+@app.command()
+def simulate(
+    workload: WorkloadOption = "lublin",
+    policy: Annotated[str, typer.Option("--policy", "-p", help="See `bfenv policies`.")] = "easy",
+    seed: Annotated[int, typer.Option(min=0, help="Of a stochastic policy.")] = 0,
+    load: LoadOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="CSV file; without it, the terminal.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write the schedule a policy makes: job,submit,size,estimate,runtime,start,end.
+
+    Times are in seconds since the first submit time.
+
+    \b
+    Examples:
+      bfenv simulate --policy easy --out schedule.csv
+      bfenv simulate --policy fcfs --load 0.7
+    """
+    from bfenv.core.simulator import simulate
+    from bfenv.workloads.load import load_workload
+    from bfenv.workloads.swf import write_atomically
+
+    if out is not None and out.exists() and not force:
+        raise BfenvError(f"{out} is there already; --force overwrites it")
+    if out is not None and not out.parent.is_dir():
+        raise BfenvError(f"no such folder: {out.parent}")
+    trace = load_workload(workload, **({} if load is None else {"load": load}))
+    schedule = simulate(trace, policy, seed)
+    jobs = trace.jobs
+    columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, schedule.start, schedule.end)
+    rows = zip(range(len(trace)), *(column.tolist() for column in columns), strict=True)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["job", "submit", "size", "estimate", "runtime", "start", "end"])
+    writer.writerows(rows)
+    if out is None:
+        sys.stdout.write(text.getvalue())
+    else:
+        write_atomically(out, text.getvalue().encode())
+
+
+@app.command()
+def policies() -> None:
+    """List the policies.
+
+    \b
+    Examples:
+      bfenv policies
+    """
+    from bfenv.core.policy import policies
+
+    table = Table("policy", "what it does", "source")
+    for policy in policies().values():
+        table.add_row(policy.name, policy.summary, policy.source)
+    Console().print(table)
+
+
+@app.command()
+def workloads() -> None:
+    """List the workloads known by name: the embedded one, and the SWF files in $BFENV_TRACES.
+
+    \b
+    Examples:
+      bfenv workloads
+    """
+    from bfenv.workloads.load import workloads
+
+    table = Table("workload", "where it comes from")
+    for name, source in workloads().items():
+        table.add_row(name, source)
+    Console().print(table)
+
+
+@bench.command()
+def engine(
+    repeat: Annotated[int, typer.Option(min=1, help="Runs per figure; the best counts.")] = 10,
+    largest: Annotated[int, typer.Option(min=1, help="Most jobs to generate.")] = 1_000_000,
+    format: FormatOption = Format.table,
+) -> None:
+    """Time whole traces under FCFS and EASY, the start of a process, and the memory of it.
+
+    The traces are those at hand of KTH, SDSC-SP2, CTC, BLUE and HPC2N, and generated ones.
+
+    \b
+    Examples:
+      bfenv bench engine --repeat 1 --largest 10000
+    """
+    from bfenv.bench import speed
+
+    rows = []
+    with _progress() as progress:
+        task = progress.add_task("engine", total=None)
+        for row in speed.engine(repeat, largest):
+            rows.append(row)
+            progress.update(task, description=f"{row['what']} {row['policy']}")
+    if format is Format.table:
+        table = Table("what", "policy", "jobs", "best", "median", "per job", title=speed.machine())
+        for row in rows:
+            each = row["best"] / row["jobs"] * 1e9 if row["jobs"] else math.nan
+            table.add_row(
+                row["what"],
+                row["policy"],
+                f"{row['jobs']:,}" if row["jobs"] else "",
+                _quantity(row["best"], row["unit"]),
+                _quantity(row["median"], row["unit"]),
+                f"{each:,.0f} ns" if row["jobs"] and row["unit"] == "s" else "",
+            )
+        Console().print(table)
+    else:
+        _print_rows(rows, format)
+
+
+def main() -> None:
+    """Run the command; bad input is one line on stderr and exit status 2."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except (BfenvError, OSError) as error:
+        _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted")
+    except Exception as error:
+        # A wrong use of the command line; typer brings its own copy of click's exceptions.
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())
+            sys.exit(2)
+        _fail(error.format_message())
+
+
+def _fail(message: str) -> None:
+    print("bfenv: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(2)
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description:<22}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+def _print_rows(rows: list[dict], format: Format) -> None:
+    if format is Format.json:
+        print(json.dumps(rows, indent=1))
+        return
+    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def _print_comparison(rows: list[dict]) -> None:
+    """One line per policy, best mean bounded slowdown first, means over seeds."""
+    by_policy: dict[str, list[dict]] = {}
+    for row in rows:
+        by_policy.setdefault(row["policy"], []).append(row)
+
+    def mean(policy: str, column: str) -> float:
+        runs = by_policy[policy]
+        return sum(run[column] for run in runs) / len(runs)
+
+    first = rows[0]
+    loads = [row["offered_load"] for row in rows]
+    load = " to ".join(sorted({f"{min(loads):.2f}", f"{max(loads):.2f}"}))
+    seeds = max(row["seed"] for row in rows) + 1
+    table = Table(
+        title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
+        f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else "")
+    )
+    table.add_column("policy")
+    for column in ("bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for policy in sorted(by_policy, key=lambda name: mean(name, "mean_bounded_slowdown")):
+        table.add_row(
+            policy,
+            f"{mean(policy, 'mean_bounded_slowdown'):,.2f}",
+            _duration(mean(policy, "mean_wait")),
+            _duration(mean(policy, "p95_wait")),
+            _duration(mean(policy, "max_wait")),
+            f"{mean(policy, 'utilization'):.1%}",
+            _quantity(mean(policy, "seconds"), "s"),
+        )
+    Console().print(table)
+
+
+def _duration(seconds: float) -> str:
+    """Like 47 s, 12.3 min, 5.4 h, 3.1 d."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _quantity(value: float, unit: str) -> str:
+    """Seconds below one as milliseconds; anything else as it is."""
+    return f"{value * 1e3:,.1f} ms" if unit == "s" and value < 1 else f"{value:,.2f} {unit}"

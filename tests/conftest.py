@@ -1,0 +1,74 @@
+"""What tests share: small traces, their naive form, and real logs where there are some."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+import bfenv
+from tests import naive
+
+settings.register_profile(
+    "bfenv",
+    deadline=None,  # the first example of a kernel may have to compile it
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=bool(os.environ.get("CI")),
+)
+settings.load_profile("bfenv")
+
+
+@st.composite
+def small_traces(draw, jobs=8, processors=6, requested_starts=False):
+    """A Trace of a few jobs with many ties in time and size."""
+    machine = draw(st.integers(1, processors))
+    rows = draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, 4),  # gap
+                st.integers(1, machine),  # size
+                st.integers(1, 8),  # estimate
+                st.integers(0, 7),  # estimate - runtime
+                st.integers(0, 12) if requested_starts else st.just(0),
+                st.integers(-1, 2),  # user
+            ),
+            min_size=1,
+            max_size=jobs,
+        )
+    )
+    submit, time = [], 0
+    for gap, *_ in rows:
+        time += gap
+        submit.append(time)
+    return bfenv.make_trace(
+        submit,
+        [row[1] for row in rows],
+        [max(1, row[2] - row[3]) for row in rows],
+        machine,
+        estimate=[row[2] for row in rows],
+        requested_start=[row[4] for row in rows],
+        user=[row[5] for row in rows],
+    )
+
+
+def as_naive(trace):
+    """The trace's jobs for tests.naive, and the processors."""
+    columns = (
+        trace.jobs.submit,
+        trace.jobs.size,
+        trace.jobs.estimate,
+        trace.runtime,
+        trace.jobs.priority,
+        trace.jobs.requested_start,
+    )
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [naive.Job(*row) for row in rows], trace.processors
+
+
+def log(name):
+    """A real log from $BFENV_TRACES; without it the test is skipped, and says so."""
+    folder = os.environ.get("BFENV_TRACES")
+    if not folder:
+        pytest.skip("BFENV_TRACES names no folder of logs")
+    return bfenv.load_workload(str(Path(folder) / f"{name}.swf.gz"))

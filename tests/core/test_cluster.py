@@ -1,0 +1,227 @@
+"""The machine's verbs, one instant at a time."""
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.core.cluster import (
+    HORIZON,
+    advance,
+    finished,
+    free,
+    may_start,
+    new_cluster,
+    now,
+    retract,
+    running,
+    settle,
+    start,
+    try_start,
+    waiting,
+    wake_at,
+)
+
+
+def machine(*jobs, processors=4, **columns):
+    """A cluster of jobs (submit, size, estimate, runtime), its requests and its truth."""
+    submit, size, estimate, runtime = zip(*jobs, strict=True)
+    trace = bfenv.make_trace(submit, size, runtime, processors, estimate=estimate, **columns)
+    cluster, truth = new_cluster(trace)
+    return cluster, trace.jobs, truth
+
+
+def state(cluster):
+    return {
+        "now": int(now(cluster)),
+        "free": int(free(cluster)),
+        "waiting": waiting(cluster).tolist(),
+        "running": running(cluster).tolist(),
+    }
+
+
+def test_an_instant_is_completions_then_arrivals_then_one_pass():
+    #  P
+    #  4 |000011..
+    #    +--------> t    job 0 ends at 4, the instant at which job 1 is submitted
+    cluster, jobs, truth = machine((0, 4, 9, 4), (4, 4, 2, 2))
+    assert advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    assert advance(cluster, jobs, truth)
+    assert state(cluster) == {"now": 4, "free": 4, "waiting": [1], "running": []}
+    assert finished(cluster).tolist() == [0]
+    start(cluster, jobs, 1)
+    assert advance(cluster, jobs, truth)
+    assert int(now(cluster)) == 6
+    assert not advance(cluster, jobs, truth)
+
+
+def test_a_job_is_expected_to_end_at_its_estimate_and_ends_at_its_runtime():
+    cluster, jobs, truth = machine((0, 1, 9, 4), (1, 1, 2, 2))
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    assert cluster.kill[0] == 9
+    assert cluster.end[0] == -1
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 1)
+    assert running(cluster).tolist() == [1, 0]  # by expected end: 3 and 9
+    advance(cluster, jobs, truth)
+    advance(cluster, jobs, truth)
+    assert cluster.end.tolist() == [4, 3]
+
+
+def test_started_jobs_stand_in_the_queue_until_the_pass_is_over():
+    cluster, jobs, truth = machine((0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5))
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 2)
+    start(cluster, jobs, 0)
+    assert waiting(cluster).tolist() == [0, 1, 2, 3]
+    settle(cluster, jobs, truth)
+    assert waiting(cluster).tolist() == [1, 3]
+
+
+def test_an_illegal_start_is_refused_and_changes_nothing():
+    cluster, jobs, truth = machine((0, 3, 5, 5), (0, 2, 5, 5), (9, 1, 1, 1))
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    before = state(cluster)
+    for job in (0, 1):  # runs already; does not fit
+        with pytest.raises(ValueError, match="does not wait, does not fit"):
+            start(cluster, jobs, job)
+        assert state(cluster) == before
+
+
+def test_a_requested_start_is_an_instant_and_no_start_is_legal_before():
+    cluster, jobs, truth = machine((0, 1, 5, 5), requested_start=[7])
+    advance(cluster, jobs, truth)
+    assert not may_start(cluster, jobs, 0)
+    with pytest.raises(ValueError, match="asked to start later"):
+        start(cluster, jobs, 0)
+    assert advance(cluster, jobs, truth)
+    assert int(now(cluster)) == 7
+    start(cluster, jobs, 0)
+    advance(cluster, jobs, truth)
+    assert cluster.end[0] == 12
+
+
+def test_of_the_wake_ups_asked_for_in_a_pass_the_earliest_comes_and_the_others_are_forgotten():
+    cluster, jobs, truth = machine((0, 1, 5, 5), (50, 1, 5, 5))
+    advance(cluster, jobs, truth)
+    for time in (30, 20, 40, 0):
+        wake_at(cluster, time)
+    times = []
+    while advance(cluster, jobs, truth):
+        times.append(int(now(cluster)))
+    assert times == [20, 50]
+
+
+def test_a_trial_that_outlives_its_limit_is_killed_and_the_job_waits_in_its_old_place():
+    #  P
+    #  2 |00tt00..    t: trial of job 1 from 2 to 5, killed; it runs for 6 s in the end
+    #  1 |            job 2 was submitted later and stays behind it
+    cluster, jobs, truth = machine((0, 1, 9, 2), (1, 1, 9, 6), (1, 1, 9, 9), processors=1)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    advance(cluster, jobs, truth)  # 1: arrivals
+    advance(cluster, jobs, truth)  # 2: job 0 has ended
+    try_start(cluster, jobs, 1, 3)
+    assert cluster.kill[1] == 5
+    advance(cluster, jobs, truth)
+    assert state(cluster) == {"now": 5, "free": 1, "waiting": [1, 2], "running": []}
+    assert (cluster.trial_start[1], cluster.trial_end[1]) == (2, 5)
+    assert (cluster.start[1], cluster.end[1]) == (-1, -1)
+    assert finished(cluster).tolist() == []
+    with pytest.raises(ValueError, match="has had its trial"):
+        try_start(cluster, jobs, 1, 3)
+    start(cluster, jobs, 1)
+    advance(cluster, jobs, truth)
+    assert cluster.end[1] == 11
+
+
+def test_a_trial_that_is_long_enough_is_the_job_itself():
+    cluster, jobs, truth = machine((0, 1, 9, 3))
+    advance(cluster, jobs, truth)
+    try_start(cluster, jobs, 0, 3)
+    advance(cluster, jobs, truth)
+    assert (cluster.end[0], cluster.trial_end[0]) == (3, -1)
+
+
+def test_a_trial_no_shorter_than_the_estimate_is_a_start():
+    cluster, jobs, truth = machine((0, 1, 9, 9))
+    advance(cluster, jobs, truth)
+    try_start(cluster, jobs, 0, 9)
+    assert cluster.trial_start[0] == -1
+    with pytest.raises(ValueError):
+        try_start(cluster, jobs, 0, 0)
+
+
+def test_a_killed_trial_returns_to_the_middle_of_the_queue():
+    jobs_ = [(0, 1, 20, 20) for _ in range(5)]
+    cluster, jobs, truth = machine(*jobs_, processors=5)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 4)
+    try_start(cluster, jobs, 2, 3)
+    advance(cluster, jobs, truth)
+    assert waiting(cluster).tolist() == [0, 1, 2, 3]
+
+
+def test_retract_leaves_the_machine_as_it_was_before_the_pass():
+    cluster, jobs, truth = machine((0, 1, 9, 9), (0, 1, 5, 5), (0, 1, 9, 3), (0, 1, 9, 9))
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    settle(cluster, jobs, truth)
+    before = state(cluster)
+    start(cluster, jobs, 1)
+    try_start(cluster, jobs, 2, 4)
+    start(cluster, jobs, 3)
+    wake_at(cluster, 3)
+    retract(cluster, jobs)
+    assert state(cluster) == before
+    assert cluster.start[1:].tolist() == cluster.trial_start[1:].tolist() == [-1, -1, -1]
+    advance(cluster, jobs, truth)
+    assert int(now(cluster)) == 9  # no wake-up at 3
+
+
+def test_nothing_happens_at_the_horizon_or_beyond():
+    cluster, jobs, truth = machine((0, 1, 5, 5), (3, 1, 5, 5))
+    cluster.clock[HORIZON] = 3
+    assert advance(cluster, jobs, truth)
+    assert not advance(cluster, jobs, truth)
+    assert state(cluster) == {"now": 0, "free": 4, "waiting": [0], "running": []}
+
+
+def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed():
+    #  job 0 is expected to end at 4 and does; job 1 arrives at 4 and finds its processors free
+    trace = bfenv.make_trace([0, 0, 4], [2, 2, 3], [4, 4, 1], 4, estimate=[4, 8, 1])
+    cluster, truth = new_cluster(trace, event_order="pyss")
+    jobs = trace.jobs
+    passes = []
+    while advance(cluster, jobs, truth):
+        passes.append(state(cluster))
+        for job in waiting(cluster):
+            if may_start(cluster, jobs, job):
+                start(cluster, jobs, job)
+    assert [p["now"] for p in passes] == [0, 0, 4, 4, 4, 5]
+    assert passes[2] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
+    assert passes[3] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
+    assert passes[4] == {"now": 4, "free": 4, "waiting": [2], "running": []}
+
+
+def test_an_unknown_event_order_is_an_error():
+    trace = bfenv.make_trace([0], [1], [1], 1)
+    with pytest.raises(ValueError, match="pyss"):
+        new_cluster(trace, event_order="random")
+
+
+def test_due_jobs_leave_the_heap_in_order_of_time_and_index():
+    generator = np.random.default_rng(5)
+    size = 200
+    runtime = generator.integers(1, 12, size)
+    trace = bfenv.make_trace(np.zeros(size), np.ones(size), runtime, size)
+    cluster, truth = new_cluster(trace)
+    advance(cluster, trace.jobs, truth)
+    for job in generator.permutation(size):
+        start(cluster, trace.jobs, job)
+    order = []
+    while advance(cluster, trace.jobs, truth):
+        order += finished(cluster).tolist()
+    assert order == sorted(range(size), key=lambda job: (runtime[job], job))

@@ -1,0 +1,130 @@
+"""The event loop: equal to the naive one, the same for kernels and for plain Python."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import baselines
+import bfenv
+from bfenv.core.cluster import free, start, waiting, wake_at
+from tests.conftest import as_naive, small_traces
+
+
+def greedy(cluster, jobs, memory):
+    """Plain Python: start whatever fits."""
+    for job in waiting(cluster):
+        if jobs.size[job] <= free(cluster) and jobs.requested_start[job] <= cluster.clock[0]:
+            start(cluster, jobs, job)
+
+
+@given(small_traces())
+def test_a_kernel_called_from_python_makes_the_schedule_of_its_compiled_loop(trace):
+    for policy in (baselines.ALL["fcfs"], baselines.ALL["easy"]):
+        slow = bfenv.Policy(name="slow", decide=policy.decide)
+        for order in ("standard", "pyss"):
+            one = bfenv.simulate(trace, policy, event_order=order)
+            other = bfenv.simulate(trace, slow, event_order=order)
+            assert one.start.tolist() == other.start.tolist()
+            assert one.end.tolist() == other.end.tolist()
+
+
+@given(small_traces(requested_starts=True))
+def test_a_plain_python_policy_can_honour_requested_starts(trace):
+    policy = bfenv.Policy(name="greedy", decide=greedy, requested_starts=True)
+    bfenv.simulate(trace, policy).check()
+
+
+def test_a_policy_that_does_not_plan_for_requested_starts_is_not_given_any():
+    trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1, requested_start=[0, 5])
+    with pytest.raises(bfenv.PolicyError, match="easy does not plan .* job 1 of unnamed"):
+        bfenv.simulate(trace, "easy")
+
+
+def test_a_policy_that_leaves_jobs_waiting_for_ever_is_an_error():
+    trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1)
+    lazy = bfenv.Policy(name="lazy", decide=lambda cluster, jobs, memory: None)
+    with pytest.raises(bfenv.PolicyError, match="lazy leaves 2 jobs waiting .* job 0"):
+        bfenv.simulate(trace, lazy)
+
+
+def test_an_illegal_start_is_an_error_that_names_policy_and_job():
+    def twice(cluster, jobs, memory):
+        for job in (0, 1):
+            start(cluster, jobs, job)
+
+    trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1)
+    with pytest.raises(bfenv.PolicyError, match="twice: illegal start of job 1: it does not"):
+        bfenv.simulate(trace, bfenv.Policy(name="twice", decide=twice))
+
+
+def test_a_fault_of_the_policy_itself_is_not_dressed_up_as_an_illegal_start():
+    def broken(cluster, jobs, memory):
+        int("one")
+
+    trace = bfenv.make_trace([0], [1], [1], 1)
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        bfenv.simulate(trace, bfenv.Policy(name="broken", decide=broken))
+    assert not isinstance(caught.value, bfenv.PolicyError)
+
+
+def test_wake_ups_are_scheduling_passes():
+    times = []
+
+    def late(cluster, jobs, memory):
+        times.append(int(cluster.clock[0]))
+        if cluster.clock[0] < 5:
+            wake_at(cluster, cluster.clock[0] + 2)
+        elif cluster.start[0] < 0:
+            start(cluster, jobs, 0)
+
+    trace = bfenv.make_trace([0], [1], [1], 1)
+    schedule = bfenv.simulate(trace, bfenv.Policy(name="late", decide=late))
+    assert times == [0, 2, 4, 6, 7]
+    assert schedule.start.tolist() == [6]
+
+
+def test_the_seed_is_the_seed_of_the_memory():
+    def memory(jobs, processors, generator):
+        return generator.random(3)
+
+    seen = []
+
+    def decide(cluster, jobs, memory):
+        seen.append(memory.tolist())
+        greedy(cluster, jobs, memory)
+
+    policy = bfenv.Policy(name="p", decide=decide, memory=memory, stochastic=True)
+    trace = bfenv.make_trace([0], [1], [1], 1)
+    for seed in (3, 3, 4):
+        bfenv.simulate(trace, policy, seed)
+    first, _, again, _, other, _ = seen
+    assert first == again == np.random.default_rng(3).random(3).tolist() != other
+
+
+@pytest.mark.parametrize("order", ["standard", "pyss"])
+@given(trace=small_traces())
+def test_every_schedule_is_possible(order, trace):
+    for policy in ("fcfs", "easy"):
+        bfenv.simulate(trace, policy, event_order=order).check()
+
+
+@given(small_traces())
+def test_true_runtimes_of_unfinished_jobs_change_no_decision(trace):
+    """Until the first end, a trace with other runtimes is scheduled alike."""
+    jobs = trace.jobs
+    other = bfenv.make_trace(
+        jobs.submit, jobs.size, jobs.estimate, trace.processors, estimate=jobs.estimate
+    )
+    for policy in ("fcfs", "easy"):
+        one, two = bfenv.simulate(trace, policy), bfenv.simulate(other, policy)
+        differ = trace.runtime != other.runtime
+        if differ.any():
+            known = min(one.end[differ].min(), two.end[differ].min())
+            assert (one.start[one.start < known].tolist()) == two.start[two.start < known].tolist()
+
+
+def test_the_naive_jobs_are_those_of_the_trace():
+    trace = bfenv.make_trace([0, 2], [1, 2], [3, 4], 5, estimate=[6, 7])
+    jobs, processors = as_naive(trace)
+    assert processors == 5
+    assert (jobs[1].submit, jobs[1].size, jobs[1].estimate, jobs[1].runtime) == (2, 2, 7, 4)
