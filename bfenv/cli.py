@@ -205,7 +205,7 @@ def engine(
 def main() -> None:
     """Run the command; bad input is one line on stderr and exit status 2."""
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(prog_name="bfenv", standalone_mode=False))
     except (BfenvError, OSError) as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
@@ -226,13 +226,16 @@ def _fail(message: str) -> None:
 
 
 def _progress() -> Progress:
+    """A progress bar on stderr, where that is a terminal."""
+    console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description:<22}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
 
 

@@ -1,0 +1,173 @@
+"""The command line: what it prints, and how it says no."""
+
+import csv
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+import bfenv
+from bfenv import cli
+
+SWF = """; MaxProcs: 4
+1 0 -1 4 2 -1 -1 2 4 -1 1 1 -1 -1 -1 -1 -1 -1
+2 1 -1 4 4 -1 -1 4 4 -1 1 1 -1 -1 -1 -1 -1 -1
+3 2 -1 2 2 -1 -1 2 2 -1 1 2 -1 -1 -1 -1 -1 -1
+"""
+
+
+@pytest.fixture
+def bfenv_command(monkeypatch, capsys):
+    """Run the command in this process: (status, stdout, stderr)."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bfenv", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "100")
+        with pytest.raises(SystemExit) as exit_:
+            cli.main()
+        captured = capsys.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def swf(tmp_path):
+    path = tmp_path / "three.swf"
+    path.write_text(SWF)
+    return path
+
+
+def test_evaluate_prints_every_registered_policy_best_first(bfenv_command):
+    status, out, _ = bfenv_command("evaluate")
+    assert status == 0
+    for policy in bfenv.policies():
+        assert re.search(rf"│ {re.escape(policy)} +│", out)
+    assert out.index(" easy ") < out.index(" fcfs ")
+
+
+def test_evaluate_prints_rows_that_are_the_metrics_of_simulate(bfenv_command, swf):
+    status, out, _ = bfenv_command("evaluate", "-w", swf, "-p", "easy", "-p", "fcfs", "-f", "json")
+    assert status == 0
+    rows = json.loads(out)
+    for row, policy in zip(rows, ("easy", "fcfs"), strict=True):
+        expected = bfenv.metrics(bfenv.simulate(bfenv.read_swf(swf), policy))
+        assert row["policy"] == policy
+        assert {name: row[name] for name in expected} == expected
+    status, out, _ = bfenv_command("evaluate", "-w", swf, "-p", "easy", "-f", "csv")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert float(row["mean_wait"]) == rows[0]["mean_wait"]
+
+
+def test_a_seed_draws_the_jobs_of_a_generated_workload_and_nothing_of_a_log(bfenv_command, swf):
+    _, out, _ = bfenv_command("evaluate", "-p", "easy", "--seeds", 3, "-f", "json", "--load", 0.7)
+    rows = json.loads(out)
+    assert [row["seed"] for row in rows] == [0, 1, 2]
+    assert len({row["mean_wait"] for row in rows}) == 3
+    assert all(abs(row["offered_load"] - 0.7) < 0.01 for row in rows)
+    _, out, _ = bfenv_command("evaluate", "-w", swf, "-p", "easy", "--seeds", 3, "-f", "json")
+    assert len(json.loads(out)) == 1
+
+
+def test_simulate_writes_one_line_per_job(bfenv_command, swf, tmp_path):
+    status, out, _ = bfenv_command("simulate", "-w", swf)
+    assert status == 0
+    assert out == (
+        "job,submit,size,estimate,runtime,start,end\n0,0,2,4,4,0,4\n1,1,4,4,4,4,8\n2,2,2,2,2,2,4\n"
+    )
+    target = tmp_path / "schedule.csv"
+    assert bfenv_command("simulate", "-w", swf, "-o", target)[0] == 0
+    assert target.read_text() == out
+
+
+def test_a_file_that_is_there_is_overwritten_only_by_force(bfenv_command, swf):
+    status, _, err = bfenv_command("simulate", "-w", swf, "-o", swf)
+    assert (status, swf.read_text()) == (2, SWF)
+    assert "--force" in err
+    assert bfenv_command("simulate", "-w", swf, "-o", swf, "--force")[0] == 0
+    assert swf.read_text().startswith("job,submit")
+
+
+def test_lists_name_what_there_is(bfenv_command):
+    assert all(name in bfenv_command("policies")[1] for name in bfenv.policies())
+    assert "lublin" in bfenv_command("workloads")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluate", "-p", "esay"], "unknown policy 'esay'; did you mean easy"),
+        (["evaluate", "-w", "lubin"], "unknown workload 'lubin'; did you mean lublin"),
+        (["evaluate", "-w", "no/such.swf"], "no such workload file: no/such.swf"),
+        (["evaluate", "--load", "0"], "load"),
+        (["evaluate", "--load", "nan"], "load"),
+        (["evaluate", "--load", "much"], "--load"),
+        (["evaluate", "--seeds", "0"], "--seeds"),
+        (["evaluate", "--format", "xml"], "xml"),
+        (["evaluate", "--bogus"], "--bogus"),
+        (["evaluate", "-p", "easy(order=fcfs"], "cannot read the policy"),
+        (["simulate", "-o", "no/such/folder.csv"], "no such folder: no/such"),
+        (["nonsense"], "nonsense"),
+        (["simulate", "-w", "MALFORMED"], "MALFORMED:2: field 4 (run time): 'x' is not a number"),
+        (["simulate", "-w", "EMPTY"], "empty"),
+        (["simulate", "-w", "BROKEN.gz"], "corrupted gzip"),
+    ],
+)
+def test_wrong_input_is_one_line_and_status_2(
+    bfenv_command, tmp_path, monkeypatch, arguments, message
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "MALFORMED").write_text(SWF.replace("0 -1 4 2", "0 -1 x 2"))
+    (tmp_path / "EMPTY").write_text("; MaxProcs: 4\n")
+    (tmp_path / "BROKEN.gz").write_bytes(b"\x1f\x8b" + b"\0" * 20)
+    before = sorted(tmp_path.iterdir())
+    status, out, err = bfenv_command(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("bfenv: ") and err.count("\n") == 1
+    assert message in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def examples(bfenv_command):
+    """The lines under Examples in every help text."""
+    found = []
+    for command in (["evaluate"], ["simulate"], ["policies"], ["workloads"], ["bench", "engine"]):
+        status, out, _ = bfenv_command(*command, "--help")
+        assert status == 0
+        lines = re.findall(r"^ +(bfenv .*)$", out.partition("Examples:")[2], re.M)
+        assert lines, command
+        found += lines
+    return found
+
+
+def test_the_examples_in_the_help_texts_work(bfenv_command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BFENV_TRACES", raising=False)
+    for example in examples(bfenv_command):
+        status, out, err = bfenv_command(*shlex.split(example)[1:])
+        assert status == 0, (example, err)
+        assert out or (tmp_path / "schedule.csv").exists()
+
+
+def test_without_arguments_it_shows_the_help(bfenv_command):
+    for arguments in ([], ["bench"]):
+        status, out, _ = bfenv_command(*arguments)
+        assert status == 2
+        assert "Usage: bfenv" in out
+
+
+def test_the_installed_command_needs_neither_torch_nor_a_plotting_library():
+    program = (
+        "import sys, runpy; sys.argv = ['bfenv', 'evaluate', '-p', 'easy', '-f', 'csv']\n"
+        "from bfenv.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert not e.code\n"
+        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'scipy.stats', 'pygame'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, capture_output=True)
