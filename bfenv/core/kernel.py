@@ -2,8 +2,8 @@
 
 numba checks a cached function against its own source file only; a change in a function that it
 calls from another file goes unnoticed. Here the cache directory is named by a digest of all the
-sources a kernel may call: those of bfenv and those of the kernel's own package. A changed source
-means a new directory.
+sources a kernel may call: those of its own package or layer and of the layers below. A changed
+source means a new directory.
 """
 
 import hashlib
@@ -21,6 +21,7 @@ from numba.core import event
 from numba.extending import register_jitable
 
 CORE = Path(__file__).resolve().parent
+LAYERS = ("core", "workloads", "envs", "bench")  # of bfenv; each imports only those before it
 
 
 @cache
@@ -50,13 +51,15 @@ def _digest(*sources: Path) -> str:
 
 
 def _sources(function: Callable) -> tuple[Path, ...]:
-    """The sources of bfenv and those of the package (or lone file) that defines `function`."""
+    """The core, the layers above it up to the function's own, or the package it stands in."""
     file = Path(inspect.getfile(function)).resolve()
+    if file.is_relative_to(CORE.parent):
+        own = file.relative_to(CORE.parent).parts[0]
+        return tuple(CORE.parent / layer for layer in LAYERS[: LAYERS.index(own) + 1])
     folder = file.parent
     while (folder.parent / "__init__.py").exists():
         folder = folder.parent
-    own = folder if (folder / "__init__.py").exists() else file
-    return (CORE.parent,) if own == CORE.parent else (CORE.parent, own)
+    return CORE, folder if (folder / "__init__.py").exists() else file
 
 
 def kernel(function: Callable) -> Callable:

@@ -1,19 +1,15 @@
-"""The command `bfenv` (top layer)."""
+"""What can be said to the command `bfenv` (top layer)."""
 
 import csv
 import io
-import json
-import math
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
+from bfenv.cli import show
+from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 app = typer.Typer(
@@ -27,14 +23,6 @@ bench = typer.Typer(
     help="Measure how fast bfenv is on this machine.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(bench, name="bench")
-
-
-class Format(StrEnum):
-    """How rows are printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
 
 
 WorkloadOption = Annotated[
@@ -72,7 +60,7 @@ def evaluate(
     from bfenv.core.policy import find_policy, policies
 
     chosen = [find_policy(name) for name in policy or policies()]
-    with _progress() as progress:
+    with show.progress() as progress:
         task = progress.add_task("loading", total=None)
         total = sum(1 for _ in runs(workload, chosen, seeds, load))
         progress.update(task, total=total, description=chosen[0].name)
@@ -82,10 +70,10 @@ def evaluate(
             progress.update(task, advance=1, description=names.pop(0) if names else "")
 
         rows = evaluate(workload, chosen, seeds=seeds, load=load, done=done)
-    if format is Format.table:
-        _print_comparison(rows)
+    if format in (Format.table, Format.markdown):
+        show.comparison(rows, format)
     else:
-        _print_rows(rows, format)
+        show.rows(rows, format)
 
 
 @app.command()
@@ -132,23 +120,27 @@ def simulate(
 
 
 @app.command()
-def policies() -> None:
+def policies(format: FormatOption = Format.table) -> None:
     """List the policies.
 
     \b
     Examples:
       bfenv policies
+      bfenv policies --format markdown
     """
     from bfenv.core.policy import policies
 
-    table = Table("policy", "what it does", "source")
-    for policy in policies().values():
-        table.add_row(policy.name, policy.summary, policy.source)
-    Console().print(table)
+    _list(
+        [
+            {"policy": policy.name, "what it does": policy.summary, "source": policy.source}
+            for policy in policies().values()
+        ],
+        format,
+    )
 
 
 @app.command()
-def workloads() -> None:
+def workloads(format: FormatOption = Format.table) -> None:
     """List the workloads known by name: the embedded one, and the SWF files in $BFENV_TRACES.
 
     \b
@@ -157,10 +149,10 @@ def workloads() -> None:
     """
     from bfenv.workloads.load import workloads
 
-    table = Table("workload", "where it comes from")
-    for name, source in workloads().items():
-        table.add_row(name, source)
-    Console().print(table)
+    _list(
+        [{"workload": name, "where it comes from": source} for name, source in workloads().items()],
+        format,
+    )
 
 
 @bench.command()
@@ -180,26 +172,27 @@ def engine(
     from bfenv.bench import speed
 
     rows = []
-    with _progress() as progress:
+    with show.progress() as progress:
         task = progress.add_task("engine", total=None)
         for row in speed.engine(repeat, largest):
             rows.append(row)
             progress.update(task, description=f"{row['what']} {row['policy']}")
-    if format is Format.table:
-        table = Table("what", "policy", "jobs", "best", "median", "per job", title=speed.machine())
-        for row in rows:
-            each = row["best"] / row["jobs"] * 1e9 if row["jobs"] else math.nan
-            table.add_row(
-                row["what"],
-                row["policy"],
-                f"{row['jobs']:,}" if row["jobs"] else "",
-                _quantity(row["best"], row["unit"]),
-                _quantity(row["median"], row["unit"]),
-                f"{each:,.0f} ns" if row["jobs"] and row["unit"] == "s" else "",
-            )
-        Console().print(table)
-    else:
-        _print_rows(rows, format)
+    if format in (Format.json, Format.csv):
+        show.rows(rows, format)
+        return
+    lines = [
+        (
+            row["what"],
+            row["policy"],
+            f"{row['jobs']:,}" if row["jobs"] else "",
+            show.quantity(row["best"], row["unit"]),
+            show.quantity(row["median"], row["unit"]),
+            f"{row['best'] / row['jobs'] * 1e9:,.0f} ns" if row["jobs"] else "",
+        )
+        for row in rows
+    ]
+    columns = ("what", "policy", "jobs", "best", "median", "per job")
+    show.table(columns, lines, format, numbers=True, title=speed.machine())
 
 
 def main() -> None:
@@ -225,71 +218,8 @@ def _fail(message: str) -> None:
     sys.exit(2)
 
 
-def _progress() -> Progress:
-    """A progress bar on stderr, where that is a terminal."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description:<22}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-
-
-def _print_rows(rows: list[dict], format: Format) -> None:
-    if format is Format.json:
-        print(json.dumps(rows, indent=1))
-        return
-    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-
-
-def _print_comparison(rows: list[dict]) -> None:
-    """One line per policy, best mean bounded slowdown first, means over seeds."""
-    by_policy: dict[str, list[dict]] = {}
-    for row in rows:
-        by_policy.setdefault(row["policy"], []).append(row)
-
-    def mean(policy: str, column: str) -> float:
-        runs = by_policy[policy]
-        return sum(run[column] for run in runs) / len(runs)
-
-    first = rows[0]
-    loads = [row["offered_load"] for row in rows]
-    load = " to ".join(sorted({f"{min(loads):.2f}", f"{max(loads):.2f}"}))
-    seeds = max(row["seed"] for row in rows) + 1
-    table = Table(
-        title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
-        f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else "")
-    )
-    table.add_column("policy")
-    for column in ("bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for policy in sorted(by_policy, key=lambda name: mean(name, "mean_bounded_slowdown")):
-        table.add_row(
-            policy,
-            f"{mean(policy, 'mean_bounded_slowdown'):,.2f}",
-            _duration(mean(policy, "mean_wait")),
-            _duration(mean(policy, "p95_wait")),
-            _duration(mean(policy, "max_wait")),
-            f"{mean(policy, 'utilization'):.1%}",
-            _quantity(mean(policy, "seconds"), "s"),
-        )
-    Console().print(table)
-
-
-def _duration(seconds: float) -> str:
-    """Like 47 s, 12.3 min, 5.4 h, 3.1 d."""
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def _quantity(value: float, unit: str) -> str:
-    """Seconds below one as milliseconds; anything else as it is."""
-    return f"{value * 1e3:,.1f} ms" if unit == "s" and value < 1 else f"{value:,.2f} {unit}"
+def _list(rows: list[dict[str, str]], format: Format) -> None:
+    if format in (Format.json, Format.csv):
+        show.rows(rows, format)
+    else:
+        show.table(list(rows[0]), [list(row.values()) for row in rows], format)

@@ -1,0 +1,118 @@
+"""How rows and tables are printed on the terminal, as JSON, CSV and Markdown (top layer)."""
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+
+class Format(StrEnum):
+    """How rows are printed."""
+
+    table = "table"
+    markdown = "markdown"
+    json = "json"
+    csv = "csv"
+
+
+def progress() -> Progress:
+    """A progress bar on stderr, where that is a terminal."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description:<24}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+def rows(rows: Sequence[dict[str, Any]], format: Format) -> None:
+    """Print raw rows as JSON or CSV."""
+    if format is Format.json:
+        print(json.dumps(rows, indent=1))
+        return
+    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def table(
+    columns: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    format: Format = Format.table,
+    *,
+    numbers: bool = False,
+    title: str | None = None,
+) -> None:
+    """Print a table for people; `numbers` says that all columns but the first hold numbers."""
+    if format is Format.markdown:
+        print("| " + " | ".join(columns).replace("\n", " ") + " |")
+        print("|---" + ("|--:" if numbers else "|---") * (len(columns) - 1) + "|")
+        for line in lines:
+            print("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |")
+        return
+    grid = Table(title=title)
+    for place, column in enumerate(columns):
+        number = numbers and place > 0
+        grid.add_column(column, justify="right" if number else "left", no_wrap=number)
+    for line in lines:
+        grid.add_row(*line)
+    Console().print(grid)
+
+
+def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
+    """One line per policy, best mean bounded slowdown first, means over seeds."""
+    by_policy: dict[str, list[dict]] = {}
+    for row in rows:
+        by_policy.setdefault(row["policy"], []).append(row)
+
+    def mean(policy: str, column: str) -> float:
+        runs = by_policy[policy]
+        return sum(run[column] for run in runs) / len(runs)
+
+    first = rows[0]
+    loads = [row["offered_load"] for row in rows]
+    load = " to ".join(sorted({f"{min(loads):.2f}", f"{max(loads):.2f}"}))
+    seeds = max(row["seed"] for row in rows) + 1
+    lines = [
+        (
+            policy,
+            f"{mean(policy, 'mean_bounded_slowdown'):,.2f}",
+            duration(mean(policy, "mean_wait")),
+            duration(mean(policy, "p95_wait")),
+            duration(mean(policy, "max_wait")),
+            f"{mean(policy, 'utilization'):.1%}",
+            quantity(mean(policy, "seconds"), "s"),
+        )
+        for policy in sorted(by_policy, key=lambda name: mean(name, "mean_bounded_slowdown"))
+    ]
+    table(
+        ("policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"),
+        lines,
+        format,
+        numbers=True,
+        title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
+        f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
+    )
+
+
+def duration(seconds: float) -> str:
+    """Like 47 s, 12.3 min, 5.4 h, 3.1 d."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def quantity(value: float, unit: str) -> str:
+    """Seconds below one as milliseconds; anything else as it is."""
+    return f"{value * 1e3:,.1f} ms" if unit == "s" and value < 1 else f"{value:,.2f} {unit}"

@@ -1,0 +1,53 @@
+"""The README: its examples are run, its tables are those the commands print."""
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+TEXT = README.read_text()
+
+
+def test_the_python_examples_print_what_they_say():
+    source = "\n".join(re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S))
+    test = doctest.DocTestParser().get_doctest(source, {}, "README", str(README), 0)
+    assert len(test.examples) > 15
+    failures = []
+    runner = doctest.DocTestRunner(verbose=False)
+    runner.run(test, out=failures.append)
+    assert not failures, "".join(failures)
+
+
+COMMANDS = re.findall(
+    r"^\$ (bfenv .*)$", "\n".join(re.findall(r"^```console\n(.*?)^```", TEXT, re.M | re.S)), re.M
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_readme_works(command, tmp_path):
+    environment = os.environ | {"BFENV_TRACES": ""}
+    program = Path(sys.executable).parent / "bfenv"
+    result = subprocess.run(
+        [program, *shlex.split(command)[1:]],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout or list(tmp_path.iterdir())
+
+
+def test_the_table_of_policies_is_the_one_the_command_prints():
+    (block,) = re.findall(
+        r"<!-- begin: bfenv policies --format markdown -->\n(.*?)<!-- end -->", TEXT, re.S
+    )
+    program = Path(sys.executable).parent / "bfenv"
+    command = [program, "policies", "--format", "markdown"]
+    assert block == subprocess.run(command, capture_output=True, text=True).stdout
