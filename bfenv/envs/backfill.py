@@ -1,7 +1,7 @@
 """Backfill-v0: the machine and its queue as a Gymnasium environment (envs layer)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -10,13 +10,13 @@ from gymnasium import spaces
 from bfenv.core.cluster import (
     HORIZON,
     LAST_JOB,
+    NOW,
     OFFENDER,
     PASSES,
     QUEUE_BEGIN,
     QUEUE_END,
     Cluster,
     empty,
-    now,
     retract,
     started,
     waiting,
@@ -36,93 +36,93 @@ WARM_UP = "easy"  # the policy that loads the machine before an episode
 class BackfillEnv(gymnasium.Env):
     """The waiting queue and the machine of an HPC cluster: decide what starts next, and when.
 
-        ## Description
+    ## Description
 
-        Jobs of a workload arrive at a machine of P processors and wait in a queue in order of
-        submission. At every scheduling pass, after the ends and the arrivals of an instant, the agent
-        starts jobs one by one, or lets the clock run. A job takes its `size` processors until it
-        ends; it runs for its true runtime, which nobody sees before, and is killed at its estimate.
-        The semantics are those of `bfenv.core.cluster`; `bfenv.simulate` drives the same machine.
+    Jobs of a workload arrive at a machine of P processors and wait in a queue in order of
+    submission. At every scheduling pass, after the ends and the arrivals of an instant, the agent
+    starts jobs one by one, or lets the clock run. A job takes its `size` processors until it ends;
+    it runs for its true runtime, which nobody sees before, and is killed at its estimate. The
+    semantics are those of `bfenv.core.cluster`; `bfenv.simulate` drives the same machine.
 
-        ## Action Space
+    ## Action Space
 
-        `Discrete(window + 1)`. Action i < window starts the job in slot i, the i-th waiting job, now.
-        Action `window` passes: the clock runs on to the next scheduling pass at which a start is
-        legal. A start is legal when a job is in the slot, it fits now, its requested start time has
-        come, and it delays, by estimates, none of the reservations of the first `reservation_depth`
-        waiting jobs (0: no reservations, 1: as in EASY, -1: every waiting job has one). The pass is
-        always legal.
+    `Discrete(window + 1)`. Action i < window starts the job in slot i, the i-th waiting job, now.
+    Action `window` passes: the clock runs on to the next scheduling pass at which a start is legal.
+    A start is legal when a job is in the slot, it fits now, its requested start time has come, and
+    it delays, by estimates, none of the reservations of the first `reservation_depth` waiting jobs
+    (0: no reservations, 1: as in EASY, -1: every waiting job has one). The pass is always legal.
 
-        The mask of legal actions is `env.unwrapped.action_masks()` (bool, as sb3-contrib asks for it)
-        and `info["action_mask"]` (int8, as `Discrete.sample` asks for it). An illegal action raises
-        nothing: it changes nothing, its reward is 0, it is counted in `info["illegal_actions"]`, and
-        `info["illegal_action"]` is True. When an agent passes while nothing runs and nothing is still
-        to arrive, it would wait for ever: the environment then starts the head of the queue, and
-        counts it in `info["forced_starts"]`.
+    The mask of legal actions is `env.unwrapped.action_masks()` (bool, as sb3-contrib asks for it)
+    and `info["action_mask"]` (int8, as `Discrete.sample` asks for it). An illegal action raises
+    nothing: it changes nothing, its reward is 0, it is counted in `info["illegal_actions"]`, and
+    `info["illegal_action"]` is True. When an agent passes while nothing runs and nothing is still
+    to arrive, it would wait for ever: the environment then starts the head of the queue, and counts
+    it in `info["forced_starts"]`.
 
-        ## Observation Space
+    ## Observation Space
 
-        A `Dict` of three float32 boxes. squash(x, c) = x / (x + c); machine = P; AHEAD are 32 instants
-        from now to 5 days ahead, logarithmically spaced.
+    A `Dict` of three float32 boxes. squash(x, c) = x / (x + c); machine = P; AHEAD are 32 instants
+    from now to 5 days ahead, logarithmically spaced.
 
-        "queue", shape (window, {queue_length}), one row per slot:
+    "queue", shape (window, {queue_length}), one row per slot:
 
     {queue}
 
-        "cluster", shape ({cluster_length},):
+    "cluster", shape ({cluster_length},):
 
     {cluster}
 
-        "profile", shape ({profile_length},): the availability profile, from the running jobs' estimates:
+    "profile", shape ({profile_length},): the availability profile, from the running jobs'
+    estimates:
 
     {profile}
 
-        Nothing in it is derived from the true runtime of a job that has not ended.
+    Nothing in it is derived from the true runtime of a job that has not ended.
 
-        ## Rewards
+    ## Rewards
 
-        Minus the growth, since the last decision (for the first, since the episode began), of a sum over the episode's jobs, divided by their
-        number: of the bounded slowdown max(1, (wait + runtime) / max(runtime, 10 s))
-        ("bounded_slowdown"), or of the wait in seconds ("wait"). A waiting job counts with its wait so
-        far, so the rewards of an episode add up to minus the mean that is reported. A function
-        `reward(before, after) -> float` of two `bfenv.envs.reward.Totals`, or its name as
-        "module:function", does anything else. Rewards are computed from true runtimes; do not feed
-        them back into observations.
+    Minus the growth, since the last decision (for the first, since the episode began), of a sum
+    over the episode's jobs, divided by their number: of the bounded slowdown max(1, (wait +
+    runtime) / max(runtime, 10 s)) ("bounded_slowdown"), or of the wait in seconds ("wait"). A
+    waiting job counts with its wait so far, so the rewards of an episode add up to minus the mean
+    that is reported. A function `reward(before, after) -> float` of two `bfenv.envs.reward.Totals`,
+    or its name as "module:function", does anything else. Rewards are computed from true runtimes;
+    do not feed them back into observations.
 
-        ## Starting State
+    ## Starting State
 
-        `episode_jobs` consecutive jobs, drawn by seed from the split, or those that begin at
-        `reset(options={{"first_job": k}})`. The machine is warm: the `warmup_jobs` jobs before them
-        have been scheduled by EASY from an empty machine. Jobs go on arriving after the episode's,
-        to the end of the split, and are scheduled by the agent, too.
+    `episode_jobs` consecutive jobs, drawn by seed from the split, or those that begin at
+    `reset(options={{"first_job": k}})`. The machine is warm: the `warmup_jobs` jobs before them
+    have been scheduled by EASY from an empty machine. Jobs go on arriving after the episode's, to
+    the end of the split, and are scheduled by the agent, too.
 
-        ## Episode End
+    ## Episode End
 
-        The episode terminates when the last of its jobs has started; `info["metrics"]` then holds
-        their mean wait and mean bounded slowdown. It is never truncated.
+    The episode terminates when the last of its jobs has started; `info["metrics"]` then holds their
+    mean wait and mean bounded slowdown. It is never truncated.
 
-        ## Arguments
+    ## Arguments
 
-        * `workload="lublin"`: name or path for `bfenv.load_workload`, or a `bfenv.Trace`.
-        * `window=64`: how many waiting jobs the agent sees and can start.
-        * `reservation_depth=0`: how many waiting jobs no start may delay; -1 for all.
-        * `reward="bounded_slowdown"`: see above.
-        * `episode_jobs=256`: jobs per episode; None for all of the split after the warm-up.
-        * `warmup_jobs=256`: jobs before them, scheduled by EASY.
-        * `split="train"`: the part of the workload, by time, that episodes come from: "train" the
-          first half, "validation" the next tenth, "test" the last 40 %, "all" everything.
-        * `load=None`: offered load to bring the workload to; None leaves it as it is.
-        * `every_pass=False`: stop at every scheduling pass, even if no start is legal.
-        * `render_mode=None`: "ansi", "rgb_array", or "human", which Gymnasium makes of the latter.
+    * `workload="lublin"`: name or path for `bfenv.load_workload`, or a `bfenv.Trace`.
+    * `window=64`: how many waiting jobs the agent sees and can start.
+    * `reservation_depth=0`: how many waiting jobs no start may delay; -1 for all.
+    * `reward="bounded_slowdown"`: see above.
+    * `episode_jobs=256`: jobs per episode; None for all of the split after the warm-up.
+    * `warmup_jobs=256`: jobs before them, scheduled by EASY.
+    * `split="train"`: the part of the workload, by time, that episodes come from: "train" the first
+      half, "validation" the next tenth, "test" the last 40 %, "all" everything.
+    * `load=None`: offered load to bring the workload to; None leaves it as it is.
+    * `every_pass=False`: stop at every scheduling pass, even if no start is legal.
+    * `render_mode=None`: "ansi", "rgb_array", or "human", which Gymnasium makes of the latter.
 
-        A wrong argument raises a ValueError (`bfenv.BfenvError`) that names it.
+    A wrong argument raises a ValueError (`bfenv.BfenvError`) that names it.
 
-        ## Version History
+    ## Version History
 
-        * v0: initial version.
+    * v0: initial version.
     """
 
-    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
+    metadata: ClassVar = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
 
     def __init__(
         self,
@@ -222,14 +222,7 @@ class BackfillEnv(gymnasium.Env):
         """Start the job in slot `action`, or, with `window`, let the clock run."""
         before = self._totals
         illegal_before = self._batch.counters[0, episode.ILLEGAL]
-        episode.step(
-            self._batch,
-            self.trace.jobs,
-            self.trace.runtime,
-            self._rules,
-            np.array([action], dtype=np.int64),
-        )
-        observation, self._totals = self._look()
+        observation, self._totals = self._look(np.array([action], dtype=np.int64))
         illegal = bool(self._batch.counters[0, episode.ILLEGAL] > illegal_before)
         terminated = bool(self._batch.counters[0, episode.UNSTARTED] == 0)
         info = self._info(illegal)
@@ -307,24 +300,20 @@ class BackfillEnv(gymnasium.Env):
         """Everything but the picture, which is drawn anew."""
         return {**self.__dict__, "_screen": None}
 
-    def _look(self) -> tuple[dict[str, np.ndarray], Totals]:
+    def _look(self, actions: np.ndarray | None = None) -> tuple[dict[str, np.ndarray], Totals]:
+        """The observation and the totals, after these actions if there are any; fresh arrays."""
+        state = self._batch, self.trace.jobs, self.trace.runtime, self._rules
         queue = np.empty((1, self.window, len(QUEUE)), dtype=np.float32)
         profile = np.empty((1, len(AHEAD)), dtype=np.float32)
         machine = np.empty((1, len(CLUSTER)), dtype=np.float32)
         totals = np.empty((1, 2))
-        episode.look(
-            self._batch,
-            self.trace.jobs,
-            self.trace.runtime,
-            self._rules,
-            queue,
-            profile,
-            machine,
-            totals,
-        )
+        if actions is None:
+            episode.look(*state, queue, profile, machine, totals)
+        else:
+            episode.step_and_look(*state, actions, queue, profile, machine, totals)
         observation = {"queue": queue[0], "profile": profile[0], "cluster": machine[0]}
         wait, bounded_slowdown = totals[0].tolist()
-        clock = int(now(self.cluster))
+        clock = int(self._batch.clock[0, NOW])
         return observation, Totals(clock, self._episode_jobs, wait, bounded_slowdown)
 
     def _info(self, illegal: bool) -> dict[str, Any]:
@@ -356,7 +345,7 @@ def _table(features: tuple[Feature, ...]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    return "\n".join("    " + line for line in lines)
+    return "\n    ".join(lines)
 
 
 if BackfillEnv.__doc__:  # python -OO has none

@@ -155,6 +155,13 @@ def step(batch, jobs, runtime, rules, actions):
 
 
 @kernel
+def step_and_look(batch, jobs, runtime, rules, actions, queue, profile, machine, totals):
+    """`step` and `look` in one call, for a call from Python costs as much as either."""
+    step(batch, jobs, runtime, rules, actions)
+    look(batch, jobs, runtime, rules, queue, profile, machine, totals)
+
+
+@kernel
 def look(batch, jobs, runtime, rules, queue, profile, machine, totals):
     """Write the observations and the totals, sums over submitted jobs, of every environment."""
     for i in range(len(totals)):
@@ -246,7 +253,7 @@ def _write_mask(batch, cluster, jobs, rules, i):
 
 @kernel
 def _write_mask_by_plan(batch, cluster, jobs, rules, i):
-    """The first jobs of the queue get reservations one by one; what starts now must respect them."""
+    """The first jobs of the queue get reservations one by one; a start must respect them."""
     mask = batch.mask[i]
     line = waiting(cluster)
     window = len(mask) - 1

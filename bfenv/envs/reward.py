@@ -1,4 +1,4 @@
-"""Rewards: the growth of a metric since the last decision, so that they add up to it (envs layer)."""
+"""Rewards: the growth of a metric since the last decision; they add up to it (envs layer)."""
 
 from collections.abc import Callable
 from importlib import import_module

@@ -1,0 +1,171 @@
+"""What every registered policy has to keep, whatever it does otherwise.
+
+The golden schedules are start times on one small workload. A change in one of them is a change in
+behaviour; `python -m tests.baselines.test_contract` writes them anew.
+"""
+
+import pickle
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import baselines
+import bfenv
+from bfenv.core.cluster import new_cluster
+from bfenv.envs.backfill import BackfillEnv
+from tests.conftest import small_traces
+
+GOLDEN = Path(__file__).parent / "golden"
+POLICIES = list(baselines.ALL.values())
+every_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
+agents = pytest.mark.parametrize(
+    "policy", [p for p in POLICIES if not p.trials], ids=lambda policy: policy.name
+)
+SEED = 7
+
+
+@cache
+def workload():
+    """120 jobs on 16 processors, crowded, of four users, with priorities."""
+    generator = np.random.default_rng(2026)
+    trace = bfenv.load_workload("lublin", procs=16, jobs=400, load=1.1, seed=3)[100:220]
+    users = generator.integers(0, 4, len(trace))
+    jobs = trace.jobs
+    return bfenv.make_trace(
+        jobs.submit,
+        jobs.size,
+        trace.runtime,
+        trace.processors,
+        estimate=jobs.estimate,
+        user=users,
+        priority=generator.integers(0, 2, len(trace)),
+        name="golden",
+    )
+
+
+def golden(policy):
+    """The start times of a policy on the workload, a line each."""
+    starts = bfenv.simulate(workload(), policy, SEED).start
+    return "".join(f"{start}\n" for start in starts)
+
+
+@every_policy
+def test_its_golden_schedule_is_unchanged(policy):
+    assert golden(policy) == (GOLDEN / f"{policy.name}.txt").read_text()
+
+
+def test_no_policy_lacks_a_golden_schedule_and_no_golden_schedule_its_policy():
+    assert {file.stem for file in GOLDEN.iterdir()} == set(baselines.ALL)
+
+
+def test_the_golden_workload_is_unchanged():
+    assert workload().hash.startswith("eda1f08e50d67a97")
+
+
+@every_policy
+def test_its_schedules_are_possible_and_repeat_themselves_under_a_seed(policy):
+    one = bfenv.simulate(workload(), policy, 1).check()
+    two = bfenv.simulate(workload(), policy, 1)
+    assert np.array_equal(one.start, two.start)
+    assert all(np.array_equal(one.records[name], two.records[name]) for name in one.records)
+    assert all(len(values) == len(workload()) for values in one.records.values())
+
+
+@every_policy
+def test_the_seed_matters_to_stochastic_policies_and_to_no_other(policy):
+    starts = {bfenv.simulate(workload(), policy, seed).start.tobytes() for seed in range(5)}
+    assert (len(starts) > 1) == policy.stochastic
+
+
+@every_policy
+def test_it_is_described_and_found_by_its_name(policy):
+    assert baselines.ALL[policy.name] is policy
+    assert policy.summary and policy.source
+    assert bfenv.core.policy.find_policy(policy.name) is policy
+
+
+@every_policy
+def test_it_survives_pickling(policy):
+    twin = pickle.loads(pickle.dumps(policy))
+    one, two = (bfenv.simulate(workload(), p, SEED).start for p in (policy, twin))
+    assert np.array_equal(one, two)
+
+
+@every_policy
+def test_python_calling_its_kernel_makes_the_schedule_of_its_compiled_loop(policy):
+    trace = workload()[:60]
+    slow = bfenv.Policy("slow", policy.decide, memory=policy.memory)
+    assert np.array_equal(
+        bfenv.simulate(trace, policy, SEED).start, bfenv.simulate(trace, slow, SEED).start
+    )
+
+
+@every_policy
+@given(trace=small_traces(), seed=st.integers(0, 3))
+@settings(max_examples=25)
+def test_true_runtimes_of_unfinished_jobs_change_no_decision(policy, trace, seed):
+    """A trace whose jobs run for their whole estimates is scheduled alike until one should end."""
+    jobs = trace.jobs
+    full = bfenv.make_trace(
+        jobs.submit, jobs.size, jobs.estimate, trace.processors,
+        estimate=jobs.estimate, user=jobs.user,
+    )  # fmt: skip
+    one, two = (bfenv.simulate(t, policy, seed).check() for t in (trace, full))
+    differ = trace.runtime != full.runtime
+    known = min(one.end[differ].min(), two.end[differ].min()) if differ.any() else 10**9
+    before = [np.where(s.start < known, s.start, -1).tolist() for s in (one, two)]
+    assert before[0] == before[1]
+
+
+@agents
+def test_replayed_through_the_environment_it_makes_the_same_schedule(policy):
+    trace = workload()
+    env = BackfillEnv(
+        trace, window=len(trace), episode_jobs=None, warmup_jobs=0, split="all", every_pass=True
+    )
+    agent = baselines.agent(policy, env, SEED)
+    observation, info = env.reset(seed=0)
+    done = False
+    while not done:
+        observation, _, done, _, info = env.step(agent.predict(observation)[0])
+    assert info["illegal_actions"] == info["forced_starts"] == 0
+    assert np.array_equal(env.cluster.start, bfenv.simulate(trace, policy, SEED).start)
+
+
+@agents
+def test_it_copes_with_a_machine_that_is_already_busy(policy):
+    env = BackfillEnv(
+        workload(), window=200, episode_jobs=30, warmup_jobs=60, split="all", every_pass=True
+    )
+    agent = baselines.agent(policy, env, SEED)
+    observation, _ = env.reset(options={"first_job": 70})
+    done = False
+    while not done:
+        observation, _, done, _, info = env.step(agent.predict(observation)[0])
+    assert info["illegal_actions"] == info["forced_starts"] == 0
+
+
+@every_policy
+def test_its_memory_is_its_own(policy):
+    trace = workload()
+    new_cluster(trace)
+    before = trace.hash
+    one, two = (
+        policy.memory(trace.jobs, trace.processors, np.random.default_rng(0)) for _ in range(2)
+    )
+    for a, b in zip(one, two, strict=True):
+        assert not (isinstance(a, np.ndarray) and a.size and np.shares_memory(a, b))
+    assert trace.hash == before
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for file in GOLDEN.iterdir():
+        file.unlink()
+    for one in POLICIES:
+        (GOLDEN / f"{one.name}.txt").write_text(golden(one))
+    print(f"{len(POLICIES)} golden schedules of workload {workload().hash[:16]}")
