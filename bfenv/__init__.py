@@ -10,7 +10,7 @@ from bfenv.core.jobs import Jobs, Trace, make_trace
 from bfenv.core.policy import Policy, policies
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import simulate
-from bfenv.workloads.load import load_workload, workloads
+from bfenv.workloads.load import load_workload
 from bfenv.workloads.swf import read_swf, write_swf
 
 __version__ = version("bfenv")
@@ -29,7 +29,6 @@ __all__ = [
     "policies",
     "read_swf",
     "simulate",
-    "workloads",
     "write_swf",
 ]
 

@@ -60,7 +60,7 @@ def runs(
 ) -> Iterator[tuple[Trace, Policy, int]]:
     """What `evaluate` runs: trace, policy and seed."""
     options = {} if load is None else {"load": load}
-    generated = workload == "lublin"
+    generated = workload.partition(":")[0] == "lublin"
     for seed in range(seeds):
         trace = load_workload(workload, **options, **({"seed": seed} if generated else {}))
         for policy in policies:

@@ -96,9 +96,9 @@ def simulate(
       bfenv simulate --policy easy --out schedule.csv
       bfenv simulate --policy fcfs --load 0.7
     """
+    from bfenv.core.files import write_atomically
     from bfenv.core.simulator import simulate
     from bfenv.workloads.load import load_workload
-    from bfenv.workloads.swf import write_atomically
 
     if out is not None and out.exists() and not force:
         raise BfenvError(f"{out} is there already; --force overwrites it")

@@ -52,13 +52,13 @@ class Trace:
     is out of range.
     """
 
-    jobs: Jobs
-    runtime: np.ndarray  # (n,) int64 seconds, 1 <= runtime <= estimate
+    jobs: Jobs = field(repr=False)
+    runtime: np.ndarray = field(repr=False)  # (n,) int64 seconds, 1 <= runtime <= estimate
     processors: int
     name: str = "unnamed"
     cleaning: Cleaning = field(default_factory=Cleaning)
     time_of_day: int = 0  # seconds after local midnight at time 0
-    header: tuple[str, ...] = ()  # the log's own comment lines, without the semicolon
+    header: tuple[str, ...] = field(default=(), repr=False)  # the log's comments, no semicolons
     records: np.ndarray | None = field(default=None, repr=False)  # (n, 18) float64, SWF fields
 
     def __post_init__(self):
@@ -89,8 +89,9 @@ class Trace:
 
     def _freeze(self) -> None:
         """Make the arrays read-only: they are shared by every simulation of this trace."""
-        for values in (*self.jobs, self.runtime):
-            values.flags.writeable = False
+        for values in (*self.jobs, self.runtime, self.records):
+            if values is not None:
+                values.flags.writeable = False
 
     def __setstate__(self, state: dict) -> None:
         """Pickling forgets that arrays are read-only, and kernels are compiled for either."""

@@ -4,45 +4,34 @@ Format: Chapin et al. 1999 and the Parallel Workloads Archive. One line per job 
 -1 for what is not known; lines that begin with a semicolon are the header.
 """
 
+import codecs
 import gzip
-import io
+import operator
 import os
 import re
-import tempfile
 import warnings
 import zlib
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from bfenv.core.errors import WorkloadError
+from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Cleaning, Jobs, Trace
+from bfenv.core.schedule import Schedule
 
 FIELDS = (
-    "job number",
-    "submit time",
-    "wait time",
-    "run time",
-    "allocated processors",
-    "average CPU time",
-    "used memory",
-    "requested processors",
-    "requested time",
-    "requested memory",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding job",
-    "think time",
-)
+    "job number", "submit time", "wait time", "run time", "allocated processors",
+    "average CPU time", "used memory", "requested processors", "requested time",
+    "requested memory", "status", "user", "group", "executable", "queue", "partition",
+    "preceding job", "think time",
+)  # fmt: skip
 SUBMIT, WAIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE, USER = 1, 2, 3, 4, 7, 8, 11
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 LARGEST = 2**53  # integers up to here are exact in float64
+DAY = 86_400  # seconds
 
 
 def read_swf(
@@ -59,10 +48,11 @@ def read_swf(
     machine, are dropped; `trace.cleaning` counts them. Submit times are rebased to 0, lines out of
     order are put in order. A runtime above the estimate is cut to it, as production systems do
     (overrun="kill"), or the estimate is raised to the runtime (overrun="extend"). Fractions of
-    seconds are rounded.
+    seconds are rounded, users numbered from 0 in the order of their ids.
 
     `processors` overrides the header's MaxProcs (or else MaxNodes). `trace.records` keeps all 18
-    fields of the kept jobs as they stand in the file.
+    fields of the kept jobs as they stand in the file. Times of day are those of the header's
+    TimeZoneString, or UTC, with a warning if that is a zone unknown to this machine.
 
     Raises FileNotFoundError, and WorkloadError on a corrupted gzip file, an empty trace, a header
     without a machine size, or a malformed line; with on_error="skip" malformed lines are counted
@@ -73,181 +63,245 @@ def read_swf(
         raise WorkloadError(f"overrun is 'kill' or 'extend', not {overrun!r}")
     if on_error not in ("raise", "skip"):
         raise WorkloadError(f"on_error is 'raise' or 'skip', not {on_error!r}")
-    text = _text(path)
-    header = tuple(
-        line[1:].decode("latin-1").strip() for line in re.findall(rb"^[ \t]*;.*$", text, re.M)
-    )
-    header = tuple(line.removeprefix(";") for line in header)
-    records, malformed = _records(path, text, on_error)
-    if malformed:
-        warnings.warn(f"{path}: {malformed} malformed lines skipped", stacklevel=2)
+    lines = _lines(path)
+    comments = (line.strip() for line in lines if line.lstrip().startswith(";"))
+    header = tuple(comment[1:].removeprefix(" ") for comment in comments)
+    records, malformed = _records(path, lines, on_error)
+    if not len(records):
+        raise WorkloadError(f"{path}: the trace is empty: no job lines")
     labels = _labels(header)
+    processors = _machine_size(labels) if processors is None else processors
     if processors is None:
-        processors = _leading_integer(labels.get("MaxProcs")) or _leading_integer(
-            labels.get("MaxNodes")
-        )
-    if processors is None or processors < 1:
         raise WorkloadError(
-            f"{path}: no MaxProcs or MaxNodes in the header; say how many processors there are"
+            f"{path}: no MaxProcs or MaxNodes in the header; say processors=, how many there are"
         )
+    try:
+        processors = operator.index(processors)
+    except TypeError:
+        raise WorkloadError(f"processors is a whole number, not {processors!r}") from None
+    if not 1 <= processors < LARGEST:
+        raise WorkloadError(f"{path}: a machine cannot have {processors} processors")
     return _trace(path, header, labels, records, processors, overrun, malformed)
 
 
-def write_swf(trace: Trace, path: str | os.PathLike, schedule=None) -> None:
+def write_swf(trace: Trace, path: str | os.PathLike, schedule: Schedule | None = None) -> None:
     """Write a trace as SWF, gzipped if the name ends in .gz, in one step or not at all.
 
-    What the engine uses comes from the trace, every other field from its records, -1 without.
-    With a Schedule of the trace, field 3 is each job's wait and field 5 its size.
+    The trace's records and header are written as they are, except where `read_swf` would then
+    make another trace of them: there the trace's own values are written. Without records, what is
+    not known is -1. Numbers are in their shortest form. With a schedule of the trace, field 3 is
+    each job's wait and field 5 its size. The format has no place for priorities and requested
+    start times: leaving them out is a warning.
+
+    Raises WorkloadError if the file cannot be written or the schedule is another trace's.
     """
-    path = Path(path)
-    records = np.full((len(trace), 18), -1.0) if trace.records is None else trace.records.copy()
-    jobs = trace.jobs
-    if trace.records is None:
-        records[:, 0] = np.arange(1, len(trace) + 1)
-        records[:, ALLOCATED] = jobs.size
-        records[:, USER] = np.where(jobs.user < 0, -1, jobs.user + 1)
-        records[:, REQUESTED] = jobs.size
-        records[:, ESTIMATE] = jobs.estimate
-        records[:, RUNTIME] = trace.runtime
-        records[:, SUBMIT] = jobs.submit
+    path, jobs = Path(path), trace.jobs
+    if schedule is not None and schedule.trace is not trace and schedule.trace.hash != trace.hash:
+        raise WorkloadError(f"{trace.name}: the schedule is that of another trace")
+    if jobs.priority.any() or jobs.requested_start.any():
+        warnings.warn(
+            f"{path}: SWF has no priorities and requested start times, they are left out",
+            stacklevel=2,
+        )
+    records = _new_records(trace) if trace.records is None else _amended_records(trace)
     if schedule is not None:
         records[:, WAIT] = schedule.wait
         records[:, ALLOCATED] = jobs.size
-    header = trace.header or (
-        "Version: 2.2",
-        f"MaxJobs: {len(trace)}",
-        f"MaxRecords: {len(trace)}",
-        f"MaxProcs: {trace.processors}",
-        f"UnixStartTime: {trace.time_of_day}",
-        "TimeZoneString: UTC",
-        f"Note: {trace.name}",
-    )
+    header = (re.sub(r"[\r\n]+", " ", line) for line in _header(trace, records))
     lines = [f"; {line}".rstrip() for line in header]
-    lines += [" ".join(map(_number, record)) for record in records.tolist()]
+    lines += map(" ".join, zip(*map(_words, records.T), strict=True))
     data = ("\n".join(lines) + "\n").encode("latin-1", errors="replace")
     write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whatever happens meanwhile."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def _lines(path: Path) -> list[str]:
+    """The file's lines, unzipped, whatever the line ends."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"no such workload file: {path}")
+    if not os.path.isfile(path):
+        raise WorkloadError(f"{path}: not a file")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        data = path.read_bytes()
+    except OSError as error:
+        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, OSError, zlib.error) as error:
+            raise WorkloadError(f"{path}: corrupted gzip file: {error}") from error
+    elif path.suffix == ".gz":
+        raise WorkloadError(f"{path}: not a gzip file")
+    text = data.removeprefix(codecs.BOM_UTF8).decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _text(path: Path) -> bytes:
-    data = path.read_bytes()
-    if data[:2] != b"\x1f\x8b":
-        if path.suffix == ".gz":
-            raise WorkloadError(f"{path}: not a gzip file")
-        return data
-    try:
-        return gzip.decompress(data)
-    except (EOFError, OSError, zlib.error) as error:
-        raise WorkloadError(f"{path}: corrupted gzip file: {error}") from error
-
-
-def _records(path: Path, text: bytes, on_error: str) -> tuple[np.ndarray, int]:
+def _records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarray, int]:
     """The (n, 18) numbers of the job lines, and how many lines were skipped.
 
-    numpy's parser reads the whole text at once; only where it stumbles are the lines gone through
-    one by one, to name the place.
+    numpy's parser reads all lines at once; only where it stumbles are they gone through one by
+    one, to name the place.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # "input contained no data"
-            records = np.loadtxt(io.BytesIO(text), comments=";", ndmin=2, encoding="latin-1")
+            records = np.loadtxt(lines, comments=";", ndmin=2)
         if records.size == 0 or (records.shape[1] == 18 and np.abs(records).max() < LARGEST):
             return records.reshape(-1, 18), 0
     except ValueError:
         pass
-    rows, malformed = [], 0
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        words = line.partition(b";")[0].split()
+    rows, faults = [], []
+    for number, line in enumerate(lines, start=1):
+        words = line.partition(";")[0].split()
         if not words:
             continue
         wrong = _what_is_wrong(words)
         if wrong is None:
             rows.append([float(word) for word in words])
-        elif on_error == "raise":
-            raise WorkloadError(f"{path}:{number}: {wrong}")
-        else:
-            malformed += 1
-    return np.array(rows, dtype=np.float64).reshape(-1, 18), malformed
+            continue
+        faults.append(f"{path}:{number}: {wrong}")
+        if on_error == "raise":
+            raise WorkloadError(faults[0])
+    if faults:
+        warnings.warn(f"{len(faults)} malformed lines skipped, first {faults[0]}", stacklevel=3)
+    return np.array(rows, dtype=np.float64).reshape(-1, 18), len(faults)
 
 
-def _what_is_wrong(words: list[bytes]) -> str | None:
+def _what_is_wrong(words: list[str]) -> str | None:
     if len(words) != 18:
         return f"{len(words)} fields, expected 18"
     for place, word in enumerate(words):
-        field = f"field {place + 1} ({FIELDS[place]})"
+        field = f"field {place + 1} ({FIELDS[place]}): {word[:40]!r}"
         if not NUMBER.fullmatch(word):
-            return f"{field}: {word.decode('latin-1')!r} is not a number"
+            return f"{field} is not a number"
         if not abs(float(word)) < LARGEST:
-            return f"{field}: {word.decode('latin-1')} is out of range"
+            return f"{field} is out of range"
     return None
 
 
-def _trace(path, header, labels, records, processors, overrun, malformed) -> Trace:
+def _requests(records: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Submit time, size, runtime and estimate of each record, (n,) int64, nothing repaired.
+
+    A size or an estimate that is not given is not positive.
+    """
     whole = np.floor(records[:, [SUBMIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE]] + 0.5)
-    submit, runtime, allocated, requested, estimate = whole.astype(np.int64).T
-    size = np.where(requested > 0, requested, allocated)
-    fault = np.select(
-        [submit < 0, runtime <= 0, size <= 0, size > processors], [1, 2, 3, 4], default=0
-    )
-    kept = np.flatnonzero(fault == 0)
+    submit, runtime, allocated, requested, estimate = whole.astype(np.int64).T.copy()
+    return submit, np.where(requested > 0, requested, allocated), runtime, estimate
+
+
+def _usable(
+    path: Path, submit: np.ndarray, size: np.ndarray, runtime: np.ndarray, processors: int
+) -> tuple[np.ndarray, dict[str, int]]:
+    """The records that are jobs, (k,) int64 in order of submit time, and counts of the others."""
+    faults = {
+        "no_submit": submit < 0,
+        "no_runtime": runtime <= 0,
+        "no_size": size <= 0,
+        "too_large": size > processors,
+    }
+    counts, usable = {}, np.ones(len(submit), dtype=bool)
+    for name, wrong in faults.items():  # of several faults, the first counts
+        counts[name] = int(np.sum(usable & wrong))
+        usable &= ~wrong
+    kept = np.flatnonzero(usable)
     if len(kept) == 0:
-        raise WorkloadError(f"{path}: the trace is empty: {len(records)} job lines, none usable")
-    reordered = int(np.sum(np.diff(submit[kept]) < 0))
-    order = kept[np.argsort(submit[kept], kind="stable")]
-    submit, runtime, size, estimate = (c[order] for c in (submit, runtime, size, estimate))
+        reasons = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+        raise WorkloadError(f"{path}: the trace is empty: no usable job line ({reasons})")
+    counts["reordered"] = int(np.sum(np.diff(submit[kept]) < 0))
+    return kept[np.argsort(submit[kept], kind="stable")], counts
+
+
+def _trace(path, header, labels, records, processors, overrun, malformed) -> Trace:
+    columns = _requests(records)
+    submit, size, runtime, estimate = columns
+    order, counts = _usable(path, submit, size, runtime, processors)
+    submit, size, runtime, estimate = (column[order] for column in columns)
     missing = estimate <= 0
     estimate = np.where(missing, runtime, estimate)
-    over = runtime > estimate
-    if overrun == "kill":
-        runtime = np.minimum(runtime, estimate)
-    else:
-        estimate = np.maximum(runtime, estimate)
-    user = records[order, USER]
-    dense = np.unique(user[user >= 0])
-    jobs = Jobs(
-        submit=submit - submit[0],
-        size=np.ascontiguousarray(size),
-        estimate=np.ascontiguousarray(estimate),
-        user=np.where(user >= 0, np.searchsorted(dense, user), -1),
-        priority=np.zeros(len(order), dtype=np.int64),
-        requested_start=np.zeros(len(order), dtype=np.int64),
-    )
-    cleaning = Cleaning(
-        no_submit=int(np.sum(fault == 1)),
-        no_runtime=int(np.sum(fault == 2)),
-        no_size=int(np.sum(fault == 3)),
-        too_large=int(np.sum(fault == 4)),
-        clipped=int(over.sum()) if overrun == "kill" else 0,
-        extended=int(over.sum()) if overrun == "extend" else 0,
-        no_estimate=int(missing.sum()),
-        reordered=reordered,
-        malformed=malformed,
-    )
+    kill, over = overrun == "kill", runtime > estimate
+    counts["clipped" if kill else "extended"] = int(over.sum())
+    records = records[order]
+    records.flags.writeable = False  # like all of a trace
+    user = records[:, USER]
+    users = np.unique(user[user >= 0])
+    time_of_day = _time_of_day(labels, int(submit[0]))
+    if time_of_day is None:
+        time_of_day = (_start(labels) + int(submit[0])) % DAY
+        warnings.warn(
+            f"{path}: no such time here in zone {labels['TimeZoneString']!r}, "
+            "times of day are those of UTC",
+            stacklevel=3,
+        )
     return Trace(
-        jobs,
-        np.ascontiguousarray(runtime),
+        Jobs(
+            submit=submit - submit[0],
+            size=size,
+            estimate=estimate if kill else np.maximum(runtime, estimate),
+            user=np.where(user >= 0, np.searchsorted(users, user), -1),
+            priority=np.zeros(len(order), dtype=np.int64),
+            requested_start=np.zeros(len(order), dtype=np.int64),
+        ),
+        np.minimum(runtime, estimate) if kill else runtime,
         processors,
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
-        cleaning=cleaning,
-        time_of_day=_time_of_day(labels, int(submit[0])),
+        cleaning=Cleaning(no_estimate=int(missing.sum()), malformed=malformed, **counts),
+        time_of_day=time_of_day,
         header=header,
-        records=records[order],
+        records=records,
     )
 
 
-def _labels(header: tuple[str, ...]) -> dict[str, str]:
+def _new_records(trace: Trace) -> np.ndarray:
+    """SWF fields of a trace that has none, (n, 18) float64."""
+    records, jobs = np.full((len(trace), 18), -1.0), trace.jobs
+    records[:, 0] = np.arange(1, len(trace) + 1)
+    records[:, SUBMIT] = jobs.submit
+    records[:, RUNTIME] = trace.runtime
+    records[:, ALLOCATED] = records[:, REQUESTED] = jobs.size
+    records[:, ESTIMATE] = jobs.estimate
+    records[:, USER] = np.where(jobs.user < 0, -1, jobs.user + 1)
+    return records
+
+
+def _amended_records(trace: Trace) -> np.ndarray:
+    """The trace's SWF fields, changed where they would be read as other jobs than the trace's."""
+    records, jobs = trace.records.copy(), trace.jobs
+    submit, size, runtime, estimate = _requests(records)
+    estimate = np.where(estimate > 0, estimate, runtime)
+    changed = submit - submit[0] != jobs.submit - jobs.submit[0]
+    records[changed, SUBMIT] = (jobs.submit - jobs.submit[0] + submit[0])[changed]
+    changed = size != jobs.size
+    records[changed, REQUESTED] = jobs.size[changed]
+    changed = (np.minimum(runtime, estimate) != trace.runtime) | (estimate != jobs.estimate)
+    records[changed, RUNTIME] = trace.runtime[changed]
+    records[changed, ESTIMATE] = jobs.estimate[changed]
+    return records
+
+
+def _header(trace: Trace, records: np.ndarray) -> list[str]:
+    """The trace's header, changed where it would be read as another machine or time of day."""
+    lines = list(trace.header) or [
+        "Version: 2.2",
+        f"MaxJobs: {len(trace)}",
+        f"MaxRecords: {len(trace)}",
+        f"Note: {trace.name}",
+    ]
+    labels, changed = _labels(lines), {}
+    if _machine_size(labels) != trace.processors:
+        changed["MaxProcs"] = trace.processors
+    origin = int(_requests(records[:1])[0][0] - trace.jobs.submit[0])
+    if _time_of_day(labels, origin) != trace.time_of_day:
+        # The first moment since the log's start at which UTC has the time of day wanted.
+        start = _start(labels)
+        changed["UnixStartTime"] = start + (trace.time_of_day - start - origin) % DAY
+        changed["TimeZoneString"] = "UTC"
+    for label, value in changed.items():
+        same = (i for i, line in enumerate(lines) if re.match(rf"\s*{label}\s*:", line))
+        place = next(same, len(lines))
+        lines[place : place + 1] = [f"{label}: {value}"]
+    return lines
+
+
+def _labels(header) -> dict[str, str]:
     """The `Label: value` lines; of several with one label, the first."""
     labels: dict[str, str] = {}
     for line in header:
@@ -257,21 +311,35 @@ def _labels(header: tuple[str, ...]) -> dict[str, str]:
     return labels
 
 
+def _machine_size(labels: dict[str, str]) -> int | None:
+    sizes = (_leading_integer(labels.get(label)) for label in ("MaxProcs", "MaxNodes"))
+    return next(filter(None, sizes), None)
+
+
 def _leading_integer(value: str | None) -> int | None:
-    match = re.match(r"\d+", value or "")
+    match = re.match(r"[0-9]{1,18}", value or "")
     return int(match.group()) if match else None
 
 
-def _time_of_day(labels: dict[str, str], origin: int) -> int:
-    """Seconds after local midnight `origin` seconds into the log; as if in UTC without a zone."""
-    epoch = (_leading_integer(labels.get("UnixStartTime")) or 0) + origin
+def _start(labels: dict[str, str]) -> int:
+    return _leading_integer(labels.get("UnixStartTime")) or 0
+
+
+def _time_of_day(labels: dict[str, str], origin: int) -> int | None:
+    """Seconds after local midnight `origin` seconds into the log; None in an unknown zone."""
+    moment = _start(labels) + origin
+    zone = labels.get("TimeZoneString") or "UTC"
+    if zone == "UTC":
+        return moment % DAY
     try:
-        zone = ZoneInfo(labels.get("TimeZoneString", "UTC"))
-        local = datetime.fromtimestamp(epoch, UTC).astimezone(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError, OverflowError):
-        return epoch % 86400
+        local = datetime.fromtimestamp(moment, ZoneInfo(zone))
+    except (KeyError, ValueError, OSError, OverflowError):
+        return None
     return local.hour * 3600 + local.minute * 60 + local.second
 
 
-def _number(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)
+def _words(column: np.ndarray) -> list[str]:
+    """The numbers of one field as text, the shortest that is read as the same number."""
+    if np.array_equal(column, np.floor(column)):
+        return list(map(str, column.astype(np.int64).tolist()))
+    return [str(int(value)) if value.is_integer() else repr(value) for value in column.tolist()]
