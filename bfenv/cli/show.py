@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -60,10 +61,10 @@ def table(
         for line in lines:
             print("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |")
         return
-    grid = Table(title=title)
+    grid = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
     for place, column in enumerate(columns):
         number = numbers and place > 0
-        grid.add_column(column, justify="right" if number else "left", no_wrap=number)
+        grid.add_column(column, justify="right" if number else "left", no_wrap=numbers)
     for line in lines:
         grid.add_row(*line)
     Console().print(grid)

@@ -1,0 +1,339 @@
+"""LOS against the thesis' tables and figures, hand-solved cases and the naive version."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bfenv
+from baselines import los as module
+from baselines.los import VARIANTS, los, table
+from bfenv.core.cluster import advance, free, new_cluster, retract, settle, start, started, waiting
+from bfenv.core.errors import PolicyError
+from bfenv.core.policy import find_policy
+from bfenv.core.profile import shadow
+from tests import naive_los
+from tests.conftest import as_naive, log, small_traces
+
+# Shmueli 2003, Figures 3.1 and 3.4: five jobs wait at t = 25, 5 processors are free, 3 are extra.
+SIZES, SSIZES, FREE, EXTRA = [7, 2, 1, 2, 3], [7, 0, 1, 2, 3], 5, 3
+
+
+def thesis_machine():
+    """Figure 3.1: machine 10 at t = 25, job 0 (size 5) runs for 3 more seconds, jobs 1-5 wait."""
+    trace = bfenv.make_trace([22, 25, 25, 25, 25, 25], [5, 7, 2, 1, 2, 3], [6, 4, 2, 6, 4, 5], 10)
+    cluster, truth = new_cluster(trace)
+    advance(cluster, trace.jobs, truth)
+    start(cluster, trace.jobs, 0)
+    advance(cluster, trace.jobs, truth)
+    settle(cluster, trace.jobs, truth)
+    return cluster, trace
+
+
+def chosen(policy, cluster, trace):
+    """The jobs a policy would start now."""
+    memory = policy.memory(trace.jobs, trace.processors, np.random.default_rng(0))
+    policy.decide(cluster, trace.jobs, memory)
+    jobs = sorted(started(cluster).tolist())
+    retract(cluster, trace.jobs)
+    return jobs
+
+
+def printed(m, k, sutil=True):
+    """A plane as the thesis prints it, columns j = 1 .. n: util_sutil, ^ bypassed, < selected."""
+
+    def cell(i, j):
+        need = f"_{m.sutil[i, j, k]}" if sutil else ""
+        markers = "<" * bool(m.selected[i, j, k]) + "^" * bool(m.bypassed[i, j, k])
+        return f"{m.util[i, j, k]}{need}{markers}"
+
+    rows, columns, _ = m.util.shape
+    return [" ".join(cell(i, j) for j in range(1, columns)) for i in range(1, rows)]
+
+
+def test_row_and_column_zero_are_zeros_as_in_tables_3_1_and_3_3():
+    m = table(SIZES, SSIZES, FREE, EXTRA)
+    assert m.util.shape == (6, 6, 4)
+    for values in m:
+        assert not values[0].any()
+        assert not values[:, 0].any()
+
+
+def test_table_3_2_of_the_basic_algorithm():
+    assert printed(table(SIZES, SSIZES, FREE, 0), 0, sutil=False) == [
+        "0^ 0^ 0^ 0^ 0^",
+        "0^ 2< 2< 2< 2<",
+        "0^ 2^ 2^ 2^ 2^",
+        "0^ 2^ 2^ 2^ 2^",
+        "0^ 2^ 2^ 2^ 2^",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("k", "plane"),
+    [
+        (
+            0,
+            [
+                "0_0^ 0_0^ 0_0^ 0_0^ 0_0^",
+                "0_0^ 2_0< 2_0< 2_0< 2_0<",
+                "0_0^ 2_0^ 2_0^ 2_0^ 2_0^",
+                "0_0^ 2_0^ 2_0^ 2_0^ 2_0^",
+                "0_0^ 2_0^ 2_0^ 2_0^ 2_0^",
+            ],
+        ),
+        (
+            1,
+            [
+                "0_0^ 0_0^ 0_0^ 0_0^ 0_0^",
+                "0_0^ 2_0< 2_0< 2_0< 2_0<",
+                "1_1< 2_0^ 3_1< 3_1< 3_1<",
+                "1_1^ 2_0^ 3_1^ 3_1^ 3_1^",
+                "1_1^ 2_0^ 3_1^ 3_1^ 3_1^",
+            ],
+        ),
+        (
+            2,
+            [
+                "0_0^ 0_0^ 0_0^ 0_0^ 0_0^",
+                "0_0^ 2_0< 2_0< 2_0< 2_0<",
+                "1_1< 2_0^ 3_1< 3_1< 3_1<",
+                "1_1^ 2_0^ 3_1^ 4_2< 4_2<",
+                "1_1^ 2_0^ 3_1^ 4_2^ 4_2^",
+            ],
+        ),
+        (
+            3,
+            [
+                "0_0^ 0_0^ 0_0^ 0_0^ 0_0^",
+                "0_0^ 2_0< 2_0< 2_0< 2_0<",
+                "1_1< 2_0^ 3_1< 3_1< 3_1<",
+                "1_1^ 2_0^ 3_1^ 4_2< 5_3<",
+                "1_1^ 2_0^ 3_1^ 4_2^ 5_3<^",
+            ],
+        ),
+    ],
+)
+def test_tables_3_4_to_3_7_of_the_full_algorithm(k, plane):
+    assert printed(table(SIZES, SSIZES, FREE, EXTRA), k) == plane
+
+
+def test_the_optimized_queue_of_table_3_8_gives_the_same_rows_without_the_first():
+    cluster, trace = thesis_machine()
+    memory = los().memory(trace.jobs, 10, None)
+    rows = module.examine(cluster, trace.jobs, memory, 28, 3)
+    assert memory.candidate[:rows].tolist() == [2, 3, 4, 5]
+    assert memory.size[:rows].tolist() == [2, 1, 2, 3]
+    assert memory.ssize[:rows].tolist() == [0, 1, 2, 3]
+    whole = table(SIZES, SSIZES, FREE, EXTRA)
+    for values, expected in zip(table(SIZES[1:], SSIZES[1:], FREE, EXTRA), whole, strict=True):
+        np.testing.assert_array_equal(values[1:], expected[2:])
+
+
+@pytest.mark.parametrize(
+    ("variant", "lookahead", "jobs"),
+    [
+        ("basic", 50, [2]),  # Figure 3.3
+        ("full", 50, [2, 3, 4]),  # Figure 3.5
+        ("full", 3, [2, 3, 4]),  # section 3.5.1: the fourth job that fits is left out
+        ("full", 2, [2, 3]),
+        ("selected-first", 50, [2, 5]),  # Figure 3.6
+        ("selected-first", 3, [2, 3, 4]),
+        ("maxjobs", 50, [2, 3, 4]),
+    ],
+)
+def test_outcomes_of_the_running_example(variant, lookahead, jobs):
+    cluster, trace = thesis_machine()
+    assert chosen(los(variant, lookahead), cluster, trace) == jobs
+
+
+def test_the_whole_schedule_of_the_running_example():
+    #  P
+    # 10 |   4444  55555    t = 25: jobs 2, 3 and 4 use all that is free
+    #  9 |   4444  55555    t = 28: the head, job 1, starts at its shadow time
+    #  8 |   33333355555    t = 31: job 5 fits, for 4 and 3 have ended
+    #  7 |   22 1111
+    #  6 |   22 1111
+    # 1-5|0000001111
+    #    22 25 28
+    _, trace = thesis_machine()
+    assert bfenv.simulate(trace, los()).check().start.tolist() == [22, 28, 25, 25, 25, 31]
+
+
+def schedule(policy, processors, *jobs):
+    """Starts of jobs (submit, size, estimate)."""
+    submit, size, estimate = zip(*jobs, strict=True)
+    trace = bfenv.make_trace(submit, size, estimate, processors)
+    return bfenv.simulate(trace, policy).check().start.tolist()
+
+
+def test_los_packs_what_easy_takes_one_by_one():
+    #  P  easy           los
+    #  4 |    1111       | 3331111       job 1 (size 4) has its shadow time at 4, no extra nodes;
+    #  3 | 2221111333    | 3331111       2 processors are free: jobs 2 (size 1) and 3 (size 2) both
+    #  2 |00001111333    |00001111       end by 4, and only 3 uses all that is free
+    #  1 |00001111       |00001111222
+    jobs = (0, 2, 4), (1, 4, 4), (1, 1, 3), (1, 2, 3)
+    assert schedule("easy", 4, *jobs) == [0, 4, 1, 8]
+    assert schedule(los(), 4, *jobs) == [0, 4, 8, 1]
+
+
+def test_a_head_that_starts_leaves_the_next_job_without_a_reservation_in_that_pass():
+    #  P
+    #  3 |22222211111    t = 0: the head, job 0 (size 1), starts, and no shadow time holds: job 2
+    #  2 |22222211111    (size 2) is packed beside it although job 1 (size 3) is delayed by it;
+    #  1 |0     11111    with easy job 1 is the next head, to start at 1, and job 2 waits for it
+    jobs = (0, 1, 1), (0, 3, 5), (0, 2, 6)
+    assert schedule("easy", 3, *jobs) == [0, 1, 6]
+    assert schedule(los(), 3, *jobs) == [0, 6, 0]
+
+
+def test_of_two_sets_as_good_each_variant_prefers_its_own():
+    #  4 processors: job 0 holds 2 until 9, the head (size 4) waits; 2 are free, none is extra;
+    #  jobs 2 (size 2, waited 0 of 8), 3 and 4 (size 1; 4 s), 5 (size 2, 1 s): all end by 9
+    rows = (0, 2, 9), (1, 4, 1), (1, 2, 8), (1, 1, 4), (1, 1, 4), (1, 2, 1)
+    expected = {
+        "full": [2],  # nearest the head
+        "basic": [2],
+        "selected-first": [5],  # nearest the tail
+        "maxjobs": [3, 4],
+        "max-slowdown": [3, 4],  # 1 + 1 against 1
+    }
+    trace = bfenv.make_trace(*zip(*[(s, n, e) for s, n, e in rows], strict=True), 4)
+    for variant, jobs in expected.items():
+        start = bfenv.simulate(trace, los(variant)).start
+        assert np.flatnonzero(start == 1).tolist() == jobs, variant
+
+
+def test_max_slowdown_prefers_the_set_that_has_waited_longest_for_its_length():
+    #  at 4 job 0 ends and leaves 2 processors under the head's shadow time 20: job 3 (1 s, waited
+    #  3) has slowdown 4, jobs 4 and 5 (10 s, waited 3) together 2.6
+    rows = (0, 2, 4), (0, 2, 20), (1, 4, 1), (1, 2, 1), (1, 1, 10), (1, 1, 10)
+    trace = bfenv.make_trace(*zip(*rows, strict=True), 4)
+    assert np.flatnonzero(bfenv.simulate(trace, los("max-slowdown")).start == 4).tolist() == [3]
+    assert np.flatnonzero(bfenv.simulate(trace, los("maxjobs")).start == 4).tolist() == [4, 5]
+
+
+def test_of_sets_as_full_the_one_that_needs_fewest_extra_nodes_starts():
+    #  P
+    #  4 | 44     222       the head (job 1, size 3) is promised 9 and leaves 1 extra node
+    #  3 | 33     111       jobs 2 (runs past 9) and 3 fill the 2 processors, but 3 and 4 do as
+    #  2 |000000000111      well and need no extra node
+    #  1 |000000000111
+    jobs = (0, 2, 9), (1, 3, 3), (1, 1, 11), (1, 1, 2), (1, 1, 2)
+    assert schedule(los(), 4, *jobs)[3:] == [1, 1]
+    assert schedule("easy", 4, *jobs)[2:4] == [1, 1]
+
+
+@st.composite
+def crowds(draw):
+    """A Trace whose jobs nearly all wait at once, behind a head that has extra nodes."""
+    machine = draw(st.integers(3, 10))
+    busy = draw(st.integers(1, machine - 1))
+    size, estimate = st.integers(1, 4), st.sampled_from([1, 2, 5, 6, 9])
+    waiting = draw(st.lists(st.tuples(size, estimate), min_size=2, max_size=8))
+    head = draw(st.integers(machine - busy + 1, machine))
+    rows = [(0, busy, 6), (1, head, 3), *((1, min(n, machine), e) for n, e in waiting)]
+    return bfenv.make_trace(*zip(*rows, strict=True), machine)
+
+
+VARIANT = st.sampled_from(list(VARIANTS))
+LOOKAHEAD = st.sampled_from([1, 2, 3, 50, None])
+
+
+@given(small_traces(jobs=12) | crowds(), VARIANT, LOOKAHEAD)
+def test_every_variant_equals_its_naive_version(trace, variant, lookahead):
+    for order in ("standard", "pyss"):
+        result = bfenv.simulate(trace, los(variant, lookahead), event_order=order)
+        expected = naive_los.los(*as_naive(trace), variant, lookahead, order)
+        assert list(zip(result.start.tolist(), result.end.tolist(), strict=True)) == expected
+
+
+@st.composite
+def queues(draw):
+    """Sizes, shadow sizes, free, extra and merits of a few jobs, with many ties."""
+    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=8))
+    ssizes = [size * draw(st.integers(0, 1)) for size in sizes]
+    gains = draw(st.lists(st.integers(1, 3), min_size=len(sizes), max_size=len(sizes)))
+    return sizes, ssizes, draw(st.integers(0, 12)), draw(st.integers(0, 8)), gains
+
+
+@given(queues(), st.booleans())
+def test_the_two_dimensional_table_is_the_theses_in_every_cell(queue, with_merit):
+    sizes, ssizes, n, extra, gains = queue
+    m = table(sizes, ssizes, n, extra, gains if with_merit else None)
+    expected = naive_los.construct(sizes, ssizes, n, extra, gains if with_merit else None)
+    for at, cell in expected.items():
+        assert (m.util[at], m.sutil[at]) == (cell.util, cell.sutil), at
+        assert (m.selected[at], m.bypassed[at]) == (cell.selected, cell.bypassed), at
+
+
+@given(queues())
+def test_the_last_cell_is_the_best_of_all_sets(queue):
+    sizes, ssizes, n, extra, _ = queue
+    m = table(sizes, ssizes, n, extra)
+    best = naive_los.best_by_trial(sizes, ssizes, n, extra)
+    assert (m.util[-1, n, extra], m.sutil[-1, n, extra]) == best
+
+
+@given(small_traces(jobs=12) | crowds(), VARIANT)
+def test_no_step_uses_fewer_processors_than_easy_would_nor_delays_the_head(trace, variant):
+    policy, easy, jobs = los(variant, None), find_policy("easy"), trace.jobs
+    cluster, truth = new_cluster(trace)
+    memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
+    while advance(cluster, jobs, truth):
+        of_easy = int(jobs.size[chosen(easy, cluster, trace)].sum())
+        head = waiting(cluster)[0] if len(waiting(cluster)) else -1
+        waits = head >= 0 and jobs.size[head] > free(cluster)
+        promised = shadow(cluster, jobs, head)[0] if waits else -1
+        policy.decide(cluster, jobs, memory)
+        if variant != "basic":
+            assert jobs.size[started(cluster)].sum() >= of_easy
+        if waits:
+            assert shadow(cluster, jobs, head)[0] == promised
+        elif head >= 0:
+            assert cluster.start[head] >= 0
+
+
+@pytest.mark.parametrize("options", [{"variant": "best"}, {"lookahead": 0}, {"lookahead": 2.0}])
+def test_bad_options_are_named(options):
+    (option,) = options
+    with pytest.raises(PolicyError, match=option):
+        los(**options)
+
+
+def test_published_variants_have_plain_names_and_others_their_expression():
+    assert los("basic").name == "los-basic"
+    assert los(lookahead=20).name == "los(lookahead=20)"
+    assert los("maxjobs", None).name == "los(variant=maxjobs, lookahead=None)"
+
+
+def test_a_table_too_large_is_refused_and_says_what_to_reduce():
+    jobs = 30_000
+    trace = bfenv.make_trace(np.arange(jobs), np.ones(jobs), np.ones(jobs), 100_000)
+    with pytest.raises(PolicyError, match="lookahead can be at most 21474"):
+        bfenv.simulate(trace, los(lookahead=None))
+    assert los().memory(trace.jobs, 1152, None).marks.nbytes == 50 * 1153
+
+
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln"])
+def test_whole_logs_are_scheduled_possibly(name):
+    trace = log(name)
+    for variant in VARIANTS:
+        bfenv.simulate(trace, los(variant)).check()
+
+
+def test_los_improves_on_easy_and_job_selection_on_los_as_in_sections_4_2_and_4_3():
+    trace = log("KTH-SP2-1996-2.1-cln")
+    slowdown = {
+        policy if isinstance(policy, str) else policy.name: bfenv.metrics(
+            bfenv.simulate(trace, policy)
+        )["mean_bounded_slowdown"]
+        for policy in ["easy", *map(los, VARIANTS)]
+    }
+    assert slowdown["los"] < slowdown["easy"]
+    assert slowdown["los-selected-first"] < slowdown["los"]
+    assert slowdown["los-maxjobs"] < slowdown["los"]
+    assert slowdown["los-max-slowdown"] < min(
+        slowdown["los-selected-first"], slowdown["los-maxjobs"]
+    )

@@ -1,0 +1,195 @@
+"""Slack-based and relaxed backfilling against hand-solved cases and the naive versions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bfenv
+from baselines.slack import RELAXED, SLACK, relaxed, slack
+from bfenv.core.cluster import advance, new_cluster, now
+from bfenv.core.errors import PolicyError
+from bfenv.core.policy import find_policy
+from tests import naive, naive_slack
+from tests.conftest import as_naive, log, small_traces
+
+
+def schedule(policy, processors, *jobs):
+    """The schedule of jobs (submit, size, estimate, priority), the last of them optional."""
+    rows = [(*job, 0)[:4] for job in jobs]
+    submit, size, estimate, priority = zip(*rows, strict=True)
+    trace = bfenv.make_trace(submit, size, estimate, processors, priority=priority)
+    return bfenv.simulate(trace, policy).check()
+
+
+def starts(*arguments):
+    return schedule(*arguments).start.tolist()
+
+
+@pytest.mark.parametrize(("estimate", "expected"), [(5, [0, 6, 1]), (6, [0, 4, 8])])
+def test_a_job_is_backfilled_if_it_delays_the_other_by_no_more_than_its_slack(estimate, expected):
+    #  P  estimate 5      6
+    #  2 | 222221111     |    1111
+    #  1 |0000  1111     |00001111222222     job 1 was to start at 4, half its estimate is 2
+    assert starts(relaxed(0.5), 2, (0, 1, 4), (1, 2, 4), (1, 1, estimate)) == expected
+
+
+def test_delays_are_counted_together_from_the_first_reservation():
+    #  P
+    #  3 |      1111
+    #  2 | 222221111       job 2 delays job 1 from 4 to 6, all that it may; job 3 would to 7, which
+    #  1 |0000  111133333  is 1 more than the plan says now and 3 more than it said first
+    result = schedule(relaxed(0.5), 3, (0, 1, 4), (1, 3, 4), (1, 1, 5), (2, 1, 5))
+    assert result.start.tolist() == [0, 6, 1, 10]
+    assert result.records["reservation"].tolist() == [0, 4, 8, 10]
+    assert result.records["guarantee"].tolist() == [2, 6, 10, 12]
+
+
+@pytest.mark.parametrize(
+    ("priority", "expected"), [(-1, [0, 6, 1]), (0, [0, 6, 1]), (1, [0, 4, 8]), (70, [0, 4, 8])]
+)
+def test_slack_halves_with_every_step_of_priority(priority, expected):
+    #  as in the first chart job 2 would delay job 1 by 2 seconds; its slack is 4, 2, 1, 0
+    jobs = (0, 1, 4), (1, 2, 4, priority), (1, 1, 5)
+    assert starts(slack(2), 2, *jobs) == expected
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(3, [0, 4, 6, 8]), (4, [0, 4, 10, 1])])
+def test_jobs_behind_the_head_are_protected_too(seconds, expected):
+    #  P  3 seconds              4 seconds
+    #  3 |    1122              | 33333333322
+    #  2 |00001122              |000011    22    job 3 could start on the node that the head,
+    #  1 |0000  22333333333     |000011    22    job 1, leaves, but delays job 2 by 4 seconds
+    jobs = (0, 2, 4), (1, 2, 2), (1, 3, 2), (1, 1, 9)
+    assert starts("easy", 3, *jobs) == [0, 4, 10, 1]
+    assert starts(slack(seconds), 3, *jobs) == expected
+
+
+def test_a_job_that_ends_early_moves_the_plan_forward():
+    #  job 0 asked for 9 and runs 3: job 1 has been promised 9 and starts at 3
+    trace = bfenv.make_trace([0, 1], [2, 2], [3, 1], 2, estimate=[9, 1])
+    result = bfenv.simulate(trace, SLACK).check()
+    assert result.start.tolist() == [0, 3]
+    assert result.records["reservation"].tolist() == [0, 9]
+
+
+def test_a_job_that_the_new_plan_starts_precedes_those_still_to_be_tried():
+    #  P
+    #  4 |4113333333    at 0 job 0 starts and job 1 (size 4) is planned behind it; job 2 is then
+    #  3 |4113333333    backfilled, which makes room for job 4 (size 2) to start now as well, in
+    #  2 |211           the plan of that moment, before job 3 (size 2, 7 s) is tried
+    #  1 |011
+    submit, size, runtime, estimate = [0] * 5, [1, 4, 1, 2, 2], [1, 2, 1, 7, 1], [1, 3, 4, 7, 2]
+    trace = bfenv.make_trace(submit, size, runtime, 4, estimate=estimate)
+    assert bfenv.simulate(trace, relaxed(3)).check().start.tolist() == [0, 1, 0, 3, 0]
+
+
+@st.composite
+def crowds(draw):
+    """A small trace with priorities, in which many jobs wait at a time."""
+    machine = draw(st.integers(2, 6))
+    rows = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from([0, 0, 0, 1, 2]),  # gap
+                st.integers(1, machine),  # size
+                st.integers(1, 12),  # estimate
+                st.sampled_from([0, 0, 2, 11]),  # estimate - runtime
+                st.integers(-2, 2),  # priority
+            ),
+            min_size=4,
+            max_size=12,
+        )
+    )
+    gap, size, estimate, spare, priority = (np.array(column) for column in zip(*rows, strict=True))
+    runtime = np.maximum(estimate - spare, 1)
+    return bfenv.make_trace(
+        np.cumsum(gap), size, runtime, machine, estimate=estimate, priority=priority
+    )
+
+
+FAMILIES = {"slack": (slack, [0, 1, 2.5, 8]), "relaxed": (relaxed, [0, 0.4, 1, 3])}
+
+
+@st.composite
+def options(draw):
+    """A family and its option."""
+    name = draw(st.sampled_from(list(FAMILIES)))
+    return name, draw(st.sampled_from(FAMILIES[name][1]))
+
+
+@given(small_traces(jobs=10) | crowds(), options())
+def test_both_equal_their_naive_versions(trace, option):
+    name, value = option
+    for order in ("standard", "pyss"):
+        result = bfenv.simulate(trace, FAMILIES[name][0](value), event_order=order)
+        expected, reservation, latest = getattr(naive_slack, name)(*as_naive(trace), value, order)
+        assert list(zip(result.start.tolist(), result.end.tolist(), strict=True)) == expected
+        assert dict(enumerate(result.records["reservation"].tolist())) == reservation
+        assert dict(enumerate(result.records["guarantee"].tolist())) == latest
+
+
+@given(crowds(), options())
+def test_no_job_starts_later_than_its_first_reservation_and_its_slack(trace, option):
+    name, value = option
+    result = bfenv.simulate(trace, FAMILIES[name][0](value)).check()
+    reservation, guarantee = result.records["reservation"], result.records["guarantee"]
+    assert (result.start <= guarantee).all()
+    jobs = trace.jobs
+    allowed = value * jobs.estimate if name == "relaxed" else value * 2.0**-jobs.priority
+    assert (guarantee - reservation <= allowed).all()
+
+
+@given(small_traces(jobs=10))
+def test_with_no_slack_and_exact_estimates_both_are_conservative_backfilling(trace):
+    jobs = trace.jobs
+    exact = bfenv.make_trace(jobs.submit, jobs.size, trace.runtime, trace.processors)
+    expected = [start for start, _ in naive.conservative(*as_naive(exact))]
+    assert bfenv.simulate(exact, slack(0)).start.tolist() == expected
+    assert bfenv.simulate(exact, relaxed(0)).start.tolist() == expected
+
+
+def with_another(trace, policy, is_turn):
+    """Ends of a run in which EASY decides in the passes that are not the policy's turn."""
+    jobs, easy = trace.jobs, find_policy("easy")
+    cluster, truth = new_cluster(trace)
+    memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
+    count = 0
+    while advance(cluster, jobs, truth):
+        count += 1
+        if is_turn(count):
+            policy.decide(cluster, jobs, memory)
+            assert memory.profile.time[0] == now(cluster)  # no part of the plan lies in the past
+        else:
+            easy.decide(cluster, jobs, memory)
+    return cluster.end
+
+
+@given(crowds(), st.sampled_from([SLACK, RELAXED, relaxed(0)]), st.integers(1, 9))
+def test_it_takes_over_a_machine_that_is_busy_already(trace, policy, passes):
+    assert (with_another(trace, policy, lambda count: count > passes) >= 0).all()
+
+
+@given(crowds(), st.sampled_from([SLACK, RELAXED, relaxed(0)]))
+def test_it_gets_over_starts_that_are_not_its_own(trace, policy):
+    assert (with_another(trace, policy, lambda count: count % 2) >= 0).all()
+
+
+@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), True, "much"])
+def test_bad_options_are_named(value):
+    with pytest.raises(PolicyError, match="seconds"):
+        slack(value)
+    with pytest.raises(PolicyError, match="factor"):
+        relaxed(value)
+
+
+def test_published_options_have_plain_names_and_others_their_expression():
+    assert [slack().name, relaxed(factor=1).name] == ["slack", "relaxed"]
+    assert [slack(60).name, relaxed(0.5).name] == ["slack(seconds=60)", "relaxed(factor=0.5)"]
+
+
+def test_a_real_log_is_scheduled_possibly_and_keeps_its_promises():
+    trace = log("KTH-SP2-1996-2.1-cln")
+    for policy in (SLACK, RELAXED):
+        result = bfenv.simulate(trace, policy).check()
+        assert (result.start <= result.records["guarantee"]).all()
