@@ -48,7 +48,7 @@ def test_evaluate_prints_every_registered_policy_best_first(bfenv_command):
     assert status == 0
     for policy in bfenv.policies():
         assert re.search(rf"^ ?{re.escape(policy)} ", out, re.M)
-    assert out.index("\neasy ") < out.index("\nfcfs ")
+    assert out.index("\n easy ") < out.index("\n fcfs ")
 
 
 def test_evaluate_prints_rows_that_are_the_metrics_of_simulate(bfenv_command, swf):
