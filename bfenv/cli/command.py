@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import show
+from bfenv.cli import show, workloads
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 bench = typer.Typer(
     help="Measure how fast bfenv is on this machine.", no_args_is_help=True, rich_markup_mode=None
 )
+app.add_typer(workloads.app, name="workloads")
 app.add_typer(bench, name="bench")
 
 
@@ -135,22 +136,6 @@ def policies(format: FormatOption = Format.table) -> None:
             {"policy": policy.name, "what it does": policy.summary, "source": policy.source}
             for policy in policies().values()
         ],
-        format,
-    )
-
-
-@app.command()
-def workloads(format: FormatOption = Format.table) -> None:
-    """List the workloads known by name: the embedded one, and the SWF files in $BFENV_TRACES.
-
-    \b
-    Examples:
-      bfenv workloads
-    """
-    from bfenv.workloads.load import workloads
-
-    _list(
-        [{"workload": name, "where it comes from": source} for name, source in workloads().items()],
         format,
     )
 

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+STARVES = "*"  # mark of a policy whose longest wait is more than twice EASY's
+
 
 class Format(StrEnum):
     """How rows are printed."""
@@ -53,15 +55,29 @@ def table(
     *,
     numbers: bool = False,
     title: str | None = None,
+    note: str = "",
 ) -> None:
-    """Print a table for people; `numbers` says that all columns but the first hold numbers."""
+    """Print a table for people, and a note under it.
+
+    `numbers` says that all columns but the first hold numbers.
+    """
     if format is Format.markdown:
         print("| " + " | ".join(columns).replace("\n", " ") + " |")
         print("|---" + ("|--:" if numbers else "|---") * (len(columns) - 1) + "|")
         for line in lines:
             print("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |")
+        if note:
+            print(f"\n{note}")
         return
-    grid = Table(title=title, box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left")
+    grid = Table(
+        title=title,
+        caption=note,
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        title_justify="left",
+        caption_justify="left",
+    )
     for place, column in enumerate(columns):
         number = numbers and place > 0
         grid.add_column(column, justify="right" if number else "left", no_wrap=numbers)
@@ -80,6 +96,9 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         runs = by_policy[policy]
         return sum(run[column] for run in runs) / len(runs)
 
+    # A mean bought by starving jobs is not to be read without saying so.
+    limit = 2 * mean("easy", "max_wait") if "easy" in by_policy else float("inf")
+    starving = {policy for policy in by_policy if mean(policy, "max_wait") > limit}
     first = rows[0]
     loads = [row["offered_load"] for row in rows]
     load = " to ".join(sorted({f"{min(loads):.2f}", f"{max(loads):.2f}"}))
@@ -87,23 +106,40 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
     lines = [
         (
             policy,
-            f"{mean(policy, 'mean_bounded_slowdown'):,.2f}",
+            slowdown(mean(policy, "mean_bounded_slowdown")),
             duration(mean(policy, "mean_wait")),
             duration(mean(policy, "p95_wait")),
-            duration(mean(policy, "max_wait")),
+            duration(mean(policy, "max_wait")) + (STARVES if policy in starving else ""),
             f"{mean(policy, 'utilization'):.1%}",
             quantity(mean(policy, "seconds"), "s"),
         )
         for policy in sorted(by_policy, key=lambda name: mean(name, "mean_bounded_slowdown"))
     ]
+    columns = [
+        "policy",
+        "bounded\nslowdown",
+        "mean\nwait",
+        "p95\nwait",
+        "longest\nwait",
+        "used",
+        "run",
+    ]
+    if format is Format.table and Console().width < 90:
+        columns.pop()  # the least of them, lest all be cut
     table(
-        ("policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"),
-        lines,
+        columns,
+        [line[: len(columns)] for line in lines],
         format,
         numbers=True,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
+        note=f"{STARVES} starves: its longest wait is over twice EASY's" if starving else "",
     )
+
+
+def slowdown(value: float) -> str:
+    """Two digits after the point, as long as they mean something."""
+    return f"{value:,.2f}" if value < 1000 else f"{value:,.0f}"
 
 
 def duration(seconds: float) -> str:
@@ -115,5 +151,7 @@ def duration(seconds: float) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Seconds below one as milliseconds; anything else as it is."""
-    return f"{value * 1e3:,.1f} ms" if unit == "s" and value < 1 else f"{value:,.2f} {unit}"
+    """Three digits or so; seconds below one as milliseconds."""
+    if unit == "s" and value < 1:
+        value, unit = value * 1e3, "ms"
+    return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"

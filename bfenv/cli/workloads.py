@@ -10,9 +10,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from rich.table import Table
 
 from bfenv.cli import show
+from bfenv.cli.imports import import_
 from bfenv.cli.show import Format
 
 app = typer.Typer(rich_markup_mode=None)
+app.command("import")(import_)
 
 
 @app.callback(invoke_without_command=True)

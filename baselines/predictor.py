@@ -1,0 +1,152 @@
+"""Predicted runtimes in place of estimates, as EASY++ makes and corrects them (baselines).
+
+Tsafrir, Etsion and Feitelson 2007: a job is predicted to run for the mean of the runtimes of the
+last two jobs of its user that have ended, though never beyond its estimate, at which alone it is
+killed. A running job that outlives its prediction has it raised, step by step.
+
+Choices: the prediction is made on arrival and rounded down; without two ended jobs, or without a
+known user, it is the estimate. It is raised to itself plus one minute, then plus five, and so on
+through CORRECTIONS, and after the last to the estimate. A prediction that expires causes no
+scheduling pass: it is raised in the next one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.cluster import Cluster, finished, now, running, waiting
+from bfenv.core.errors import PolicyError
+from bfenv.core.jobs import Jobs
+from bfenv.core.kernel import kernel, view
+
+# Seconds by which a prediction is raised once it has been outlived so many times
+CORRECTIONS = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000)
+PREDICTORS = ("recent",)  # the mean of the user's two most recent runtimes
+
+
+class Predictor(NamedTuple):
+    """What is believed of the jobs' runtimes."""
+
+    duration: np.ndarray  # (n,) int64 seconds: prediction; the estimate where there is none
+    active: np.ndarray  # (1,) bool; if not, all below is empty and estimates are believed
+    predicted: np.ndarray  # (n,) bool: the job has arrived and been predicted
+    recent: np.ndarray  # (users, 2) int64 seconds: runtimes, the last one first; 0 for none yet
+    corrections: np.ndarray  # (n,) int64 times that the job has outlived its prediction
+    listed: np.ndarray  # (n,) bool: the job is in `running`
+    running: np.ndarray  # (m,) int64 running jobs by expected end
+    expected_end: np.ndarray  # (m,) int64 seconds, of the jobs in `running`, ascending
+    count: np.ndarray  # (1,) int64 jobs in `running`
+
+
+def new_predictor(name: str | None, jobs: Jobs, processors: int) -> Predictor:
+    """Nothing learnt yet; None is for believing the estimates."""
+    count = len(jobs.submit) if name else 0
+    users = 1 + int(jobs.user.max()) if name else 0
+    return Predictor(
+        duration=jobs.estimate.copy(),
+        active=np.array([name is not None]),
+        predicted=np.zeros(count, dtype=np.bool_),
+        recent=np.zeros((users, 2), dtype=np.int64),
+        corrections=np.zeros(count, dtype=np.int64),
+        listed=np.zeros(count, dtype=np.bool_),
+        running=np.empty(min(count, processors), dtype=np.int64),
+        expected_end=np.empty(min(count, processors), dtype=np.int64),
+        count=np.zeros(1, dtype=np.int64),
+    )
+
+
+def check_predictor(name: str | None) -> None:
+    """Raise PolicyError, naming the option, if there is no such predictor."""
+    if name is not None and name not in PREDICTORS:
+        raise PolicyError(f"predictor is one of {', '.join(PREDICTORS)}, not {name!r}")
+
+
+@kernel
+def predict(predictor, cluster, jobs):
+    """Learn from the jobs that ended at this instant, then predict those that arrived."""
+    if not predictor.active[0]:
+        return
+    recent = predictor.recent
+    for job in finished(cluster):
+        user = jobs.user[job]
+        if user >= 0:
+            recent[user, 1] = recent[user, 0]
+            recent[user, 0] = cluster.end[job] - cluster.start[job]
+    queue = waiting(cluster)
+    place = len(queue)
+    while place > 0 and not predictor.predicted[queue[place - 1]]:
+        place -= 1
+        job = queue[place]
+        user = jobs.user[job]
+        predictor.predicted[job] = True
+        if user >= 0 and recent[user, 1] > 0:
+            mean = (recent[user, 0] + recent[user, 1]) // 2
+            predictor.duration[job] = min(mean, jobs.estimate[job])
+
+
+@kernel
+def _expect(predictor, cluster):
+    """Bring the running jobs into the order of their predicted ends, all after now."""
+    time = now(cluster)
+    count = 0
+    for place in range(predictor.count[0]):
+        job = predictor.running[place]
+        if cluster.start[job] < 0 or cluster.end[job] >= 0 or cluster.kill[job] <= time:
+            predictor.listed[job] = False
+        else:
+            _insert(predictor, count, job, _expected_end(predictor, cluster, job))
+            count += 1
+    for job in running(cluster):
+        if count == len(running(cluster)):
+            break
+        if not predictor.listed[job]:
+            predictor.listed[job] = True
+            _insert(predictor, count, job, _expected_end(predictor, cluster, job))
+            count += 1
+    predictor.count[0] = count
+
+
+@kernel
+def _expected_end(predictor, cluster, job):
+    """When a running job is predicted to end; the prediction is raised until that is to come."""
+    limit = cluster.kill[job] - cluster.start[job]
+    while cluster.start[job] + predictor.duration[job] <= now(cluster):
+        step = predictor.corrections[job] + 1
+        raised = limit
+        if step < len(CORRECTIONS):
+            raised = predictor.duration[job] + CORRECTIONS[step] - CORRECTIONS[step - 1]
+        predictor.duration[job] = min(raised, limit)
+        predictor.corrections[job] = step
+    return cluster.start[job] + predictor.duration[job]
+
+
+@kernel
+def _insert(predictor, count, job, end):
+    place = count
+    while place > 0 and predictor.expected_end[place - 1] > end:
+        predictor.expected_end[place] = predictor.expected_end[place - 1]
+        predictor.running[place] = predictor.running[place - 1]
+        place -= 1
+    predictor.expected_end[place] = end
+    predictor.running[place] = job
+
+
+@view
+def believed(cluster, predictor):
+    """The machine as the predictor sees it: its expected ends are the predicted ones."""
+    if not predictor.active[0]:
+        return cluster
+    _expect(predictor, cluster)
+    return Cluster(
+        cluster.clock,
+        cluster.queue,
+        predictor.running,
+        predictor.expected_end,
+        cluster.started,
+        cluster.finished,
+        cluster.start,
+        cluster.end,
+        cluster.kill,
+        cluster.trial_start,
+        cluster.trial_end,
+    )

@@ -1,0 +1,400 @@
+"""Conservative backfilling against hand-solved cases, the naive versions, and its own promises."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from baselines.conservative import (
+    CONSERVATIVE,
+    CONSERVATIVE_RANDOM,
+    CONSERVATIVE_RANDOM_SJF,
+    CONSERVATIVE_SJF,
+    conservative,
+    decide,
+    new_plan,
+)
+from baselines.conservative_replan import (
+    CONSERVATIVE_REPLAN,
+    CONSERVATIVE_REPLAN_AGED_RANDOM,
+    CONSERVATIVE_REPLAN_AGED_SJF,
+    CONSERVATIVE_REPLAN_RANDOM,
+    CONSERVATIVE_REPLAN_RANDOM_SJF,
+    CONSERVATIVE_REPLAN_SJF,
+)
+from bfenv.core.cluster import (
+    PASSES,
+    advance,
+    may_start,
+    new_cluster,
+    now,
+    settle,
+    start,
+    waiting,
+    wake_at,
+)
+from tests import naive_conservative as naive
+from tests.conftest import log, small_traces
+
+GUARANTEED = (CONSERVATIVE, CONSERVATIVE_SJF, CONSERVATIVE_RANDOM, CONSERVATIVE_RANDOM_SJF)
+REPLANNED = (
+    CONSERVATIVE_REPLAN,
+    CONSERVATIVE_REPLAN_SJF,
+    CONSERVATIVE_REPLAN_RANDOM,
+    CONSERVATIVE_REPLAN_RANDOM_SJF,
+    CONSERVATIVE_REPLAN_AGED_SJF,
+    CONSERVATIVE_REPLAN_AGED_RANDOM,
+)
+EVENT_ORDERS = ("standard", "pyss")
+
+
+def make(processors, *jobs, requested_start=None):
+    """A trace of jobs (submit, size, estimate, runtime)."""
+    submit, size, estimate, runtime = zip(*jobs, strict=True)
+    return bfenv.make_trace(
+        submit, size, runtime, processors, estimate=estimate, requested_start=requested_start
+    )
+
+
+def starts(policy, trace, **options):
+    return bfenv.simulate(trace, policy, **options).check().start.tolist()
+
+
+def rows(trace):
+    """The trace's jobs for the naive versions."""
+    jobs = trace.jobs
+    columns = jobs.submit, jobs.size, jobs.estimate, trace.runtime, jobs.requested_start
+    return [naive.Job(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+# Hand-solved ----------------------------------------------------------------------------------
+
+
+def test_no_reservation_is_delayed_where_easy_delays_all_but_the_heads():
+    #  P        conservative          EASY
+    #  3 |       22            | 3333333322      job 3 has a processor beside the head, job 1,
+    #  2 |000011122            |0000111  22      but would put off job 2: conservative
+    #  1 |00001112233333333    |0000111  22      backfilling has promised it second 7
+    trace = make(3, (0, 2, 4, 4), (1, 2, 3, 3), (1, 3, 2, 2), (1, 1, 8, 8))
+    assert starts(CONSERVATIVE, trace) == [0, 4, 7, 9]
+    assert starts("easy", trace) == [0, 4, 9, 1]
+
+
+def test_a_job_is_backfilled_into_the_first_gap_that_is_long_enough():
+    trace = make(2, (0, 1, 2, 2), (1, 2, 2, 2), (1, 1, 5, 5), (1, 1, 1, 1), (1, 1, 5, 5))
+    #  P
+    #  2 | 31122222      job 3 fits before job 1 at once; job 4 does not, but beside job 2
+    #  1 |001144444
+    assert starts(CONSERVATIVE, trace) == [0, 2, 4, 1, 4]
+
+
+def early_end():
+    """Job 0 should end at 10, and the plan is then 1 and 3 at 10, 2 at 15; but it ends at 4."""
+    return make(2, (0, 2, 10, 4), (1, 1, 5, 5), (1, 2, 3, 3), (1, 1, 4, 4))
+
+
+def test_after_an_early_completion_jobs_move_up_one_by_one_in_queue_order():
+    #  P
+    #  2 |00003333      222      job 1 moves up to 4. Job 2 finds job 3 from 10 to 14 in its way,
+    #  1 |000011111     222      and moves up to 14. Then job 3 moves up to 4, and leaves a gap
+    assert starts(CONSERVATIVE, early_end()) == [0, 4, 14, 4]  # at 14 nothing else happens
+
+
+def test_one_event_at_a_time_every_completion_lets_jobs_move_up():
+    #  P
+    #  2 |00003333 222      job 3 ends at 8, as expected, and job 2 moves up from 14 to 9
+    #  1 |000011111222
+    assert starts(CONSERVATIVE, early_end(), event_order="pyss") == [0, 4, 9, 4]
+
+
+def test_sorting_by_length_lets_the_shortest_job_move_up_first():
+    #  P
+    #  2 |0000222 3333      job 2 is the shortest and moves up to 4, then job 3, then job 1
+    #  1 |000022211111
+    assert starts(CONSERVATIVE_SJF, early_end()) == [0, 7, 4, 7]
+
+
+def test_a_requested_start_is_reserved_and_others_are_planned_around_it():
+    #  P
+    #  2 |000   112222      job 1 asked for second 6: job 2 (4 s) does not fit before it, job 3
+    #  1 |000333112222      (3 s) does
+    trace = make(
+        2, (0, 2, 3, 3), (0, 2, 2, 2), (1, 2, 4, 4), (1, 1, 3, 3), requested_start=[0, 6, 0, 0]
+    )
+    assert starts(CONSERVATIVE, trace) == [0, 6, 8, 3]
+    assert starts(CONSERVATIVE_REPLAN, trace) == [0, 6, 8, 3]
+
+
+def test_without_guarantees_a_shorter_job_comes_first_whatever_was_planned():
+    #  P     with      without
+    #  1 |00001112    |00002111
+    trace = make(1, (0, 1, 4, 4), (1, 1, 3, 3), (2, 1, 1, 1))
+    assert starts(CONSERVATIVE_SJF, trace) == [0, 4, 7]
+    assert starts(CONSERVATIVE_REPLAN, trace) == [0, 4, 7]
+    assert starts(CONSERVATIVE_REPLAN_SJF, trace) == [0, 5, 4]
+
+
+def test_a_steady_stream_of_short_jobs_starves_a_long_one_unless_delay_counts():
+    """The bound of section 8: (3 - 2) / (0.05 x 2 x 3), 3.3 s; then no new job gets ahead."""
+    stream = [(second, 1, 2, 2) for second in range(1, 40)]
+    trace = make(1, (0, 1, 2, 2), (0, 1, 3, 3), *stream)
+    assert starts(CONSERVATIVE_REPLAN_SJF, trace)[1] == 2 * 40
+    assert starts(conservative("aged-sjf", guarantees=False, weight=0.05), trace)[1] == 2 * 4
+
+
+def test_the_guarantee_is_the_first_reservation_of_those_that_must_wait():
+    schedule = bfenv.simulate(early_end(), CONSERVATIVE)
+    assert schedule.records["guarantee"].tolist() == [-1, 10, 15, 10]
+
+
+# Naive versions -------------------------------------------------------------------------------
+
+
+def numbers(generator):
+    """The random numbers that a policy given this generator draws, one after another."""
+    state = int(generator.integers(1, 2**31 - 1, size=1)[0])
+    while True:
+        state = state * 48271 % (2**31 - 1)
+        yield state
+
+
+WEIGHT = 0.0137
+
+
+def keys(order, jobs, seed):
+    """Sort keys by the formulas of the paper."""
+    generator = np.random.default_rng(seed)
+    generator.random(len(jobs))  # the ranking's own, never used
+    drawn = numbers(generator)
+
+    def of_queue(queue, now):
+        random = {job: next(drawn) / 2**31 for job in queue} if "random" in order else {}
+        delay = {job: now - jobs[job].submit for job in queue}
+        return {
+            job: {
+                "fcfs": lambda job: job,
+                "sjf": lambda job: jobs[job].estimate,
+                "random": lambda job: random[job],
+                "random-sjf": lambda job: -random[job] / jobs[job].estimate,
+                "aged-sjf": lambda job: -(1 / jobs[job].estimate + WEIGHT * delay[job]),
+                "aged-random": lambda job: -(random[job] + WEIGHT * delay[job]),
+            }[order](job)
+            for job in queue
+        }
+
+    return of_queue
+
+
+ORDERS = ("fcfs", "sjf", "random", "random-sjf", "aged-sjf", "aged-random")
+
+
+def policy_of(order, guarantees):
+    return conservative(order, guarantees, WEIGHT if order.startswith("aged") else None)
+
+
+@pytest.mark.parametrize("event_order", EVENT_ORDERS)
+@given(st.data(), st.sampled_from(ORDERS), st.integers(0, 99))
+@settings(max_examples=200)
+def test_with_guarantees_it_equals_its_naive_version(event_order, data, order, seed):
+    """pyss knows no requested starts, so there is no saying in which order they would come up."""
+    trace = data.draw(small_traces(requested_starts=event_order == "standard"))
+    policy, jobs = policy_of(order, True), rows(trace)
+    result = bfenv.simulate(trace, policy, seed, event_order=event_order).check()
+    expected = naive.conservative(jobs, trace.processors, keys(order, jobs, seed), event_order)
+    assert (result.start.tolist(), result.records["guarantee"].tolist()) == expected
+
+
+@pytest.mark.parametrize("event_order", EVENT_ORDERS)
+@given(st.data(), st.sampled_from(("fcfs", "sjf", "aged-sjf")))
+@settings(max_examples=150)
+def test_without_guarantees_it_equals_its_naive_version(event_order, data, order):
+    """The naive version plans in every second, bfenv only when something happens."""
+    trace = data.draw(small_traces(requested_starts=event_order == "standard"))
+    policy, jobs = policy_of(order, False), rows(trace)
+    result = bfenv.simulate(trace, policy, event_order=event_order).check()
+    expected = naive.replan(jobs, trace.processors, keys(order, jobs, 0), event_order)
+    assert result.start.tolist() == expected
+
+
+@pytest.mark.parametrize("event_order", EVENT_ORDERS)
+@given(small_traces(), st.sampled_from(("random", "random-sjf", "aged-random")), st.integers(0, 99))
+@settings(max_examples=100)
+def test_random_orders_without_guarantees_equal_their_naive_version(
+    event_order, trace, order, seed
+):
+    policy, jobs = policy_of(order, False), rows(trace)
+    result = bfenv.simulate(trace, policy, seed, event_order=event_order).check()
+    sort_keys = keys(order, jobs, seed)
+    expected = naive.replan(jobs, trace.processors, sort_keys, event_order, idle=False)
+    assert result.start.tolist() == expected
+
+
+# Promises -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", GUARANTEED, ids=lambda policy: policy.name)
+@given(trace=small_traces(requested_starts=True), seed=st.integers(0, 3))
+@settings(max_examples=50)
+def test_a_reservation_never_moves_later_and_its_job_starts_by_it(policy, trace, seed):
+    for event_order in EVENT_ORDERS:
+        cluster, truth = new_cluster(trace, event_order=event_order)
+        plan = policy.memory(trace.jobs, trace.processors, np.random.default_rng(seed))
+        promised = {}
+        while advance(cluster, trace.jobs, truth):
+            decide(cluster, trace.jobs, plan)
+            for job in waiting(cluster).tolist():
+                assert plan.reserved[job] <= promised.get(job, plan.reserved[job])
+                promised[job] = plan.reserved[job]
+                assert cluster.start[job] in (-1, promised[job])
+        assert set(promised) == set(range(len(trace)))
+
+
+@given(small_traces(requested_starts=True))
+def test_jobs_without_a_guarantee_are_those_that_start_on_arrival(trace):
+    result = bfenv.simulate(trace, CONSERVATIVE)
+    guarantee, submit = result.records["guarantee"], trace.jobs.submit
+    assert ((guarantee == -1) == (result.start == submit)).all()
+    assert (result.start <= np.where(guarantee == -1, submit, guarantee)).all()
+
+
+def exact(trace):
+    jobs = trace.jobs
+    return bfenv.make_trace(jobs.submit, jobs.size, trace.runtime, trace.processors)
+
+
+@given(small_traces(), st.integers(0, 9))
+def test_with_exact_estimates_the_order_makes_no_difference(trace, seed):
+    """The first rows of Zotkin, Keleher and Perkovic 2000, Table 9."""
+    schedules = [starts(policy, exact(trace), seed=seed) for policy in GUARANTEED]
+    assert schedules[1:] == schedules[:1] * 3
+
+
+@given(small_traces(processors=1), st.integers(0, 9))
+def test_an_aged_order_lets_no_new_job_ahead_after_the_delay_of_section_8(trace, seed):
+    """On one processor there are no holes in the schedule that a new job could be put into."""
+    weight, submit, estimate = 0.1, trace.jobs.submit, trace.jobs.estimate
+    shortest = estimate.min()
+    bound = {
+        "aged-sjf": (estimate - shortest) / (weight * shortest * estimate),
+        "aged-random": np.full(len(trace), 1 / weight),
+    }
+    for order, delay in bound.items():
+        policy = conservative(order, guarantees=False, weight=weight)
+        start = bfenv.simulate(trace, policy, seed).start
+        new = submit[None, :] > (submit + delay)[:, None]
+        assert (start[None, :] > start[:, None])[new].all()
+
+
+@given(small_traces())
+def test_the_weight_leads_from_sorting_by_length_to_order_of_arrival(trace):
+    assume(len(set(trace.jobs.submit.tolist())) == len(trace))
+    for weight, limit in ((0, CONSERVATIVE_REPLAN_SJF), (10, CONSERVATIVE_REPLAN)):
+        policy = conservative("aged-sjf", guarantees=False, weight=weight)
+        assert starts(policy, trace) == starts(limit, trace)
+
+
+# Machines that others have used ---------------------------------------------------------------
+
+
+@given(small_traces(requested_starts=True), st.integers(1, 9))
+def test_it_takes_over_a_machine_at_any_moment(trace, passes):
+    """Up to then, jobs start first come, first served."""
+    for policy in (*GUARANTEED, *REPLANNED):
+
+        def late(cluster, jobs, memory, policy=policy):
+            if cluster.clock[PASSES] > passes:
+                policy.decide(cluster, jobs, memory)
+                return
+            for job in waiting(cluster):
+                if not may_start(cluster, jobs, job):
+                    break
+                start(cluster, jobs, job)
+            wake_at(cluster, now(cluster) + 1)
+
+        other = bfenv.Policy("late", late, memory=policy.memory, requested_starts=True)
+        bfenv.simulate(trace, other).check()
+
+
+def test_a_plan_that_was_not_followed_is_made_anew():
+    #  P
+    #  1 |0000  112      at 4 nobody starts job 1, at 6 it is too late for its reservation
+    trace = make(1, (0, 1, 4, 4), (1, 1, 2, 2), (6, 1, 1, 1))
+    cluster, truth = new_cluster(trace)
+    plan = new_plan(trace.jobs, trace.processors, np.random.default_rng(0))
+    while advance(cluster, trace.jobs, truth):
+        if now(cluster) != 4:
+            decide(cluster, trace.jobs, plan)
+    settle(cluster, trace.jobs, truth)
+    assert cluster.start.tolist() == [0, 6, 8]
+    assert plan.guarantee.tolist() == [-1, 4, 8]
+
+
+# Options --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": "alphabetical"}, "order"),
+        ({"guarantees": "yes"}, "guarantees"),
+        ({"order": "sjf", "weight": 1.0}, "weight"),
+        ({"order": "aged-sjf", "weight": -1.0}, "weight"),
+        ({"order": "aged-sjf", "weight": float("inf")}, "weight"),
+        ({"order": "aged-sjf", "weight": "heavy"}, "weight"),
+    ],
+)
+def test_a_wrong_option_is_named(options, message):
+    with pytest.raises(bfenv.PolicyError, match=message):
+        conservative(**options)
+
+
+def test_a_policy_of_the_family_is_called_by_its_expression():
+    assert conservative("saf").name == "conservative(order=saf, guarantees=True)"
+    assert conservative("aged-sjf", False, 0.5).name == (
+        "conservative(order=aged-sjf, guarantees=False, weight=0.5)"
+    )
+
+
+# Real logs ------------------------------------------------------------------------------------
+
+
+def test_the_published_schedule_of_kth_is_reproduced():
+    """Gaussier, Glesser, Reis and Trystram, SC'15, whose schedules come from pyss."""
+    result = bfenv.simulate(log("KTH-SP2-1996-2"), CONSERVATIVE, event_order="pyss").check()
+    metrics = bfenv.metrics(result)
+    assert round(metrics["mean_wait"], 2) == 7310.55
+    assert round(metrics["mean_bounded_slowdown"], 4) == 88.9973
+
+
+def test_on_a_log_with_exact_estimates_the_order_makes_no_difference():
+    trace = exact(log("KTH-SP2-1996-2.1-cln"))
+    schedules = [starts(policy, trace) for policy in GUARANTEED]
+    assert schedules[1:] == schedules[:1] * 3
+
+
+@pytest.mark.parametrize(
+    ("policy", "slowdown", "delay"),
+    [
+        (CONSERVATIVE_REPLAN_SJF, 9.20, 3278),
+        (CONSERVATIVE_REPLAN_RANDOM, 5.45, 1664),
+        (CONSERVATIVE_REPLAN_RANDOM_SJF, 4.38, 1493),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_sorted_and_random_plans_come_near_the_published_figures_for_ctc(policy, slowdown, delay):
+    """Zotkin, Keleher and Perkovic 2000, Tables 10 and 11; their log has 2 % more jobs."""
+    jobs, runtime = (trace := log("CTC-SP2-1996-3.1-cln")).jobs, trace.runtime
+    trace = bfenv.make_trace(jobs.submit, jobs.size, runtime, 430, estimate=jobs.estimate)
+    wait = bfenv.simulate(trace, policy).check().wait
+    assert np.mean(1 + wait / np.maximum(runtime, 10)) == pytest.approx(slowdown, rel=0.05)
+    assert np.mean(wait) == pytest.approx(delay, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "name", ["SDSC-SP2-1998-4.2-cln", "SDSC-BLUE-2000-4.2-cln", "HPC2N-2002-2.2-cln"]
+)
+def test_guarantees_are_kept_on_whole_logs(name):
+    result = bfenv.simulate(log(name), CONSERVATIVE).check()
+    guarantee = result.records["guarantee"]
+    assert (result.start[guarantee >= 0] <= guarantee[guarantee >= 0]).all()

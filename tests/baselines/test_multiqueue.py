@@ -1,0 +1,352 @@
+"""Multiple-queue backfilling against hand-solved cases, its naive version and its promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bfenv
+from baselines.multiqueue import multiqueue
+from baselines.speculative import easy_speculative
+from bfenv.core.cluster import advance, new_cluster, now, running, waiting
+from bfenv.core.errors import PolicyError
+from tests import naive_multiqueue
+from tests.conftest import log
+
+SMALL = {"bounds": (4, 8), "speculation": 3, "suspect": 4}  # options for small traces
+
+
+def schedule(policy, processors, *jobs, priority=None, requested_start=None, **options):
+    """The schedule of jobs (submit, size, estimate, runtime)."""
+    submit, size, estimate, runtime = zip(*jobs, strict=True)
+    trace = bfenv.make_trace(
+        submit,
+        size,
+        runtime,
+        processors,
+        estimate=estimate,
+        priority=priority,
+        requested_start=requested_start,
+    )
+    return bfenv.simulate(trace, policy, **options).check()
+
+
+def starts(policy, processors, *jobs, **columns):
+    return schedule(policy, processors, *jobs, **columns).start.tolist()
+
+
+@st.composite
+def workloads(draw, priorities=3, requests=True):
+    """A Trace of a few jobs with many ties, priorities, and requested starts."""
+    processors = draw(st.integers(1, 8))
+    row = st.tuples(
+        st.integers(0, 5),  # gap
+        st.integers(1, processors),  # size
+        st.integers(1, 12),  # estimate
+        st.integers(0, 11),  # estimate - runtime
+        st.integers(0, priorities - 1),
+        st.one_of(st.just(0), st.integers(1, 30)) if requests else st.just(0),
+    )
+    count = draw(st.integers(1, 14))
+    rows = draw(st.lists(row, min_size=count, max_size=count))
+    gap, size, estimate, spare, priority, requested_start = np.array(rows).T
+    return bfenv.make_trace(
+        np.cumsum(gap),
+        size,
+        np.maximum(1, estimate - spare),
+        processors,
+        estimate=estimate,
+        priority=priority,
+        requested_start=requested_start,
+    )
+
+
+def assert_equals_naive(trace, policy, **options):
+    jobs = trace.jobs
+    columns = jobs.submit, jobs.size, jobs.estimate, trace.runtime, jobs.priority
+    rows = zip(*(column.tolist() for column in (*columns, jobs.requested_start)), strict=True)
+    expected = naive_multiqueue.multiqueue(
+        [naive_multiqueue.Job(*row) for row in rows], trace.processors, **options
+    )
+    result = bfenv.simulate(trace, policy).check()
+    for field in ("start", "end", "trial_start", "trial_end"):
+        assert getattr(result, field).tolist() == getattr(expected, field)
+    assert result.records["reserved_start"].tolist() == expected.reserved
+    assert result.records["borrowed"].tolist() == expected.borrowed
+
+
+def passes(trace, policy):
+    """Run a policy and stop after each pass: the cluster, and the policy's memory."""
+    cluster, truth = new_cluster(trace)
+    memory = policy.memory(trace.jobs, trace.processors, np.random.default_rng(0))
+    while advance(cluster, trace.jobs, truth):
+        policy.decide(cluster, trace.jobs, memory)
+        yield cluster, memory
+
+
+def assert_promises_move_earlier_only(trace, policy):
+    """Claims of the highest priority; others may be delayed by these.
+
+    A pivot may have to make room, too, for a job that comes back from its trial.
+    """
+    highest = trace.jobs.priority.max()
+    promised = {}
+    for cluster, memory in passes(trace, policy):
+        queue = [job for job in waiting(cluster).tolist() if trace.jobs.priority[job] == highest]
+        claims = {job: memory.planned[job] for job in queue if memory.planned[job] >= 0}
+        come_back = any(cluster.trial_end[job] == now(cluster) for job in queue)
+        for job in claims.keys() & promised.keys():
+            if not (come_back and job in memory.pivot):
+                assert claims[job] <= promised[job]
+        promised = claims
+
+
+# Scenarios; in most of them the queues are for estimates below 5 s, below 10 s, and above
+
+QUEUES = multiqueue(bounds=(5, 10), speculation=0)
+
+
+def test_idle_processors_move_to_the_partition_that_lacks_them():
+    #  P                            partitions own
+    #  6 |1111111144      0 s: 2 2 2; job 1 (queue 2) needs 3, one comes from the third
+    #  5 |1111111144      4 s: 2 3 1; job 3 (queue 3) needs 2, both from the first, now idle
+    #  4 |1111111144      8 s: 0 3 3; job 4 (queue 1) needs 3, all from the second
+    #  3 |2222222222...   9 s: 3 0 3
+    #  2 |000033333333
+    #  1 |000033333333
+    jobs = (0, 2, 4, 4), (0, 3, 8, 8), (0, 1, 20, 20), (4, 2, 20, 20), (8, 3, 4, 4)
+    result = schedule(QUEUES, 6, *jobs)
+    assert result.start.tolist() == [0, 0, 0, 4, 8]
+    assert result.records["borrowed"].tolist() == [0, 1, 0, 2, 3]
+
+
+def test_processors_come_from_the_partition_with_the_most_idle_ones_first():
+    #  job 0 (queue 1) needs 8 of 12 and owns 4: as 2 and 3 have 4 idle ones each, all 4 from 2;
+    #  job 1 (queue 2) then owns none and takes 1 from 3; job 2 (queue 3) has the 3 left there
+    result = schedule(QUEUES, 12, (0, 8, 4, 4), (0, 1, 8, 8), (0, 3, 20, 20))
+    assert result.start.tolist() == [0, 0, 0]
+    assert result.records["borrowed"].tolist() == [4, 1, 0]
+
+
+def test_a_job_as_large_as_the_machine_does_not_starve():
+    #  P
+    #  3 |0000000000111...   job 1 needs the machine and is promised 10
+    #  2 |0000000000111...
+    #  1 |.22223333.111...   jobs 4 and 5 (both queue 1) would end at 11 and 12: they wait, job 5
+    #                        too, though it would end by the start of the pivot of its own queue
+    jobs = (0, 2, 10, 10), (1, 3, 20, 20), (1, 1, 4, 4), (5, 1, 4, 4), (7, 1, 4, 4), (8, 1, 4, 4)
+    assert starts(QUEUES, 3, *jobs) == [0, 10, 1, 5, 30, 30]
+
+
+def test_each_queue_has_a_pivot_with_a_promise_a_single_queue_has_one_in_all():
+    #  P
+    #  3 |..........                    222233333...   job 2 (queue 1) is promised 30; job 3
+    #  2 |000000000011111111111111111111222...         (queue 3) would delay it, and not job 1
+    #  1 |000000000011111111111111111111222...
+    jobs = (0, 2, 10, 10), (0, 2, 20, 20), (1, 3, 4, 4), (2, 1, 40, 40)
+    assert starts(QUEUES, 3, *jobs) == [0, 10, 30, 34]
+    assert starts(easy_speculative(speculation=0), 3, *jobs) == [0, 10, 42, 2]
+
+
+def test_a_high_priority_job_replaces_a_low_priority_pivot():
+    #  P
+    #  2 |0000222111   job 1 was promised 4 when job 2 arrived in the same queue
+    #  1 |0000222111
+    jobs = (0, 2, 4, 4), (1, 2, 3, 3), (2, 2, 3, 3)
+    assert starts(QUEUES, 2, *jobs, priority=[0, 0, 1]) == [0, 7, 4]
+    assert starts(QUEUES, 2, *jobs, priority=[0, 0, 0]) == [0, 4, 7]
+
+
+def test_a_high_priority_pivot_delays_a_low_priority_pivot_of_another_queue():
+    jobs = (0, 2, 4, 4), (1, 2, 3, 3), (2, 2, 8, 8)
+    assert starts(QUEUES, 2, *jobs, priority=[0, 0, 1]) == [0, 12, 4]
+    assert starts(QUEUES, 2, *jobs, priority=[0, 0, 0]) == [0, 4, 7]
+
+
+@pytest.mark.parametrize("low", [0, 1])
+def test_a_pivot_of_equal_or_lower_priority_delays_no_other_pivot(low):
+    #  P
+    #  2 |0000111111111111222222   job 1 (queue 3) is promised 4; job 2 (queue 2) would fit at 1,
+    #  1 |.333111111111111222222   until 7; job 3 (queue 1) ends by 4
+    jobs = (0, 1, 4, 4), (1, 2, 12, 12), (1, 1, 6, 6), (1, 1, 3, 3)
+    assert starts(QUEUES, 2, *jobs, priority=[1, 1, low, low]) == [0, 4, 16, 1]
+
+
+def test_a_low_priority_job_that_delays_no_pivot_is_backfilled():
+    jobs = (0, 2, 9, 9), (1, 3, 3, 3), (1, 1, 8, 8), (1, 1, 30, 30)
+    #  job 1 (size 3 of 4) is promised 9: one processor is extra for job 3, behind job 2
+    assert starts(QUEUES, 4, *jobs, priority=[1, 1, 0, 0]) == [0, 9, 1, 1]
+
+
+def test_a_reservation_in_the_future_blocks_a_long_job_and_not_a_short_one():
+    #  P
+    #  2 |.1111.....000022222...   job 0 is promised 10 .. 14; job 2 would run from 1 to 21
+    #  1 |..........0000
+    jobs = (0, 2, 4, 4), (1, 1, 4, 4), (1, 1, 20, 20)
+    result = schedule(QUEUES, 2, *jobs, requested_start=[10, 0, 0])
+    assert result.start.tolist() == [10, 1, 14]
+    assert result.records["reserved_start"].tolist() == [10, -1, -1]
+
+
+def test_a_reservation_behind_another_is_missed_and_keeps_its_promise():
+    #  P
+    #  2 |00111.2222   jobs 1 and 2 both ask, at 1, for 2; job 0 was expected to hold a processor
+    #  1 |      2222   until 6, and job 2 starts at the promised 6, where nothing ends any more
+    jobs = (0, 1, 6, 2), (1, 1, 3, 3), (1, 2, 4, 4)
+    result = schedule(QUEUES, 2, *jobs, requested_start=[0, 2, 2])
+    assert result.start.tolist() == [0, 2, 6]
+    assert result.records["reserved_start"].tolist() == [-1, 2, 6]
+    missed = result.start > result.trace.jobs.requested_start
+    assert missed[1:].tolist() == [False, True]
+
+
+def test_a_reservation_is_accepted_before_anybody_of_its_instant_starts():
+    #  job 0 (6 s) arrives with a request for 5 .. 8 and would be in its way
+    assert starts(QUEUES, 1, (0, 1, 6, 6), (0, 1, 3, 3), requested_start=[0, 5]) == [8, 5]
+
+
+def test_a_reservation_delays_the_promised_start_of_a_pivot():
+    #  job 1 is promised 4 .. 12 when, at 2, job 2 asks for 6
+    jobs = (0, 2, 4, 4), (1, 2, 8, 8), (2, 2, 3, 3)
+    assert starts(QUEUES, 2, *jobs, requested_start=[0, 0, 6]) == [0, 9, 6]
+    assert starts(QUEUES, 2, *jobs) == [0, 4, 12]
+
+
+def test_a_claim_in_the_way_of_a_reservation_is_planned_again_at_its_turn():
+    #  P
+    #  2 |0000..222ttt111111113333...   job 1 is promised 4 .. 12 when, at 2, job 2 asks for 6 and
+    #  1 |0000..222ttt111111113333...   job 3 for a trial; trials come before pivots
+    policy = multiqueue(bounds=(5, 10), speculation=3, suspect=9)
+    jobs = (0, 2, 4, 4), (1, 2, 8, 8), (2, 2, 3, 3), (2, 2, 20, 20)
+    result = schedule(policy, 2, *jobs, requested_start=[0, 0, 6, 0])
+    assert (result.start.tolist(), result.trial_start[3]) == ([0, 12, 6, 20], 9)
+
+
+def test_a_trial_that_is_long_enough_is_the_job():
+    #  an estimate of 2 h, a crash after 100 s: no other job is held up for long
+    result = schedule(multiqueue(), 2, (0, 2, 7200, 100), (0, 2, 500, 500))
+    assert result.start.tolist() == [0, 100]
+    assert result.trial_start.tolist() == [-1, -1]
+
+
+def test_a_trial_that_is_too_short_is_killed_and_its_job_waits_in_its_queue():
+    #  P
+    #  2 |tttttt1111100000   job 0 is tried for 180 s; job 1 (queue 1) is promised 180 and starts
+    #  1 |tttttt1111100000   before job 0, now the pivot of its own queue
+    result = schedule(multiqueue(), 2, (0, 2, 7200, 4000), (5, 2, 500, 500))
+    assert result.start.tolist() == [680, 180]
+    assert (result.trial_start.tolist(), result.trial_end.tolist()) == ([0, -1], [180, -1])
+
+
+def test_a_job_back_from_its_trial_stands_before_later_ones_of_its_queue():
+    #  P
+    #  2 |ttt.1111   suspect: more than 6 s. Job 2 (6 s) is the pivot of queue 2 until job 1 (7 s)
+    #  1 |0000...    is back at 3; it has one processor at 4, and job 2 the other
+    policy = multiqueue(bounds=(5, 10), speculation=3, suspect=6)
+    jobs = (0, 1, 4, 4), (0, 1, 7, 7), (1, 2, 6, 6)
+    assert starts(policy, 2, *jobs) == [0, 3, 10]
+    assert starts(multiqueue(bounds=(5, 10), speculation=0), 2, *jobs) == [0, 0, 7]
+
+
+def test_only_estimates_above_1000_seconds_are_tried():
+    result = schedule(multiqueue(), 2, (0, 1, 1000, 999), (0, 1, 1001, 999))
+    assert result.trial_end.tolist() == [-1, 180]
+    assert result.start.tolist() == [0, 180]
+
+
+def test_queues_begin_at_1000_and_at_10000_seconds():
+    memory = multiqueue().memory(bfenv.make_trace([0], [1], [1], 7).jobs, 7, None)
+    queue = np.searchsorted(memory.bounds, [999, 1000, 9999, 10_000], side="right")
+    assert queue.tolist() == [0, 1, 1, 2]
+    assert memory.owned.tolist() == [3, 2, 2]
+
+
+# Against the naive version
+
+
+@pytest.mark.parametrize("speculation", [0, 3])
+@given(trace=workloads())
+def test_multiqueue_equals_its_naive_version(speculation, trace):
+    options = {**SMALL, "speculation": speculation}
+    assert_equals_naive(trace, multiqueue(**options), **options)
+
+
+# Invariants
+
+
+@pytest.mark.parametrize("order", ["standard", "pyss"])
+@given(trace=workloads())
+def test_a_reservation_once_accepted_is_honoured(order, trace):
+    result = bfenv.simulate(trace, multiqueue(**SMALL), event_order=order).check()
+    asked = trace.jobs.requested_start > 0
+    reserved_start = result.records["reserved_start"]
+    assert np.array_equal(result.start[asked], reserved_start[asked])
+    assert (reserved_start[~asked] == -1).all()
+
+
+@given(trace=workloads(priorities=2, requests=False))
+def test_a_claim_of_the_highest_priority_is_never_moved_later(trace):
+    assert_promises_move_earlier_only(trace, multiqueue(**SMALL))
+
+
+@given(trace=workloads())
+def test_partitions_always_make_up_the_machine_and_hold_what_runs_in_them(trace):
+    for cluster, memory in passes(trace, multiqueue(**SMALL)):
+        assert memory.owned.sum() == trace.processors
+        assert (memory.busy <= memory.owned).all()
+        queue = np.searchsorted(SMALL["bounds"], trace.jobs.estimate, side="right")
+        for p in range(3):
+            runs = running(cluster)
+            assert memory.busy[p] == trace.jobs.size[runs[queue[runs] == p]].sum()
+
+
+def test_options_out_of_range_are_errors_that_name_them():
+    for options in (
+        {"bounds": ()},
+        {"bounds": (10, 5)},
+        {"bounds": (0, 5)},
+        {"bounds": "5"},
+        {"bounds": (5.0,)},
+    ):
+        with pytest.raises(PolicyError, match="bounds"):
+            multiqueue(**options)
+    with pytest.raises(PolicyError, match="speculation"):
+        multiqueue(speculation=-1)
+    with pytest.raises(PolicyError, match="suspect"):
+        multiqueue(suspect=None)
+
+
+def test_names_and_flags_tell_the_options():
+    assert multiqueue().name == "multiqueue"
+    assert multiqueue(speculation=0).name == "multiqueue(speculation=0)"
+    assert multiqueue(suspect=9, bounds=(5,)).name == "multiqueue(bounds=(5,), suspect=9)"
+    assert (multiqueue().trials, multiqueue(speculation=0).trials) == (True, False)
+    assert multiqueue().stateful
+    assert multiqueue().requested_starts
+
+
+# Real logs
+
+
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln"])
+def test_whole_logs_with_priorities_and_reservations_are_scheduled_possibly(name):
+    trace = asking(log(name), share=0.05)
+    result = bfenv.simulate(trace, multiqueue()).check()
+    asked = trace.jobs.requested_start > 0
+    assert np.array_equal(result.start[asked], result.records["reserved_start"][asked])
+
+
+def asking(trace, share):
+    """The trace with this share of jobs asking for a start within a day, 75 % of high priority."""
+    generator, count = np.random.default_rng(3), len(trace)
+    lead = generator.integers(1, 86_400, count)
+    asked = generator.random(count) < share
+    return bfenv.make_trace(
+        trace.jobs.submit,
+        trace.jobs.size,
+        trace.runtime,
+        trace.processors,
+        estimate=trace.jobs.estimate,
+        priority=generator.random(count) < 0.75,
+        requested_start=np.where(asked, trace.jobs.submit + lead, 0),
+    )
