@@ -1,0 +1,258 @@
+"""Logs of the Parallel Workloads Archive: download them, find those at hand (workloads layer).
+
+The standard library's client is enough and keeps the file as it is: requests, and with it pooch,
+would unpack a log that a server labels as gzip-encoded, which leaves nothing to resume, and pooch
+knows hashes of the packed file only.
+"""
+
+import gzip
+import hashlib
+import http.client
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import platformdirs
+
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.catalogue import Log, find_log
+from bfenv.workloads.swf import write_atomically
+
+BASES = (
+    "https://www.cs.huji.ac.il/labs/parallel/workload",
+    "http://www.cs.huji.ac.il/labs/parallel/workload",  # only for logs whose hash is known
+)
+SUFFIXES = (".swf.gz", ".swf")
+LARGEST = 8 * 2**30  # bytes, packed or not; the largest logs have tens of millions of lines
+RATIO = 200  # of unpacked to packed, at most; logs have 5 to 10
+CHUNK = 2**18  # bytes
+TIMEOUT = 30.0  # seconds without a byte
+
+Progress = Callable[[int, int | None], None]  # bytes so far, of how many if that is known
+
+
+class _Unreachable(WorkloadError):
+    """A server that does not answer."""
+
+
+def fetch(
+    name: str,
+    folder: str | os.PathLike | None = None,
+    progress: Progress | None = None,
+    *,
+    bases: tuple[str, ...] | None = None,
+    timeout: float = TIMEOUT,
+) -> Path:
+    """The path of a log of the archive, which is downloaded unless it is at hand.
+
+    It goes into `folder`, or else the user's cache, in one step and only when it is whole and its
+    text has the hash in the catalogue, or else the one of the first download. What there is of a
+    download that broke off is kept as .part beside it and continued by the next one. Two at once
+    take turns, where the file system has locks. `bases` are addresses of the archive instead of
+    BASES: the first, and if it cannot be reached and the hash is in the catalogue, the others.
+
+    Raises UnknownName for what is no log of the archive, and WorkloadError, with the address and
+    where to put the file by hand, if there is no network, the server has no such file, sends
+    nothing for `timeout` seconds, or sends something else than the log.
+    """
+    log = find_log(name)
+    if folder is None and (found := locate(log.name)):
+        return found
+    target = Path(cache_folder() if folder is None else folder) / f"{log.name}.swf.gz"
+    part = target.with_name(target.name + ".part")
+    urls = [f"{base}/{log.folder}/{target.name}" for base in bases or BASES]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(part):
+            if not target.is_file():  # else another has fetched it meanwhile
+                _download(urls if log.sha256 else urls[:1], part, timeout, progress)
+                _verify(log, part)
+                os.replace(part, target)
+    except (OSError, WorkloadError) as error:
+        reason = f"{part}: {error.strerror or error}" if isinstance(error, OSError) else error
+        raise WorkloadError(
+            f"{log.name} cannot be fetched: {reason}; by hand: save {urls[0]} as {target}"
+        ) from error
+    return target
+
+
+def locate(name: str) -> Path | None:
+    """The file of a log at hand, by its name with or without .swf or .swf.gz.
+
+    The first in the folders of $BFENV_TRACES and the user's cache; of a log and its zipped form,
+    the latter.
+    """
+    if os.path.basename(name) != name:
+        return None  # a path, which may lead anywhere
+    names = [name] if name.endswith(SUFFIXES) else [name + suffix for suffix in SUFFIXES]
+    paths = (folder / name for folder in folders() for name in names)
+    return next((path for path in paths if os.path.isfile(path)), None)
+
+
+def at_hand() -> dict[str, Path]:
+    """All SWF files that `locate` finds: name -> path."""
+    found: dict[str, Path] = {}
+    for folder in folders():
+        for suffix in SUFFIXES:
+            for path in folder.glob(f"*{suffix}"):
+                if path.is_file():
+                    found.setdefault(path.name.removesuffix(suffix), path)
+    return dict(sorted(found.items()))
+
+
+def folders() -> list[Path]:
+    """Where logs are looked for: the folders that $BFENV_TRACES names, then the user's cache."""
+    named = os.environ.get("BFENV_TRACES", "").split(os.pathsep)
+    return [*(Path(folder) for folder in named if folder), cache_folder()]
+
+
+def cache_folder() -> Path:
+    """Where downloads go; it need not exist."""
+    return Path(os.environ.get("BFENV_CACHE") or platformdirs.user_cache_path("bfenv")) / "traces"
+
+
+@contextmanager
+def _alone(part: Path) -> Iterator[None]:
+    """Wait until no other fetch is at this .part; afterwards, leave none that is empty."""
+    with _lock(part):
+        try:
+            yield
+        finally:
+            if part.is_file() and not part.stat().st_size:
+                part.unlink()
+
+
+@contextmanager
+def _lock(part: Path) -> Iterator[None]:
+    """Hold a lock on the file; it ends with the process, however that ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    while True:
+        with open(part, "ab") as file:
+            with suppress(OSError):  # some network file systems have no locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if _same(file.fileno(), part):  # else the one waited for has moved or removed it
+                yield
+                return
+
+
+def _same(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _download(urls: list[str], part: Path, timeout: float, progress: Progress | None) -> None:
+    """Complete the .part from the first server that answers."""
+    for url in urls:
+        try:
+            return _continue(url, part, timeout, progress or (lambda done, total: None))
+        except _Unreachable:
+            if url == urls[-1]:
+                raise
+
+
+def _continue(url: str, part: Path, timeout: float, progress: Progress) -> None:
+    """Append to the .part what it lacks; a server that sends all of it makes it start anew."""
+    done = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": "bfenv", "Range": f"bytes={done}-"}
+    if not done:
+        del headers["Range"]
+    try:
+        response = urlopen(Request(url, headers=headers), timeout=timeout)
+    except HTTPError as error:
+        with error:
+            whole = error.headers.get("Content-Range") == f"bytes */{done}"
+        if error.code != 416 or not done:
+            raise WorkloadError(f"the server says {error.code} {error.reason}") from error
+        if not whole:
+            os.truncate(part, 0)
+            _continue(url, part, timeout, progress)
+        return
+    except (OSError, http.client.HTTPException) as error:
+        raise _Unreachable(f"no answer from the server ({_why(error)})") from error
+    with response, open(part, "ab") as file:
+        if response.status != 206:
+            done = 0
+            file.truncate(0)
+        elif not response.headers.get("Content-Range", "").startswith(f"bytes {done}-"):
+            file.truncate(0)
+            raise WorkloadError("the server sends another part than asked for")
+        length = response.headers.get("Content-Length", "")
+        total = done + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
+        progress(done, total)
+        for chunk in _chunks(response):
+            file.write(chunk)
+            done += len(chunk)
+            progress(done, total)
+            if done > LARGEST:
+                file.truncate(0)
+                raise WorkloadError(f"more than {LARGEST:,} bytes, which no log has")
+    if total is not None and done < total:
+        raise WorkloadError(
+            f"the download ended after {done:,} of {total:,} bytes, which the next one continues"
+        )
+
+
+def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    try:
+        while chunk := response.read1(CHUNK):
+            yield chunk
+    except (OSError, http.client.HTTPException) as error:
+        raise WorkloadError(
+            f"the download broke off ({_why(error)}), the next one continues it"
+        ) from error
+
+
+def _why(error: Exception) -> str:
+    reason = getattr(error, "reason", error)
+    return str(getattr(reason, "strerror", None) or reason or type(error).__name__)
+
+
+def _verify(log: Log, part: Path) -> None:
+    """Remove the .part if its text has the wrong hash; one not known before is noted."""
+    try:
+        digest = _digest(part)
+        pin = cache_folder() / f"{log.name}.swf.sha256"
+        expected, source = log.sha256, "that of the log"
+        if expected is None and pin.is_file():
+            expected = pin.read_text(errors="replace").partition(" ")[0]
+            source = f"that of the first download, noted in {pin}"
+        if expected not in (None, digest):
+            raise WorkloadError(
+                f"the text's sha256 is {digest}, not {expected}, {source}; "
+                "what was downloaded is removed"
+            )
+    except WorkloadError:
+        part.unlink()
+        raise
+    if expected is None:
+        pin.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(pin, f"{digest}  {log.name}.swf\n".encode())
+
+
+def _digest(part: Path) -> str:
+    """The sha256 of the text in a gzip file; WorkloadError if it is damaged or swells."""
+    most = min(LARGEST, RATIO * part.stat().st_size)
+    digest, size = hashlib.sha256(), 0
+    try:
+        with gzip.open(part) as text:
+            while chunk := text.read(CHUNK):
+                size += len(chunk)
+                if size > most:
+                    raise WorkloadError(f"it unpacks to more than {most:,} bytes, as no log does")
+                digest.update(chunk)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise WorkloadError(f"what the server sends is no whole gzip file ({error})") from error
+    if not size:
+        raise WorkloadError("what the server sends is empty")
+    return digest.hexdigest()
