@@ -74,6 +74,13 @@ def test_a_seed_draws_the_jobs_of_a_generated_workload_and_nothing_of_a_log(bfen
     assert len(json.loads(out)) == 1
 
 
+def test_a_new_combination_is_a_policy_by_its_expression(bfenv_command):
+    expression = "easy(order=wfp3, lookahead=100)"
+    _, out, _ = bfenv_command("evaluate", "-p", expression, "-f", "json")
+    (row,) = json.loads(out)
+    assert row["policy"] == expression
+
+
 def test_simulate_writes_one_line_per_job(bfenv_command, swf, tmp_path):
     status, out, _ = bfenv_command("simulate", "-w", swf)
     assert status == 0
@@ -111,6 +118,9 @@ def test_lists_name_what_there_is(bfenv_command):
         (["evaluate", "--format", "xml"], "xml"),
         (["evaluate", "--bogus"], "--bogus"),
         (["evaluate", "-p", "easy(order=fcfs"], "cannot read the policy"),
+        (["evaluate", "-p", "easy(ordr=fcfs)"], "easy has no option 'ordr'"),
+        (["evaluate", "-p", "easy(order=wfp9)"], "wfp9"),
+        (["evaluate", "-p", "eazy(order=fcfs)"], "unknown family of policies 'eazy'"),
         (["simulate", "-o", "no/such/folder.csv"], "no such folder: no/such"),
         (["nonsense"], "nonsense"),
         (["simulate", "-w", "MALFORMED"], "MALFORMED:2: field 4 (run time): 'x' is not a number"),
@@ -136,7 +146,14 @@ def test_wrong_input_is_one_line_and_status_2(
 def examples(bfenv_command):
     """The lines under Examples in every help text."""
     found = []
-    for command in (["evaluate"], ["simulate"], ["policies"], ["workloads"], ["bench", "engine"]):
+    for command in (
+        ["evaluate"],
+        ["simulate"],
+        ["policies"],
+        ["workloads"],
+        ["bench", "engine"],
+        ["bench", "policies"],
+    ):
         status, out, _ = bfenv_command(*command, "--help")
         assert status == 0
         lines = re.findall(r"^ +(bfenv .*)$", out.partition("Examples:")[2], re.M)

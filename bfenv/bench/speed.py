@@ -8,14 +8,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numba
 import numpy as np
 
-from bfenv.core.errors import UnknownName
+from bfenv.core.errors import UnknownName, WorkloadError
 from bfenv.core.jobs import Trace
+from bfenv.core.policy import Policy, find_policy
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload
 
@@ -55,13 +57,7 @@ def engine(repeat: int, largest: int) -> Iterator[dict[str, Any]]:
     """Rows of what, policy, jobs, best, median, unit: traces, then processes, then memory."""
     for trace in _traces(largest):
         for policy in ("fcfs", "easy"):
-            simulate(trace[: min(len(trace), 10)], policy)  # compile, or load the compiled
-            times = []
-            for _ in range(repeat):
-                begin = time.perf_counter()
-                simulate(trace, policy)
-                times.append(time.perf_counter() - begin)
-            yield _row(trace.name, policy, len(trace), times, "s")
+            yield _row(trace.name, policy, len(trace), _times(trace, policy, repeat), "s")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     yield _row("peak memory of all this", "", 0, [peak], "MiB")
     with tempfile.TemporaryDirectory() as empty:
@@ -75,12 +71,46 @@ def engine(repeat: int, largest: int) -> Iterator[dict[str, Any]]:
         yield _row(what, "", 0, [_process(program) for _ in range(min(repeat, 5))], "s")
 
 
-def _traces(largest: int) -> Iterator[Trace]:
+def policies(names: Sequence[str], repeat: int) -> Iterator[dict[str, Any]]:
+    """Rows as of `engine`, of policies on whole logs, longer queues and larger machines.
+
+    A log is 20,000 jobs and more; the generated traces have 5,000, so that what grows with the
+    queue (offered load 0.7 to 1.3) and with the machine (64 to 4,096 processors) shows.
+    """
+    traces = list(_logs())
+    traces += [_generated(procs=256, load=load) for load in (0.7, 1.0, 1.3)]
+    traces += [_generated(procs=procs, load=0.9) for procs in (64, 512, 4096)]
+    for policy in map(find_policy, names):
+        for trace in traces:
+            times = _times(trace, policy, repeat)
+            yield _row(trace.name, policy.name, len(trace), times, "s")
+
+
+def _generated(procs: int, load: float) -> Trace:
+    trace = load_workload("lublin", jobs=5_000, procs=procs, load=load)
+    return replace(trace, name=f"model P={procs} load={load}")
+
+
+def _times(trace: Trace, policy: str | Policy, repeat: int) -> list[float]:
+    simulate(trace[: min(len(trace), 10)], policy)  # compile, or load the compiled
+    times = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        simulate(trace, policy)
+        times.append(time.perf_counter() - begin)
+    return times
+
+
+def _logs() -> Iterator[Trace]:
     for log in LOGS:
         try:
             yield load_workload(log)
-        except UnknownName:
+        except (UnknownName, WorkloadError):
             continue  # not at hand
+
+
+def _traces(largest: int) -> Iterator[Trace]:
+    yield from _logs()
     jobs = 1_000
     while jobs <= largest:
         yield load_workload("lublin", jobs=jobs)

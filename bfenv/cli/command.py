@@ -3,6 +3,7 @@
 import csv
 import io
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -156,12 +157,40 @@ def engine(
     """
     from bfenv.bench import speed
 
+    _measure(speed.engine(repeat, largest), format)
+
+
+@bench.command("policies")
+def policies_(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help="Repeat for several. Default: every policy."),
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="Runs per figure; the best counts.")] = 3,
+    format: FormatOption = Format.table,
+) -> None:
+    """Time policies on whole traces, and as the queue and the machine grow.
+
+    \b
+    Examples:
+      bfenv bench policies --policy easy --policy los --repeat 1
+    """
+    from bfenv.bench import speed
+    from bfenv.core.policy import find_policy, policies
+
+    names = [find_policy(name) for name in policy or policies()]
+    _measure(speed.policies(names, repeat), format)
+
+
+def _measure(measurements: Iterator[dict], format: Format) -> None:
+    from bfenv.bench import speed
+
     rows = []
     with show.progress() as progress:
-        task = progress.add_task("engine", total=None)
-        for row in speed.engine(repeat, largest):
+        task = progress.add_task("", total=None)
+        for row in measurements:
             rows.append(row)
-            progress.update(task, description=f"{row['what']} {row['policy']}")
+            progress.update(task, description=f"{row['policy']} {row['what']}")
     if format in (Format.json, Format.csv):
         show.rows(rows, format)
         return
@@ -176,7 +205,7 @@ def engine(
         )
         for row in rows
     ]
-    columns = ("what", "policy", "jobs", "best", "median", "per job")
+    columns = ["what", "policy", "jobs", "best", "median", "per job"]
     show.table(columns, lines, format, numbers=True, title=speed.machine())
 
 

@@ -12,6 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+COMPARED = (
+    "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
+)  # fmt: skip
 STARVES = "*"  # mark of a policy whose longest wait is more than twice EASY's
 
 
@@ -59,7 +62,8 @@ def table(
 ) -> None:
     """Print a table for people, and a note under it.
 
-    `numbers` says that all columns but the first hold numbers.
+    `numbers` says that all columns but the first hold numbers; on a narrow terminal the last of
+    them is then left out, lest all be cut.
     """
     if format is Format.markdown:
         print("| " + " | ".join(columns).replace("\n", " ") + " |")
@@ -78,6 +82,8 @@ def table(
         title_justify="left",
         caption_justify="left",
     )
+    if numbers and Console().width < 90:
+        columns, lines = columns[:-1], [line[:-1] for line in lines]
     for place, column in enumerate(columns):
         number = numbers and place > 0
         grid.add_column(column, justify="right" if number else "left", no_wrap=numbers)
@@ -115,20 +121,9 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         )
         for policy in sorted(by_policy, key=lambda name: mean(name, "mean_bounded_slowdown"))
     ]
-    columns = [
-        "policy",
-        "bounded\nslowdown",
-        "mean\nwait",
-        "p95\nwait",
-        "longest\nwait",
-        "used",
-        "run",
-    ]
-    if format is Format.table and Console().width < 90:
-        columns.pop()  # the least of them, lest all be cut
     table(
-        columns,
-        [line[: len(columns)] for line in lines],
+        COMPARED,
+        lines,
         format,
         numbers=True,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
