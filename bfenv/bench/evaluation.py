@@ -60,7 +60,8 @@ def runs(
 ) -> Iterator[tuple[Trace, Policy, int]]:
     """What `evaluate` runs: trace, policy and seed."""
     options = {} if load is None else {"load": load}
-    generated = workload.partition(":")[0] == "lublin"
+    name, _, fixed = workload.partition(":")
+    generated = name == "lublin" and "seed=" not in fixed
     for seed in range(seeds):
         trace = load_workload(workload, **options, **({"seed": seed} if generated else {}))
         for policy in policies:
