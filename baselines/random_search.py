@@ -4,7 +4,8 @@ Klusacek and Rudova 2011. After a completion earlier than estimated the plan of 
 backfilling has gaps; random jobs are moved into gaps, and a move is kept if it improves the mean
 slowdown and the mean wait that are to be expected.
 
-Where the paper is silent: the search sets out from the plan of `baselines.conservative`, its
+Where the paper is silent, in the manner of Alea, the authors' simulator, whose plan is a list of
+jobs and not of reservations: the search sets out from the plan of `baselines.conservative`, its
 jobs re-placed in queue order. A move takes a job out of the plan, lets the others close up in queue
 order, each never later than before, and puts the job into the first gap where it fits. Mean wait
 and mean slowdown are those of the waiting jobs, by their estimates, and a move is kept if the sum

@@ -8,7 +8,7 @@ from bfenv.bench.metrics import metrics
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, find_policy
 from bfenv.core.simulator import simulate
-from bfenv.workloads.load import load_workload
+from bfenv.workloads.load import load_workload, takes_seed
 
 Row = dict[str, Any]
 
@@ -60,10 +60,9 @@ def runs(
 ) -> Iterator[tuple[Trace, Policy, int]]:
     """What `evaluate` runs: trace, policy and seed."""
     options = {} if load is None else {"load": load}
-    name, _, fixed = workload.partition(":")
-    generated = name == "lublin" and "seed=" not in fixed
+    drawn = takes_seed(workload)
     for seed in range(seeds):
-        trace = load_workload(workload, **options, **({"seed": seed} if generated else {}))
+        trace = load_workload(workload, **options, **({"seed": seed} if drawn else {}))
         for policy in policies:
-            if seed == 0 or generated or policy.stochastic:
+            if seed == 0 or drawn or policy.stochastic:
                 yield trace, policy, seed

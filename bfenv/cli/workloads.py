@@ -11,10 +11,12 @@ from rich.table import Table
 
 from bfenv.cli import show
 from bfenv.cli.imports import import_
+from bfenv.cli.info import info
 from bfenv.cli.show import Format
 
 app = typer.Typer(rich_markup_mode=None)
 app.command("import")(import_)
+app.command()(info)
 
 
 @app.callback(invoke_without_command=True)

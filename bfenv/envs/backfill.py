@@ -15,6 +15,7 @@ from bfenv.core.cluster import (
     PASSES,
     QUEUE_BEGIN,
     QUEUE_END,
+    WAKE,
     Cluster,
     empty,
     retract,
@@ -256,8 +257,9 @@ class BackfillEnv(gymnasium.Env):
     def plan(self, decide: Callable, memory: Any) -> list[int]:
         """The actions by which a policy's starts of this pass are made; nothing is started.
 
-        The policy is shown the window of the queue, as an agent is. After these actions, as long
-        as `pass_id` is the same, it would pass. Raises PolicyError on an illegal start.
+        A wake-up that it asks for will come. The policy is shown the window of the queue, as an
+        agent is. After these actions, as long as `pass_id` is the same, it would pass. Raises
+        PolicyError on an illegal start.
         """
         cluster, jobs = self.cluster, self.trace.jobs
         queue_end = int(cluster.clock[QUEUE_END])
@@ -277,7 +279,9 @@ class BackfillEnv(gymnasium.Env):
             cluster.clock[OFFENDER] = -1
             raise PolicyError(f"illegal start of job {job}: it {error}") from error
         finally:
+            wake = cluster.clock[WAKE]
             retract(cluster, jobs)
+            cluster.clock[WAKE] = wake
             cluster.clock[QUEUE_END] = queue_end
 
     def render(self):

@@ -20,8 +20,8 @@ from urllib.request import Request, urlopen
 import platformdirs
 
 from bfenv.core.errors import WorkloadError
+from bfenv.core.files import write_atomically
 from bfenv.workloads.catalogue import Log, find_log
-from bfenv.workloads.swf import write_atomically
 
 BASES = (
     "https://www.cs.huji.ac.il/labs/parallel/workload",

@@ -29,6 +29,7 @@ HEAD_PERCENT = 89.0  # of the jobs
 FEWEST_JOBS = 227  # below, there would be no tail value
 SMALLEST_EMAX = 5701  # seconds; below, there might be fewer than HEAD head values
 MINUTE, HOUR = 60, 3600
+USUAL_EMAX = 18 * HOUR  # SDSC's and CTC's, by Tsafrir (JSSPP 2010), Figure 8
 
 # Number of distinct values against the number of jobs, linear in between and level beyond.
 VALUES_OF_JOBS = (

@@ -12,14 +12,18 @@ import numpy as np
 
 from bfenv.core.errors import UnknownName, WorkloadError
 from bfenv.core.jobs import Trace, make_trace
+from bfenv.workloads import archive
 from bfenv.workloads import estimates as models
+from bfenv.workloads.catalogue import CATALOGUE
 from bfenv.workloads.lublin import generate
+from bfenv.workloads.sud import sud
 from bfenv.workloads.swf import read_swf
-from bfenv.workloads.transform import with_load
+from bfenv.workloads.transform import MODELS, is_random, transformed, with_estimates
 
 SUFFIXES = (".swf", ".swf.gz")
 LIMITS = {"procs": 2**31, "jobs": 10**8, "emax": 2**31}  # of the model, far beyond use
 LONG = 1_000  # jobs, enough to show the usual choice of estimates
+OBJECTS = ("path", "trace")  # parameters that are no options
 WORDS = {"none": None, "true": True, "false": False}
 KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -27,29 +31,52 @@ KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "
 def load_workload(workload: str | os.PathLike, **options) -> Trace:
     """A workload by name or by the path of an SWF file; read or generated once per process.
 
-    "lublin", the default everywhere, takes the options of `lublin`. Of a file in the folder named
-    by $BFENV_TRACES the name will do, with or without .swf.gz; files take the options of
-    `read_swf`, and `load`, an offered load to stretch the submit times to. Options may also follow
-    the name, as in "lublin:procs=128,load=0.9".
+    "lublin", the default everywhere, takes the options of `lublin`, "sud" those of `sud`. Of a
+    file in the folders that $BFENV_TRACES names, or fetched from the archive, the name will do,
+    with or without .swf.gz; files take the options of `read_swf`. All take those of
+    `bfenv.workloads.transform.transformed` too: estimates, load, arrivals, priorities, requested
+    start times; where the two share a name, as the model's `load`, which keeps its days at 24
+    hours, the workload's own counts. A `seed` draws whatever is random, and is of no effect where
+    nothing is.
+
+    Options may also follow the name, as in "lublin:procs=128,load=0.9" or
+    "KTH-SP2-1996-2.1-cln:estimates=exact,load=0.9,high=0.75,seed=3".
 
     Raises UnknownName with suggestions, FileNotFoundError for a path that leads nowhere, and
     WorkloadError for an option that the workload does not have or a bad value.
     """
     name, options = _split(os.fspath(workload), options)
-    if name == "lublin":
-        return _lublin(**_checked(name, _options_of(lublin), options))
-    path = _locate(name)
-    file = path.stat()
-    known = _options_of(read_swf) | {"load": _options_of(_file)["load"]}
-    version = (file.st_ino, file.st_mtime_ns, file.st_size)
-    return _file(path, version, **_checked(name, known, options))
+    if name in GENERATED:
+        make, place = GENERATED[name], ()
+    else:
+        path = _locate(name)
+        file = path.stat()
+        make, place = read_swf, (path, (file.st_ino, file.st_mtime_ns, file.st_size))
+    own, steps = _options_of(make), _options_of(transformed)
+    options = _checked(name, own | steps | own, options)
+    mine = {option: value for option, value in options.items() if option in own}
+    rest = {option: value for option, value in options.items() if option not in own}
+    if is_random(**rest):
+        rest["seed"] = options.get("seed", 0)
+    else:
+        rest.pop("seed", None)
+    return _made(make, place, tuple(rest.items()), **mine)
+
+
+def takes_seed(workload: str | os.PathLike) -> bool:
+    """Whether a seed is still to be given: it is generated, or has random options."""
+    name, options = _split(os.fspath(workload), {})
+    return "seed" not in options and (name in GENERATED or is_random(**options))
 
 
 def workloads() -> dict[str, str]:
     """What `load_workload` knows by name: name -> where it comes from."""
-    model = {"lublin": "Lublin-Feitelson model with Tsafrir estimates, embedded"}
-    files = {name: str(path) for name, path in sorted(_files().items())}
-    return model | files | model  # the model wins over a file of its name
+    models = {
+        "lublin": "Lublin-Feitelson model with Tsafrir estimates, embedded",
+        "sud": "Zotkin, Keleher and Perkovic's synthetic uniform runtimes, embedded",
+    }
+    files = {name: str(path) for name, path in archive.at_hand().items()}
+    return models | files | models  # a model wins over a file of its name
 
 
 def lublin(
@@ -58,35 +85,44 @@ def lublin(
     load: float | None = 0.8,
     seed: int = 0,
     estimates: str = "tsafrir",
-    emax: int = 64_800,
+    emax: int = models.USUAL_EMAX,
+    emax_share: float | None = None,
+    factor: float | None = None,
+    exact_share: float | None = None,
     typed: bool = False,
 ) -> Trace:
     """The Lublin-Feitelson model of rigid jobs; all its days are alike, it knows no weekends.
 
     `procs` processors, `jobs` jobs, from `seed`, at offered load `load` counted from the midnight
     before the first job (None: what the sample has). `estimates` is "tsafrir", modal estimates up
-    to `emax` seconds, at which runtimes are cut, or "exact". `typed` mixes interactive and batch
-    jobs, each with their own parameters.
+    to `emax` seconds, at which runtimes are cut, a share `emax_share` of them at `emax`;
+    "doubled", twice those; or, with the model's own runtimes, another model of `with_estimates`
+    with its `factor` or `exact_share`. `typed` mixes interactive and batch jobs, each with their
+    own parameters.
 
-    Raises WorkloadError for a value out of range.
+    Raises WorkloadError for a value out of range, UnknownName for another model of estimates.
     """
-    if estimates not in ("tsafrir", "exact"):
-        raise WorkloadError(f"lublin: estimates are 'tsafrir' or 'exact', not {estimates!r}")
+    known = sorted(MODELS.keys() - {"user"})
+    if estimates not in known:
+        raise UnknownName("model of estimates of lublin", estimates, known)
     if seed < 0:
         raise WorkloadError(f"lublin: seed is not negative, got {seed}")
     for option, value in {"procs": procs, "jobs": jobs, "emax": emax}.items():
         if not 1 <= value <= LIMITS[option]:
             raise WorkloadError(f"lublin: {option} is 1 to {LIMITS[option]:,}, not {value}")
+    modal = estimates in ("tsafrir", "doubled")
+    if not modal and (emax != models.USUAL_EMAX or emax_share is not None):
+        raise WorkloadError(f"lublin: estimates={estimates} takes no emax and no emax_share")
     rng = np.random.default_rng(seed)
-    longest = emax if estimates == "tsafrir" else None
+    longest = emax if modal else None
     sample = generate(jobs, procs, rng, load=load, typed=typed, longest=longest)
     runtime = estimate = sample.runtime
-    if estimates == "tsafrir":
+    if modal:
         if jobs < models.FEWEST_JOBS:  # a short sample's are cut from those of a long one
             others = generate(LONG - jobs, procs, rng, typed=typed, longest=longest)
             runtime = np.concatenate([runtime, others.runtime])
-        estimate, runtime = models.tsafrir(runtime, rng, emax=emax)
-    return make_trace(
+        estimate, runtime = models.tsafrir(runtime, rng, emax=emax, emax_share=emax_share)
+    trace = make_trace(
         sample.submit - sample.submit[0],
         sample.size,
         runtime[:jobs],
@@ -95,18 +131,22 @@ def lublin(
         name="lublin",
         time_of_day=int(sample.submit[0]) % 86400,
     )
+    given = {"factor": factor, "exact_share": exact_share}
+    given = {option: value for option, value in given.items() if value is not None}
+    if estimates in ("tsafrir", "exact") and not given:
+        return trace
+    return with_estimates(trace, estimates, seed=seed, **given)
+
+
+GENERATED = {"lublin": lublin, "sud": sud}
 
 
 @lru_cache(maxsize=32)
-def _lublin(**options) -> Trace:
-    return lublin(**options)
-
-
-@lru_cache(maxsize=32)
-def _file(path: Path, version: tuple, load: float | None = None, **options) -> Trace:
-    if load is not None:
-        return with_load(_file(path, version, **options), load)
-    return read_swf(path, **options)
+def _made(make, place: tuple, steps: tuple, **options) -> Trace:
+    """A trace by its maker, of a file its path and version, what is done to it, and options."""
+    if steps:
+        return transformed(_made(make, place, (), **options), **dict(steps))
+    return make(*place[:1], **options)
 
 
 def _split(workload: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -128,7 +168,7 @@ def _split(workload: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]
 
 def _options_of(make) -> dict[str, inspect.Parameter]:
     parameters = inspect.signature(make).parameters
-    return {option: parameters[option] for option in parameters if option != "path"}
+    return {option: parameters[option] for option in parameters if option not in OBJECTS}
 
 
 def _checked(
@@ -175,27 +215,14 @@ def _literal(text: str) -> Any:
 
 
 def _locate(name: str) -> Path:
-    candidates = [name, _files().get(name, name)]
-    if name.endswith(SUFFIXES):
-        candidates.append(os.path.join(os.environ.get("BFENV_TRACES", ""), name))
-    for path in candidates:
-        if os.path.isfile(path):
+    for path in (name, archive.locate(name)):
+        if path and os.path.isfile(path):
             return Path(os.path.abspath(path))
     if os.path.exists(name):
         raise WorkloadError(f"{name}: not a file")
+    known = {log.name for log in CATALOGUE}
+    if name in known:
+        raise WorkloadError(f"{name} is not at hand; `bfenv workloads fetch {name}` downloads it")
     if name.endswith(SUFFIXES) or os.path.basename(name) != name:
         raise FileNotFoundError(f"no such workload file: {name}")
-    raise UnknownName("workload", name, workloads())
-
-
-def _files() -> dict[str, Path]:
-    """The SWF files in $BFENV_TRACES by name; of a file and its zipped form, the latter."""
-    folder = os.environ.get("BFENV_TRACES")
-    if not folder:
-        return {}
-    return {
-        name: path
-        for suffix in SUFFIXES
-        for path in Path(folder).glob(f"*{suffix}")
-        if (name := path.name.removesuffix(suffix)) and path.is_file()
-    }
+    raise UnknownName("workload", name, workloads().keys() | known)

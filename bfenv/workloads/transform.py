@@ -1,17 +1,128 @@
-"""New traces from old: load and chronological splits (workloads layer)."""
+"""New traces from old: estimates, load, order, priorities, reservations, parts (workloads layer).
 
+What is random comes from a `seed`, for each function a stream of its own: of one seed, the jobs
+of high priority are not those with a requested start time. The name of a trace tells what was
+done to it, as in "log+exact@0.9+offline".
+
+References
+----------
+D. Tsafrir, K. Ouaknine and D. G. Feitelson, "Reducing performance evaluation sensitivity and
+variability by input shaking", MASCOTS, 2007.
+"""
+
+import inspect
 import math
+import operator
 from dataclasses import replace
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 
 from bfenv.core.errors import UnknownName, WorkloadError
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Jobs, Trace
+from bfenv.workloads import estimates as models
 
+DAY = 86_400  # seconds
 # Percent of a trace's time span. What is trained on comes first, and is never scored.
 SPLITS = {"train": (0, 50), "validation": (50, 60), "test": (60, 100), "all": (0, 100)}
 LATEST = 2**53  # seconds; beyond it a float no longer counts seconds
+
+
+def transformed(
+    trace: Trace,
+    *,
+    estimates: str = "user",
+    factor: float | None = None,
+    exact_share: float | None = None,
+    emax: int | None = None,
+    emax_share: float | None = None,
+    load: float | None = None,
+    arrival_rate: float | None = None,
+    shake: int | None = None,
+    offline: bool = False,
+    high: float | None = None,
+    reserved: float | None = None,
+    ahead: int | None = None,
+    seed: int = 0,
+) -> Trace:
+    """The trace after any of these, always in this order.
+
+    1. `estimates`, a model of `with_estimates`, with its parameters `factor`, `exact_share`,
+       `emax`, `emax_share`; it may cut runtimes, which the load has to know.
+    2. `load`, an offered load to reach: `with_load`.
+    3. `arrival_rate`, a factor on the rate of arrivals, such as 1.25: `with_arrival_rate`.
+    4. `shake`, at most so many seconds earlier or later for each job: `shaken`.
+    5. `offline`, all jobs at once, in the order they then have: `at_once`.
+    6. `high`, the share of jobs of high priority: `with_priorities`.
+    7. `reserved`, the share of jobs that ask for a start time, at most `ahead` seconds after
+       they are submitted: `with_requested_starts`.
+
+    Raises WorkloadError for a value out of range, and for a parameter of a step not taken.
+    """
+    parameters = {
+        "factor": factor, "exact_share": exact_share, "emax": emax, "emax_share": emax_share,
+    }  # fmt: skip
+    parameters = {name: value for name, value in parameters.items() if value is not None}
+    if estimates != "user" or parameters:
+        trace = with_estimates(trace, estimates, seed=seed, **parameters)
+    if load is not None:
+        trace = with_load(trace, load)
+    if arrival_rate is not None:
+        trace = with_arrival_rate(trace, arrival_rate)
+    if shake is not None:
+        trace = shaken(trace, seed=seed, amount=shake)
+    if offline:
+        trace = at_once(trace)
+    if high is not None:
+        trace = with_priorities(trace, high, seed=seed)
+    if reserved is not None:
+        trace = with_requested_starts(
+            trace, reserved, seed=seed, ahead=DAY if ahead is None else ahead
+        )
+    elif ahead is not None:
+        raise WorkloadError(f"{trace.name}: ahead goes with reserved, the share of such jobs")
+    return trace
+
+
+def is_random(estimates: str = "user", shake=None, high=None, reserved=None, **others) -> bool:
+    """Whether with these options of `transformed` the seed matters."""
+    return estimates in RANDOM or any(value is not None for value in (shake, high, reserved))
+
+
+def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: float) -> Trace:
+    """The trace with other estimates, never below the runtimes.
+
+    | model | estimate | parameters |
+    |---|---|---|
+    | user | as it is in the trace | |
+    | exact | the runtime | |
+    | deterministic | factor times the runtime | factor |
+    | uniform-zotkin | uniform from the runtime to 2 * factor times it | factor |
+    | uniform-tsafrir | uniform from the runtime to factor times it | factor |
+    | doubled | twice that in the trace | |
+    | phi | of a share of jobs exact, of the others such that r/e is uniform | exact_share |
+    | tsafrir | popular round values | emax, emax_share |
+
+    See `bfenv.workloads.estimates` for what they are and who proposed them. Those of `tsafrir`
+    are at most `emax` seconds, to which runtimes are cut (`cleaning.clipped` counts them); by
+    default it is the longest estimate in the trace, or 18 hours if that is more.
+
+    Raises UnknownName for another model, WorkloadError for a parameter that the model does not
+    have or lacks, or whose value is out of range.
+    """
+    if model not in MODELS:
+        raise UnknownName("model of estimates", model, MODELS)
+    _check_parameters(trace, model, parameters)
+    estimate, runtime = MODELS[model](trace, _generator("estimates", seed), **parameters)
+    told = "".join(f"-{value:.9g}" for value in parameters.values())
+    cut = int(np.count_nonzero(runtime < trace.runtime))
+    return replace(
+        trace,
+        jobs=trace.jobs._replace(estimate=estimate),
+        runtime=runtime,
+        cleaning=replace(trace.cleaning, clipped=trace.cleaning.clipped + cut),
+        name=trace.name if model == "user" else f"{trace.name}+{model}{told}",
+    )
 
 
 def with_load(trace: Trace, load: float) -> Trace:
@@ -31,21 +142,114 @@ def with_load(trace: Trace, load: float) -> Trace:
         raise WorkloadError(
             f"{trace.name}: all jobs are submitted at once, there is no load to set"
         )
-    jobs, stretch = trace.jobs, old / load
-    if not int(jobs.submit[-1]) * stretch < LATEST:
-        raise WorkloadError(f"{trace.name}: at load {load:g} the jobs come later than ever")
-    submit = np.rint(jobs.submit * stretch).astype(np.int64)
-    if submit[0] == submit[-1]:
-        raise WorkloadError(f"{trace.name}: at load {load:g} all jobs come in the same second")
-    delay = np.maximum(jobs.requested_start - jobs.submit, 0)
+    return _stretched(trace, old / load, f"load {load:g}", f"@{load:g}")
+
+
+def with_arrival_rate(trace: Trace, factor: float) -> Trace:
+    """The trace with `factor` times as many arrivals in the same time, like `with_load`.
+
+    Lawson and Smirni (2002), section 3.2, take 1.25 and 1.5.
+
+    Raises WorkloadError unless factor is positive and leaves the jobs spread over time.
+    """
+    if not (isinstance(factor, Real) and math.isfinite(factor) and factor > 0):
+        raise WorkloadError(f"arrival_rate is a positive number, not {factor!r}")
+    if not math.isfinite(trace.offered_load):
+        raise WorkloadError(f"{trace.name}: all jobs are submitted at once, at no rate")
+    return _stretched(trace, 1 / factor, f"arrival_rate {factor:g}", f"@x{factor:g}")
+
+
+def shaken(trace: Trace, *, seed: int, amount: int) -> Trace:
+    """The trace with each job submitted a little earlier or later, in the order of the new times.
+
+    By whole seconds, uniform from -amount to +amount; jobs that then share a second stay in their
+    order, and the first job is submitted when the first job was. Runs with several seeds show
+    how much of a result is due to the accident of exact submit times (Tsafrir, Ouaknine and
+    Feitelson 2007).
+
+    Raises WorkloadError when amount is no whole number of seconds from 0 up.
+    """
+    if not (isinstance(amount, Integral) and 0 <= amount < LATEST):
+        raise WorkloadError(f"shake is whole seconds from 0 up, not {amount!r}")
+    jobs = trace.jobs
+    submit = jobs.submit + _generator("shake", seed).integers(
+        -amount, amount, len(trace), endpoint=True
+    )
+    origin = int(submit.min() - jobs.submit[0])
+    moved = _submitted(trace, submit - origin)
+    order = np.argsort(submit, kind="stable")
     return replace(
         trace,
-        jobs=jobs._replace(
-            submit=submit,
-            requested_start=np.where(jobs.requested_start > 0, submit + delay, 0),
-        ),
-        name=f"{trace.name}@{load:g}",
+        jobs=Jobs(*(values[order] for values in moved)),
+        runtime=trace.runtime[order],
+        name=f"{trace.name}+shaken-{amount}",
+        time_of_day=(trace.time_of_day + origin) % DAY,
+        records=None if trace.records is None else trace.records[order],
     )
+
+
+def at_once(trace: Trace) -> Trace:
+    """The trace with all jobs submitted at the start, queued in the order they had.
+
+    The off-line case of Zotkin, Keleher and Perkovic (2000), section 4: the scheduler sees all
+    jobs from the beginning. Requested start times keep their distance from the submit times.
+    """
+    return replace(
+        trace,
+        jobs=_submitted(trace, np.full(len(trace), trace.jobs.submit[0])),
+        name=f"{trace.name}+offline",
+    )
+
+
+def with_priorities(trace: Trace, share_high: float, *, seed: int) -> Trace:
+    """The trace with priority 1 for a share of the jobs, drawn at random, and 0 for the others.
+
+    Lawson and Smirni (2002), section 3.3, take shares of 0.75 and 0.95. The number of jobs is
+    the share, rounded, whatever the seed.
+
+    Raises WorkloadError unless the share is from 0 to 1.
+    """
+    priority = np.zeros(len(trace), dtype=np.int64)
+    priority[_some(trace, "high", share_high, _generator("high", seed))] = 1
+    return replace(
+        trace,
+        jobs=trace.jobs._replace(priority=priority),
+        name=f"{trace.name}+high-{share_high:g}",
+    )
+
+
+def with_requested_starts(trace: Trace, share: float, *, seed: int, ahead: int = DAY) -> Trace:
+    """The trace with requested start times for a share of the jobs, and none for the others.
+
+    Lawson and Smirni (2002), section 3.4, take shares of 0.01, 0.05 and 0.25 and do not say which
+    times are requested. Here they are uniform, 1 to `ahead` seconds after the job is submitted, by
+    default within a day; the jobs are drawn at random. The number of jobs is the share, rounded,
+    whatever the seed.
+
+    Raises WorkloadError unless the share is from 0 to 1 and `ahead` at least a second.
+    """
+    if not (isinstance(ahead, Integral) and 1 <= ahead < LATEST):
+        raise WorkloadError(f"ahead is whole seconds from 1 up, not {ahead!r}")
+    rng = _generator("reserved", seed)
+    chosen = _some(trace, "reserved", share, rng)
+    requested = np.zeros(len(trace), dtype=np.int64)
+    delay = rng.integers(1, ahead, len(chosen), endpoint=True)
+    requested[chosen] = trace.jobs.submit[chosen] + delay
+    return replace(
+        trace,
+        jobs=trace.jobs._replace(requested_start=requested),
+        name=f"{trace.name}+reserved-{share:g}",
+    )
+
+
+def windows(trace: Trace, jobs: int) -> list[Trace]:
+    """The trace cut into parts of so many consecutive jobs; the last part holds the rest.
+
+    Raises WorkloadError unless jobs is a positive whole number.
+    """
+    if not (isinstance(jobs, Integral) and jobs >= 1):
+        raise WorkloadError(f"a window holds a whole number of jobs from 1 up, not {jobs!r}")
+    return [trace[begin : begin + jobs] for begin in range(0, len(trace), jobs)]
 
 
 def split_range(trace: Trace, split: str) -> tuple[int, int]:
@@ -70,3 +274,111 @@ def _jobs_before(trace: Trace, percent: int) -> int:
     begin, end = int(submit[0]), int(submit[-1])
     instant = begin - (begin - end) * percent // 100  # rounded up
     return int(np.searchsorted(submit, instant))
+
+
+def _user(trace: Trace, rng: np.random.Generator):
+    return trace.jobs.estimate, trace.runtime
+
+
+def _exact(trace: Trace, rng: np.random.Generator):
+    return models.exact(trace.runtime), trace.runtime
+
+
+def _deterministic(trace: Trace, rng: np.random.Generator, factor: float):
+    return models.deterministic(trace.runtime, factor), trace.runtime
+
+
+def _uniform_zotkin(trace: Trace, rng: np.random.Generator, factor: float):
+    return models.uniform(trace.runtime, rng, factor, "zotkin"), trace.runtime
+
+
+def _uniform_tsafrir(trace: Trace, rng: np.random.Generator, factor: float):
+    return models.uniform(trace.runtime, rng, factor, "tsafrir"), trace.runtime
+
+
+def _doubled(trace: Trace, rng: np.random.Generator):
+    return models.doubled(trace.jobs.estimate), trace.runtime
+
+
+def _phi(trace: Trace, rng: np.random.Generator, exact_share: float):
+    return models.phi(trace.runtime, rng, exact_share), trace.runtime
+
+
+def _tsafrir(
+    trace: Trace,
+    rng: np.random.Generator,
+    emax: int | None = None,
+    emax_share: float | None = None,
+):
+    if emax is None:
+        emax = max(int(trace.jobs.estimate.max()), models.USUAL_EMAX)
+    if not (isinstance(emax, Integral) and emax < LATEST):
+        raise WorkloadError(f"{trace.name}: emax is whole seconds, not {emax!r}")
+    return models.tsafrir(trace.runtime, rng, emax=emax, emax_share=emax_share)
+
+
+MODELS = {  # name: its estimates and runtimes, (n,) int64 seconds
+    "user": _user,
+    "exact": _exact,
+    "deterministic": _deterministic,
+    "uniform-zotkin": _uniform_zotkin,
+    "uniform-tsafrir": _uniform_tsafrir,
+    "doubled": _doubled,
+    "phi": _phi,
+    "tsafrir": _tsafrir,
+}
+
+
+RANDOM = {"uniform-zotkin", "uniform-tsafrir", "phi", "tsafrir"}  # of these
+
+
+def _check_parameters(trace: Trace, model: str, given: dict[str, float]) -> None:
+    known = list(inspect.signature(MODELS[model]).parameters.values())[2:]
+    names = [parameter.name for parameter in known]
+    for name, value in given.items():
+        if name not in names:
+            takes = ", ".join(names) or "no parameters"
+            raise WorkloadError(f"{trace.name}: estimates={model} takes {takes}; got {name}")
+        if not isinstance(value, Real):
+            raise WorkloadError(f"{trace.name}: {name} is a number, not {value!r}")
+    for parameter in known:
+        if parameter.default is parameter.empty and parameter.name not in given:
+            raise WorkloadError(f"{trace.name}: estimates={model} needs {parameter.name}")
+
+
+def _generator(purpose: str, seed: int) -> np.random.Generator:
+    """One stream of random numbers per seed and purpose."""
+    try:
+        seed = operator.index(seed)
+    except TypeError:
+        raise WorkloadError(f"seed is a whole number, not {seed!r}") from None
+    if seed < 0:
+        raise WorkloadError(f"seed is not negative, got {seed}")
+    return np.random.default_rng([seed, *purpose.encode()])
+
+
+def _some(trace: Trace, name: str, share: float, rng: np.random.Generator) -> np.ndarray:
+    """A share of the jobs, drawn at random: (k,) int64 ascending."""
+    if not (isinstance(share, Real) and 0 <= share <= 1):
+        raise WorkloadError(f"{name} is a share from 0 to 1, not {share!r}")
+    count = math.floor(share * len(trace) + 0.5)
+    return np.sort(rng.choice(len(trace), count, replace=False))
+
+
+def _stretched(trace: Trace, stretch: float, told: str, suffix: str) -> Trace:
+    """The trace with submit times so many times as large; for errors and the name, what for."""
+    jobs = trace.jobs
+    if not int(jobs.submit[-1]) * stretch < LATEST:
+        raise WorkloadError(f"{trace.name}: at {told} the jobs come later than ever")
+    submit = np.rint(jobs.submit * stretch).astype(np.int64)
+    if submit[0] == submit[-1]:
+        raise WorkloadError(f"{trace.name}: at {told} all jobs come in the same second")
+    return replace(trace, jobs=_submitted(trace, submit), name=f"{trace.name}{suffix}")
+
+
+def _submitted(trace: Trace, submit: np.ndarray) -> Jobs:
+    """The jobs with other submit times; requested start times move with them."""
+    jobs = trace.jobs
+    delay = np.maximum(jobs.requested_start - jobs.submit, 0)
+    wish = np.where(jobs.requested_start > 0, submit + delay, 0)
+    return jobs._replace(submit=submit, requested_start=wish)

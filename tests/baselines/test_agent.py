@@ -19,7 +19,7 @@ OPTIONS = {"episode_jobs": 40, "warmup_jobs": 40}
 def test_evaluate_policy_runs_a_policy_and_its_score_is_that_of_the_metric():
     env = Monitor(gymnasium.make("Backfill-v0", **OPTIONS))
     env.reset(seed=3)
-    rewards, lengths = evaluate_policy(
+    rewards, _ = evaluate_policy(
         baselines.agent("easy", env), env, n_eval_episodes=3, return_episode_rewards=True
     )
     twin = BackfillEnv(**OPTIONS)

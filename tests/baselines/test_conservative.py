@@ -251,6 +251,18 @@ def test_a_reservation_never_moves_later_and_its_job_starts_by_it(policy, trace,
 
 
 @given(small_traces(requested_starts=True))
+def test_the_plan_holds_no_step_where_nothing_changes(trace):
+    cluster, truth = new_cluster(trace)
+    plan = new_plan(trace.jobs, trace.processors, np.random.default_rng(0))
+    while advance(cluster, trace.jobs, truth):
+        decide(cluster, trace.jobs, plan)
+        steps = plan.profile.steps[0]
+        assert (np.diff(plan.profile.time[:steps]) > 0).all()
+        assert (np.diff(plan.profile.free[:steps]) != 0).all()
+        assert plan.profile.time[0] == now(cluster)
+
+
+@given(small_traces(requested_starts=True))
 def test_jobs_without_a_guarantee_are_those_that_start_on_arrival(trace):
     result = bfenv.simulate(trace, CONSERVATIVE)
     guarantee, submit = result.records["guarantee"], trace.jobs.submit
@@ -318,16 +330,16 @@ def test_it_takes_over_a_machine_at_any_moment(trace, passes):
 
 def test_a_plan_that_was_not_followed_is_made_anew():
     #  P
-    #  1 |0000  112      at 4 nobody starts job 1, at 6 it is too late for its reservation
-    trace = make(1, (0, 1, 4, 4), (1, 1, 2, 2), (6, 1, 1, 1))
+    #  1 |0000   112223      at 4 nobody starts job 1, at 7 it is too late for its reservation
+    trace = make(1, (0, 1, 4, 4), (1, 1, 2, 2), (1, 1, 3, 3), (7, 1, 1, 1))
     cluster, truth = new_cluster(trace)
     plan = new_plan(trace.jobs, trace.processors, np.random.default_rng(0))
     while advance(cluster, trace.jobs, truth):
         if now(cluster) != 4:
             decide(cluster, trace.jobs, plan)
     settle(cluster, trace.jobs, truth)
-    assert cluster.start.tolist() == [0, 6, 8]
-    assert plan.guarantee.tolist() == [-1, 4, 8]
+    assert cluster.start.tolist() == [0, 7, 9, 12]
+    assert plan.guarantee.tolist() == [-1, 4, 6, 12]
 
 
 # Options --------------------------------------------------------------------------------------

@@ -121,9 +121,8 @@ def test_true_runtimes_of_unfinished_jobs_change_no_decision(policy, trace, seed
     assert before[0] == before[1]
 
 
-@agents
-def test_replayed_through_the_environment_it_makes_the_same_schedule(policy):
-    trace = workload()
+def replay(policy, trace):
+    """The start times of a policy that acts in an environment which is all of the trace."""
     env = BackfillEnv(
         trace, window=len(trace), episode_jobs=None, warmup_jobs=0, split="all", every_pass=True
     )
@@ -133,7 +132,20 @@ def test_replayed_through_the_environment_it_makes_the_same_schedule(policy):
     while not done:
         observation, _, done, _, info = env.step(agent.predict(observation)[0])
     assert info["illegal_actions"] == info["forced_starts"] == 0
-    assert np.array_equal(env.cluster.start, bfenv.simulate(trace, policy, SEED).start)
+    return env.cluster.start
+
+
+@agents
+def test_replayed_through_the_environment_it_makes_the_same_schedule(policy):
+    starts = replay(policy, workload())
+    assert np.array_equal(starts, bfenv.simulate(workload(), policy, SEED).start)
+
+
+@agents
+@given(trace=small_traces())
+@settings(max_examples=25)
+def test_replayed_on_small_traces_it_makes_the_same_schedules(policy, trace):
+    assert replay(policy, trace).tolist() == bfenv.simulate(trace, policy, SEED).start.tolist()
 
 
 @agents

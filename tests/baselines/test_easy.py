@@ -78,7 +78,10 @@ def test_easy_does_better_on_the_jobs_of_table_1_1():
     #  2 |222233
     #  1 |2222
     assert schedule("easy", 5, (0, 3, 2, 2), (0, 2, 4, 4), (0, 4, 2, 2), (0, 3, 2, 2)) == [
-        0, 0, 4, 2,
+        0,
+        0,
+        4,
+        2,
     ]
 
 

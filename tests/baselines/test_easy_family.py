@@ -126,18 +126,19 @@ def test_a_job_that_outlives_its_prediction_runs_on_and_is_given_a_minute_more()
 
 
 @st.composite
-def crowded_traces(draw, jobs=16):
-    """A Trace with a long queue and many ties; drawn as one seed, for few lists are crowded."""
+def crowded_traces(draw, jobs=20):
+    """A Trace with a long queue and many ties; from one seed, for few drawn lists are crowded."""
     generator = random.Random(draw(st.integers(0, 2**32)))
-    machine, count = generator.randint(2, 8), generator.randint(4, jobs)
+    machine, count = generator.randint(4, 9), generator.randint(4, jobs)
+    gaps = generator.choice([[0, 0, 0, 1], [0, 1, 2, 5]])
     submit, time = [], 0
     for _ in range(count):
-        time += generator.choice([0, 0, 1, 1, 2, 5])
+        time += generator.choice(gaps)
         submit.append(time)
     estimate = [generator.randint(1, 12) for _ in range(count)]
     return bfenv.make_trace(
         submit,
-        [generator.choice([1, 1, generator.randint(1, machine), machine]) for _ in range(count)],
+        [generator.randint(1, generator.choice([1, machine])) for _ in range(count)],
         [generator.randint(1, longest) for longest in estimate],
         machine,
         estimate=estimate,
@@ -224,6 +225,16 @@ def test_every_order_equals_the_naive_version_with_and_without_backfilling(
     agree(trace, {**DEFAULTS, "order": order, "lookahead": lookahead, "weight": weight}, "standard")
 
 
+@pytest.mark.parametrize("order", ["random", "aged-random"])
+@pytest.mark.parametrize("backfill", ["random-sjf", "aged-random"])
+@settings(max_examples=30)
+@given(trace=crowded_traces())
+def test_a_job_has_one_random_number_for_the_queue_and_the_backfill(trace, order, backfill):
+    weight = 0.01 if "aged-random" in (order, backfill) else None
+    chosen = {**DEFAULTS, "order": order, "backfill": backfill, "weight": weight}
+    agree(trace, chosen, "standard")
+
+
 @both_event_orders
 @settings(max_examples=100)
 @given(trace=crowded_traces(), factor=st.sampled_from([1, 20, 60]))
@@ -269,7 +280,7 @@ def test_with_no_shadow_interval_all_are_overdue_and_only_the_backfill_is_sorted
 
 @given(trace=crowded_traces())
 def test_as_many_reservations_as_jobs_is_one_for_everybody(trace):
-    same(trace, easy("saf", reservations=16), easy("saf", reservations="all"))
+    same(trace, easy("saf", reservations=20), easy("saf", reservations="all"))
 
 
 @given(trace=crowded_traces())

@@ -564,7 +564,7 @@ def test_the_list_has_models_logs_and_other_files_and_marks_those_at_hand(
     (tmp_path / FILE).write_bytes(PACKED)
     (tmp_path / "mine.swf").write_bytes(TEXT)
     rows = json.loads(run("--format", "json").stdout)
-    assert {"lublin", KNOWN, NEW, "mine"} == {row["workload"] for row in rows}
+    assert {"lublin", "sud", KNOWN, NEW, "mine"} == {row["workload"] for row in rows}
     files = {row["workload"]: row["file"] for row in rows}
     assert (files[KNOWN], files[NEW]) == (str(tmp_path / FILE), None)
     assert files["mine"] == str(tmp_path / "mine.swf")

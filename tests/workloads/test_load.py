@@ -11,7 +11,7 @@ import pytest
 import bfenv
 from bfenv.workloads import load
 from bfenv.workloads.estimates import FEWEST_JOBS
-from bfenv.workloads.transform import with_load
+from bfenv.workloads.transform import at_once, shaken, with_estimates, with_load, with_priorities
 
 LINES = [f"{i} {i * 60} -1 {5 + i} 2 -1 -1 2 20 -1 1 1 1 1 1 1 -1 -1" for i in range(8)]
 LOG = "\n".join(["; MaxProcs: 8", *LINES, ""])
@@ -64,15 +64,15 @@ def test_the_names_are_the_model_and_the_logs_in_the_folder(folder, monkeypatch)
     (folder / "lublin.swf").write_text(LOG)
     (folder / "notes.txt").write_text("")
     names = load.workloads()
-    assert list(names) == ["lublin", "ANL-2009", "ANL-2010"]
+    assert list(names) == ["lublin", "sud", "ANL-2009", "ANL-2010"]
     assert names["ANL-2010"] == str(folder / "ANL-2010.swf")
     assert "embedded" in names["lublin"]
     assert len(bfenv.load_workload("lublin", **SMALL)) == 300
     for nowhere in ("", str(folder / "nowhere")):
         monkeypatch.setenv("BFENV_TRACES", nowhere)
-        assert list(load.workloads()) == ["lublin"]
+        assert list(load.workloads()) == ["lublin", "sud"]
     monkeypatch.delenv("BFENV_TRACES")
-    assert list(load.workloads()) == ["lublin"]
+    assert list(load.workloads()) == ["lublin", "sud"]
 
 
 def test_an_unknown_name_suggests_the_nearest(folder):
@@ -80,7 +80,9 @@ def test_an_unknown_name_suggests_the_nearest(folder):
         bfenv.load_workload("ANL-2012")
     with pytest.raises(bfenv.UnknownName, match="'lubin'; did you mean lublin"):
         bfenv.load_workload("lubin")
-    with pytest.raises(bfenv.UnknownName, match=r"'\?\?\?'; known: ANL-2009, ANL-2010, lublin"):
+    with pytest.raises(
+        bfenv.UnknownName, match=r"'\?\?\?'; known: ANL-2009, ANL-2010, ANL-Intrepid.* more"
+    ):
         bfenv.load_workload("???")
 
 
@@ -217,7 +219,22 @@ def test_a_file_whose_name_looks_like_options_is_a_file(folder):
     [
         ("lublin", {"lod": 1}, "lublin has no option 'lod'; it has procs, jobs, load, seed, est"),
         ("lublin", {"overrun": "kill"}, "lublin has no option 'overrun'"),
-        ("ANL-2009", {"seed": 1}, "ANL-2009 has no option 'seed'; it has processors, overrun, on"),
+        ("ANL-2009", {"lod": 1}, "ANL-2009 has no option 'lod'; it has processors, overrun, on_er"),
+        ("ANL-2009", {"emax": 9}, "ANL-2009: estimates=user takes no parameters; got emax"),
+        ("ANL-2009:estimates=phi", {}, "ANL-2009: estimates=phi needs exact_share"),
+        ("ANL-2009:estimates=phi,exact_share=2", {}, "exact_share=2.0: a fraction from 0 to 1"),
+        ("ANL-2009:estimates=fi", {}, "unknown model of estimates 'fi'; did you mean .*phi"),
+        ("ANL-2009:estimates=tsafrir,emax=1e30", {}, "ANL-2009: emax is whole seconds, not 1000"),
+        ("ANL-2009", {"shake": -1}, "shake is whole seconds from 0 up, not -1"),
+        ("ANL-2009", {"shake": 1.5}, "ANL-2009: shake is a whole number or none, not 1.5"),
+        ("ANL-2009", {"shake": 1, "seed": -1}, "seed is not negative, got -1"),
+        ("ANL-2009", {"high": 1.1}, "high is a share from 0 to 1, not 1.1"),
+        ("ANL-2009", {"reserved": "nan"}, "reserved is a share from 0 to 1, not nan"),
+        ("ANL-2009", {"reserved": 0.5, "ahead": 0}, "ahead is whole seconds from 1 up, not 0"),
+        ("ANL-2009", {"ahead": 60}, "ANL-2009: ahead goes with reserved"),
+        ("ANL-2009", {"arrival_rate": 0}, "arrival_rate is a positive number, not 0.0"),
+        ("ANL-2009", {"offline": 1}, "ANL-2009: offline is true or false, not 1"),
+        ("ANL-2009", {"trace": "x"}, "ANL-2009 has no option 'trace'"),
         ("ANL-2009", {"path": "x"}, "ANL-2009 has no option 'path'"),
         ("ANL-2009", {"overrun": "x"}, "overrun is 'kill' or 'extend', not 'x'"),
         ("ANL-2009", {"overrun": 1}, "ANL-2009: overrun is text, not 1"),
@@ -242,7 +259,16 @@ def test_a_file_whose_name_looks_like_options_is_a_file(folder):
         ("lublin", {"load": 1e-300}, "load=1e-300"),
         ("lublin", {"seed": -1}, "lublin: seed is not negative, got -1"),
         ("lublin", {"typed": 1}, "lublin: typed is true or false, not 1"),
-        ("lublin", {"estimates": "bad"}, "estimates are 'tsafrir' or 'exact', not 'bad'"),
+        ("lublin", {"estimates": "exat"}, "estimates of lublin 'exat'; did you mean exact"),
+        ("lublin", {"estimates": "user"}, "unknown model of estimates of lublin 'user'"),
+        ("lublin:estimates=exact,emax=36000", {}, "estimates=exact takes no emax"),
+        ("lublin:jobs=300,factor=2", {}, "estimates=tsafrir takes emax, emax_share; got factor"),
+        ("lublin:jobs=300,estimates=deterministic", {}, "estimates=deterministic needs factor"),
+        ("sud", {"jobs": 0}, "sud: jobs is 1 to 100,000,000, not 0"),
+        ("sud", {"procs": 0}, "sud: procs is 1 to 2,147,483,648, not 0"),
+        ("sud", {"seed": -1}, "sud: seed is not negative, got -1"),
+        ("sud", {"load": 0}, "sud: load is a positive number, not 0.0"),
+        ("sud", {"load": 1e-300}, "sud: at load 1e-300 the jobs come later than ever"),
         ("lublin:lod=1", {}, "lublin has no option 'lod'"),
         ("lublin:jobs=many", {}, "lublin: jobs is a whole number, not 'many'"),
         ("lublin:jobs=", {}, "lublin: jobs is a whole number, not ''"),
@@ -259,7 +285,77 @@ def test_a_bad_option_is_refused_by_name(folder, workload, options, message):
         bfenv.load_workload(workload, **options)
 
 
-# The model
+def test_all_that_can_be_done_to_a_log_may_be_said_in_one_string_and_is_done_in_one_order(folder):
+    said = bfenv.load_workload(
+        "ANL-2009:high=0.75,seed=3,shake=60,load=0.9,reserved=0.5,ahead=9,estimates=exact"
+    )
+    log = bfenv.load_workload("ANL-2009")
+    done = shaken(with_load(with_estimates(log, "exact"), 0.9), seed=3, amount=60)
+    done = with_priorities(done, 0.75, seed=3)
+    assert np.array_equal(said.jobs.priority, done.jobs.priority)
+    assert np.array_equal(said.jobs.submit, done.jobs.submit)
+    assert said.name == "ANL-2009+exact@0.9+shaken-60+high-0.75+reserved-0.5"
+    assert np.count_nonzero(said.jobs.requested_start) == 4
+    assert np.all(said.jobs.requested_start <= said.jobs.submit + 9)
+    offline = bfenv.load_workload("ANL-2009:offline=true,shake=60,seed=3")
+    assert offline.hash == at_once(shaken(log, seed=3, amount=60)).hash
+
+
+def test_a_seed_matters_where_something_is_random_and_only_there(folder):
+    log = bfenv.load_workload("ANL-2009")
+    assert bfenv.load_workload("ANL-2009", seed=1) is log
+    assert bfenv.load_workload("ANL-2009:estimates=exact", seed=1) is bfenv.load_workload(
+        "ANL-2009:estimates=exact"
+    )
+    one, two = (bfenv.load_workload("ANL-2009:shake=60", seed=seed) for seed in (1, 2))
+    assert one.hash != two.hash
+    for workload, answer in {
+        "lublin": True,
+        "sud:jobs=300": True,
+        "ANL-2009": False,
+        "ANL-2009:load=0.9,estimates=doubled": False,
+        "ANL-2009:estimates=uniform-tsafrir,factor=3": True,
+        "ANL-2009:high=0.5": True,
+        "ANL-2009:reserved=0.5": True,
+        "ANL-2009:shake=9": True,
+    }.items():
+        assert load.takes_seed(workload) is answer, workload
+
+
+# The models
+
+
+@pytest.mark.parametrize(
+    ("workload", "begin"),
+    [
+        ("lublin", "4517d2682b6b5ef1"),
+        ("lublin:typed=true", "b361ec603a6c7f5b"),
+        ("lublin:procs=100,jobs=100,load=none,seed=3", "1cf995135ae9ed8a"),
+        ("lublin:estimates=exact", "43b0257e1d49bbfe"),
+        ("sud", "d45f914"),
+    ],
+)
+def test_a_model_makes_the_very_jobs_it_has_always_made(workload, begin):
+    assert bfenv.load_workload(workload).hash.startswith(begin)
+
+
+def test_the_model_takes_every_model_of_estimates():
+    parameters = {
+        "deterministic": {"factor": 3}, "uniform-zotkin": {"factor": 3},
+        "uniform-tsafrir": {"factor": 3}, "phi": {"exact_share": 0.2},
+        "tsafrir": {"emax_share": 0.4},
+    }  # fmt: skip
+    own = bfenv.load_workload("lublin:estimates=exact", **SMALL)
+    for model in load.MODELS.keys() - {"user"}:
+        trace = bfenv.load_workload("lublin", estimates=model, **parameters.get(model, {}), **SMALL)
+        assert np.all(trace.runtime <= trace.jobs.estimate)
+        cut = 64_800 if model in ("tsafrir", "doubled") else own.runtime.max()
+        assert np.array_equal(trace.runtime, np.minimum(own.runtime, cut))
+    usual = bfenv.load_workload("lublin", **SMALL)
+    doubled = bfenv.load_workload("lublin:estimates=doubled", **SMALL)
+    assert np.array_equal(doubled.jobs.estimate, 2 * usual.jobs.estimate)
+    worse = bfenv.load_workload("lublin:emax_share=0.4,jobs=1000")
+    assert np.mean(worse.jobs.estimate == 64_800) == 0.4
 
 
 def test_the_model_is_the_same_for_a_seed_and_begins_with_its_first_job():
@@ -281,3 +377,41 @@ def test_a_machine_of_one_processor_and_one_of_many_are_served():
     for procs in (1, 3, 100_000):
         trace = load.lublin(procs=procs, **SMALL)
         assert trace.jobs.size.max() <= procs
+
+
+# SUD
+
+
+def test_sud_is_uniform_in_runtimes_and_sizes_and_reaches_its_load():
+    trace = bfenv.load_workload("sud")
+    assert (len(trace), trace.processors) == (18_415, 256)
+    assert (trace.runtime.min(), trace.runtime.max()) == pytest.approx((60, 14_400), abs=5)
+    assert (trace.jobs.size.min(), trace.jobs.size.max()) == (1, 256)
+    for values, longest in ((trace.runtime, 14_400), (trace.jobs.size, 256)):
+        tenths = np.histogram(values, np.linspace(1, longest, 11))[0] / len(trace)
+        assert np.all(np.abs(tenths - 0.1) < 0.012)
+    assert trace.offered_load == pytest.approx(0.78, rel=1e-6)
+    assert np.array_equal(trace.jobs.estimate, trace.runtime)
+    assert bfenv.load_workload("sud", seed=1).hash != trace.hash
+    for jobs in (1, 2):
+        assert len(bfenv.load_workload("sud", jobs=jobs, procs=1)) == jobs
+
+
+def test_sud_all_at_once_gives_the_mean_waits_that_zotkin_keleher_and_perkovic_print():
+    printed = {"fcfs": (1, 46.12e6), "easy": (1, 28.07e6), "easy ": (2, 26.00e6)}  # their Table 5
+    for policy, (factor, wait) in printed.items():
+        trace = bfenv.load_workload(f"sud:offline=true,estimates=deterministic,factor={factor}")
+        schedule = bfenv.simulate(trace, policy.strip())
+        assert bfenv.metrics(schedule)["mean_wait"] == pytest.approx(wait, rel=0.02)
+
+
+def test_sud_gives_easy_the_mean_wait_of_zotkin_keleher_and_perkovics_table_3():
+    wait = np.mean(
+        [
+            bfenv.metrics(bfenv.simulate(bfenv.load_workload("sud", seed=seed), "easy"))[
+                "mean_wait"
+            ]
+            for seed in range(5)
+        ]
+    )
+    assert wait == pytest.approx(38.25e3, rel=0.06)

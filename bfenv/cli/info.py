@@ -1,0 +1,160 @@
+"""What `bfenv workloads info` prints about a workload (top layer)."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.show import Format
+from bfenv.core.errors import BfenvError
+
+REASONS = {
+    "no_submit": "no submit time",
+    "no_runtime": "no runtime",
+    "no_size": "no size",
+    "too_large": "larger than the machine",
+    "malformed": "malformed",
+}
+CHANGES = {
+    "clipped": "runtime cut to the estimate",
+    "extended": "estimate raised to the runtime",
+    "no_estimate": "no estimate, runtime taken",
+    "reordered": "out of order in the log",
+}
+
+
+def info(
+    workload: Annotated[
+        str, typer.Argument(help="Name (see `bfenv workloads`) or SWF file, with options.")
+    ] = "lublin",
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw it too: a .png, .svg or .pdf file.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
+    format: Annotated[
+        Format, typer.Option("--format", "-f", help="How to print the numbers.")
+    ] = Format.table,
+) -> None:
+    """Look at a workload: jobs, load, what is missing, how users estimate; and draw it.
+
+    json and csv have every number, times in seconds and shares from 0 to 1.
+
+    \b
+    Examples:
+      bfenv workloads info lublin
+      bfenv workloads info lublin:procs=128,load=0.9,estimates=exact --plot lublin.png
+      bfenv workloads info KTH-SP2-1996-2.1-cln --format json
+    """
+    from bfenv.workloads.load import load_workload
+    from bfenv.workloads.summary import summary
+
+    if plot is not None:
+        from bfenv.bench.workload_plot import check_target, write_plot
+
+        check_target(plot)
+        if plot.exists() and not force:
+            raise BfenvError(f"{plot} is there already; --force overwrites it")
+    trace = load_workload(workload)
+    numbers = summary(trace)
+    if plot is not None:
+        write_plot(trace, plot)
+    if format is Format.json:
+        show.rows([numbers], format)
+    elif format is Format.csv:
+        pairs = _flat(numbers)
+        show.rows([{"what": what, "value": value} for what, value in pairs], format)
+    else:
+        title = f"{numbers['workload']}: {numbers['jobs']:,} jobs"
+        show.table(("what", "value"), _lines(numbers), format, title=title)
+        _estimates(numbers, format)
+
+
+def _flat(numbers: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """Each number under its path, as in size.mean and popular.1.estimate."""
+    if not isinstance(numbers, dict | list):
+        return [(prefix, "" if numbers is None else numbers)]
+    parts = numbers.items() if isinstance(numbers, dict) else enumerate(numbers, start=1)
+    dot = f"{prefix}." if prefix else ""
+    return [pair for key, value in parts for pair in _flat(value, f"{dot}{key}")]
+
+
+def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
+    cleaning, size, gap = numbers["cleaning"], numbers["size"], numbers["gap"]
+    load = numbers["offered_load"]
+    begin = f"{numbers['time_of_day'] // 3600:02}:{numbers['time_of_day'] % 3600 // 60:02}"
+    lines = [
+        ("machine", f"{numbers['processors']:,} processors"),
+        ("span", f"{show.duration(numbers['span'])}, from {numbers['weekday'] or ''} {begin}"),
+        ("offered load", "all jobs at once" if load is None else f"{load:.3f}"),
+        ("users", _users(numbers)),
+        ("size", f"mean {size['mean']:,.1f}, median {size['p50']:,.0f}, up to {size['max']:,.0f}"),
+        ("", f"{numbers['serial']:.1%} serial"),
+        ("", f"{numbers['parallel_powers_of_two']:.1%} parallel, a power of two"),
+        ("runtime", _times(numbers["runtime"])),
+        ("estimate", _times(numbers["estimate"])),
+        ("runtime / estimate", _accuracy(numbers["accuracy"])),
+        ("", f"{numbers['exact']:.1%} exact"),
+    ]
+    if gap is not None:
+        lines.append(("between arrivals", _times(gap)))
+    if numbers["high_priority"]:
+        lines.append(("high priority", f"{numbers['high_priority']:.1%} of the jobs"))
+    if numbers["requested_start"]:
+        lines.append(("requested start", f"{numbers['requested_start']:.1%} of the jobs"))
+    for what, reasons in (("dropped", REASONS), ("changed", CHANGES)):
+        counts = [f"{cleaning[key]:,} {why}" for key, why in reasons.items() if cleaning[key]]
+        lines += _column(what, counts or ["nothing"])
+    if numbers["missing"]:
+        missing = numbers["missing"]
+        everywhere = ", ".join(name for name, share in missing.items() if share == 1)
+        cells = [f"{_percent(share)} {name}" for name, share in missing.items() if share < 1]
+        lines += _column("missing in the log", [everywhere, *cells] if everywhere else cells)
+    lines.append(("hash", numbers["hash"][:16]))
+    return lines
+
+
+def _column(what: str, cells: list[str]) -> list[tuple[str, str]]:
+    return [(what if place == 0 else "", cell) for place, cell in enumerate(cells)]
+
+
+def _users(numbers: dict[str, Any]) -> str:
+    if not numbers["users"]:
+        return "unknown"
+    unknown = f", {numbers['no_user']:.1%} of the jobs without" if numbers["no_user"] else ""
+    return f"{numbers['users']:,}{unknown}"
+
+
+def _times(spread: dict[str, float]) -> str:
+    mean, median, most = (show.duration(spread[key]) for key in ("mean", "p50", "max"))
+    return f"mean {mean}, median {median}, up to {most}"
+
+
+def _accuracy(spread: dict[str, float]) -> str:
+    mean, low, median, high = (f"{spread[key]:.2f}" for key in ("mean", "p10", "p50", "p90"))
+    return f"mean {mean}, median {median}, from {low} (10 %) to {high} (90 %)"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}" if share >= 0.001 else "< 0.1%"
+
+
+def _estimates(numbers: dict[str, Any], format: Format) -> None:
+    from bfenv.bench.workload_plot import duration
+
+    total, lines = 0.0, []
+    for place, one in enumerate(numbers["popular"], start=1):
+        total += one["share"]
+        lines.append(
+            (
+                str(place),
+                duration(one["estimate"]),
+                f"{one['jobs']:,}",
+                f"{one['share']:.1%}",
+                f"{total:.1%}",
+            )
+        )
+    title = f"The most popular of {numbers['distinct_estimates']:,} estimates"
+    show.table(
+        ("", "estimate", "jobs", "share", "so far"), lines, format, numbers=True, title=title
+    )
