@@ -576,7 +576,7 @@ def test_the_list_has_models_logs_and_other_files_and_marks_those_at_hand(
     assert re.search(rf"│ {KNOWN} +│ \* │ +8 │ 3,000 │", table)
     assert re.search(rf"│ {NEW} +│   │ +│ +│", table)
     assert f"| {KNOWN} | * | 8 | 3,000 |" in markdown and f"| {NEW} |  |  |  |" in markdown
-    assert csv.startswith("workload,processors,jobs,") and csv.count("\n") == 5
+    assert csv.startswith("workload,processors,jobs,") and csv.count("\n") == 6
 
 
 def test_the_list_fits_a_terminal_of_80_columns_without_broken_names(run, monkeypatch):
