@@ -240,14 +240,14 @@ def _length(cluster, jobs, memory, job):
 @kernel
 def _start(cluster, jobs, memory, job):
     """Lines 6a.I-II and 7c.I-II: start a job, or its trial, on processors of its partition."""
-    p = _partition(jobs, memory, job)
-    memory.busy[p] += jobs.size[job]
-    memory.borrowed[job] = _reassign(memory, p)
-    memory.planned[job] = -1
     if _stage(cluster, jobs, memory, job) == TO_BE_TRIED:
         try_start(cluster, jobs, job, memory.seconds[SPECULATION])
     else:
         start(cluster, jobs, job)
+    memory.planned[job] = -1
+    p = _partition(jobs, memory, job)
+    memory.busy[p] += jobs.size[job]
+    memory.borrowed[job] = _reassign(memory, p)
 
 
 @kernel

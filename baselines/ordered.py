@@ -331,7 +331,7 @@ POLICIES = (
             f"easy-sjf-shadow{intervals}",
             easy("sjf", shadow_intervals=intervals),
             source=_ZOTKIN + "5, Table 8",
-            summary=f"EASY, shortest first, but first who is {intervals} shadow intervals late",
+            summary=f"EASY, shortest estimate first, none {intervals} shadow intervals late",
         )
         for intervals in (1, 2, 3)
     ),

@@ -13,7 +13,8 @@ queue: it makes others wait, or is given a reservation, like a job for which the
 The instant, under the two conventions of `event_order`:
 
 "standard"  All completions, then all arrivals, then one scheduling pass.
-"pyss"      All arrivals, each followed by a pass; then all completions, each followed by a pass.
+"pyss"      All arrivals, each followed by a pass; then all completions, in the order of the jobs'
+            starts, each followed by a pass.
             Expected ends are believed before they are seen: a job whose start + estimate is now
             holds no processors in any pass of this instant, though its completion is still to
             come. A job that ends before its estimate does hold them until its completion, and
@@ -124,8 +125,8 @@ class Machine:
         return list(takewhile(lambda job: self.jobs[job].submit == self.now, self.to_come))
 
     def ending(self) -> list[int]:
-        """List the running jobs that end now, in job order."""
-        return sorted(job for job in self.running if self.end_time(job) == self.now)
+        """List the running jobs that end now, in the order of their starts."""
+        return [job for job in self.running if self.end_time(job) == self.now]
 
     def arrive(self, job: int) -> None:
         """Put a submitted job at the end of the queue."""

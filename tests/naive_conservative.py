@@ -23,14 +23,11 @@ class Machine:
         self.processors = processors
         self.queue = []
         self.start = [None] * len(jobs)
+        self.begun = []  # in the order of their starts
         self.gone = set()
 
     def running(self):
-        return [
-            job
-            for job, start in enumerate(self.start)
-            if start is not None and job not in self.gone
-        ]
+        return [job for job in self.begun if job not in self.gone]
 
     def busy(self, second, reserved):
         """Processors in use at a second, by estimates; `reserved` maps jobs to starts."""
@@ -55,6 +52,7 @@ class Machine:
     def launch(self, job, now):
         self.queue.remove(job)
         self.start[job] = now
+        self.begun.append(job)
 
 
 class WithGuarantees:

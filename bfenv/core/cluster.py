@@ -11,8 +11,9 @@ Semantics (core layer; every other module builds on these two verbs and restates
 * `try_start` gives a job a trial of limited length, once. If it has not ended by then it is killed
   and waits again, in its old place in the queue, as if it had never run.
 * With `one_event_at_a_time` (the event order of the simulator pyss) an instant is not one pass:
-  arrivals come first, then completions, each followed by a pass of its own, and a running job
-  whose expected end is `now` already counts as gone before its completion is processed.
+  arrivals come first, then completions in the order of their starts, each followed by a pass of
+  its own, and a running job whose expected end is `now` already counts as gone before its
+  completion is processed.
 
 A policy is given `Cluster` and `Jobs`. What only the simulator may know, true runtimes and so the
 ends of running jobs, is in `Truth`, which only `advance` takes: a policy cannot peek.
@@ -45,8 +46,10 @@ from bfenv.core.kernel import kernel, view
     PASSES,  # scheduling passes so far
     ONE_EVENT,  # 1: one event at a time
     OFFENDER,  # job of an illegal start; -1 as long as there was none
-) = range(15)
-CLOCK = 15
+    STARTS,  # starts so far, counted if one event comes at a time
+) = range(16)
+CLOCK = 16
+JOB = 2**32 - 1  # the bits of an entry in the heap that are the job; above them, the start's number
 
 
 class Cluster(NamedTuple):
@@ -69,8 +72,8 @@ class Truth(NamedTuple):
     """What the simulator alone knows; only `advance` and the metrics are given it."""
 
     runtime: np.ndarray  # (n,) int64 seconds
-    due_time: np.ndarray  # (h,) int64 seconds: binary heap by (time, job), smallest first
-    due_job: np.ndarray  # (h,) int64: the job that ends, or ~job whose requested start it is
+    due_time: np.ndarray  # (h,) int64 seconds: binary heap by (time, due_job), smallest first
+    due_job: np.ndarray  # (h,) int64: job that ends, see JOB; or ~job whose requested start it is
     due: np.ndarray  # (1,) int64 entries in the heap
 
 
@@ -299,7 +302,9 @@ def settle(cluster, jobs, truth):
     for job in started(cluster):
         last = max(last, job)
         limit = cluster.kill[job] - cluster.start[job]
-        _push(truth, cluster.start[job] + min(truth.runtime[job], limit), job)
+        clock[STARTS] += clock[ONE_EVENT]
+        entry = (clock[STARTS] << 32) | job
+        _push(truth, cluster.start[job] + min(truth.runtime[job], limit), entry)
     clock[STARTED] = 0
     # The queue is ascending, so the last started job is found by bisection; the jobs before it
     # that still wait move up, and those behind it stay.
@@ -343,9 +348,10 @@ def _arrive(cluster, jobs, truth):
 @kernel
 def _due(cluster, jobs, truth):
     """The first entry of the heap: a job ends, its trial ends, or its requested start has come."""
-    job = _pop(truth)
-    if job < 0:
+    entry = _pop(truth)
+    if entry < 0:
         return
+    job = entry & JOB
     clock = cluster.clock
     if not (clock[ONE_EVENT] and cluster.kill[job] <= clock[NOW]):  # else gone already
         _leave_machine(cluster, jobs, job)

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -99,7 +100,8 @@ def _read(expression: str) -> tuple[str, dict[str, Any]]:
         if not rest.endswith(")"):
             raise ValueError("no closing parenthesis")
         options = {}
-        for pair in filter(None, map(str.strip, rest[:-1].split(","))):
+        pairs = re.split(r",(?![^()]*\))", rest[:-1])  # not at the commas within a tuple
+        for pair in filter(None, map(str.strip, pairs)):
             option, equals, value = map(str.strip, pair.partition("="))
             if not (equals and option and value):
                 raise ValueError(f"{pair!r} is not option=value")

@@ -88,6 +88,14 @@ def test_it_is_described_and_found_by_its_name(policy):
     assert bfenv.core.policy.find_policy(policy.name) is policy
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["easy(order=wfp3, lookahead=100)", "multiqueue(bounds=(500, 10000), speculation=0)", "los()"],
+)
+def test_a_family_makes_policies_from_expressions(expression):
+    bfenv.simulate(workload(), expression).check()
+
+
 @every_policy
 def test_it_survives_pickling(policy):
     twin = pickle.loads(pickle.dumps(policy))

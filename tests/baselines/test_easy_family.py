@@ -312,9 +312,6 @@ def clairvoyant(trace):
     return bfenv.Trace(jobs, trace.runtime, trace.processors)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="completions of one instant come in job order, in pyss in order of starts"
-)
 def test_easy_sjbf_on_kth_is_that_of_pyss():
     """Gaussier, Glesser, Reis and Trystram 2015."""
     wait, slowdown = means(log("KTH-SP2-1996-2"), NAMED["easy-sjbf"], "pyss")
