@@ -17,7 +17,7 @@ class PolicyAgent:
     """
 
     def __init__(self, policy: str | Policy, env: Any, seed: int = 0):
-        """`env`: the environment to act in, or a vector of them, in this process.
+        """`env`: the environment to act in, or a stable-baselines3 VecEnv of them in this process.
 
         Raises PolicyError for a policy that starts jobs for a trial, which no action does, or that
         must see every pass while the environment does not stop at each (`every_pass=True`).

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
@@ -44,7 +45,10 @@ def progress() -> Progress:
 def rows(rows: Sequence[dict[str, Any]], format: Format) -> None:
     """Print raw rows as JSON or CSV."""
     if format is Format.json:
-        print(json.dumps(rows, indent=1))
+        finite = [
+            {k: None if v in (math.inf, -math.inf) else v for k, v in row.items()} for row in rows
+        ]
+        print(json.dumps(finite, indent=1, allow_nan=False))
         return
     writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
     writer.writeheader()

@@ -47,8 +47,9 @@ from bfenv.core.kernel import kernel, view
     ONE_EVENT,  # 1: one event at a time
     OFFENDER,  # job of an illegal start; -1 as long as there was none
     STARTS,  # starts so far, counted if one event comes at a time
-) = range(16)
-CLOCK = 16
+    FIRST_JOB,  # the first job to be submitted
+) = range(17)
+CLOCK = 17
 JOB = 2**32 - 1  # the bits of an entry in the heap that are the job; above them, the start's number
 
 
@@ -61,7 +62,7 @@ class Cluster(NamedTuple):
     expected_end: np.ndarray  # (m,) int64 seconds, of the jobs in `running`, ascending
     started: np.ndarray  # (m,) int64 jobs in the order of their starts, STARTED of them
     finished: np.ndarray  # (m,) int64 jobs in index order, FINISHED of them
-    start: np.ndarray  # (n,) int64 seconds; -1 until started
+    start: np.ndarray  # (n,) int64 seconds; FOREVER until submitted, then -1 until started
     end: np.ndarray  # (n,) int64 seconds; -1 until ended
     kill: np.ndarray  # (n,) int64 seconds: by when a started job ends at the latest
     trial_start: np.ndarray  # (n,) int64 seconds; -1 without a trial
@@ -88,7 +89,7 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     # One event at a time, a job may start before those it takes the processors of have ended.
     due = count if event_order == "standard" else jobs
     due += int(np.count_nonzero(trace.jobs.requested_start))
-    per_job = [np.empty(jobs, dtype=np.int64) for _ in range(6)]
+    per_job = [np.full(jobs, FOREVER if place == 1 else -1, dtype=np.int64) for place in range(6)]
     cluster = Cluster(
         np.zeros(CLOCK, dtype=np.int64),
         per_job[0],
@@ -108,11 +109,21 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
 
 @kernel
 def empty(cluster, truth, processors, first_job, last_job):
-    """Clear the machine in place; jobs first_job .. last_job - 1 are still to be submitted."""
+    """Clear the machine in place; jobs first_job .. last_job - 1 are still to be submitted.
+
+    Nothing of what the machine ran before stays: it would tell the runtimes of jobs to come.
+    """
+    for job in range(cluster.clock[FIRST_JOB], cluster.clock[NEXT_JOB]):
+        cluster.start[job] = FOREVER
+        cluster.end[job] = -1
+        cluster.kill[job] = -1
+        cluster.trial_start[job] = -1
+        cluster.trial_end[job] = -1
     one_event = cluster.clock[ONE_EVENT]
     cluster.clock[:] = 0
     cluster.clock[PROCESSORS] = processors
     cluster.clock[FREE] = processors
+    cluster.clock[FIRST_JOB] = first_job
     cluster.clock[NEXT_JOB] = first_job
     cluster.clock[LAST_JOB] = last_job
     cluster.clock[HORIZON] = FOREVER
@@ -192,6 +203,7 @@ def start(cluster, jobs, job):
 
     Raises ValueError when it does not wait, does not fit, or asked to start later.
     """
+    _check_submitted(cluster, job)
     _launch(cluster, jobs, job, jobs.estimate[job])
 
 
@@ -201,6 +213,7 @@ def try_start(cluster, jobs, job, limit):
 
     Raises ValueError as `start` does, and when the job has had a trial or limit is not positive.
     """
+    _check_submitted(cluster, job)
     if cluster.trial_start[job] >= 0 or limit < 1:
         cluster.clock[OFFENDER] = job
         raise ValueError("has had its trial, or a trial of no length")
@@ -214,6 +227,13 @@ def wake_at(cluster, time):
     """Ask for a scheduling pass at `time`; of several wishes in one pass the earliest counts."""
     if time > cluster.clock[NOW]:
         cluster.clock[WAKE] = min(cluster.clock[WAKE], time)
+
+
+@kernel
+def _check_submitted(cluster, job):
+    if job < 0 or job >= cluster.clock[NEXT_JOB]:
+        cluster.clock[OFFENDER] = max(job, 0)
+        raise ValueError("has not been submitted")
 
 
 @kernel
@@ -257,7 +277,7 @@ def retract(cluster, jobs):
 
 @kernel
 def advance(cluster, jobs, truth):
-    """Go on to the next scheduling pass; False, with nothing changed, when there is none.
+    """Go on to the next scheduling pass; False, with the clock where it was, when there is none.
 
     There is none when no event is left, or none before clock[HORIZON].
     """

@@ -28,8 +28,10 @@ LAYERS = ("core", "workloads", "envs", "bench")  # of bfenv; each imports only t
 def _cache_root() -> Path:
     """First writable of $BFENV_CACHE, the user's cache folder, a fresh temporary folder."""
     for parent in (os.environ.get("BFENV_CACHE"), platformdirs.user_cache_path("bfenv")):
+        if not parent:
+            continue
         try:
-            root = Path(parent or "/nonexistent/") / "kernels"
+            root = Path(parent) / "kernels"
             root.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=root):
                 return root

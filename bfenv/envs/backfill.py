@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 
 from bfenv.core.cluster import (
     HORIZON,
@@ -32,6 +33,7 @@ from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, with_load
 
 WARM_UP = "easy"  # the policy that loads the machine before an episode
+WARM_UP_WISHES = "conservative"  # where jobs ask to start at a certain time
 
 
 class BackfillEnv(gymnasium.Env):
@@ -94,8 +96,9 @@ class BackfillEnv(gymnasium.Env):
 
     `episode_jobs` consecutive jobs, drawn by seed from the split, or those that begin at
     `reset(options={{"first_job": k}})`. The machine is warm: the `warmup_jobs` jobs before them
-    have been scheduled by EASY from an empty machine. Jobs go on arriving after the episode's, to
-    the end of the split, and are scheduled by the agent, too.
+    have been scheduled by EASY (by conservative backfilling, if jobs have requested start times)
+    from an empty machine. Jobs go on arriving after the episode's, to the end of the split, and
+    are scheduled by the agent, too.
 
     ## Episode End
 
@@ -201,7 +204,9 @@ class BackfillEnv(gymnasium.Env):
         if self._warmup_jobs:
             cluster.clock[LAST_JOB] = first
             cluster.clock[HORIZON] = jobs.submit[first]
-            find_policy(WARM_UP).run(cluster, jobs, truth, ())
+            policy = find_policy(WARM_UP_WISHES if jobs.requested_start.any() else WARM_UP)
+            memory = policy.memory(jobs, self.trace.processors, np.random.default_rng(0))
+            policy.run(cluster, jobs, truth, memory)
             cluster.clock[LAST_JOB] = end
             cluster.clock[HORIZON] = FOREVER
         episode.begin(
@@ -221,10 +226,15 @@ class BackfillEnv(gymnasium.Env):
 
     def step(self, action):
         """Start the job in slot `action`, or, with `window`, let the clock run."""
+        if not self._episodes:
+            raise ResetNeeded("step needs a reset before it")
         before = self._totals
         illegal_before = self._batch.counters[0, episode.ILLEGAL]
         observation, self._totals = self._look(np.array([action], dtype=np.int64))
         illegal = bool(self._batch.counters[0, episode.ILLEGAL] > illegal_before)
+        if illegal:
+            self._totals = before
+            return observation, 0.0, False, False, self._info(illegal)
         terminated = bool(self._batch.counters[0, episode.UNSTARTED] == 0)
         info = self._info(illegal)
         if terminated:

@@ -22,7 +22,7 @@ from bfenv.core.cluster import (
     start,
     waiting,
 )
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.kernel import kernel, view
 from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
 from bfenv.envs.observation import observe
@@ -86,6 +86,8 @@ def new_batch(trace: Trace, environments: int, window: int) -> Batch:
         plan=room(2, 2 + running + 2 * jobs),
         plan_steps=room(1),
     )
+    batch.per_job[:, 1] = FOREVER  # start: not submitted
+    batch.per_job[:, 2:] = -1
     for array in (batch.clock, batch.counters, batch.sums, batch.mask, batch.due):
         array[:] = 0
     return batch

@@ -225,3 +225,14 @@ def test_due_jobs_leave_the_heap_in_order_of_time_and_index():
     while advance(cluster, trace.jobs, truth):
         order += finished(cluster).tolist()
     assert order == sorted(range(size), key=lambda job: (runtime[job], job))
+
+
+@pytest.mark.parametrize("job", [1, -1, 2, 10**9])
+def test_a_job_that_was_not_submitted_cannot_be_started(job):
+    cluster, jobs, truth = machine((0, 1, 5, 5), (100, 1, 5, 5))
+    advance(cluster, jobs, truth)
+    before = state(cluster)
+    for verb in (lambda: start(cluster, jobs, job), lambda: try_start(cluster, jobs, job, 2)):
+        with pytest.raises(ValueError, match="has not been submitted"):
+            verb()
+    assert state(cluster) == before

@@ -184,3 +184,31 @@ def test_the_spec_page_lists_every_feature():
         "Version History",
     ):
         assert f"## {section}" in page
+
+
+def test_a_new_episode_knows_nothing_of_what_the_last_one_ran():
+    env = BackfillEnv(episode_jobs=50, warmup_jobs=50)
+    for _ in range(2):
+        _, info = env.reset(options={"first_job": 300})
+        ended = np.flatnonzero(env.cluster.end >= 0)
+        assert ended.max() < 300
+        assert (env.cluster.start[300 + 50 :] == np.iinfo(np.int64).max).all()
+        done = False
+        while not done:
+            _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
+
+
+def test_jobs_with_requested_starts_can_be_warmed_up():
+    env = BackfillEnv("lublin:reserved=0.1", episode_jobs=50, warmup_jobs=50)
+    observation, _ = env.reset(seed=0)
+    assert env.observation_space.contains(observation)
+
+
+def test_an_illegal_first_action_costs_nothing_and_the_rewards_still_add_up():
+    trace = bfenv.make_trace([0, 0], [1, 1], [20, 30], 1)
+    env = BackfillEnv(trace, window=4, episode_jobs=None, warmup_jobs=0, split="all")
+    env.reset(seed=0)
+    rewards = [env.step(3)[1], env.step(0)[1]]
+    assert rewards[0] == 0.0
+    _, reward, done, _, info = env.step(0)
+    assert done and sum(rewards) + reward == -info["metrics"]["mean_bounded_slowdown"]
