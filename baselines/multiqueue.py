@@ -327,7 +327,7 @@ def with_queues(
     published = {"bounds": bounds and BOUNDS, "speculation": TRIAL, "suspect": LONG}
     changed = [f"{o}={value}" for o, value in options.items() if value != published[o]]
     return Policy(
-        name=f"{plain.replace('-', '_')}({', '.join(changed)})" if changed else plain,
+        name=f"{plain}({', '.join(changed)})" if changed else plain,
         decide=decide,
         run=run,
         memory=partial(new_memory, **options),
