@@ -156,7 +156,7 @@ def test_options_out_of_range_are_errors_that_name_them():
 
 def test_names_tell_the_options():
     assert easy_speculative().name == "easy-speculative"
-    assert easy_speculative(speculation=60).name == "easy_speculative(speculation=60)"
+    assert easy_speculative(speculation=60).name == "easy-speculative(speculation=60)"
 
 
 # The engine's trials, under a policy that does anything that is legal
