@@ -107,8 +107,14 @@ def _read(expression: str) -> tuple[str, dict[str, Any]]:
                 raise ValueError(f"{pair!r} is not option=value")
             try:
                 options[option] = ast.literal_eval(value)
-            except (ValueError, SyntaxError):
+            except (ValueError, SyntaxError, TypeError):
                 options[option] = value
+            plain = options[option]
+            for part in plain if isinstance(plain, tuple) else (plain,):
+                if not isinstance(part, str | int | float | None):
+                    raise ValueError(f"{value!r} is neither text nor a number")
+                if isinstance(part, int | float) and not abs(part) < 2**53:
+                    raise ValueError(f"{value} is out of range")
         return name.strip(), options
     except ValueError as error:
         raise PolicyError(f"cannot read the policy {expression!r}: {error}") from error
