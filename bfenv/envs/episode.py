@@ -1,9 +1,11 @@
 """Episodes on the machine: what an action does, which are legal, where time stops (envs layer).
 
-The kernels work on N environments of one trace at once, whose state is a Batch of arrays with N
-rows; a single environment is the batch of one. They drive the verbs of `bfenv.core.cluster`.
+The kernels work on N environments at once. What changes is a Batch of arrays with N rows, what does
+not, the traces the episodes are taken from, is Tables of arrays with K rows; a single environment
+is the batch of one. They drive the verbs of `bfenv.core.cluster`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,21 +24,39 @@ from bfenv.core.cluster import (
     start,
     waiting,
 )
-from bfenv.core.jobs import FOREVER, Trace
+from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel, view
 from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
-from bfenv.envs.observation import observe
+from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, observe
 
 # Places in Batch.counters
 (
+    EPISODES,  # opened so far
+    TRACE,  # which of the traces the episode is taken from
     FIRST,  # the episode's jobs are FIRST .. LAST - 1
     LAST,
     UNSTARTED,  # how many of them have not started; at 0 the episode has ended
-    ILLEGAL,  # actions so far that were illegal
+    STEPS,  # actions so far
+    ILLEGAL,  # of them illegal
+    OFFENCE,  # 1 if the last action was
     FORCED,  # starts so far that the environment had to make, for nothing else could happen
-) = range(5)
-# Places in Batch.sums, over the episode's jobs that have started; and in `totals`
-WAIT, BOUNDED_SLOWDOWN = range(2)
+    DUE,  # Truth.due
+    PLAN_STEPS,  # Profile.steps of the guard's plan
+) = range(11)
+COUNTERS = 11
+# Places in Batch.sums: over the episode's jobs that have started; and what was reported, for the
+# rewards, at the last decision and at the one before
+(
+    WAIT,
+    BOUNDED_SLOWDOWN,
+    LAST_NOW,
+    LAST_WAIT,
+    LAST_BOUNDED_SLOWDOWN,
+    BEFORE_NOW,
+    BEFORE_WAIT,
+    BEFORE_BOUNDED_SLOWDOWN,
+) = range(8)
+SUMS = 8
 TAU = 10  # seconds, of the bounded slowdown
 
 
@@ -47,13 +67,19 @@ class Batch(NamedTuple):
     per_job: np.ndarray  # (N, 6, n) int64: queue, start, end, kill, trial_start, trial_end
     per_run: np.ndarray  # (N, 4, m) int64: running, expected_end, started, finished
     heap: np.ndarray  # (N, 2, h) int64: due_time, due_job
-    due: np.ndarray  # (N, 1) int64
-    counters: np.ndarray  # (N, 5) int64, see the names above
-    sums: np.ndarray  # (N, 2) float64, see the names above
+    counters: np.ndarray  # (N, COUNTERS) int64, see the names above
+    sums: np.ndarray  # (N, SUMS) float64, see the names above
     accuracy: np.ndarray  # (N, 2, users) float64: sum and count of runtime / estimate
     mask: np.ndarray  # (N, window + 1) int8, 1 for a legal action
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
-    plan_steps: np.ndarray  # (N, 1) int64
+
+
+class Tables(NamedTuple):
+    """The K traces, the shorter ones filled up with zeros that no episode reaches."""
+
+    requests: np.ndarray  # (K, 6, n) int64, the fields of Jobs
+    runtime: np.ndarray  # (K, n) int64 seconds
+    time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
 
 
 class Rules(NamedTuple):
@@ -61,36 +87,83 @@ class Rules(NamedTuple):
 
     reservation_depth: int  # how many waiting jobs no start may delay; -1 all
     every_pass: bool  # stop at every scheduling pass, even where nothing may start
-    time_of_day: int  # seconds after midnight at time 0
 
 
-def new_batch(trace: Trace, environments: int, window: int) -> Batch:
-    """Room for so many environments; memory is taken only as episodes touch it."""
-    jobs, running = len(trace), min(len(trace), trace.processors)
-    due = running + int(np.count_nonzero(trace.jobs.requested_start))
-    users = int(trace.jobs.user.max()) + 1
+class Report(NamedTuple):
+    """By what an environment is judged, at a decision; of several, arrays.
+
+    Sums are over the submitted jobs of the episode; one that waits counts with its wait so far.
+    """
+
+    before_now: float  # seconds, at the last legal action
+    before_wait: float  # seconds, then; 0 at the first, whose reward tells of all before it
+    before_bounded_slowdown: float
+    now: float  # seconds
+    wait: float  # seconds
+    bounded_slowdown: float
+    unstarted: float  # jobs of the episode
+    steps: float  # actions so far
+    illegal: float  # of them
+    offence: float  # 1 if the last one was
+    forced: float  # starts so far
+
+
+class View(NamedTuple):
+    """Room for what the agents are shown, and the reports by which they are judged."""
+
+    queue: np.ndarray  # (N, window, len(QUEUE)) float32
+    profile: np.ndarray  # (N, len(PROFILE)) float32
+    cluster: np.ndarray  # (N, len(CLUSTER)) float32
+    reports: np.ndarray  # (N, len(Report._fields)) float64, see Report
+
+
+def new_tables(traces: Sequence[Trace]) -> Tables:
+    """The traces side by side, copied."""
+    jobs = max(map(len, traces))
+    requests = np.zeros((len(traces), len(Jobs._fields), jobs), dtype=np.int64)
+    runtime = np.zeros((len(traces), jobs), dtype=np.int64)
+    for k, trace in enumerate(traces):
+        requests[k, :, : len(trace)] = trace.jobs
+        runtime[k, : len(trace)] = trace.runtime
+    for table in (requests, runtime):  # as those of a trace are, and kernels compiled for
+        table.flags.writeable = False
+    return Tables(requests, runtime, np.array([trace.time_of_day for trace in traces]))
+
+
+def new_batch(traces: Sequence[Trace], environments: int, window: int) -> Batch:
+    """Room for so many environments on any of the traces: 48 bytes a job and environment, mostly."""
+    jobs = max(map(len, traces))
+    running = max(min(len(trace), trace.processors) for trace in traces)
+    wishes = max(int(np.count_nonzero(trace.jobs.requested_start)) for trace in traces)
+    users = max(int(trace.jobs.user.max()) for trace in traces) + 1
 
     def room(*shape, dtype=np.int64):
-        return np.empty((environments, *shape), dtype=dtype)
+        return np.zeros((environments, *shape), dtype=dtype)
 
     batch = Batch(
         clock=room(CLOCK),
         per_job=room(6, jobs),
         per_run=room(4, running),
-        heap=room(2, due),
-        due=room(1),
-        counters=room(5),
-        sums=room(2, dtype=np.float64),
+        heap=room(2, running + wishes),
+        counters=room(COUNTERS),
+        sums=room(SUMS, dtype=np.float64),
         accuracy=room(2, users, dtype=np.float64),
         mask=room(window + 1, dtype=np.int8),
         plan=room(2, 2 + running + 2 * jobs),
-        plan_steps=room(1),
     )
     batch.per_job[:, 1] = FOREVER  # start: not submitted
     batch.per_job[:, 2:] = -1
-    for array in (batch.clock, batch.counters, batch.sums, batch.mask, batch.due):
-        array[:] = 0
     return batch
+
+
+def new_view(environments: int, window: int) -> View:
+    """Fresh room, for what was shown once must not change afterwards."""
+    return View(
+        np.empty((environments, window, len(QUEUE)), dtype=np.float32),
+        np.empty((environments, len(PROFILE)), dtype=np.float32),
+        np.empty((environments, len(CLUSTER)), dtype=np.float32),
+        np.empty((environments, len(Report._fields))),
+    )
 
 
 @view
@@ -112,72 +185,106 @@ def cluster_of(batch, i):
 
 
 @view
-def truth_of(batch, runtime, i):
+def jobs_of(batch, tables, i):
+    """The requests of the trace that environment i runs."""
+    requests = tables.requests[batch.counters[i, TRACE]]
+    return Jobs(requests[0], requests[1], requests[2], requests[3], requests[4], requests[5])
+
+
+@view
+def truth_of(batch, tables, i):
     """What only the simulator knows of environment i."""
-    return Truth(runtime, batch.heap[i, 0], batch.heap[i, 1], batch.due[i])
+    runtime = tables.runtime[batch.counters[i, TRACE]]
+    return Truth(runtime, batch.heap[i, 0], batch.heap[i, 1], batch.counters[i, DUE : DUE + 1])
 
 
 @kernel
-def begin(batch, jobs, runtime, rules, i, opening, first, last):
+def begin(batch, tables, rules, i, opening, first, last):
     """Open the episode of jobs first .. last - 1 on a warm machine; go to the first decision.
 
     The machine has seen the jobs from `opening` on.
     """
-    cluster, truth = cluster_of(batch, i), truth_of(batch, runtime, i)
-    batch.counters[i, FIRST] = first
-    batch.counters[i, LAST] = last
-    batch.counters[i, UNSTARTED] = last - first
-    batch.counters[i, ILLEGAL] = 0
-    batch.counters[i, FORCED] = 0
-    batch.sums[i] = 0.0
+    cluster, jobs, truth = (
+        cluster_of(batch, i),
+        jobs_of(batch, tables, i),
+        truth_of(batch, tables, i),
+    )
+    counters, sums = batch.counters[i], batch.sums[i]
+    counters[EPISODES] += 1
+    counters[FIRST] = first
+    counters[LAST] = last
+    counters[UNSTARTED] = last - first
+    counters[STEPS] = 0
+    counters[ILLEGAL] = 0
+    counters[OFFENCE] = 0
+    counters[FORCED] = 0
+    sums[:] = 0.0
     batch.accuracy[i] = 0.0
     batch.mask[i] = 0
     for job in range(opening, min(first, cluster.clock[NEXT_JOB])):
         if cluster.end[job] >= 0:
             _remember(cluster, jobs, batch.accuracy[i], job)
     _run_on(batch, cluster, jobs, truth, rules, i)
+    # What came before the first decision is in the first reward, so that nothing is missing.
+    sums[LAST_NOW] = now(cluster)
 
 
 @kernel
-def step(batch, jobs, runtime, rules, actions):
+def step(batch, tables, rules, actions):
     """Act in every environment and go on to its next decision point."""
     for i in range(len(actions)):
-        cluster, truth = cluster_of(batch, i), truth_of(batch, runtime, i)
-        mask = batch.mask[i]
-        action = actions[i]
-        if action < 0 or action >= len(mask) or mask[action] == 0:
-            batch.counters[i, ILLEGAL] += 1
-        elif action + 1 < len(mask):
+        mask, counters, action = batch.mask[i], batch.counters[i], actions[i]
+        counters[STEPS] += 1
+        counters[OFFENCE] = action < 0 or action >= len(mask) or mask[action] == 0
+        if counters[OFFENCE]:
+            counters[ILLEGAL] += 1
+            continue
+        for place in range(3):
+            batch.sums[i, BEFORE_NOW + place] = batch.sums[i, LAST_NOW + place]
+        cluster, jobs = cluster_of(batch, i), jobs_of(batch, tables, i)
+        truth = truth_of(batch, tables, i)
+        if action + 1 < len(mask):
             _start(batch, cluster, jobs, truth, i, waiting(cluster)[action])
             _write_mask(batch, cluster, jobs, rules, i)
-            _run_on(batch, cluster, jobs, truth, rules, i)
         else:
             mask[:] = 0
-            _run_on(batch, cluster, jobs, truth, rules, i)
+        _run_on(batch, cluster, jobs, truth, rules, i)
 
 
 @kernel
-def step_and_look(batch, jobs, runtime, rules, actions, queue, profile, machine, totals):
+def step_and_look(batch, tables, rules, actions, view):
     """`step` and `look` in one call, for a call from Python costs as much as either."""
-    step(batch, jobs, runtime, rules, actions)
-    look(batch, jobs, runtime, rules, queue, profile, machine, totals)
+    step(batch, tables, rules, actions)
+    for i in range(len(actions)):
+        look(batch, tables, i, view)
 
 
 @kernel
-def look(batch, jobs, runtime, rules, queue, profile, machine, totals):
-    """Write the observations and the totals, sums over submitted jobs, of every environment."""
-    for i in range(len(totals)):
-        cluster = cluster_of(batch, i)
-        observe(
-            cluster, jobs, batch.accuracy[i], rules.time_of_day, queue[i], profile[i], machine[i]
-        )
-        totals[i, WAIT] = batch.sums[i, WAIT]
-        totals[i, BOUNDED_SLOWDOWN] = batch.sums[i, BOUNDED_SLOWDOWN]
-        for job in waiting(cluster):
-            if batch.counters[i, FIRST] <= job < batch.counters[i, LAST]:
-                waited = now(cluster) - jobs.submit[job]
-                totals[i, WAIT] += waited
-                totals[i, BOUNDED_SLOWDOWN] += _bounded_slowdown(waited, runtime[job])
+def look(batch, tables, i, view):
+    """Write the observation and the report of environment i into its row of the view."""
+    cluster, jobs = cluster_of(batch, i), jobs_of(batch, tables, i)
+    counters, sums, report = batch.counters[i], batch.sums[i], view.reports[i]
+    k = counters[TRACE]
+    parts = view.queue[i], view.profile[i], view.cluster[i]
+    observe(cluster, jobs, batch.accuracy[i], tables.time_of_day[k], parts[0], parts[1], parts[2])
+    wait, bounded_slowdown = sums[WAIT], sums[BOUNDED_SLOWDOWN]
+    for job in waiting(cluster):
+        if counters[FIRST] <= job < counters[LAST]:
+            waited = now(cluster) - jobs.submit[job]
+            wait += waited
+            bounded_slowdown += _bounded_slowdown(waited, tables.runtime[k, job])
+    if counters[STEPS] > counters[ILLEGAL]:
+        sums[LAST_NOW] = now(cluster)
+        sums[LAST_WAIT] = wait
+        sums[LAST_BOUNDED_SLOWDOWN] = bounded_slowdown
+    for place in range(3):
+        report[place] = sums[BEFORE_NOW + place]
+    report[3] = now(cluster)
+    report[4] = wait
+    report[5] = bounded_slowdown
+    report[6] = counters[UNSTARTED]
+    for place in range(4):  # STEPS, ILLEGAL, OFFENCE, FORCED
+        report[7 + place] = counters[STEPS + place]
 
 
 @kernel
@@ -259,7 +366,8 @@ def _write_mask_by_plan(batch, cluster, jobs, rules, i):
     mask = batch.mask[i]
     line = waiting(cluster)
     window = len(mask) - 1
-    plan = Profile(batch.plan[i, 0], batch.plan[i, 1], batch.plan_steps[i])
+    steps = batch.counters[i, PLAN_STEPS : PLAN_STEPS + 1]
+    plan = Profile(batch.plan[i, 0], batch.plan[i, 1], steps)
     draw(plan, cluster, jobs)
     depth = rules.reservation_depth if rules.reservation_depth >= 0 else len(line)
     for slot in range(min(depth, len(line))):

@@ -16,7 +16,7 @@ from bfenv.envs.brush import Brush, Colour, tint
 from bfenv.envs.scene import DAY, Head, Row, Run, Scene, clock, day, horizon, look, nice, span
 
 if TYPE_CHECKING:
-    from bfenv.envs.backfill import BackfillEnv
+    from bfenv.envs.machine import Machine
 
 WIDTH, HEIGHT = 960, 540
 PLOT = (56, 92, 568, 388)  # left, top, width, height of the machine over time
@@ -57,7 +57,7 @@ class Screen:
         self._trace: Trace | None = None
         self._horizon = 0
 
-    def draw(self, env: "BackfillEnv") -> np.ndarray:
+    def draw(self, env: "Machine") -> np.ndarray:
         """(HEIGHT, WIDTH, 3) uint8: the environment now.
 
         Raises ResetNeeded before the first `reset`.

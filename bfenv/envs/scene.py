@@ -12,10 +12,9 @@ from gymnasium.error import ResetNeeded
 from bfenv.core.cluster import PROCESSORS, Cluster, expected_ends, free, now, running, waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.profile import shadow
-from bfenv.envs import episode
 
 if TYPE_CHECKING:
-    from bfenv.envs.backfill import BackfillEnv
+    from bfenv.envs.machine import Machine
 
 DAY = 86_400
 # Lengths of time, in seconds, that people read at a glance
@@ -78,7 +77,7 @@ class Scene(NamedTuple):
     forced: int  # starts
 
 
-def look(env: "BackfillEnv", rows: int) -> Scene:
+def look(env: "Machine", rows: int) -> Scene:
     """What there is to show of an environment, with so many rows of the queue at most.
 
     Raises ResetNeeded before the first `reset`.
@@ -86,7 +85,6 @@ def look(env: "BackfillEnv", rows: int) -> Scene:
     if env.pass_id[0] == 0:
         raise ResetNeeded("call env.reset() before env.render()")
     cluster, jobs = env.cluster, env.trace.jobs
-    counters = env._batch.counters[0].tolist()
     mask = env.action_masks()[: env.window]
     return Scene(
         workload=env.trace.name,
@@ -96,14 +94,14 @@ def look(env: "BackfillEnv", rows: int) -> Scene:
         free=int(free(cluster)),
         runs=_runs(cluster, jobs),
         head=_head(cluster, jobs),
-        rows=_rows(cluster, jobs, mask, rows, over=counters[episode.UNSTARTED] == 0),
+        rows=_rows(cluster, jobs, mask, rows, over=env.unstarted == 0),
         window=env.window,
         waiting=len(waiting(cluster)),
         legal=int(mask.sum()),
         episode=len(env.episode_jobs),
-        started=len(env.episode_jobs) - counters[episode.UNSTARTED],
-        illegal=counters[episode.ILLEGAL],
-        forced=counters[episode.FORCED],
+        started=len(env.episode_jobs) - env.unstarted,
+        illegal=env.illegal_actions,
+        forced=env.forced_starts,
     )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from bfenv.envs.scene import Scene, clock, day, horizon, look, span
 
 if TYPE_CHECKING:
-    from bfenv.envs.backfill import BackfillEnv
+    from bfenv.envs.machine import Machine
 
 WIDTH = 96  # characters
 ROWS = 12  # of the queue
@@ -13,7 +13,7 @@ BAR = 40  # characters
 STEPS = "▁▂▃▄▅▆▇█"
 
 
-def text(env: "BackfillEnv") -> str:
+def text(env: "Machine") -> str:
     """The environment as lines of text, none longer than WIDTH."""
     scene = look(env, ROWS)
     lines = [

@@ -267,7 +267,7 @@ def test_the_spec_survives_json():
 def test_episodes_come_from_the_split_and_the_machine_is_warm():
     for split in ("train", "validation", "test"):
         env = gymnasium.make("Backfill-v0", split=split, episode_jobs=50, warmup_jobs=50).unwrapped
-        first, last = env._split
+        first, last = env.fleet.splits[0]
         for seed in range(20):
             env.reset(seed=seed)
             jobs = env.episode_jobs
@@ -278,7 +278,7 @@ def test_episodes_come_from_the_split_and_the_machine_is_warm():
 
 def test_no_job_outside_the_split_ever_arrives():
     env = gymnasium.make("Backfill-v0", episode_jobs=50, warmup_jobs=0).unwrapped
-    last = env._split[1]
+    last = env.fleet.splits[0][1]
     env.reset(seed=0, options={"first_job": last - 50})
     done = False
     while not done:
@@ -312,7 +312,7 @@ def test_an_episode_can_be_asked_for_by_its_first_job():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"window": 0}, "window is a whole number from 1 on, not 0"),
+        ({"window": 0}, "window is a whole number from 1 to 100000, not 0"),
         ({"window": 2.5}, "window .* not 2.5"),
         ({"reservation_depth": -2}, "reservation_depth"),
         ({"episode_jobs": 0}, "episode_jobs"),

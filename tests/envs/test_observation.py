@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.core.cluster import now
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.observation import AHEAD, CLUSTER, QUEUE
 from tests.conftest import small_traces
@@ -140,7 +141,7 @@ def test_true_runtimes_of_unfinished_jobs_change_no_observation_and_no_mask(trac
 
 def ends(env, trace, other):
     """Whether a job whose runtimes differ has ended in `env`."""
-    submitted = trace.jobs.submit <= env._totals.now
+    submitted = trace.jobs.submit <= now(env.cluster)
     return bool(((env.cluster.end >= 0) & submitted & (trace.runtime != other.runtime)).any())
 
 
