@@ -32,4 +32,8 @@ __all__ = [
     "write_swf",
 ]
 
-gymnasium.register(id="Backfill-v0", entry_point="bfenv.envs.backfill:BackfillEnv")
+gymnasium.register(
+    id="Backfill-v0",
+    entry_point="bfenv.envs.backfill:BackfillEnv",
+    vector_entry_point="bfenv.envs.vector:BackfillVectorEnv",
+)

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -11,7 +11,7 @@ from gymnasium.error import ResetNeeded
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, Fleet, metrics
+from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, Fleet
 from bfenv.envs.machine import Machine
 from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, Feature
 from bfenv.envs.reward import Reward
@@ -160,7 +160,7 @@ class BackfillEnv(Machine, gymnasium.Env):
         self.fleet.open(0, self.np_random, options)
         view = self.fleet.new_view()
         self.fleet.look(0, view)
-        return _observation(view), self._info(Report(*view.reports[0].tolist()))
+        return _observation(view), self.fleet.info(0, Report(*view.reports[0].tolist()))
 
     def step(self, action):
         """Start the job in slot `action`, or, with `window`, let the clock run."""
@@ -172,21 +172,9 @@ class BackfillEnv(Machine, gymnasium.Env):
             raise BfenvError(f"an action is a whole number, not {action!r}") from None
         view = self.fleet.step(actions)
         report = Report(*view.reports[0].tolist())
-        info = self._info(report)
-        jobs = len(self.episode_jobs)
+        reward = self.fleet.rewarded(report, int(self.fleet.jobs[0]))
         terminated = report.unstarted == 0
-        if terminated:
-            info["metrics"] = metrics(report, jobs)
-        return _observation(view), self.fleet.rewarded(report, jobs), terminated, False, info
-
-    def _info(self, report: Report) -> dict[str, Any]:
-        return {
-            "action_mask": self.fleet.batch.mask[0].copy(),
-            "now": int(report.now),
-            "illegal_action": report.offence > 0,
-            "illegal_actions": int(report.illegal),
-            "forced_starts": int(report.forced),
-        }
+        return _observation(view), reward, terminated, False, self.fleet.info(0, report)
 
 
 def _observation(view: View) -> dict[str, np.ndarray]:

@@ -27,7 +27,7 @@ from bfenv.core.cluster import (
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel, view
 from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
-from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, observe
+from bfenv.envs.observation import observe
 
 # Places in Batch.counters
 (
@@ -131,7 +131,7 @@ def new_tables(traces: Sequence[Trace]) -> Tables:
 
 
 def new_batch(traces: Sequence[Trace], environments: int, window: int) -> Batch:
-    """Room for so many environments on any of the traces: 48 bytes a job and environment, mostly."""
+    """Room for so many environments on any of the traces; mostly 48 bytes a job in each."""
     jobs = max(map(len, traces))
     running = max(min(len(trace), trace.processors) for trace in traces)
     wishes = max(int(np.count_nonzero(trace.jobs.requested_start)) for trace in traces)
@@ -154,16 +154,6 @@ def new_batch(traces: Sequence[Trace], environments: int, window: int) -> Batch:
     batch.per_job[:, 1] = FOREVER  # start: not submitted
     batch.per_job[:, 2:] = -1
     return batch
-
-
-def new_view(environments: int, window: int) -> View:
-    """Fresh room, for what was shown once must not change afterwards."""
-    return View(
-        np.empty((environments, window, len(QUEUE)), dtype=np.float32),
-        np.empty((environments, len(PROFILE)), dtype=np.float32),
-        np.empty((environments, len(CLUSTER)), dtype=np.float32),
-        np.empty((environments, len(Report._fields))),
-    )
 
 
 @view
@@ -253,10 +243,14 @@ def step(batch, tables, rules, actions):
 
 @kernel
 def step_and_look(batch, tables, rules, actions, view):
-    """`step` and `look` in one call, for a call from Python costs as much as either."""
-    step(batch, tables, rules, actions)
+    """`step`, and then `look` at every environment.
+
+    Called from Python, with plain tuples: taking a NamedTuple apart costs as much as the step.
+    """
+    state, shown = (Batch(*batch), Tables(*tables)), View(*view)
+    step(state[0], state[1], Rules(*rules), actions)
     for i in range(len(actions)):
-        look(batch, tables, i, view)
+        look(state[0], state[1], i, shown)
 
 
 @kernel

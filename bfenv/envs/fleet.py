@@ -47,12 +47,12 @@ class Fleet:
         every_pass: bool = False,
         render_mode: str | None = None,
     ):
-        _whole("number of environments", count, 1)
-        _whole("window", window, 1, LARGEST_WINDOW)
-        _whole("reservation_depth", reservation_depth, -1)
-        _whole("warmup_jobs", warmup_jobs, 0)
+        whole("number of environments", count, 1)
+        whole("window", window, 1, LARGEST_WINDOW)
+        whole("reservation_depth", reservation_depth, -1)
+        whole("warmup_jobs", warmup_jobs, 0)
         if episode_jobs is not None:
-            _whole("episode_jobs", episode_jobs, 1)
+            whole("episode_jobs", episode_jobs, 1)
         if render_mode not in (None, *RENDER_MODES):
             raise BfenvError(f"render_mode is one of {list(RENDER_MODES)}, not {render_mode!r}")
         self.traces = _traces(workload, load)
@@ -67,8 +67,8 @@ class Fleet:
             for trace, bounds in zip(self.traces, self.splits, strict=True)
         ]
         self._rules = episode.Rules(reservation_depth, self.every_pass)
-        self._tables = episode.new_tables(self.traces)
         self.batch = episode.new_batch(self.traces, count, window)
+        self._set_up()
         self.jobs = np.zeros(count, dtype=np.int64)  # of the episode in every environment
         self.action_space = spaces.Discrete(window + 1)
         self.observation_space = spaces.Dict(
@@ -77,6 +77,19 @@ class Fleet:
 
     def __len__(self) -> int:
         return len(self.jobs)
+
+    def _set_up(self) -> None:
+        """What follows from the rest, in the form in which the kernels are called."""
+        self._tables = episode.new_tables(self.traces)
+        self._state = tuple(self.batch), tuple(self._tables), tuple(self._rules)
+
+    def __getstate__(self) -> dict:
+        """Without the tables, copies of the traces; unpickled, they would be writeable."""
+        return {k: v for k, v in self.__dict__.items() if k not in ("_tables", "_state")}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self._set_up()
 
     def open(self, i: int, generator: np.random.Generator, options: dict | None = None) -> None:
         """Open an episode in environment i: draw its window of jobs, load the machine before it.
@@ -87,14 +100,14 @@ class Fleet:
         k = options.get("trace")
         if k is None:
             k = int(generator.integers(len(self.traces))) if len(self.traces) > 1 else 0
-        _whole("trace", k, 0, len(self.traces) - 1)
+        whole("trace", k, 0, len(self.traces) - 1)
         trace, (begin, end), length = self.traces[k], self.splits[k], self._lengths[k]
         earliest = begin + self.warmup_jobs
         first = options.get("first_job")
         if first is None:
             latest = max(earliest, end - 2 * length)
             first = int(generator.integers(earliest, latest + 1))
-        _whole("first_job", first, 0)
+        whole("first_job", first, 0)
         if not earliest <= first <= end - length:
             raise BfenvError(
                 f"first_job {first} is not in {earliest} .. {end - length}, "
@@ -106,18 +119,24 @@ class Fleet:
         self._warm_up(i, trace, opening, first, end)
         episode.begin(self.batch, self._tables, self._rules, i, opening, first, first + length)
 
+    def new_view(self) -> View:
+        """Fresh room for observations, for those once shown must not change, and the reports."""
+        count = len(self.jobs)
+        return View(
+            np.empty((count, self.window, len(QUEUE)), dtype=np.float32),
+            np.empty((count, len(PROFILE)), dtype=np.float32),
+            np.empty((count, len(CLUSTER)), dtype=np.float32),
+            np.empty((count, len(Report._fields))),
+        )
+
     def look(self, i: int, view: View) -> None:
         """Write what environment i shows into its row of the view."""
         episode.look(self.batch, self._tables, i, view)
 
-    def new_view(self) -> View:
-        """Room for what the environments show; fresh, for what was shown must not change."""
-        return episode.new_view(len(self), self.window)
-
     def step(self, actions: np.ndarray) -> View:
         """Act, (N,) int64, in every environment; what they show then."""
         view = self.new_view()
-        episode.step_and_look(self.batch, self._tables, self._rules, actions, view)
+        episode.step_and_look(*self._state, actions, tuple(view))
         return view
 
     def rewards(self, reports: np.ndarray) -> np.ndarray:
@@ -131,6 +150,23 @@ class Fleet:
     def rewarded(self, report: Report, jobs: int) -> float:
         """What the last action earned in an environment whose episode has so many jobs."""
         return 0.0 if report.offence else float(self.reward(*totals(report, jobs)))
+
+    def info(self, i: int, report: Report) -> dict[str, Any]:
+        """The info of environment i; at the end of its episode with the metrics."""
+        info = {
+            "action_mask": self.batch.mask[i].copy(),
+            "now": int(report.now),
+            "illegal_action": report.offence > 0,
+            "illegal_actions": int(report.illegal),
+            "forced_starts": int(report.forced),
+        }
+        if report.unstarted == 0:
+            jobs = int(self.jobs[i])
+            info["metrics"] = {
+                "mean_wait": report.wait / jobs,
+                "mean_bounded_slowdown": report.bounded_slowdown / jobs,
+            }
+        return info
 
     def _warm_up(self, i: int, trace: Trace, opening: int, first: int, end: int) -> None:
         """Schedule the jobs from `opening` to the first of the episode on an empty machine."""
@@ -152,14 +188,6 @@ def totals(report: Report, jobs: Any) -> tuple[Totals, Totals]:
     """The two arguments of a reward, of one environment or, in arrays, of all."""
     before = Totals(report.before_now, jobs, report.before_wait, report.before_bounded_slowdown)
     return before, Totals(report.now, jobs, report.wait, report.bounded_slowdown)
-
-
-def metrics(report: Report, jobs: int) -> dict[str, float]:
-    """The metrics of an episode that has ended."""
-    return {
-        "mean_wait": report.wait / jobs,
-        "mean_bounded_slowdown": report.bounded_slowdown / jobs,
-    }
 
 
 def _traces(workload: Any, load: Any) -> list[Trace]:
@@ -203,9 +231,10 @@ def _options(options: dict | None) -> dict:
     return dict(options)
 
 
-def _whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
+def whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Raise BfenvError unless the value is a whole number within its limits."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):
         limits = f"from {least} on" if most is None else f"from {least} to {most}"
         raise BfenvError(f"{name} is a whole number {limits}, not {value!r}")
 

@@ -1,0 +1,109 @@
+"""Many Backfill-v0 environments at once behind stable-baselines3's VecEnv (envs layer).
+
+Needs stable-baselines3, which nothing else in bfenv imports.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.seeding import np_random
+from stable_baselines3.common.vec_env.base_vec_env import VecEnv
+
+from bfenv.core.errors import BfenvError
+from bfenv.envs.episode import Report, View
+from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, Fleet
+from bfenv.envs.machine import Machine
+from bfenv.envs.vector import most_steps, observations, whole_actions
+
+
+class BackfillVecEnv(VecEnv):
+    """`num_envs` environments that one kernel call steps, as stable-baselines3 wants them.
+
+    Seeds, actions, observations, rewards and infos are those of as many `BackfillEnv` in a
+    `DummyVecEnv`, bit by bit. `env_method("action_masks")` gives the legal actions, as MaskablePPO
+    asks for them, `env_method("plan")` what `baselines.agent` asks for.
+
+    The settings are those of `BackfillEnv`; `max_episode_steps` truncates episodes, if given.
+    Raises BfenvError on a wrong setting.
+    """
+
+    def __init__(self, num_envs: int = 1, *, max_episode_steps: int | None = None, **settings: Any):
+        self.fleet = Fleet(num_envs, **settings)
+        self.machines = [Machine(self.fleet, i) for i in range(num_envs)]
+        self._most_steps = most_steps(max_episode_steps)
+        self._generators: list[Any] = [None] * num_envs
+        self._actions: np.ndarray | None = None
+        super().__init__(num_envs, self.fleet.observation_space, self.fleet.action_space)
+        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": FRAMES_PER_SECOND}
+
+    def reset(self) -> dict[str, np.ndarray]:
+        """Open an episode in every environment, with the seeds and options set before."""
+        view = self.fleet.new_view()
+        for i in range(self.num_envs):
+            if self._seeds[i] is not None or self._generators[i] is None:
+                self._generators[i], _ = np_random(self._seeds[i])
+            self._open(i, view, self._options[i])
+        self._reset_seeds()
+        self._reset_options()
+        return observations(view)
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Take the actions, (num_envs,) int, of the step that `step_wait` makes."""
+        if self._generators[0] is None:
+            raise ResetNeeded("step needs a reset before it")
+        self._actions = whole_actions(actions, self.num_envs)
+
+    def step_wait(self):
+        """Act in every environment; reset those whose episode is over."""
+        view = self.fleet.step(self._actions)
+        rewards = self.fleet.rewards(view.reports).astype(np.float32)
+        infos, dones = [], np.zeros(self.num_envs, dtype=np.bool_)
+        for i, row in enumerate(view.reports.tolist()):
+            report = Report(*row)
+            truncated = report.steps >= self._most_steps
+            dones[i] = truncated or report.unstarted == 0
+            info = self.fleet.info(i, report)
+            info["TimeLimit.truncated"] = truncated and report.unstarted > 0
+            infos.append(info)
+        for i in np.flatnonzero(dones).tolist():
+            last = {key: part[i].copy() for key, part in observations(view).items()}
+            infos[i]["terminal_observation"] = last
+            self._open(i, view)
+        return observations(view), rewards, dones, infos
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of `bfenv.envs.machine.Machine`, of each environment asked for."""
+        if attr_name == "render_mode":
+            return [self.fleet.render_mode for _ in self._get_indices(indices)]
+        return [getattr(self.machines[i], attr_name) for i in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Not possible: the environments share their settings. Raises BfenvError."""
+        raise BfenvError(f"{attr_name} cannot be set in one environment of a BackfillVecEnv")
+
+    def env_method(self, method_name: str, *args, indices: Any = None, **kwargs) -> list[Any]:
+        """Call a method of `bfenv.envs.machine.Machine`, of each environment asked for."""
+        if method_name == "action_masks":
+            return list(self.fleet.batch.mask.astype(bool)[self._get_indices(indices)])
+        machines = [self.machines[i] for i in self._get_indices(indices)]
+        return [getattr(machine, method_name)(*args, **kwargs) for machine in machines]
+
+    def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
+        """False: there is nothing to wrap."""
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[np.ndarray]:
+        """(h, w, 3) uint8 of every environment."""
+        return [machine.render() for machine in self.machines]
+
+    def close(self) -> None:
+        """Forget the pictures."""
+        for machine in self.machines:
+            machine.close()
+
+    def _open(self, i: int, view: View, options: dict | None = None) -> None:
+        self.fleet.open(i, self._generators[i], options)
+        self.fleet.look(i, view)
+        self.reset_infos[i] = self.fleet.info(i, Report(*view.reports[i].tolist()))
