@@ -27,7 +27,7 @@ from bfenv.core.cluster import (
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel, view
 from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
-from bfenv.envs.observation import observe
+from bfenv.envs.observation import observe, remember
 
 # Places in Batch.counters
 (
@@ -213,7 +213,7 @@ def begin(batch, tables, rules, i, opening, first, last):
     batch.mask[i] = 0
     for job in range(opening, min(first, cluster.clock[NEXT_JOB])):
         if cluster.end[job] >= 0:
-            _remember(cluster, jobs, batch.accuracy[i], job)
+            remember(cluster, jobs, batch.accuracy[i], job)
     _run_on(batch, cluster, jobs, truth, rules, i)
     # What came before the first decision is in the first reward, so that nothing is missing.
     sums[LAST_NOW] = now(cluster)
@@ -261,21 +261,21 @@ def look(batch, tables, i, view):
     k = counters[TRACE]
     parts = view.queue[i], view.profile[i], view.cluster[i]
     observe(cluster, jobs, batch.accuracy[i], tables.time_of_day[k], parts[0], parts[1], parts[2])
-    wait, bounded_slowdown = sums[WAIT], sums[BOUNDED_SLOWDOWN]
+    wait, slowdown = sums[WAIT], sums[BOUNDED_SLOWDOWN]
     for job in waiting(cluster):
         if counters[FIRST] <= job < counters[LAST]:
             waited = now(cluster) - jobs.submit[job]
             wait += waited
-            bounded_slowdown += _bounded_slowdown(waited, tables.runtime[k, job])
+            slowdown += bounded_slowdown(waited, tables.runtime[k, job])
     if counters[STEPS] > counters[ILLEGAL]:
         sums[LAST_NOW] = now(cluster)
         sums[LAST_WAIT] = wait
-        sums[LAST_BOUNDED_SLOWDOWN] = bounded_slowdown
+        sums[LAST_BOUNDED_SLOWDOWN] = slowdown
     for place in range(3):
         report[place] = sums[BEFORE_NOW + place]
     report[3] = now(cluster)
     report[4] = wait
-    report[5] = bounded_slowdown
+    report[5] = slowdown
     report[6] = counters[UNSTARTED]
     for place in range(4):  # STEPS, ILLEGAL, OFFENCE, FORCED
         report[7 + place] = counters[STEPS + place]
@@ -291,7 +291,7 @@ def _run_on(batch, cluster, jobs, truth, rules, i):
                 return
         if advance(cluster, jobs, truth):
             for job in finished(cluster):
-                _remember(cluster, jobs, batch.accuracy[i], job)
+                remember(cluster, jobs, batch.accuracy[i], job)
             _write_mask(batch, cluster, jobs, rules, i)
             if rules.every_pass:
                 return
@@ -312,19 +312,12 @@ def _start(batch, cluster, jobs, truth, i, job):
         waited = now(cluster) - jobs.submit[job]
         batch.counters[i, UNSTARTED] -= 1
         batch.sums[i, WAIT] += waited
-        batch.sums[i, BOUNDED_SLOWDOWN] += _bounded_slowdown(waited, truth.runtime[job])
+        batch.sums[i, BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
 
 
 @kernel
-def _remember(cluster, jobs, accuracy, job):
-    user = jobs.user[job]
-    if user >= 0:
-        accuracy[0, user] += (cluster.end[job] - cluster.start[job]) / jobs.estimate[job]
-        accuracy[1, user] += 1.0
-
-
-@kernel
-def _bounded_slowdown(waited, runtime):
+def bounded_slowdown(waited, runtime):
+    """Of a job that waited so long, seconds all; see `bfenv.bench.metrics`."""
     return max(1.0, (waited + runtime) / max(runtime, TAU))
 
 

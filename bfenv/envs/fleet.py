@@ -26,7 +26,7 @@ WARM_UP = "easy"  # the policy that loads the machine before an episode
 WARM_UP_WISHES = "conservative"  # where jobs ask to start at a certain time
 RENDER_MODES = ("ansi", "rgb_array")
 FRAMES_PER_SECOND = 8
-LARGEST_WINDOW = 100_000  # slots; an observation then has 4.4 MB
+LARGEST_WINDOW = 2**20  # slots; an observation then has 46 MB
 
 
 class Fleet:
@@ -66,7 +66,8 @@ class Fleet:
             _episode_length(trace, bounds, split, warmup_jobs, episode_jobs)
             for trace, bounds in zip(self.traces, self.splits, strict=True)
         ]
-        self._rules = episode.Rules(reservation_depth, self.every_pass)
+        longest = max(map(len, self.traces))
+        self._rules = episode.Rules(min(reservation_depth, longest), self.every_pass)
         self.batch = episode.new_batch(self.traces, count, window)
         self._set_up()
         self.jobs = np.zeros(count, dtype=np.int64)  # of the episode in every environment

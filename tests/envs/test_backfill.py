@@ -313,7 +313,7 @@ def test_an_episode_can_be_asked_for_by_its_first_job():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"window": 0}, "window is a whole number from 1 to 100000, not 0"),
+        ({"window": 0}, "window is a whole number from 1 to 1048576, not 0"),
         ({"window": 2.5}, "window .* not 2.5"),
         ({"reservation_depth": -2}, "reservation_depth"),
         ({"episode_jobs": 0}, "episode_jobs"),
