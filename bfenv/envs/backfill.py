@@ -167,10 +167,12 @@ class BackfillEnv(Machine, gymnasium.Env):
         if not self.fleet.jobs[0]:
             raise ResetNeeded("step needs a reset before it")
         try:
-            actions = np.array([operator.index(action)], dtype=np.int64)
-        except (TypeError, OverflowError):
-            raise BfenvError(f"an action is a whole number, not {action!r}") from None
-        view = self.fleet.step(actions)
+            action = operator.index(action)
+        except TypeError:
+            raise BfenvError(f"an action is one whole number, not {action!r}") from None
+        if not 0 <= action <= self.window:
+            action = -1  # as illegal as any other, and small enough for an array
+        view = self.fleet.step(np.array([action], dtype=np.int64))
         report = Report(*view.reports[0].tolist())
         reward = self.fleet.rewarded(report, int(self.fleet.jobs[0]))
         terminated = report.unstarted == 0

@@ -4,7 +4,6 @@ Settings, episodes and rewards are here; the interfaces of Gymnasium and of stab
 put on it in `backfill`, `vector` and `sb3`.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -204,8 +203,6 @@ def _traces(workload: Any, load: Any) -> list[Trace]:
 def _trace(workload: Any, load: float | None) -> Trace:
     if isinstance(workload, Trace):
         return workload if load is None else with_load(workload, load)
-    if not isinstance(workload, str | os.PathLike):
-        raise BfenvError(f"a workload is a name, a path or a Trace, not {workload!r}")
     return load_workload(workload, **({} if load is None else {"load": load}))
 
 

@@ -364,7 +364,7 @@ def test_every_pass_stops_where_nothing_may_start():
         ({"reward": "os:sep"}, "the reward os:sep is no function but a str"),
         ({"reward": ":"}, "no such reward: :"),
         ({"reward": "os:"}, "no such reward: os:"),
-        ({"window": 10**12}, "window is at most 1,048,576 slots"),
+        ({"window": 10**12}, "window is a whole number from 1 to 1048576"),
         ({"warmup_jobs": 10**30}, "too few for warmup_jobs=1000000"),
     ],
 )
