@@ -25,7 +25,7 @@ from bfenv.core.cluster import (
 from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.kernel import kernel, view
 from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
-from bfenv.envs.observation import observe
+from bfenv.envs.observation import observe, remember
 
 # Places in Batch.counters
 (
@@ -134,7 +134,7 @@ def begin(batch, jobs, runtime, rules, i, opening, first, last):
     batch.mask[i] = 0
     for job in range(opening, min(first, cluster.clock[NEXT_JOB])):
         if cluster.end[job] >= 0:
-            _remember(cluster, jobs, batch.accuracy[i], job)
+            remember(cluster, jobs, batch.accuracy[i], job)
     _run_on(batch, cluster, jobs, truth, rules, i)
 
 
@@ -177,7 +177,7 @@ def look(batch, jobs, runtime, rules, queue, profile, machine, totals):
             if batch.counters[i, FIRST] <= job < batch.counters[i, LAST]:
                 waited = now(cluster) - jobs.submit[job]
                 totals[i, WAIT] += waited
-                totals[i, BOUNDED_SLOWDOWN] += _bounded_slowdown(waited, runtime[job])
+                totals[i, BOUNDED_SLOWDOWN] += bounded_slowdown(waited, runtime[job])
 
 
 @kernel
@@ -190,7 +190,7 @@ def _run_on(batch, cluster, jobs, truth, rules, i):
                 return
         if advance(cluster, jobs, truth):
             for job in finished(cluster):
-                _remember(cluster, jobs, batch.accuracy[i], job)
+                remember(cluster, jobs, batch.accuracy[i], job)
             _write_mask(batch, cluster, jobs, rules, i)
             if rules.every_pass:
                 return
@@ -211,19 +211,12 @@ def _start(batch, cluster, jobs, truth, i, job):
         waited = now(cluster) - jobs.submit[job]
         batch.counters[i, UNSTARTED] -= 1
         batch.sums[i, WAIT] += waited
-        batch.sums[i, BOUNDED_SLOWDOWN] += _bounded_slowdown(waited, truth.runtime[job])
+        batch.sums[i, BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
 
 
 @kernel
-def _remember(cluster, jobs, accuracy, job):
-    user = jobs.user[job]
-    if user >= 0:
-        accuracy[0, user] += (cluster.end[job] - cluster.start[job]) / jobs.estimate[job]
-        accuracy[1, user] += 1.0
-
-
-@kernel
-def _bounded_slowdown(waited, runtime):
+def bounded_slowdown(waited, runtime):
+    """Of a job that waited so long, seconds all; see `bfenv.bench.metrics`."""
     return max(1.0, (waited + runtime) / max(runtime, TAU))
 
 

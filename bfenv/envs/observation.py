@@ -65,10 +65,52 @@ PROFILE = tuple(
 
 
 @kernel
+def squash(value, half):
+    """[0, inf) into [0, 1), 1/2 at `half`."""
+    return value / (value + half)
+
+
+@kernel
+def request_features(size, estimate, priority, processors):
+    """The columns of QUEUE that stay while a job waits: present, size, estimate, priority."""
+    return 1.0, size / processors, squash(estimate, HOUR), priority / (1.0 + abs(priority))
+
+
+@kernel
+def clock_features(time, submit, estimate):
+    """The columns of QUEUE that change with the clock: wait, slowdown."""
+    waited = time - submit
+    return squash(waited, HOUR), squash(waited, estimate)
+
+
+@kernel
+def reservation_features(time, size, estimate, shadow_time, extra_nodes):
+    """The columns of QUEUE about the head's reservation: before_shadow, within_extra."""
+    return time + estimate <= shadow_time, size <= extra_nodes
+
+
+@kernel
+def accuracy_feature(accuracy, user):
+    """The column of QUEUE about a user's ended jobs, from the sums and counts of `remember`."""
+    if user >= 0 and accuracy[1, user] > 0:
+        return accuracy[0, user] / accuracy[1, user]
+    return -1.0
+
+
+@kernel
+def remember(cluster, jobs, accuracy, job):
+    """Add a job that has ended to `accuracy` (2, users) float64, its user's sum and count."""
+    user = jobs.user[job]
+    if user >= 0:
+        accuracy[0, user] += (cluster.end[job] - cluster.start[job]) / jobs.estimate[job]
+        accuracy[1, user] += 1.0
+
+
+@kernel
 def observe(cluster, jobs, accuracy, time_of_day, queue, profile, machine):
     """Write the three parts of the observation.
 
-    `accuracy` (2, users) float64: sums and counts of runtime / estimate of ended jobs;
+    `accuracy` (2, users) float64 as `remember` leaves it;
     `time_of_day` seconds at time 0; `queue` (window, len(QUEUE)), `profile` (len(AHEAD),) and
     `machine` (len(CLUSTER),) float32 are overwritten.
     """
@@ -83,23 +125,16 @@ def observe(cluster, jobs, accuracy, time_of_day, queue, profile, machine):
     queue[:] = 0.0
     for slot in range(min(window, len(line))):
         job = line[slot]
-        waited = time - jobs.submit[job]
-        user = jobs.user[job]
+        size, estimate = jobs.size[job], jobs.estimate[job]
         row = queue[slot]
-        row[0] = 1.0
-        row[1] = jobs.size[job] / processors
-        row[2] = jobs.estimate[job] / (jobs.estimate[job] + HOUR)
-        row[3] = waited / (waited + HOUR)
-        row[4] = waited / (waited + jobs.estimate[job])
+        row[0], row[1], row[2], row[9] = request_features(
+            size, estimate, jobs.priority[job], processors
+        )
+        row[3], row[4] = clock_features(time, jobs.submit[job], estimate)
         row[5] = may_start(cluster, jobs, job)
-        row[6] = time + jobs.estimate[job] <= shadow_time
-        row[7] = jobs.size[job] <= extra_nodes
-        row[8] = -1.0
-        if user >= 0 and accuracy[1, user] > 0:
-            row[8] = accuracy[0, user] / accuracy[1, user]
-        row[9] = jobs.priority[job] / (1.0 + abs(jobs.priority[job]))
-        start_in = max(jobs.requested_start[job] - time, 0)
-        row[10] = start_in / (start_in + HOUR)
+        row[6], row[7] = reservation_features(time, size, estimate, shadow_time, extra_nodes)
+        row[8] = accuracy_feature(accuracy, jobs.user[job])
+        row[10] = squash(max(jobs.requested_start[job] - time, 0), HOUR)
 
     runs = running(cluster)
     ends = expected_ends(cluster)
@@ -113,12 +148,12 @@ def observe(cluster, jobs, accuracy, time_of_day, queue, profile, machine):
     beyond = max(len(line) - window, 0)
     angle = (cluster.clock[NOW] + time_of_day) % 86400 * (2 * np.pi / 86400)
     machine[0] = free(cluster) / processors
-    machine[1] = len(line) / (len(line) + window)
-    machine[2] = beyond / (beyond + window)
-    machine[3] = (shadow_time - time) / (shadow_time - time + HOUR)
+    machine[1] = squash(len(line), window)
+    machine[2] = squash(beyond, window)
+    machine[3] = squash(shadow_time - time, HOUR)
     machine[4] = extra_nodes / processors
     machine[5] = 1.0
     if len(runs) > 0:
-        machine[5] = (ends[0] - time) / (ends[0] - time + HOUR)
+        machine[5] = squash(ends[0] - time, HOUR)
     machine[6] = np.sin(angle)
     machine[7] = np.cos(angle)
