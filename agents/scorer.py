@@ -13,14 +13,14 @@ With d = `dimension(hidden)` parameters theta a scorer is, f being the row of a 
 * hidden = h: the sum over u < h of theta[h F + u] tanh(sum of theta[u F + i] f[i]), F = len(QUEUE).
 
 The feature present, which is always 1, makes the constant term. Features are float32, as in the
-observation; products and sums are float64, in the order that `scores` writes down.
+observation; products and sums are float64, in the order that `scores` writes down; tanh is
+`agents.scorer_kernel.curve`, the same on every machine.
 
 `evaluate_many` runs whole traces for many parameter vectors without any Python in between; what a
 search has found takes part in comparisons as the Policy that `scorer` makes of it.
 """
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,16 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.scorer_kernel import (
-    ACCURACY,
-    FEATURES,
-    METRICS,
-    SUMMED,
-    decide,
-    evaluate,
-    new_memory,
-    run,
-)
+from agents.scorer_easy import METRICS, decide, evaluate, run
+from agents.scorer_kernel import ACCURACY, FEATURES, SUMMED, curve, new_memory
 from bfenv.core.cluster import new_cluster
 from bfenv.core.errors import BfenvError, PolicyError, UnknownName
 from bfenv.core.files import write_atomically
@@ -85,7 +77,7 @@ def scores(theta: Sequence[float], rows: np.ndarray, hidden: int = 0) -> np.ndar
             value = value + row[feature] * rows[:, feature]
         if not hidden:
             return value
-        value = np.array([math.tanh(number) for number in value])
+        value = np.array([curve(number) for number in value])
         total = total + theta[hidden * FEATURES + unit] * value
     return total
 

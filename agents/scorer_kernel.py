@@ -1,4 +1,4 @@
-"""The compiled side of `agents.scorer`: scores of waiting jobs, EASY in their order (agents).
+"""What a scorer is to the machine: its memory, and the scores of the waiting jobs (agents).
 
 Where to look for what is seen: `bfenv.envs.observation`, whose formulas are called here, each
 rounded to float32 as in the observation. All sums are in float64, in the order of `SUMMED`.
@@ -9,22 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    FIRST_JOB,
-    NEXT_JOB,
-    PROCESSORS,
-    advance,
-    empty,
-    finished,
-    free,
-    now,
-    start,
-    waiting,
-)
+from bfenv.core.cluster import FIRST_JOB, NEXT_JOB, finished, free, now, waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
-from bfenv.envs.episode import bounded_slowdown
 from bfenv.envs.observation import (
     QUEUE,
     accuracy_feature,
@@ -38,23 +26,19 @@ FEATURES = len(QUEUE)
 PRESENT, SIZE, ESTIMATE, WAIT, SLOWDOWN, FITS, BEFORE_SHADOW, WITHIN_EXTRA, ACCURACY, PRIORITY = (
     [feature.name for feature in QUEUE].index(name)
     for name in (
-        "present",
-        "size",
-        "estimate",
-        "wait",
-        "slowdown",
-        "fits",
-        "before_shadow",
-        "within_extra",
-        "accuracy",
-        "priority",
+        *("present", "size", "estimate", "wait", "slowdown"),
+        *("fits", "before_shadow", "within_extra", "accuracy", "priority"),
     )
 )
 # The order of summation: first what stays while a job waits, which is then summed once per job.
 # The feature left out is 0 in every trace that the policy takes: it plans for no requested start.
-SUMMED = (PRESENT, SIZE, ESTIMATE, PRIORITY, WAIT, SLOWDOWN, FITS, BEFORE_SHADOW, WITHIN_EXTRA)
-SUMMED = (*SUMMED, ACCURACY)
-METRICS = ("mean_bounded_slowdown", "mean_wait", "max_wait", "utilization", "makespan")
+SUMMED = (
+    *(PRESENT, SIZE, ESTIMATE, PRIORITY),
+    *(WAIT, SLOWDOWN, FITS, BEFORE_SHADOW, WITHIN_EXTRA, ACCURACY),
+)
+# Numerator (without x) and denominator of `curve`, polynomials in x^2, highest power first
+ABOVE = (1.0, 4095.0, 2552550.0, 523783260.0, 41247931725.0, 1159525191825.0, 7905853580625.0)
+BELOW = (91.0, 120120.0, 41351310.0, 5237832600.0, 252070693875.0, 3794809718700.0, 7905853580625.0)
 
 
 class Memory(NamedTuple):
@@ -62,10 +46,12 @@ class Memory(NamedTuple):
 
     weights: np.ndarray  # (units, FEATURES) float64; a linear scorer is one unit
     outer: np.ndarray  # (units,) float64 weights of the units' tanh; (0,) of a linear scorer
-    requests: np.ndarray  # (n, units) float64: sums over what stays while a job waits
+    requests: np.ndarray  # (units, n) float64: sums over what stays while a job waits
     accuracy: np.ndarray  # (2, users) float64, see `remember`
     habits: np.ndarray  # (users + 1,) float64: each user's feature "accuracy"; last, the unknown's
     score: np.ndarray  # (n,) float64 of the job at the same place of the queue; -inf once started
+    request: np.ndarray  # (n,) float64 of `requests` for one unit and the same place; or (0,)
+    seen: np.ndarray  # (6, n) float64 what changes while a job waits, as `_unit` has it; or (6, 0)
     places: np.ndarray  # (n,) int64 places in the queue of jobs that may be backfilled
     looks_ahead: np.ndarray  # (1,) bool: some weight is on the head's reservation
     learns: np.ndarray  # (1,) bool: some weight is on the users' accuracy
@@ -80,10 +66,12 @@ def new_memory(
     memory = Memory(
         weights=np.empty((units, FEATURES)),
         outer=np.empty(hidden),
-        requests=np.empty((count, units)),
+        requests=np.empty((units, count)),
         accuracy=np.empty((2, users)),
         habits=np.empty(users + 1),
         score=np.empty(count),
+        request=np.empty(count if hidden else 0),
+        seen=np.empty((6, count if hidden else 0)),
         places=np.empty(count, dtype=np.int64),
         looks_ahead=np.empty(1, dtype=np.bool_),
         learns=np.empty(1, dtype=np.bool_),
@@ -113,7 +101,7 @@ def prepare(memory, jobs, processors, theta):
             jobs.size[job], jobs.estimate[job], jobs.priority[job], processors
         )
         for unit in range(len(weights)):
-            memory.requests[job, unit] = (
+            memory.requests[unit, job] = (
                 weights[unit, PRESENT] * np.float32(present)
                 + weights[unit, SIZE] * np.float32(size)
                 + weights[unit, ESTIMATE] * np.float32(estimate)
@@ -125,63 +113,7 @@ def prepare(memory, jobs, processors, theta):
 
 
 @kernel
-def decide(cluster, jobs, memory):
-    """Start jobs, the best score first, until one, the head, must wait; backfill behind it."""
-    if memory.learns[0]:
-        _learn(cluster, jobs, memory)
-    if not _any_fits(cluster, jobs):
-        return  # so that no score matters
-    queue = waiting(cluster)
-    write_scores(cluster, jobs, memory)
-    head = _best(memory.score, len(queue))
-    while head >= 0 and jobs.size[queue[head]] <= free(cluster):
-        start(cluster, jobs, queue[head])
-        memory.score[head] = -math.inf
-        head = _best(memory.score, len(queue))
-    if head >= 0 and free(cluster) > 0:
-        _backfill(cluster, jobs, memory, head)
-
-
-@kernel
-def run(cluster, jobs, truth, memory):
-    """The event loop with this policy in it."""
-    while advance(cluster, jobs, truth):
-        decide(cluster, jobs, memory)
-
-
-@kernel
-def evaluate(cluster, jobs, truth, memory, thetas, results):
-    """Run the trace once with each row of `thetas` (k, d); writes METRICS to `results` (k, m)."""
-    processors = cluster.clock[PROCESSORS]
-    for i in range(len(thetas)):
-        empty(cluster, truth, processors, 0, len(jobs.submit))
-        prepare(memory, jobs, processors, thetas[i])
-        run(cluster, jobs, truth, memory)
-        _measure(cluster, jobs, truth, processors, results[i])
-
-
-@kernel
-def _measure(cluster, jobs, truth, processors, result):
-    """METRICS of the run, in that order; sums in trace order."""
-    count = len(jobs.submit)
-    slowdowns, busy, waits, longest, last = 0.0, 0.0, 0, 0, 0
-    for job in range(count):
-        waited = cluster.start[job] - jobs.submit[job]
-        slowdowns += bounded_slowdown(waited, truth.runtime[job])
-        busy += float(jobs.size[job]) * truth.runtime[job]
-        waits += waited
-        longest = max(longest, waited)
-        last = max(last, cluster.end[job])
-    makespan = last - jobs.submit[0]
-    result[0] = slowdowns / count
-    result[1] = waits / count
-    result[2] = longest
-    result[3] = busy / (processors * makespan)
-    result[4] = makespan
-
-
-@kernel
-def _learn(cluster, jobs, memory):
+def learn(cluster, jobs, memory):
     """Note the jobs that ended; in the first pass also those that ended before it."""
     if memory.fresh[0]:
         memory.fresh[0] = False
@@ -201,45 +133,42 @@ def _note(cluster, jobs, memory, job):
 
 
 @kernel
-def _any_fits(cluster, jobs):
-    if free(cluster) > 0:
-        for job in waiting(cluster):
-            if jobs.size[job] <= free(cluster):
-                return True
-    return False
-
-
-@kernel
 def write_scores(cluster, jobs, memory):
-    """Write the scores of all waiting jobs as the machine stands, to `memory.score`."""
+    """Write the scores of all waiting jobs as the machine stands, to `memory.score`.
+
+    Returns the place of the best, and how many `memory.places` now holds: those of jobs that fit.
+    """
     queue = waiting(cluster)
     time, available = now(cluster), free(cluster)
     shadow_time, extra_nodes = time, available
     if memory.looks_ahead[0]:
         shadow_time, extra_nodes = shadow(cluster, jobs, queue[0])
     unknown = len(memory.habits) - 1
+    linear, room = len(memory.outer) == 0, memory.seen
+    best, highest, fitting = 0, -math.inf, 0
     for place in range(len(queue)):
         job = queue[place]
         size, estimate = jobs.size[job], jobs.estimate[job]
         user = jobs.user[job] if jobs.user[job] >= 0 else unknown
         clock = clock_features(time, jobs.submit[job], estimate)
         head = reservation_features(time, size, estimate, shadow_time, extra_nodes)
-        seen = (
-            np.float32(clock[0]),
-            np.float32(clock[1]),
-            size <= available,
-            head[0],
-            head[1],
-            memory.habits[user],
-        )
-        if len(memory.outer) == 0:
-            memory.score[place] = _unit(memory.weights[0], memory.requests[job, 0], seen)
-            continue
-        total = 0.0
-        for unit in range(len(memory.outer)):
-            value = _unit(memory.weights[unit], memory.requests[job, unit], seen)
-            total += memory.outer[unit] * math.tanh(value)
-        memory.score[place] = total
+        wait, slowdown = np.float32(clock[0]), np.float32(clock[1])
+        if linear:
+            seen = wait, slowdown, size <= available, head[0], head[1], memory.habits[user]
+            value = _unit(memory.weights[0], memory.requests[0, job], seen)
+            memory.score[place] = value
+            if value > highest:
+                best, highest = place, value
+        else:
+            room[0, place], room[1, place], room[2, place] = wait, slowdown, size <= available
+            room[3, place], room[4, place], room[5, place] = head[0], head[1], memory.habits[user]
+        if size <= available:
+            memory.places[fitting] = place
+            fitting += 1
+    if not linear:
+        _write_sums_of_units(memory, queue)
+        best = best_of(memory.score, len(queue))
+    return best, fitting
 
 
 @kernel
@@ -258,40 +187,57 @@ def _unit(weights, request, seen):
 
 
 @kernel
-def _best(score, count):
+def _write_sums_of_units(memory, queue):
+    """The scores of a network, unit by unit, so that the processor takes several jobs at a time."""
+    score, request, count = memory.score, memory.request, len(queue)
+    wait, slowdown, fits, before_shadow, within_extra, accuracy = (
+        memory.seen[0],
+        memory.seen[1],
+        memory.seen[2],
+        memory.seen[3],
+        memory.seen[4],
+        memory.seen[5],
+    )
+    for place in range(count):
+        score[place] = 0.0
+    for unit in range(len(memory.outer)):
+        weights, outer = memory.weights[unit], memory.outer[unit]
+        for place in range(count):
+            request[place] = memory.requests[unit, queue[place]]
+        for place in range(count):
+            seen = (
+                wait[place],
+                slowdown[place],
+                fits[place],
+                before_shadow[place],
+                within_extra[place],
+                accuracy[place],
+            )
+            score[place] += outer * curve(_unit(weights, request[place], seen))
+
+
+@kernel
+def curve(x):
+    """The hyperbolic tangent, within 4e-8, from sums, products and a quotient only.
+
+    Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))) up to 25, cut at -1 and 1.
+    Unlike a library's it is the same on every machine, and so are the schedules.
+    """
+    y = x * x
+    above, below = ABOVE[0], BELOW[0]
+    for i in range(1, len(ABOVE)):
+        above = above * y + ABOVE[i]
+        below = below * y + BELOW[i]
+    value = x * above / below
+    value = 1.0 if value > 1.0 else value
+    return -1.0 if value < -1.0 else value
+
+
+@kernel
+def best_of(score, count):
     """The place of the highest score, the first of equals; -1 if all have started."""
     best, highest = -1, -math.inf
     for place in range(count):
         if score[place] > highest:
             best, highest = place, score[place]
     return best
-
-
-@kernel
-def _backfill(cluster, jobs, memory, head):
-    """Of the jobs that would not delay the head, start the best again and again."""
-    queue, places = waiting(cluster), memory.places
-    shadow_time, extra_nodes = shadow(cluster, jobs, queue[head])
-    count = len(queue)
-    for place in range(count):
-        places[place] = place
-    while count > 0:
-        kept, best, highest = 0, -1, -math.inf
-        for k in range(count):
-            place = places[k]
-            job = queue[place]
-            if jobs.size[job] > free(cluster) or memory.score[place] == -math.inf:
-                continue
-            if now(cluster) + jobs.estimate[job] > shadow_time and jobs.size[job] > extra_nodes:
-                continue
-            places[kept] = place
-            kept += 1
-            if memory.score[place] > highest:
-                best, highest = place, memory.score[place]
-        count = kept
-        if best >= 0:
-            job = queue[best]
-            start(cluster, jobs, job)
-            memory.score[best] = -math.inf
-            if now(cluster) + jobs.estimate[job] > shadow_time:
-                extra_nodes -= jobs.size[job]

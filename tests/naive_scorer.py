@@ -4,7 +4,6 @@ Nothing here is shared with the packages under test: the features are computed a
 docstring of the environment says of them, each kept in the four bytes that the observation has.
 """
 
-from math import tanh
 from struct import pack, unpack
 
 from tests.naive import Machine, Policy, shadow_and_extra
@@ -27,6 +26,31 @@ def four_bytes(number: float) -> float:
 def squash(number: int, half: int) -> float:
     """From [0, inf) into [0, 1), 1/2 at `half`."""
     return number / (number + half)
+
+
+def lambert(terms: int) -> tuple[list[int], list[int]]:
+    """Numerator and denominator of 1 / (1 + y / (3 + y / (5 + ...))), by ascending powers of y."""
+    above, below = [1], [2 * terms - 1]
+    for odd in range(2 * terms - 3, 0, -2):  # 1 / (odd + y above / below)
+        shifted = [0, *above]
+        length = max(len(shifted), len(below))
+        sides = [part + [0] * (length - len(part)) for part in (below, shifted)]
+        above, below = below, [odd * one + two for one, two in zip(*sides, strict=True)]
+    return above, below
+
+
+def horner(powers: list[int], y: float) -> float:
+    """The value of a polynomial."""
+    value = 0.0
+    for power in reversed(powers):
+        value = value * y + power
+    return value
+
+
+def tanh(x: float) -> float:
+    """The hyperbolic tangent by thirteen terms of Lambert's continued fraction."""
+    above, below = lambert(13)
+    return min(max(x * horner(above, x * x) / horner(below, x * x), -1.0), 1.0)
 
 
 class Scorer(Policy):

@@ -22,7 +22,7 @@ from agents.scorer import (
     scores,
     weights,
 )
-from agents.scorer_kernel import write_scores
+from agents.scorer_kernel import curve, write_scores
 from bfenv.core.cluster import waiting
 from bfenv.core.policy import find_policy
 from bfenv.envs.backfill import BackfillEnv
@@ -31,6 +31,7 @@ from tests.baselines.test_easy_family import crowded_traces, stretched
 from tests.conftest import as_naive, log
 from tests.naive import simulate as naive_simulate
 from tests.naive_scorer import Scorer
+from tests.naive_scorer import tanh as naive_tanh
 
 HIDDEN = (0, 1, 3)
 both_event_orders = pytest.mark.parametrize("event_order", ["standard", "pyss"])
@@ -167,6 +168,14 @@ def test_replayed_through_the_environment_it_makes_the_same_schedule(hidden):
     assert env.cluster.start.tolist() == bfenv.simulate(trace, policy).start.tolist()
 
 
+def test_the_curve_of_hidden_units_is_the_hyperbolic_tangent():
+    numbers = np.concatenate([np.linspace(-30, 30, 60_001), [1e-300, 1e17, -1e17]])
+    values = np.array([curve(number) for number in numbers])
+    assert np.abs(values - np.tanh(numbers)).max() < 4e-8
+    assert (np.diff(values[:60_001]) >= 0).all() and values[-2:].tolist() == [1.0, -1.0]
+    assert values[::97].tolist() == [naive_tanh(number) for number in numbers[::97].tolist()]
+
+
 @both_event_orders
 @settings(max_examples=60)
 @given(trace=traces(), chosen=parameters())
@@ -215,7 +224,7 @@ def test_without_any_weight_it_is_easy_and_one_hidden_unit_is_as_its_linear_scor
     trace = hard()
     flat = bfenv.simulate(trace, scorer(np.zeros(dimension()))).start
     assert np.array_equal(flat, bfenv.simulate(trace, "easy").start)
-    theta = weights(size=0.3, fits=0.1)
+    theta = weights(size=0.3, estimate=0.1)
     linear = bfenv.simulate(trace, scorer(theta)).start
     network = bfenv.simulate(trace, scorer([*theta, 2.0], hidden=1)).start
     assert np.array_equal(linear, network)
