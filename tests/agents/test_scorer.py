@@ -59,13 +59,13 @@ def traces(draw):
 
 
 def hard():
-    """400 crowded jobs on 32 processors, of five users and nobody, with priorities."""
+    """400 crowded jobs on 33 processors, of five users and nobody, with priorities."""
     generator = np.random.default_rng(11)
     trace = bfenv.load_workload("lublin", procs=32, jobs=600, load=1.0, seed=5)[100:500]
     jobs = trace.jobs._replace(
         user=generator.integers(-1, 5, len(trace)), priority=generator.integers(-1, 2, len(trace))
     )
-    return bfenv.Trace(jobs, trace.runtime, trace.processors, name="hard")
+    return bfenv.Trace(jobs, trace.runtime, 33, name="hard")  # a size's share of it is no float32
 
 
 # By hand ------------------------------------------------------------------------------------
