@@ -2,6 +2,8 @@
 
 from types import MappingProxyType
 
+from agents import scorer
 from agents.random import RandomAgent
 
 ALL = MappingProxyType({"random": RandomAgent})
+FAMILIES = MappingProxyType({"scorer": scorer.scorer, "load-scorer": scorer.load_scorer})

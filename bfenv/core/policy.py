@@ -59,8 +59,8 @@ def policies() -> Mapping[str, Policy]:
 
 
 def families() -> Mapping[str, Callable[..., Policy]]:
-    """Every function that makes policies from options, from the registry `baselines.FAMILIES`."""
-    return import_module("baselines").FAMILIES
+    """Every function that makes policies from options, from the registries called FAMILIES."""
+    return {**import_module("baselines").FAMILIES, **import_module("agents").FAMILIES}
 
 
 def find_policy(policy: str | Policy) -> Policy:
