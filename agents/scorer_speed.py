@@ -1,6 +1,5 @@
 """How fast scorers run whole traces, beside EASY with a sorted queue (agents)."""
 
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,7 +9,7 @@ import numpy as np
 
 from agents.scorer import evaluate_many, scorer, weights
 from baselines.ordered import easy
-from bfenv.bench.speed import LOGS
+from bfenv.bench.speed import LOGS, row
 from bfenv.core.errors import UnknownName, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.simulator import simulate
@@ -33,7 +32,7 @@ DENSE = weights(
 
 
 def policy_search(repeat: int) -> Iterator[dict[str, Any]]:
-    """Rows of what, policy, jobs, best, median, unit, as in `bfenv.bench.speed`.
+    """Rows as in `bfenv.bench.speed`.
 
     The scorers on the estimate alone and the slowdown alone make, but for ties, the schedules of
     the orders sjf and lxf, so that the queues are as long. All of a trace's rows are measured
@@ -51,14 +50,8 @@ def policy_search(repeat: int) -> Iterator[dict[str, Any]]:
                 times[name].append(time.perf_counter() - begin)
         for name, values in times.items():
             share = VECTORS if name.startswith("evaluate_many") else 1
-            yield {
-                "what": trace.name,
-                "policy": name,
-                "jobs": len(trace),
-                "best": min(values) / share,
-                "median": statistics.median(values) / share,
-                "unit": "s",
-            }
+            each = [value / share for value in values]
+            yield row("policy search", trace.name, name, len(trace), each)
 
 
 def _runs(trace: Trace) -> dict[str, Callable[[], Any]]:

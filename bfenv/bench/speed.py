@@ -1,25 +1,27 @@
-"""How fast bfenv is on this machine, measured (bench layer)."""
+"""How fast bfenv is on this machine: traces, environments, growth, processes (bench layer).
+
+Every function yields measurements, rows of `group`, `what`, `subject` (a policy, mostly), `jobs`,
+`best`, `median` and `unit`: seconds and MiB, of which the least is best, or steps/s.
+"""
 
 import os
-import platform
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
-
-import numba
-import numpy as np
 
 from bfenv.core.errors import UnknownName, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, find_policy
 from bfenv.core.simulator import simulate
+from bfenv.workloads.archive import locate
 from bfenv.workloads.load import load_workload
+from bfenv.workloads.swf import read_swf
 
 LOGS = (
     "KTH-SP2-1996-2.1-cln",
@@ -28,62 +30,81 @@ LOGS = (
     "SDSC-BLUE-2000-4.2-cln",
     "HPC2N-2002-2.2-cln",
 )
+ENGINE = ("fcfs", "easy", "conservative", "los")
 START = "import time; t = time.perf_counter(); import bfenv; "
-SIMULATE = START + (
-    "bfenv.simulate(bfenv.make_trace([0], [1], [1], 1), 'easy'); print(time.perf_counter() - t)"
-)
-IMPORT = START + "print(time.perf_counter() - t)"
-FIRST_STEP = START + (
-    "import gymnasium; env = gymnasium.make('Backfill-v0'); env.reset(seed=0); env.step(0); "
-    "print(time.perf_counter() - t)"
-)
+TAKEN = "print(time.perf_counter() - t)"
+FIRST_STEP = "import gymnasium; env = gymnasium.make('Backfill-v0'); env.reset(seed=0); env.step(0)"
+PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+PROGRAMS = {
+    "import bfenv": "",
+    "import, first EASY": "bfenv.simulate(bfenv.make_trace([0], [1], [1], 1), 'easy'); ",
+    "import, first env.step": FIRST_STEP + "; ",
+}
+MEMORY = {
+    "import bfenv": "import bfenv",
+    "a million jobs under EASY": "import bfenv; "
+    "bfenv.simulate(bfenv.load_workload('lublin', jobs=1_000_000), 'easy')",
+    "64 environments": "import bfenv, gymnasium; "
+    "gymnasium.make_vec('Backfill-v0', num_envs=64).reset(seed=0)",
+}
+Row = dict[str, Any]
 
 
-def machine() -> str:
-    """Processor, Python, numpy and numba, in a line."""
-    name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo") as file:
-            name = next(line.split(":")[1].strip() for line in file if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    return (
-        f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, numba {numba.__version__}"
-    )
+def engine(repeat: int) -> Iterator[Row]:
+    """Reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
+    for name in LOGS:
+        if (path := locate(name)) is not None:
+            trace = read_swf(path)
+            times = seconds(partial(read_swf, path), min(repeat, 3))
+            yield row("reading", name, "", len(trace), times)
+    for trace in (*_logs(), load_workload("lublin"), load_workload("lublin", jobs=100_000)):
+        for policy in ENGINE:
+            yield row("traces", trace.name, policy, len(trace), simulations(trace, policy, repeat))
 
 
-def engine(repeat: int, largest: int) -> Iterator[dict[str, Any]]:
-    """Rows of what, policy, jobs, best, median, unit: traces, then processes, then memory."""
-    for trace in _traces(largest):
-        for policy in ("fcfs", "easy"):
-            yield _row(trace.name, policy, len(trace), _times(trace, policy, repeat), "s")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    yield _row("peak memory of all this", "", 0, [peak], "MiB")
-    with tempfile.TemporaryDirectory() as empty:
-        cold = [_process(SIMULATE, empty)]
-        yield _row("new process to first EASY, nothing compiled", "easy", 0, cold, "s")
-    for what, program in (
-        ("import bfenv", IMPORT),
-        ("new process to first EASY", SIMULATE),
-        ("new process to first env.step", FIRST_STEP),
-    ):
-        yield _row(what, "", 0, [_process(program) for _ in range(min(repeat, 5))], "s")
-
-
-def policies(names: Sequence[str], repeat: int) -> Iterator[dict[str, Any]]:
-    """Rows as of `engine`, of policies on whole logs, longer queues and larger machines.
-
-    A log is 20,000 jobs and more; the generated traces have 5,000, so that what grows with the
-    queue (offered load 0.7 to 1.3) and with the machine (64 to 4,096 processors) shows.
-    """
-    traces = list(_logs())
-    traces += [_generated(procs=256, load=load) for load in (0.7, 1.0, 1.3)]
-    traces += [_generated(procs=procs, load=0.9) for procs in (64, 512, 4096)]
+def policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Row]:
+    """Policies on whole logs, longer queues and larger machines."""
     for policy in map(find_policy, names):
-        for trace in traces:
-            times = _times(trace, policy, repeat)
-            yield _row(trace.name, policy.name, len(trace), times, "s")
+        for trace in _logs():
+            times = simulations(trace, policy, repeat)
+            yield row("traces", trace.name, policy.name, len(trace), times)
+        yield from _growth([policy], repeat)
+
+
+def scaling(repeat: int, largest: int) -> Iterator[Row]:
+    """EASY on ever more generated jobs; longer queues and larger machines."""
+    jobs = 10_000
+    while jobs <= largest:
+        trace = load_workload("lublin", jobs=jobs)
+        times = simulations(trace, "easy", repeat)
+        yield row("jobs", f"{jobs:,} jobs", "easy", jobs, times)
+        jobs *= 2
+    yield from _growth([find_policy(name) for name in ENGINE], repeat)
+
+
+def start(repeat: int) -> Iterator[Row]:
+    """New processes: from nothing compiled, from the cache, and the most memory they hold."""
+    with tempfile.TemporaryDirectory() as empty:
+        for what in ("import, first EASY", "import, first env.step"):
+            program = START + PROGRAMS[what] + TAKEN
+            yield row("new process, nothing compiled", what, "", 0, [_process(program, empty)])
+    for what, program in PROGRAMS.items():
+        taken = [_process(START + program + TAKEN) for _ in range(min(repeat, 5))]
+        yield row("new process", what, "", 0, taken)
+    for what, program in MEMORY.items():
+        yield row("peak memory", what, "", 0, [_process(f"{program}; {PEAK}")], "MiB")
+
+
+def _growth(policies: Iterable[Policy], repeat: int) -> Iterator[Row]:
+    """5,000 generated jobs each, on which what grows with the queue and the machine shows."""
+    traces = [("queue", _generated(procs=256, load=load)) for load in (0.7, 0.9, 1.1, 1.3)]
+    traces += [("machine", _generated(procs=procs, load=0.9)) for procs in (64, 256, 1024, 4096)]
+    for policy in policies:
+        for group, trace in traces:
+            schedule = simulate(trace, policy)
+            span = schedule.end.max() - trace.jobs.submit[0]
+            what = f"{schedule.wait.sum() / span:,.0f} waiting on {trace.processors:,} processors"
+            yield row(group, what, policy.name, len(trace), simulations(trace, policy, repeat))
 
 
 def _generated(procs: int, load: float) -> Trace:
@@ -91,14 +112,36 @@ def _generated(procs: int, load: float) -> Trace:
     return replace(trace, name=f"model P={procs} load={load}")
 
 
-def _times(trace: Trace, policy: str | Policy, repeat: int) -> list[float]:
+def simulations(trace: Trace, policy: str | Policy, repeat: int) -> list[float]:
+    """Seconds of so many simulations of the trace."""
     simulate(trace[: min(len(trace), 10)], policy)  # compile, or load the compiled
+    return seconds(partial(simulate, trace, policy), repeat)
+
+
+def seconds(function: Callable[[], Any], repeat: int) -> list[float]:
+    """How long so many calls take."""
     times = []
     for _ in range(repeat):
         begin = time.perf_counter()
-        simulate(trace, policy)
+        function()
         times.append(time.perf_counter() - begin)
     return times
+
+
+def row(
+    group: str, what: str, subject: str, jobs: int, values: list[float], unit: str = "s"
+) -> Row:
+    """A measurement; of rates the largest is best."""
+    best = max(values) if unit.endswith("/s") else min(values)
+    return {
+        "group": group,
+        "what": what,
+        "subject": subject,
+        "jobs": jobs,
+        "best": best,
+        "median": statistics.median(values),
+        "unit": unit,
+    }
 
 
 def _logs() -> Iterator[Trace]:
@@ -107,25 +150,6 @@ def _logs() -> Iterator[Trace]:
             yield load_workload(log)
         except (UnknownName, WorkloadError):
             continue  # not at hand
-
-
-def _traces(largest: int) -> Iterator[Trace]:
-    yield from _logs()
-    jobs = 1_000
-    while jobs <= largest:
-        yield load_workload("lublin", jobs=jobs)
-        jobs *= 10
-
-
-def _row(what: str, policy: str, jobs: int, values: list[float], unit: str) -> dict[str, Any]:
-    return {
-        "what": what,
-        "policy": policy,
-        "jobs": jobs,
-        "best": min(values),
-        "median": statistics.median(values),
-        "unit": unit,
-    }
 
 
 def _process(program: str, cache: str | None = None) -> float:

@@ -3,13 +3,12 @@
 import csv
 import io
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bfenv.cli import show, workloads
+from bfenv.cli import bench, show, workloads
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -20,11 +19,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-bench = typer.Typer(
-    help="Measure how fast bfenv is on this machine.", no_args_is_help=True, rich_markup_mode=None
-)
 app.add_typer(workloads.app, name="workloads")
-app.add_typer(bench, name="bench")
+app.add_typer(bench.app, name="bench")
 
 
 WorkloadOption = Annotated[
@@ -139,74 +135,6 @@ def policies(format: FormatOption = Format.table) -> None:
         ],
         format,
     )
-
-
-@bench.command()
-def engine(
-    repeat: Annotated[int, typer.Option(min=1, help="Runs per figure; the best counts.")] = 10,
-    largest: Annotated[int, typer.Option(min=1, help="Most jobs to generate.")] = 1_000_000,
-    format: FormatOption = Format.table,
-) -> None:
-    """Time whole traces under FCFS and EASY, the start of a process, and the memory of it.
-
-    The traces are those at hand of KTH, SDSC-SP2, CTC, BLUE and HPC2N, and generated ones.
-
-    \b
-    Examples:
-      bfenv bench engine --repeat 1 --largest 10000
-    """
-    from bfenv.bench import speed
-
-    _measure(speed.engine(repeat, largest), format)
-
-
-@bench.command("policies")
-def policies_(
-    policy: Annotated[
-        list[str] | None,
-        typer.Option("--policy", "-p", help="Repeat for several. Default: every policy."),
-    ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="Runs per figure; the best counts.")] = 3,
-    format: FormatOption = Format.table,
-) -> None:
-    """Time policies on whole traces, and as the queue and the machine grow.
-
-    \b
-    Examples:
-      bfenv bench policies --policy easy --policy los --repeat 1
-    """
-    from bfenv.bench import speed
-    from bfenv.core.policy import find_policy, policies
-
-    names = [find_policy(name) for name in policy or policies()]
-    _measure(speed.policies(names, repeat), format)
-
-
-def _measure(measurements: Iterator[dict], format: Format) -> None:
-    from bfenv.bench import speed
-
-    rows = []
-    with show.progress() as progress:
-        task = progress.add_task("", total=None)
-        for row in measurements:
-            rows.append(row)
-            progress.update(task, description=f"{row['policy']} {row['what']}")
-    if format in (Format.json, Format.csv):
-        show.rows(rows, format)
-        return
-    lines = [
-        (
-            row["what"],
-            row["policy"],
-            f"{row['jobs']:,}" if row["jobs"] else "",
-            show.quantity(row["best"], row["unit"]),
-            show.quantity(row["median"], row["unit"]),
-            f"{row['best'] / row['jobs'] * 1e9:,.0f} ns" if row["jobs"] else "",
-        )
-        for row in rows
-    ]
-    columns = ["what", "policy", "jobs", "best", "median", "per job"]
-    show.table(columns, lines, format, numbers=True, title=speed.machine())
 
 
 def main() -> None:

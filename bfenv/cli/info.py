@@ -155,6 +155,4 @@ def _estimates(numbers: dict[str, Any], format: Format) -> None:
             )
         )
     title = f"The most popular of {numbers['distinct_estimates']:,} estimates"
-    show.table(
-        ("", "estimate", "jobs", "share", "so far"), lines, format, numbers=True, title=title
-    )
+    show.table(("", "estimate", "jobs", "share", "so far"), lines, format, numbers=4, title=title)

@@ -60,18 +60,18 @@ def table(
     lines: Sequence[Sequence[str]],
     format: Format = Format.table,
     *,
-    numbers: bool = False,
+    numbers: int = 0,
     title: str | None = None,
     note: str = "",
 ) -> None:
     """Print a table for people, and a note under it.
 
-    `numbers` says that all columns but the first hold numbers; on a narrow terminal the last of
-    them is then left out, lest all be cut.
+    `numbers` says how many of the columns, from the right, hold numbers; on a narrow terminal the
+    last of them is then left out, lest all be cut.
     """
     if format is Format.markdown:
         print("| " + " | ".join(columns).replace("\n", " ") + " |")
-        print("|---" + ("|--:" if numbers else "|---") * (len(columns) - 1) + "|")
+        print("|---" * (len(columns) - numbers) + "|--:" * numbers + "|")
         for line in lines:
             print("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |")
         if note:
@@ -86,11 +86,12 @@ def table(
         title_justify="left",
         caption_justify="left",
     )
+    words = len(columns) - numbers
     if numbers and Console().width < 90:
         columns, lines = columns[:-1], [line[:-1] for line in lines]
     for place, column in enumerate(columns):
-        number = numbers and place > 0
-        grid.add_column(column, justify="right" if number else "left", no_wrap=numbers)
+        number = place >= words
+        grid.add_column(column, justify="right" if number else "left", no_wrap=numbers > 0)
     for line in lines:
         grid.add_row(*line)
     Console().print(grid)
@@ -129,7 +130,7 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         COMPARED,
         lines,
         format,
-        numbers=True,
+        numbers=len(COMPARED) - 1,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
         note=f"{STARVES} starves: its longest wait is over twice EASY's" if starving else "",

@@ -1,0 +1,76 @@
+"""Measurements on disk, with all that they depend on; two of them compared (bench layer)."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bfenv.bench.provenance import commit, machine, versions
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
+
+SCHEMA = 1
+KEYS = ("group", "what", "subject")  # by which the rows of two records are matched
+
+
+def record(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The rows with machine, versions, commit and the command that was given."""
+    return {
+        "schema": SCHEMA,
+        "machine": machine(),
+        "versions": versions(),
+        "commit": commit(),
+        "command": ["bfenv", *sys.argv[1:]],
+        "rows": list(rows),
+    }
+
+
+def write_record(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Write them as JSON, atomically."""
+    write_atomically(path, (json.dumps(record(rows), indent=1) + "\n").encode())
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """What `write_record` wrote. Raises BfenvError for anything else, OSError for no file."""
+    try:
+        found = json.loads(path.read_bytes())
+        rows = found["rows"]
+        fit = found["schema"] == SCHEMA and all(
+            isinstance(row["best"], int | float) for row in rows
+        )
+        keys = [tuple(row[key] for key in (*KEYS, "unit")) for row in rows]
+    except (ValueError, TypeError, KeyError) as error:
+        raise BfenvError(f"{path} holds no measurements of `bfenv bench`: {error}") from error
+    if found["schema"] != SCHEMA or not fit or len(set(keys)) < len(keys):
+        raise BfenvError(f"{path} holds no measurements of `bfenv bench` that can be read")
+    return found
+
+
+def compare(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row per measurement of either: `before` and `after` (best, or None) and `faster`.
+
+    `faster` is how many times as fast the second is, below 1 if it is slower; of memory, how many
+    times less it takes.
+    """
+    bests = [
+        {tuple(row[key] for key in KEYS): row for row in each["rows"]} for each in (before, after)
+    ]
+    rows = []
+    for key in dict.fromkeys([*bests[0], *bests[1]]):
+        first, second = (best.get(key) for best in bests)
+        row = first or second
+        faster = None
+        if first and second and first["best"] and second["best"]:
+            rate = row["unit"].endswith("/s")
+            faster = second["best"] / first["best"] if rate else first["best"] / second["best"]
+        rows.append(
+            dict(zip(KEYS, key, strict=True))
+            | {
+                "before": first and first["best"],
+                "after": second and second["best"],
+                "faster": faster,
+                "unit": row["unit"],
+            }
+        )
+    return rows

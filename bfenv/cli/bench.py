@@ -1,0 +1,248 @@
+"""The commands `bfenv bench ...` (top layer)."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.show import Format
+from bfenv.core.errors import BfenvError
+
+app = typer.Typer(
+    help="Measure how fast bfenv is on this machine. The best of several runs counts.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+RepeatOption = Annotated[int, typer.Option(min=1, help="Runs per figure.")]
+LargestOption = Annotated[int, typer.Option(min=10_000, help="Most jobs to generate.")]
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the rows.")]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="JSON file: rows, machine, versions, commit, command."),
+]
+
+
+@app.command()
+def engine(
+    repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
+) -> None:
+    """Time reading logs and simulating whole traces, real and generated.
+
+    \b
+    Examples:
+      bfenv bench engine --repeat 1
+      bfenv bench engine --out before.json
+    """
+    from bfenv.bench import speed
+
+    _measure(speed.engine(repeat), format, out)
+
+
+@app.command()
+def environment(
+    repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
+) -> None:
+    """Count the steps per second of the single, the vector and the VecEnv environment.
+
+    \b
+    Examples:
+      bfenv bench environment
+    """
+    from bfenv.bench import speed_env
+
+    _measure(speed_env.environment(repeat), format, out)
+
+
+@app.command()
+def scaling(
+    repeat: RepeatOption = 3,
+    largest: LargestOption = 10_240_000,
+    format: FormatOption = Format.table,
+    out: OutOption = None,
+) -> None:
+    """Time ever more jobs, longer queues and larger machines.
+
+    \b
+    Examples:
+      bfenv bench scaling --largest 160000
+    """
+    from bfenv.bench import speed
+
+    _measure(speed.scaling(repeat, largest), format, out)
+
+
+@app.command()
+def policies(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help="Repeat for several. Default: every policy."),
+    ] = None,
+    repeat: RepeatOption = 3,
+    format: FormatOption = Format.table,
+    out: OutOption = None,
+) -> None:
+    """Time policies on whole logs, longer queues and larger machines.
+
+    \b
+    Examples:
+      bfenv bench policies --policy easy --policy los --repeat 1
+    """
+    from bfenv.bench import speed
+    from bfenv.core.policy import find_policy, policies
+
+    names = [find_policy(name) for name in policy or policies()]
+    _measure(speed.policies(names, repeat), format, out)
+
+
+@app.command()
+def search(
+    repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
+) -> None:
+    """Time EASY in the order of a parametric scorer, beside EASY with a sorted queue.
+
+    \b
+    Examples:
+      bfenv bench search --repeat 1
+    """
+    _measure(import_module("agents.scorer_speed").policy_search(repeat), format, out)
+
+
+@app.command()
+def start(
+    repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
+) -> None:
+    """Time new processes, with and without compiled kernels, and tell the memory they take.
+
+    \b
+    Examples:
+      bfenv bench start --repeat 1
+    """
+    from bfenv.bench import speed
+
+    _measure(speed.start(repeat), format, out)
+
+
+@app.command("all")
+def all_(
+    repeat: RepeatOption = 5,
+    largest: LargestOption = 10_240_000,
+    format: FormatOption = Format.table,
+    out: OutOption = None,
+) -> None:
+    """Engine, environment, search, scaling and start, one after the other; some minutes.
+
+    \b
+    Examples:
+      bfenv bench all --out bench.json
+    """
+    from bfenv.bench import speed, speed_env
+
+    def rows():
+        yield from speed.engine(repeat)
+        yield from speed_env.environment(repeat)
+        yield from import_module("agents.scorer_speed").policy_search(repeat)
+        yield from speed.scaling(min(repeat, 3), largest)
+        yield from speed.start(repeat)
+
+    _measure(rows(), format, out)
+
+
+@app.command("show")
+def show_(
+    file: Annotated[Path, typer.Argument(help="What --out wrote.")],
+    format: FormatOption = Format.table,
+) -> None:
+    """Print measurements that were kept.
+
+    \b
+    Examples:
+      bfenv bench show bench.json --format markdown
+    """
+    from bfenv.bench.record import read_record
+
+    found = read_record(file)
+    _print(found["rows"], format, _title(found))
+
+
+@app.command()
+def compare(
+    before: Annotated[Path, typer.Argument(help="What --out wrote.")],
+    after: Annotated[Path, typer.Argument(help="What --out wrote later.")],
+    format: FormatOption = Format.table,
+) -> None:
+    """Say what became faster, and what slower, between two files that --out wrote.
+
+    \b
+    Examples:
+      bfenv bench compare before.json after.json
+    """
+    from bfenv.bench import record
+
+    records = [record.read_record(file) for file in (before, after)]
+    rows = record.compare(*records)
+    if format in (Format.json, Format.csv):
+        show.rows(rows, format)
+        return
+    lines = [
+        (
+            *(row[key] for key in record.KEYS),
+            *(
+                "-" if row[key] is None else show.quantity(row[key], row["unit"])
+                for key in ("before", "after")
+            ),
+            "-" if row["faster"] is None else f"{row['faster']:.2f}x",
+        )
+        for row in rows
+    ]
+    names = ["group", "what", "subject", "before", "after", "times as fast"]
+    title = f"before: {_title(records[0])}\nafter:  {_title(records[1])}"
+    show.table(names, lines, format, numbers=3, title=title)
+
+
+def _measure(measurements: Iterator[dict[str, Any]], format: Format, out: Path | None) -> None:
+    """Make the measurements, keep and print them."""
+    from bfenv.bench import record
+
+    if out is not None and not out.parent.is_dir():
+        raise BfenvError(f"no such folder: {out.parent}")
+    rows = []
+    with show.progress() as progress:
+        task = progress.add_task("", total=None)
+        for row in measurements:
+            rows.append(row)
+            progress.update(task, description=f"{row['what']} {row['subject']}"[:24])
+    if out is not None:
+        record.write_record(out, rows)
+    _print(rows, format, _title(record.record([])))
+
+
+def _print(rows: list[dict[str, Any]], format: Format, title: str) -> None:
+    if format in (Format.json, Format.csv):
+        show.rows(rows, format)
+        return
+    lines = [
+        (
+            row["group"],
+            row["what"],
+            row["subject"],
+            f"{row['jobs']:,}" if row["jobs"] else "",
+            show.quantity(row["best"], row["unit"]),
+            show.quantity(row["median"], row["unit"]),
+            f"{row['best'] / row['jobs'] * 1e9:,.0f} ns" if row["jobs"] else "",
+        )
+        for row in rows
+    ]
+    columns = ["group", "what", "subject", "jobs", "best", "median", "per job"]
+    show.table(columns, lines, format, numbers=4, title=title)
+
+
+def _title(record: dict[str, Any]) -> str:
+    versions = record["versions"]
+    return (
+        f"{record['machine']}, Python {versions['python']}, numpy {versions['numpy']}, "
+        f"numba {versions['numba']}, bfenv {versions['bfenv']}, commit {record['commit'] or '-'}"
+    )
