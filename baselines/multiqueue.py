@@ -40,7 +40,16 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, anchor_point, draw, fits, new_profile, release, reserve
+from bfenv.core.profile import (
+    Profile,
+    anchor_before,
+    anchor_point,
+    draw,
+    fits,
+    new_profile,
+    release,
+    reserve,
+)
 
 BOUNDS = (1000, 10_000)  # seconds, equation (1)
 TRIAL = 180  # seconds, section 2.1
@@ -55,6 +64,7 @@ class Memory(NamedTuple):
     bounds: np.ndarray  # (k - 1,) int64 seconds, the estimates at which the next queue begins
     seconds: np.ndarray  # (2,) int64: length of a trial, 0 for none; estimates above it are tried
     urgency: np.ndarray  # (n,) int64 rank of the job's priority, 0 the lowest of the trace
+    levels: np.ndarray  # (1,) int64 number of different priorities
     planned: np.ndarray  # (n,) int64 seconds, promised start of a claim; -1 for none
     reserved_start: np.ndarray  # (n,) int64 seconds, promised to a requested start; -1 for none
     borrowed: np.ndarray  # (n,) int64 processors that its partition obtained for the job's start
@@ -71,7 +81,7 @@ def decide(cluster, jobs, memory):
     _count_processors(cluster, jobs, memory)
     _honour_reservations(cluster, jobs, memory)
     _find_pivots(cluster, jobs, memory)
-    above_all = len(memory.urgency)
+    above_all = memory.levels[0]
     _hold_claims(cluster, jobs, memory, above_all)
     level = _level_below(cluster, memory, above_all)
     while level >= 0:
@@ -147,9 +157,12 @@ def _stage(cluster, jobs, memory, job):
 def _level_below(cluster, memory, level):
     """The highest urgency below `level` among the jobs in the cluster's queue; -1 for none."""
     highest = -1
-    for job in waiting(cluster):
-        if highest < memory.urgency[job] < level:
-            highest = memory.urgency[job]
+    if level > 0:
+        for job in waiting(cluster):
+            if highest < memory.urgency[job] < level:
+                highest = memory.urgency[job]
+                if highest == level - 1:
+                    break
     return highest
 
 
@@ -207,16 +220,21 @@ def _hold_claims(cluster, jobs, memory, below):
 @kernel
 def _plan(cluster, jobs, memory, job):
     """Line 3: the earliest start that delays no claim of equal or higher priority."""
-    if memory.planned[job] >= 0:
-        _take_out(cluster, jobs, memory, job)
     if memory.urgency[job] > 0:
         for claim in waiting(cluster):
             if memory.planned[claim] >= 0 and memory.urgency[claim] < memory.urgency[job]:
                 _take_out(cluster, jobs, memory, claim)
     size, length = jobs.size[job], _length(cluster, jobs, memory, job)
-    begin = anchor_point(memory.profile, size, length, now(cluster))
-    reserve(memory.profile, size, begin, begin + length)
-    memory.planned[job] = begin
+    planned = memory.planned[job]
+    if planned >= 0:
+        begin = anchor_before(memory.profile, size, length, now(cluster), planned)
+    else:
+        begin = anchor_point(memory.profile, size, length, now(cluster))
+    if begin != planned:
+        if planned >= 0:
+            _take_out(cluster, jobs, memory, job)
+        reserve(memory.profile, size, begin, begin + length)
+        memory.planned[job] = begin
     _hold_claims(cluster, jobs, memory, memory.urgency[job])
 
 
@@ -294,10 +312,12 @@ def new_memory(
     count, queues = len(jobs.submit), len(bounds) + 1
     owned = np.full(queues, processors // queues, dtype=np.int64)
     owned[: processors % queues] += 1
+    priorities, urgency = np.unique(jobs.priority, return_inverse=True)
     return Memory(
         bounds=np.array(bounds, dtype=np.int64),
         seconds=np.array([speculation, suspect], dtype=np.int64),
-        urgency=np.unique(jobs.priority, return_inverse=True)[1].astype(np.int64),
+        urgency=urgency.astype(np.int64),
+        levels=np.array([len(priorities)]),
         planned=np.full(count, -1, dtype=np.int64),
         reserved_start=np.full(count, -1, dtype=np.int64),
         borrowed=np.zeros(count, dtype=np.int64),
