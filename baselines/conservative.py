@@ -8,10 +8,9 @@ gap; then the waiting jobs are re-placed one by one, each never later than befor
 What sorting the queue means where there are guarantees (section 6) is not spelled out. Here the
 order is that of the re-placement, and new jobs are promised what is left, in order of arrival:
 section 8 says that the guarantees are generated in arrival order, and in Table 9 the orders do not
-differ when estimates are exact, as then no job is ever re-placed. Random numbers are drawn once per
-job, as the criteria of section 8 suppose. The queue is gone through once per instant with early
-completions; gaps which this leaves wait for the next one. Plans without guarantees are in
-`baselines.conservative_replan`.
+differ when estimates are exact, as then no job is ever re-placed. The queue is gone through once
+per instant with early completions; gaps which this leaves wait for the next one. Plans without
+guarantees are in `baselines.conservative_replan`, and what is said there of random numbers holds.
 """
 
 import math
