@@ -8,10 +8,9 @@ gap; then the waiting jobs are re-placed one by one, each never later than befor
 What sorting the queue means where there are guarantees (section 6) is not spelled out. Here the
 order is that of the re-placement, and new jobs are promised what is left, in order of arrival:
 section 8 says that the guarantees are generated in arrival order, and in Table 9 the orders do not
-differ when estimates are exact, as then no job is ever re-placed. Random numbers are drawn once per
-job, as the criteria of section 8 suppose. The queue is gone through once per instant with early
-completions; gaps which this leaves wait for the next one. Plans without guarantees are in
-`baselines.conservative_replan`.
+differ when estimates are exact, as then no job is ever re-placed. The queue is gone through once
+per instant with early completions; gaps which this leaves wait for the next one. Plans without
+guarantees are in `baselines.conservative_replan`, and what is said there of random numbers holds.
 """
 
 import math
@@ -37,7 +36,15 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, anchor_point, draw, new_profile, reserve
+from bfenv.core.profile import (
+    Profile,
+    anchor_before,
+    anchor_point,
+    draw,
+    new_profile,
+    release,
+    reserve,
+)
 
 NONE = -1  # no reservation, no guarantee
 
@@ -95,7 +102,7 @@ def update(cluster, jobs, plan):
     replace = one_event_at_a_time(cluster) and len(finished(cluster)) > 0
     for job in finished(cluster):
         if cluster.kill[job] > time:
-            book(profile, -jobs.size[job], time, cluster.kill[job])
+            release(profile, jobs.size[job], time, cluster.kill[job])
             replace = True
     if not _followed(cluster, jobs, plan):
         draw(profile, cluster, jobs)
@@ -124,10 +131,10 @@ def close_up(plan, jobs, line, time):
         if reserved <= time:  # is to start now, or has no reservation
             continue
         earliest = max(time, jobs.requested_start[job])
-        anchor = _anchor_before(plan.profile, size, duration, earliest, reserved)
+        anchor = anchor_before(plan.profile, size, duration, earliest, reserved)
         if anchor < reserved:
-            book(plan.profile, -size, reserved, reserved + duration)
-            book(plan.profile, size, anchor, anchor + duration)
+            release(plan.profile, size, reserved, reserved + duration)
+            reserve(plan.profile, size, anchor, anchor + duration)
             plan.reserved[job] = anchor
 
 
@@ -142,7 +149,7 @@ def admit(cluster, jobs, plan):
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(now(cluster), jobs.requested_start[job])
         anchor = anchor_point(plan.profile, size, duration, earliest)
-        book(plan.profile, size, anchor, anchor + duration)
+        reserve(plan.profile, size, anchor, anchor + duration)
         plan.reserved[job] = anchor
         if anchor > now(cluster) and plan.guarantee[job] == NONE:
             plan.guarantee[job] = anchor
@@ -161,43 +168,6 @@ def start_due(cluster, jobs, plan):
         else:
             next_due = min(next_due, plan.reserved[job])
     wake_at(cluster, next_due)
-
-
-@kernel
-def _anchor_before(profile, size, duration, earliest, reserved):
-    """The anchor point of a job whose reservation at `reserved` is in the profile itself.
-
-    Its own processors count as free: from `reserved` on nothing stands in its way.
-    """
-    step = np.searchsorted(profile.time[: profile.steps[0]], earliest, side="right") - 1
-    anchor = earliest
-    while anchor < reserved and profile.time[step] < min(anchor + duration, reserved):
-        if profile.free[step] < size:
-            anchor = profile.time[step + 1]
-        step += 1
-    return min(anchor, reserved)
-
-
-@kernel
-def book(profile, size, begin, end):
-    """Reserve `size` processors, or release -size of them, and join steps that became equal.
-
-    A plan that lives on would otherwise fill up with steps where nothing changes.
-    """
-    reserve(profile, size, begin, end)
-    _join(profile, end)
-    _join(profile, begin)
-
-
-@kernel
-def _join(profile, time):
-    steps = profile.steps[0]
-    step = np.searchsorted(profile.time[:steps], time)
-    if step > 0 and profile.free[step] == profile.free[step - 1]:
-        for place in range(step + 1, steps):
-            profile.time[place - 1] = profile.time[place]
-            profile.free[place - 1] = profile.free[place]
-        profile.steps[0] -= 1
 
 
 @kernel

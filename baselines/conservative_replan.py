@@ -8,6 +8,8 @@ any job that sorts before it: unless the order ages, jobs can starve.
 Whether a job keeps its random number is not said. Here all are drawn anew whenever the queue is
 sorted: on the CTC log with 430 processors this gives bounded slowdowns of 5.4 and 4.4 for the
 random orders of Table 10, where 5.45 and 4.38 are printed, and numbers kept for life 7.4 and 6.3.
+EASY, of which the paper has no random figures, keeps one number per job (`baselines.ordered`):
+its head would otherwise lose its reservation to the next number drawn.
 """
 
 from functools import partial

@@ -282,6 +282,14 @@ def queue(order: str = "fcfs", predictor: str | None = None, weight: float | Non
     """Jobs start strictly in `order`: while the first does not fit, nobody starts.
 
     The options are those of `easy`, of which this is the case without backfilling.
+
+    Zotkin, Keleher and Perkovic 2000 print for SortFCFS on KTH with exact estimates a slowdown of
+    36.55 (Table 6) and a wait of 14,260 s (Table 7); `sjf` has 44.1 and 12,760 s, or 46.2 and
+    12,200 s where runtimes are clipped to the log's estimates. No reading of the policy explains
+    it: with other tie rules, one start per pass, a head that stays or jobs that start on arrival
+    either the slowdown or the wait is further off. The log does: plain FCFS, which leaves nothing
+    to read, is off as well (7511 for 8800.23, 390 ks for 459 ks) until runtimes are 0.75 % longer,
+    and on runtimes longer by 0 to 1 % the slowdown of `sjf` goes from 28.5 to 56.4.
     """
     policy = easy(order, lookahead=1, predictor=predictor, weight=weight)
     options = {"order": order, "predictor": predictor, "weight": weight}

@@ -109,8 +109,8 @@ def _expect(predictor, cluster):
 @kernel
 def _expected_end(predictor, cluster, job):
     """When a running job is predicted to end; the prediction is raised until that is to come."""
-    limit = cluster.kill[job] - cluster.start[job]
     while cluster.start[job] + predictor.duration[job] <= now(cluster):
+        limit = cluster.kill[job] - cluster.start[job]
         step = predictor.corrections[job] + 1
         raised = limit
         if step < len(CORRECTIONS):

@@ -24,7 +24,6 @@ from baselines.conservative import (
     NONE,
     Plan,
     admit,
-    book,
     close_up,
     new_plan,
     records,
@@ -37,7 +36,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, anchor_point, new_profile
+from bfenv.core.profile import Profile, anchor_point, new_profile, release, reserve
 
 BATCH = 5  # moves between two looks at the time
 ROUNDING = 1e-9  # relative changes below this are none
@@ -121,12 +120,12 @@ def search(cluster, jobs, memory, iterations):
 def move(plan, jobs, queue, job, time):
     """Take a job out of the plan, let the others close up, and put it into the first gap."""
     size, duration, reserved = jobs.size[job], jobs.estimate[job], plan.reserved[job]
-    book(plan.profile, -size, reserved, reserved + duration)
+    release(plan.profile, size, reserved, reserved + duration)
     plan.reserved[job] = NONE
     close_up(plan, jobs, queue, time)
     earliest = max(time, jobs.requested_start[job])
     anchor = anchor_point(plan.profile, size, duration, earliest)
-    book(plan.profile, size, anchor, anchor + duration)
+    reserve(plan.profile, size, anchor, anchor + duration)
     plan.reserved[job] = anchor
 
 

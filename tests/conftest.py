@@ -66,9 +66,9 @@ def as_naive(trace):
     return [naive.Job(*row) for row in rows], trace.processors
 
 
-def log(name):
+def log(name, **options):
     """A real log from $BFENV_TRACES; without it the test is skipped, and says so."""
     folder = os.environ.get("BFENV_TRACES")
     if not folder:
         pytest.skip("BFENV_TRACES names no folder of logs")
-    return bfenv.load_workload(str(Path(folder) / f"{name}.swf.gz"))
+    return bfenv.load_workload(str(Path(folder) / f"{name}.swf.gz"), **options)

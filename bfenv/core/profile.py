@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.cluster import expected_ends, free, now, running
+from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 
 
@@ -73,36 +74,71 @@ def anchor_point(profile, size, duration, earliest):
 
     `earliest` is not before the profile begins, and `size` no larger than the machine.
     """
+    return _first_fit(profile, size, duration, earliest, FOREVER)
+
+
+@kernel
+def anchor_before(profile, size, duration, earliest, reserved):
+    """The anchor point of a job whose reservation at `reserved` is in the profile itself.
+
+    Its own processors count as free: from `reserved` on nothing stands in its way.
+    """
+    return _first_fit(profile, size, duration, earliest, reserved)
+
+
+@kernel
+def _first_fit(profile, size, duration, earliest, latest):
+    """The anchor point, or `latest` if that is no later: all is free from there on."""
+    steps = profile.steps[0]
+    step = np.searchsorted(profile.time[:steps], earliest, side="right") - 1
     anchor = earliest
-    for step in range(profile.steps[0]):
-        if step + 1 < profile.steps[0] and profile.time[step + 1] <= anchor:
-            continue
-        if profile.time[step] >= anchor + duration:
-            break
+    while step < steps and anchor < latest and profile.time[step] < min(anchor + duration, latest):
         if profile.free[step] < size:
             anchor = profile.time[step + 1]
-    return anchor
+        step += 1
+    return min(anchor, latest)
 
 
 @kernel
 def fits(profile, size, duration, begin):
     """Whether `size` processors are free from `begin` on for `duration` seconds."""
-    return anchor_point(profile, size, duration, begin) == begin
+    steps = profile.steps[0]
+    step = np.searchsorted(profile.time[:steps], begin, side="right") - 1
+    while step < steps and profile.time[step] < begin + duration:
+        if profile.free[step] < size:
+            return False
+        step += 1
+    return True
 
 
 @kernel
 def reserve(profile, size, begin, end):
-    """Take `size` processors out of the profile from `begin` until `end`, in seconds."""
+    """Take `size` processors out of the profile from `begin` until `end`, in seconds.
+
+    Steps that become equal are joined: a profile that lives on would fill up with them.
+    """
     first = _step_at(profile, begin)
     last = _step_at(profile, end)
     for step in range(first, last):
         profile.free[step] -= size
+    _join(profile, last)
+    _join(profile, first)
 
 
 @kernel
 def release(profile, size, begin, end):
     """Give back what `reserve` took."""
     reserve(profile, -size, begin, end)
+
+
+@kernel
+def _join(profile, step):
+    """Drop a step that changes nothing."""
+    if step > 0 and profile.free[step] == profile.free[step - 1]:
+        profile.steps[0] -= 1
+        for place in range(step, profile.steps[0]):
+            profile.time[place] = profile.time[place + 1]
+            profile.free[place] = profile.free[place + 1]
 
 
 @kernel

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from baselines.order import ORDERS
+from baselines.order import ORDERS, score
 from baselines.ordered import POLICIES, easy, queue
+from bfenv.core.cluster import advance, new_cluster, now, retract, waiting
 from bfenv.core.errors import PolicyError
+from bfenv.core.profile import shadow
 from tests import naive_easy
 from tests.conftest import as_naive, log
 from tests.naive import simulate as naive_simulate
@@ -283,6 +285,29 @@ def test_as_many_reservations_as_jobs_is_one_for_everybody(trace):
     same(trace, easy("saf", reservations=20), easy("saf", reservations="all"))
 
 
+@pytest.mark.parametrize("backfill", [None, "sjf"])
+@pytest.mark.parametrize("order", sorted(set(ORDERS) - {"random", "random-sjf", "aged-random"}))
+@given(trace=crowded_traces())
+def test_no_backfill_delays_the_promised_start_of_the_head(order, backfill, trace):
+    """Each pass is made twice from the same state, first without the backfilling."""
+    jobs = trace.jobs
+    cluster, truth = new_cluster(trace)
+    strict, full = queue(order), easy(order, backfill)
+    generator = np.random.default_rng(0)
+    memories = [p.memory(jobs, trace.processors, generator) for p in (strict, full)]
+    while advance(cluster, jobs, truth):
+        strict.decide(cluster, jobs, memories[0])
+        left = [job for job in waiting(cluster).tolist() if cluster.start[job] < 0]
+        ranking = memories[0].queue
+        head = min(left, key=lambda job: (score(ranking, jobs, job, now(cluster)), job), default=-1)
+        promised = shadow(cluster, jobs, head)[0] if left else None
+        retract(cluster, jobs)
+        full.decide(cluster, jobs, memories[1])
+        if left:
+            assert cluster.start[head] < 0
+            assert shadow(cluster, jobs, head)[0] <= promised
+
+
 @given(trace=crowded_traces())
 def test_of_users_who_are_not_known_nothing_is_predicted(trace):
     jobs = trace.jobs
@@ -345,6 +370,18 @@ def test_on_kth_with_exact_estimates_zotkins_tables_6_to_8_are_met_within_five_p
     assert theirs.mean() == pytest.approx(slowdown, rel=0.05)
     if wait:
         assert schedule.wait.mean() == pytest.approx(wait, rel=0.05)
+
+
+def test_no_reading_of_sort_fcfs_can_be_told_from_another_on_kth():
+    """Zotkin's 36.55 lies among the slowdowns of `sjf` for runtimes longer by 0 to 1 %."""
+    trace = log("KTH-SP2-1996-2.1-cln", overrun="extend")
+    slowdowns = []
+    for factor in (1, 1.005, 1.0075):
+        runtime = np.ceil(trace.runtime * factor).astype(np.int64)
+        longer = bfenv.make_trace(trace.jobs.submit, trace.jobs.size, runtime, trace.processors)
+        wait = bfenv.simulate(longer, "sjf").wait
+        slowdowns.append((1 + wait / np.maximum(runtime, 10)).mean())
+    assert slowdowns == pytest.approx([44.15, 28.5, 56.4], abs=0.5)
 
 
 # The names and their options ----------------------------------------------------------------

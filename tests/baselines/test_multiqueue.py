@@ -255,9 +255,9 @@ def test_only_estimates_above_1000_seconds_are_tried():
 
 
 def test_queues_begin_at_1000_and_at_10000_seconds():
-    memory = multiqueue().memory(bfenv.make_trace([0], [1], [1], 7).jobs, 7, None)
-    queue = np.searchsorted(memory.bounds, [999, 1000, 9999, 10_000], side="right")
-    assert queue.tolist() == [0, 1, 1, 2]
+    jobs = bfenv.make_trace([0] * 4, [1] * 4, [999, 1000, 9999, 10_000], 7).jobs
+    memory = multiqueue().memory(jobs, 7, None)
+    assert memory.partition.tolist() == [0, 1, 1, 2]
     assert memory.owned.tolist() == [3, 2, 2]
 
 
