@@ -58,6 +58,7 @@ def standings(rows: Sequence[Row]) -> list[Standing]:
     jobs. Otherwise, as with logs, which are what they are, whole workloads are resampled.
     Policies with a failed row, or without one where the reference has one, come last, unranked.
     """
+    rows = sorted(rows, key=lambda row: (row["workload"], row["seed"]))  # sums hang on the order
     ok = [row for row in rows if row["status"] == "ok"]
     names = sorted({row["policy"] for row in rows})
     slowdowns, waits = (_table(ok, names, one) for one in ("mean_bounded_slowdown", "mean_wait"))
@@ -101,7 +102,7 @@ def _table(ok: Sequence[Row], names: Sequence[str], metric: str) -> _Table:
     """Cells are means over a policy's rows on the same jobs, as of a policy that draws lots."""
     values: dict[tuple, list[float]] = {}
     tasks: dict[str, list[str]] = {}
-    for row in sorted(ok, key=lambda row: (row["workload"], row["seed"])):
+    for row in ok:
         cell = (row["policy"], row["workload"], row["workload_hash"])
         value = row["metrics"].get(metric)
         values.setdefault(cell, []).append(np.nan if value is None or value < 0 else value)
