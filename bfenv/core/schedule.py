@@ -8,6 +8,17 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 
 
+def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Running sums of changes: distinct instants (k,), ascending, and (..., k) sums from then on.
+
+    time (m,) and change (..., m), int64, are in any order.
+    """
+    order = np.argsort(time, kind="stable")
+    time = time[order]
+    last = np.flatnonzero(np.append(time[1:] != time[:-1], True))  # change of its instant
+    return time[last], np.cumsum(change[..., order], axis=-1)[..., last]
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """The outcome of a simulation, in trace order."""
@@ -56,10 +67,7 @@ class Schedule:
             [self.start, self.end, self.trial_start[tried], self.trial_end[tried]]
         )
         change = np.concatenate([size, -size, size[tried], -size[tried]])
-        times, place = np.unique(time, return_inverse=True)
-        net = np.zeros(len(times), dtype=np.int64)
-        np.add.at(net, place, change)
-        return times, np.cumsum(net)
+        return steps(time, change)
 
     def _forbid(self, wrong: np.ndarray, what: str) -> None:
         if wrong.any():

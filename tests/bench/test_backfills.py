@@ -1,9 +1,11 @@
 """Backfills, wild ones, and the time they steal."""
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 import bfenv
-from bfenv.bench.backfills import backfills
+from bfenv.bench.backfills import backfills, head_promises
+from tests.bench.drawn import DRAWN, TRYING, drawn
 from tests.conftest import small_traces
 
 
@@ -60,3 +62,53 @@ def test_backfills_are_those_of_a_list_of_what_ran(trace):
         assert found.backfilled[job] == backfilled
         after = earliest(jobs.size[waits[0]], now) if backfilled else before
         assert found.stolen[job] == after - before
+
+
+def test_the_promise_of_a_head_is_its_shadow_time_when_it_became_the_head():
+    """Job 1 may count on 5, the estimate's end; job 3 becomes the head as job 1 starts."""
+    assert head_promises(DRAWN).tolist() == [-1, 5, -1, 9]
+
+
+def test_a_policy_that_lets_others_pass_breaks_the_promise():
+    """Job 1 needs both processors and was promised 4; shortest jobs first, 2 and 3 pass it."""
+    trace = bfenv.make_trace([0, 1, 2, 2], [1, 2, 1, 1], [4, 9, 4, 4], 2)
+    passed = drawn(trace, [0, 10, 2, 6])
+    assert head_promises(passed).tolist() == [-1, 4, -1, -1]
+
+
+def test_a_promise_is_not_before_the_requested_start():
+    trace = bfenv.make_trace([0, 0], [2, 2], [3, 1], 2, requested_start=[0, 7])
+    assert head_promises(drawn(trace, [0, 8])).tolist() == [-1, 7]
+
+
+@given(small_traces(jobs=12))
+def test_easy_keeps_every_promise(trace):
+    schedule = bfenv.simulate(trace, "easy")
+    promises = head_promises(schedule)
+    assert (schedule.start <= promises)[promises >= 0].all()
+
+
+@given(small_traces(requested_starts=True), st.sampled_from(["conservative", TRYING]))
+def test_promises_are_those_of_a_list_of_what_runs(trace, policy):
+    schedule = bfenv.simulate(trace, policy)
+    jobs, start = trace.jobs, schedule.start.tolist()
+    ran = [
+        (start[job], int(schedule.end[job]), start[job] + int(jobs.estimate[job]), job)
+        for job in range(len(start))
+    ] + [
+        (int(schedule.trial_start[job]), int(end), int(end), job)
+        for job, end in enumerate(schedule.trial_end)
+        if end >= 0
+    ]
+    expected = []
+    for job, own in enumerate(start):
+        now = max([int(jobs.submit[job]), *start[:job]])
+        if own <= now:
+            expected.append(-1)
+            continue
+        runs = [(until, other) for begin, end, until, other in ran if begin <= now < end]
+        time, need = now, int(jobs.size[job])
+        while sum(jobs.size[o] for until, o in runs if until > time) > trace.processors - need:
+            time += 1
+        expected.append(max(time, int(jobs.requested_start[job])))
+    assert head_promises(schedule).tolist() == expected
