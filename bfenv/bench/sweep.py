@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from bfenv.core.errors import BfenvError, UnknownName
@@ -95,7 +95,9 @@ def sweep(
     """
     check_backend(backend, scheduler)
     if jobs != -1 and jobs < 1:
-        raise BfenvError(f"jobs is a number of processes from 1 up, or -1 for all cores, not {jobs}")
+        raise BfenvError(
+            f"jobs is a number of processes from 1 up, or -1 for all cores, not {jobs}"
+        )
     return _sweep(function, tasks, jobs, backend, scheduler, warm, ordered)
 
 
@@ -178,7 +180,7 @@ def portable(policy: Policy) -> Policy | str:
     return policy.name if policies().get(policy.name) is policy else policy
 
 
-@lru_cache(maxsize=None)
+@cache
 def warm_up(policy: Policy) -> None:
     """Compile a policy, or load what was compiled: once per process."""
     simulate(make_trace([0], [1], [1], 1), policy)

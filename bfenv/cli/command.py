@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import show, workloads
+from bfenv.cli import leaderboard, show, workloads
+from bfenv.cli.options import BackendOption, JobsOption, SchedulerOption, ShardOption
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -23,6 +24,7 @@ app = typer.Typer(
 bench = typer.Typer(
     help="Measure how fast bfenv is on this machine.", no_args_is_help=True, rich_markup_mode=None
 )
+app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(bench, name="bench")
 
@@ -32,18 +34,6 @@ WorkloadOption = Annotated[
 ]
 LoadOption = Annotated[
     float | None, typer.Option(help="Offered load to bring the workload to, e.g. 0.9.")
-]
-JobsOption = Annotated[
-    int, typer.Option("--jobs", "-j", help="How many processes at once; -1: one per core.")
-]
-BackendOption = Annotated[
-    str, typer.Option(help="loky: this machine; dask: a cluster, of which --scheduler knows.")
-]
-SchedulerOption = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Of a Dask cluster, e.g. tcp://10.0.0.1:8786.")
-]
-ShardOption = Annotated[
-    str, typer.Option(metavar="I/N", help="Do the I-th of N shares only, e.g. 3/20.")
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the rows.")]
 
