@@ -43,24 +43,26 @@ def evaluate(
 
     Raises what `load_workload`, `find_policy` and `simulate` raise.
     """
-    found = [find_policy(policy) for policy in policies]
-    mine = share(runs(workload, found, seeds, load), shard)
+    mine = share(runs(workload, policies, seeds, load), shard)
     rows: dict[int, Row] = {}
-    with closing(sweep(row, mine, warm=found, **where)) as results:
+    with closing(sweep(row, mine, warm=policies, **where)) as results:
         for place, rows[place] in results:
             done(rows[place])
     return [rows[place] for place in sorted(rows)]
 
 
-def runs(workload: str, policies: Sequence[Policy], seeds: int, load: float | None) -> list[Run]:
+def runs(
+    workload: str, policies: Sequence[str | Policy], seeds: int, load: float | None
+) -> list[Run]:
     """What `evaluate` runs, all shards together."""
     options = {} if load is None else {"load": load}
     drawn = takes_seed(workload)
+    random = [drawn or find_policy(policy).stochastic for policy in policies]
     return [
         Run(workload, options | ({"seed": seed} if drawn else {}), portable(policy), seed)
         for seed in range(seeds)
-        for policy in policies
-        if seed == 0 or drawn or policy.stochastic
+        for policy, several in zip(policies, random, strict=True)
+        if seed == 0 or several
     ]
 
 

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from bfenv.core.errors import BfenvError, UnknownName
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.core.policy import Policy, find_policy, policies
+from bfenv.core.policy import Policy, find_policy
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload
@@ -46,16 +47,16 @@ def simulate_many(
     Raises what `simulate`, `find_policy` and `load_workload` raise.
     """
     traces = [traces] if isinstance(traces, Trace | str) else list(traces)
-    named = [policies] if isinstance(policies, Policy | str) else list(policies)
-    found = [find_policy(policy) for policy in named]
+    policies = [policies] if isinstance(policies, Policy | str) else list(policies)
+    found = [find_policy(policy) for policy in policies]
     seeds = list(range(seeds) if isinstance(seeds, int) else seeds)
     whole = [load_workload(trace) if isinstance(trace, str) else trace for trace in traces]
     places, tasks = [], []
-    for trace, place in zip(whole, range(len(traces)), strict=True):
-        for policy in found:
+    for given, trace in zip(traces, whole, strict=True):
+        for name, policy in zip(policies, found, strict=True):
             for seed in seeds if policy.stochastic else seeds[:1]:
                 places.append(trace)
-                tasks.append((traces[place], portable(policy), seed, event_order))
+                tasks.append((given, portable(name), seed, event_order))
     results = sweep(
         _simulated, tasks, jobs=jobs, backend=backend, scheduler=scheduler, warm=found, ordered=True
     )
@@ -81,7 +82,7 @@ def sweep(
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
-    warm: Iterable[Policy] = (),
+    warm: Iterable[Policy | str] = (),
     ordered: bool = False,
 ) -> Iterator[tuple[int, Any]]:
     """The place of each task and `function(*task)`, as they are done, or in order if `ordered`.
@@ -114,7 +115,7 @@ def _sweep(function, tasks, jobs, backend, scheduler, warm, ordered) -> Iterator
         workers = min(cpu_count() if jobs == -1 else jobs, max(1, len(tasks)))
         if workers > 1:
             for policy in warm:
-                warm_up(policy)
+                warm_up(find_policy(policy))
         parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **kind)
     own = backend == "loky" and parallel.n_jobs > 1
     calls = (delayed(_task)(function, place, own, *task) for place, task in enumerate(tasks))
@@ -175,9 +176,11 @@ def connect(scheduler: Any) -> Any:
         raise BfenvError(f"no Dask scheduler answers at {scheduler}: {error}") from error
 
 
-def portable(policy: Policy) -> Policy | str:
-    """The policy's name where that is enough to find it elsewhere, else the policy itself."""
-    return policy.name if policies().get(policy.name) is policy else policy
+def portable(policy: Policy | str) -> Policy | str:
+    """The policy's name where that is enough to find it in another process, else the policy."""
+    if isinstance(policy, str):
+        return policy
+    return policy.name if import_module("baselines").ALL.get(policy.name) is policy else policy
 
 
 @cache

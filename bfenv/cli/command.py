@@ -68,9 +68,9 @@ def evaluate(
     """
     from bfenv.bench.evaluation import evaluate, runs
     from bfenv.bench.sweep import read_shard, share
-    from bfenv.core.policy import find_policy, policies
+    from bfenv.core.policy import policies
 
-    chosen = [find_policy(name) for name in policy or policies()]
+    chosen = list(policy or policies())
     part = read_shard(shard)
     with show.progress() as progress:
         total = len(share(runs(workload, chosen, seeds, load), part))
