@@ -82,7 +82,7 @@ def make_row(task: Task, timeout: float, keep: bool) -> Made:
 
 
 def _made(task: Task, keep: bool) -> Made:
-    begin = time.perf_counter()
+    begin, busy = time.perf_counter(), time.process_time()
     trace, reference = _frozen(task.trace)
     row, arrays = _frame(task, trace), {}
     timing: dict[str, Any] = {}
@@ -95,6 +95,7 @@ def _made(task: Task, keep: bool) -> Made:
                 arrays |= {"trial_start": schedule.trial_start, "trial_end": schedule.trial_end}
     except (Exception, SystemExit) as error:
         row |= {"status": "failed", "error": reason(error)}
+    timing["cpu_seconds"] = time.process_time() - busy
     return Made(row, _timing(task, time.perf_counter() - begin, **timing), arrays)
 
 

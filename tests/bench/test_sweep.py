@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -37,15 +38,6 @@ def told(schedules):
 
 def without_seconds(rows):
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        yield cluster
 
 
 def test_many_simulations_are_those_of_simulate_in_a_fixed_order():
@@ -115,14 +107,14 @@ def test_a_client_that_is_given_is_left_open(cluster):
 @given(st.integers(0, 40), st.integers(1, 12))
 def test_shards_are_disjoint_and_together_the_whole(tasks, parts):
     shares = [share(range(tasks), read_shard(f"{part + 1}/{parts}")) for part in range(parts)]
-    assert sorted(sum(shares, [])) == list(range(tasks))
+    assert sorted(chain(*shares)) == list(range(tasks))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
 def test_rows_of_shards_are_those_of_the_whole():
     whole = evaluate(WORKLOAD, POLICIES, seeds=2)
     shards = [evaluate(WORKLOAD, POLICIES, seeds=2, shard=(part, 3)) for part in (3, 1, 2)]
-    rows = without_seconds(sum(shards, []))
+    rows = without_seconds(chain(*shards))
     assert sorted(map(str, rows)) == sorted(map(str, without_seconds(whole)))
     assert evaluate(WORKLOAD, ["easy"], shard=(2, 2)) == []
 
