@@ -22,7 +22,7 @@ from bfenv.bench.agent_run import is_random, model_hash, read_agent, warm_enviro
 from bfenv.bench.cell import Died, close_cell, in_cell
 from bfenv.bench.row import Made, Task, make_row, warm_seconds
 from bfenv.bench.suite import Frozen, Suite, load_frozen
-from bfenv.bench.sweep import check_backend, share, sweep
+from bfenv.bench.sweep import check_where, share, sweep
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import find_policy
@@ -67,7 +67,7 @@ def run(
     Raises BfenvError for wrong input and for a trace that is not at hand or not the suite's; never
     for what a policy or an agent does.
     """
-    check_backend(where.get("backend", "loky"), where.get("scheduler"))
+    check_where(**where)
     if not (math.isfinite(timeout) and 0 < timeout <= 1e6):
         raise BfenvError(f"the time limit is seconds up to a million, not {timeout}")
     for name in agents:

@@ -94,11 +94,7 @@ def sweep(
 
     Raises BfenvError where there is no such place to work, and at once what a task raises.
     """
-    check_backend(backend, scheduler)
-    if jobs != -1 and jobs < 1:
-        raise BfenvError(
-            f"jobs is a number of processes from 1 up, or -1 for all cores, not {jobs}"
-        )
+    check_where(jobs, backend, scheduler)
     return _sweep(function, tasks, jobs, backend, scheduler, warm, ordered)
 
 
@@ -149,12 +145,16 @@ def read_shard(text: str) -> tuple[int, int]:
     return part, parts
 
 
-def check_backend(backend: str, scheduler: Any) -> None:
+def check_where(jobs: int = 1, backend: str = "loky", scheduler: Any = None) -> None:
     """Raise BfenvError for a place to work that is none, before anything is done."""
     if backend not in BACKENDS:
         raise UnknownName("backend", backend, BACKENDS)
     if (backend == "dask") != (scheduler is not None):
         raise BfenvError("the backend dask, and no other, needs the address of a scheduler")
+    if jobs != -1 and jobs < 1:
+        raise BfenvError(
+            f"jobs is a number of processes from 1 up, or -1 for all cores, not {jobs}"
+        )
 
 
 def connect(scheduler: Any) -> Any:

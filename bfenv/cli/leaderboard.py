@@ -71,7 +71,7 @@ def run(
     \b
     Examples:
       bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
-      bfenv leaderboard run --suite smoke-v1 --all --agent random:window=16 --jobs 2 --out board
+      bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 --out board
     """
     from bfenv.bench import leaderboard
     from bfenv.bench.suite import find_suite

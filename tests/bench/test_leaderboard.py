@@ -115,9 +115,9 @@ def test_a_run_adds_what_is_missing_and_touches_nothing_else(whole, tmp_path):
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("workers", "most"), [(1, 3), (2, 5)])
 def test_killed_again_and_again_it_ends_with_the_rows_of_an_undisturbed_run(
-    whole, tmp_path, workers
+    whole, tmp_path, workers, most
 ):
     program = (
         "from bfenv.bench.leaderboard import run; from bfenv.bench.suite import SUITES\n"
@@ -129,7 +129,7 @@ def test_killed_again_and_again_it_ends_with_the_rows_of_an_undisturbed_run(
         process = subprocess.Popen(
             [sys.executable, "-c", program], stderr=subprocess.DEVNULL, env=os.environ
         )
-        target = len(made(tmp_path)) + chance.randint(0, 3)
+        target = len(made(tmp_path)) + chance.randint(0, most)
         with process:
             while process.poll() is None and len(made(tmp_path)) < target:
                 time.sleep(0.001)
@@ -142,7 +142,7 @@ def test_killed_again_and_again_it_ends_with_the_rows_of_an_undisturbed_run(
         kills += 1
         assert kills < 40
     assert found == expected
-    assert kills >= 3
+    assert kills >= 2
 
 
 def made(folder):
