@@ -27,7 +27,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import find_policy
 
-TIMEOUT = 3_600.0  # seconds for a row; the longest of archive-v1 takes a minute or two
+TIMEOUT = 7_200.0  # seconds for a row; far beyond the longest of archive-v1
 LONGEST_WARM_UP = 120.0  # seconds for a policy to be compiled and tried
 AGENT_COST = 2e-3  # seconds per job, assumed
 

@@ -48,7 +48,7 @@ def run(
     keep_schedules: Annotated[
         bool, typer.Option("--keep-schedules", help="Write start and end of every job, too.")
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds that a row may take.")] = 3600.0,
+    timeout: Annotated[float, typer.Option(help="Seconds that a row may take.")] = 7200.0,
     retry: Annotated[bool, typer.Option("--retry", help="Make failed rows again.")] = False,
     trust: Annotated[
         bool,

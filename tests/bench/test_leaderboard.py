@@ -137,6 +137,7 @@ def test_killed_again_and_again_it_ends_with_the_rows_of_an_undisturbed_run(
             process.send_signal(signal.SIGKILL)
         found = contents_so_far(tmp_path)
         assert found.items() <= expected.items()
+        assert set(found) <= {path.name for path in (tmp_path / "timings").glob("*.json")}
         if process.returncode == 0:
             break
         kills += 1
