@@ -5,6 +5,7 @@ from importlib.metadata import version
 import gymnasium
 
 from bfenv.bench.metrics import metrics
+from bfenv.bench.sweep import simulate_many
 from bfenv.core.errors import BfenvError, PolicyError, UnknownName, WorkloadError
 from bfenv.core.jobs import Jobs, Trace, make_trace
 from bfenv.core.policy import Policy, policies
@@ -29,6 +30,7 @@ __all__ = [
     "policies",
     "read_swf",
     "simulate",
+    "simulate_many",
     "write_swf",
 ]
 

@@ -92,6 +92,19 @@ def test_simulate_writes_one_line_per_job(bfenv_command, swf, tmp_path):
     assert target.read_text() == out
 
 
+def test_a_leaderboard_run_says_what_it_made_what_failed_and_where_the_time_went(
+    bfenv_command, tmp_path
+):
+    agent = "tests.bench.players:raising:window=4"
+    command = ["leaderboard", "run", "-s", "smoke-v1", "-p", "easy", "-a", agent, "-j", 1, "-o"]
+    status, out, err = bfenv_command(*command, tmp_path / "board")
+    assert status == 0
+    assert "Time by policy" in out and "Time by workload" in out
+    assert out.endswith("board: 8 rows made, 0 there already\n")
+    assert err.count("RuntimeError: it cannot decide") == 4
+    assert "0 rows made, 8 there already" in bfenv_command(*command, tmp_path / "board")[1]
+
+
 def test_a_file_that_is_there_is_overwritten_only_by_force(bfenv_command, swf):
     status, _, err = bfenv_command("simulate", "-w", swf, "-o", swf)
     assert (status, swf.read_text()) == (2, SWF)
@@ -125,6 +138,21 @@ def test_lists_name_what_there_is(bfenv_command):
         (["evaluate", "-p", "easy(lookahead=10000000000000000000000)"], "is out of range"),
         (["evaluate", "-p", "eazy(order=fcfs)"], "unknown family of policies 'eazy'"),
         (["simulate", "-o", "no/such/folder.csv"], "no such folder: no/such"),
+        (["evaluate", "--jobs", "0"], "jobs is a number of processes from 1 up, or -1"),
+        (["evaluate", "--backend", "dusk"], "unknown backend 'dusk'; did you mean dask"),
+        (["evaluate", "--backend", "dask"], "needs the address of a scheduler"),
+        (["evaluate", "--shard", "4/3"], "a shard is like 3/20"),
+        (["leaderboard", "run", "-o", "b"], "nothing to run: see --policy, --all and --agent"),
+        (["leaderboard", "run", "-p", "easy"], "--out"),
+        (["leaderboard", "run", "-o", "b", "-p", "esay"], "unknown policy 'esay'"),
+        (["leaderboard", "run", "-o", "b", "-a", "randm"], "unknown agent 'randm'"),
+        (["leaderboard", "run", "-o", "b", "-a", "no.zip"], "no such saved model: no.zip"),
+        (["leaderboard", "run", "-o", "b", "-a", "EMPTY.zip"], "--trust"),
+        (["leaderboard", "run", "-o", "b", "-p", "easy", "-s", "smok"], "did you mean smoke-v1"),
+        (["leaderboard", "run", "-o", "b", "-p", "easy", "--seeds", "9"], "has 1 to 5 seeds"),
+        (["leaderboard", "run", "-o", "b", "-p", "easy", "--timeout", "0"], "time limit"),
+        (["leaderboard", "run", "-o", "b", "-p", "easy", "-j", "0"], "jobs is a number"),
+        (["leaderboard", "run", "-o", "EMPTY", "-p", "easy"], "EMPTY: cannot be made a folder"),
         (["nonsense"], "nonsense"),
         (["simulate", "-w", "MALFORMED"], "MALFORMED:2: field 4 (run time): 'x' is not a number"),
         (["simulate", "-w", "EMPTY"], "empty"),
@@ -137,6 +165,7 @@ def test_wrong_input_is_one_line_and_status_2(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "MALFORMED").write_text(SWF.replace("0 -1 4 2", "0 -1 x 2"))
     (tmp_path / "EMPTY").write_text("; MaxProcs: 4\n")
+    (tmp_path / "EMPTY.zip").write_bytes(b"")
     (tmp_path / "BROKEN.gz").write_bytes(b"\x1f\x8b" + b"\0" * 20)
     before = sorted(tmp_path.iterdir())
     status, out, err = bfenv_command(*arguments)
@@ -154,6 +183,7 @@ def examples(bfenv_command):
         ["simulate"],
         ["policies"],
         ["workloads"],
+        ["leaderboard", "run"],
         ["bench", "engine"],
         ["bench", "policies"],
     ):

@@ -1,16 +1,26 @@
 """Run policies on a workload and collect one row of metrics per run (bench layer)."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
 
 from bfenv.bench.metrics import metrics
-from bfenv.core.jobs import Trace
+from bfenv.bench.sweep import portable, share, sweep, warm_up
 from bfenv.core.policy import Policy, find_policy
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload, takes_seed
 
 Row = dict[str, Any]
+
+
+class Run(NamedTuple):
+    """One row's worth of work, in names and numbers."""
+
+    workload: str
+    options: dict[str, Any]  # of load_workload
+    policy: Policy | str  # by name where it has one
+    seed: int
 
 
 def evaluate(
@@ -19,50 +29,58 @@ def evaluate(
     *,
     seeds: int = 1,
     load: float | None = None,
+    shard: tuple[int, int] = (1, 1),
     done: Callable[[Row], None] = lambda row: None,
+    **where,
 ) -> list[Row]:
     """One row per policy and seed, on the same jobs for every policy of a seed.
 
     A seed draws the jobs of a workload that is generated, and the decisions of a stochastic
     policy; where neither is the case, one seed says it all and the others are left out. `done` is
-    called with each row as soon as there is one.
+    called with each row as soon as there is one; what is returned is in the order of seeds, then
+    policies. `shard` (i, n) does the i-th share of n. `where` are the options of
+    `bfenv.bench.sweep.sweep`: jobs, backend, scheduler.
 
     Raises what `load_workload`, `find_policy` and `simulate` raise.
     """
-    policies = [find_policy(policy) for policy in policies]
-    rows = []
-    warm = set()
-    for trace, policy, seed in runs(workload, policies, seeds, load):
-        if policy.name not in warm:
-            simulate(trace[:1], policy)  # so that no compilation is timed
-            warm.add(policy.name)
-        begin = time.perf_counter()
-        schedule = simulate(trace, policy, seed)
-        seconds = time.perf_counter() - begin
-        rows.append(
-            {
-                "policy": policy.name,
-                "workload": trace.name,
-                "processors": trace.processors,
-                "jobs": len(trace),
-                "offered_load": trace.offered_load,
-                "seed": seed,
-                "seconds": seconds,
-                **metrics(schedule),
-            }
-        )
-        done(rows[-1])
-    return rows
+    mine = share(runs(workload, policies, seeds, load), shard)
+    rows: dict[int, Row] = {}
+    with closing(sweep(row, mine, warm=policies, **where)) as results:
+        for place, rows[place] in results:
+            done(rows[place])
+    return [rows[place] for place in sorted(rows)]
 
 
 def runs(
-    workload: str, policies: Sequence[Policy], seeds: int, load: float | None
-) -> Iterator[tuple[Trace, Policy, int]]:
-    """What `evaluate` runs: trace, policy and seed."""
+    workload: str, policies: Sequence[str | Policy], seeds: int, load: float | None
+) -> list[Run]:
+    """What `evaluate` runs, all shards together."""
     options = {} if load is None else {"load": load}
     drawn = takes_seed(workload)
-    for seed in range(seeds):
-        trace = load_workload(workload, **options, **({"seed": seed} if drawn else {}))
-        for policy in policies:
-            if seed == 0 or drawn or policy.stochastic:
-                yield trace, policy, seed
+    random = [drawn or find_policy(policy).stochastic for policy in policies]
+    return [
+        Run(workload, options | ({"seed": seed} if drawn else {}), portable(policy), seed)
+        for seed in range(seeds)
+        for policy, several in zip(policies, random, strict=True)
+        if seed == 0 or several
+    ]
+
+
+def row(workload: str, options: dict[str, Any], policy: Policy | str, seed: int) -> Row:
+    """The row of a run; its seconds are those of the simulation alone."""
+    policy = find_policy(policy)
+    trace = load_workload(workload, **options)
+    warm_up(policy)  # so that no compilation is timed
+    begin = time.perf_counter()
+    schedule = simulate(trace, policy, seed)
+    seconds = time.perf_counter() - begin
+    return {
+        "policy": policy.name,
+        "workload": trace.name,
+        "processors": trace.processors,
+        "jobs": len(trace),
+        "offered_load": trace.offered_load,
+        "seed": seed,
+        "seconds": seconds,
+        **metrics(schedule),
+    }

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import bench, show, workloads
+from bfenv.cli import bench, leaderboard, show, workloads
+from bfenv.cli.options import BackendOption, JobsOption, SchedulerOption, ShardOption
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -19,6 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(bench.app, name="bench")
 
@@ -41,34 +43,48 @@ def evaluate(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")] = 1,
     load: LoadOption = None,
+    jobs: JobsOption = 1,
+    backend: BackendOption = "loky",
+    scheduler: SchedulerOption = None,
+    shard: ShardOption = "1/1",
     format: FormatOption = Format.table,
 ) -> None:
     """Compare policies on the same jobs.
 
     A seed draws the jobs of a workload that is generated, and the decisions of a stochastic
-    policy. The table shows means over seeds; json and csv give every run.
+    policy. The table shows means over seeds; json and csv give every run. Nothing but the
+    seconds of a run depends on how many run at once.
 
     \b
     Examples:
       bfenv evaluate
-      bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3
+      bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3 --jobs 2
       bfenv evaluate --policy easy --format csv
+      bfenv evaluate --shard 3/20 --format csv
     """
     from bfenv.bench.evaluation import evaluate, runs
-    from bfenv.core.policy import find_policy, policies
+    from bfenv.bench.sweep import read_shard, share
+    from bfenv.core.policy import policies
 
-    chosen = [find_policy(name) for name in policy or policies()]
+    chosen = list(policy or policies())
+    part = read_shard(shard)
     with show.progress() as progress:
-        task = progress.add_task("loading", total=None)
-        total = sum(1 for _ in runs(workload, chosen, seeds, load))
-        progress.update(task, total=total, description=chosen[0].name)
-        names = [run[1].name for run in runs(workload, chosen, seeds, load)][1:]
-
-        def done(row):
-            progress.update(task, advance=1, description=names.pop(0) if names else "")
-
-        rows = evaluate(workload, chosen, seeds=seeds, load=load, done=done)
-    if format in (Format.table, Format.markdown):
+        total = len(share(runs(workload, chosen, seeds, load), part))
+        task = progress.add_task("simulating", total=total)
+        rows = evaluate(
+            workload,
+            chosen,
+            seeds=seeds,
+            load=load,
+            shard=part,
+            done=lambda row: progress.update(task, advance=1, description=row["policy"]),
+            jobs=jobs,
+            backend=backend,
+            scheduler=scheduler,
+        )
+    if not rows and format is not Format.json:
+        print(f"bfenv: shard {shard} of so few runs has none", file=sys.stderr)
+    elif format in (Format.table, Format.markdown):
         show.comparison(rows, format)
     else:
         show.rows(rows, format)

@@ -10,13 +10,22 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 COMPARED = (
     "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
 )  # fmt: skip
 STARVES = "*"  # mark of a policy whose longest wait is more than twice EASY's
+
+ROWS = TextColumn("{task.fields[rows]}")  # of a bar whose length is time
 
 
 class Format(StrEnum):
@@ -28,13 +37,13 @@ class Format(StrEnum):
     csv = "csv"
 
 
-def progress() -> Progress:
-    """A progress bar on stderr, where that is a terminal."""
+def progress(count: ProgressColumn | None = None) -> Progress:
+    """A progress bar on stderr, where that is a terminal; `count` tells how much is done."""
     console = Console(stderr=True)
     return Progress(
-        TextColumn("{task.description:<24}"),
+        TextColumn("{task.description:<24}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        count or MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=console,
         transient=True,

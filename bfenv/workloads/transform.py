@@ -31,6 +31,9 @@ LATEST = 2**53  # seconds; beyond it a float no longer counts seconds
 def transformed(
     trace: Trace,
     *,
+    split: str = "all",
+    first_job: int | None = None,
+    job_count: int | None = None,
     estimates: str = "user",
     factor: float | None = None,
     exact_share: float | None = None,
@@ -47,6 +50,8 @@ def transformed(
 ) -> Trace:
     """The trace after any of these, always in this order.
 
+    0. `split`, a part of its time span: `split_range`. Then `first_job`, counted from 0, and
+       `job_count`: so many consecutive jobs from there on; all that follow without a number.
     1. `estimates`, a model of `with_estimates`, with its parameters `factor`, `exact_share`,
        `emax`, `emax_share`; it may cut runtimes, which the load has to know.
     2. `load`, an offered load to reach: `with_load`.
@@ -63,6 +68,11 @@ def transformed(
         "factor": factor, "exact_share": exact_share, "emax": emax, "emax_share": emax_share,
     }  # fmt: skip
     parameters = {name: value for name, value in parameters.items() if value is not None}
+    if split != "all":
+        begin, end = split_range(trace, split)
+        trace = trace[begin:end]
+    if first_job is not None or job_count is not None:
+        trace = _consecutive(trace, first_job or 0, job_count)
     if estimates != "user" or parameters:
         trace = with_estimates(trace, estimates, seed=seed, **parameters)
     if load is not None:
@@ -250,6 +260,17 @@ def windows(trace: Trace, jobs: int) -> list[Trace]:
     if not (isinstance(jobs, Integral) and jobs >= 1):
         raise WorkloadError(f"a window holds a whole number of jobs from 1 up, not {jobs!r}")
     return [trace[begin : begin + jobs] for begin in range(0, len(trace), jobs)]
+
+
+def _consecutive(trace: Trace, first: int, count: int | None) -> Trace:
+    """The jobs from `first` on, `count` of them; WorkloadError where there are not so many."""
+    end = len(trace) if count is None else first + count
+    if not 0 <= first < end <= len(trace):
+        raise WorkloadError(
+            f"{trace.name} has jobs 0 to {len(trace) - 1}: no {'job' if count is None else count} "
+            f"from first_job={first} on"
+        )
+    return trace[first:end]
 
 
 def split_range(trace: Trace, split: str) -> tuple[int, int]:

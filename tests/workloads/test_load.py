@@ -11,7 +11,14 @@ import pytest
 import bfenv
 from bfenv.workloads import load
 from bfenv.workloads.estimates import FEWEST_JOBS
-from bfenv.workloads.transform import at_once, shaken, with_estimates, with_load, with_priorities
+from bfenv.workloads.transform import (
+    at_once,
+    shaken,
+    split_range,
+    with_estimates,
+    with_load,
+    with_priorities,
+)
 
 LINES = [f"{i} {i * 60} -1 {5 + i} 2 -1 -1 2 20 -1 1 1 1 1 1 1 -1 -1" for i in range(8)]
 LOG = "\n".join(["; MaxProcs: 8", *LINES, ""])
@@ -415,3 +422,19 @@ def test_sud_gives_easy_the_mean_wait_of_zotkin_keleher_and_perkovics_table_3():
         ]
     )
     assert wait == pytest.approx(38.25e3, rel=0.06)
+
+
+def test_a_split_and_a_window_of_jobs_are_options_of_any_name():
+    whole = bfenv.load_workload("lublin:jobs=200,procs=32")
+    begin, end = split_range(whole, "test")
+    part = bfenv.load_workload("lublin:jobs=200,procs=32,split=test")
+    assert part.hash == whole[begin:end].hash
+    window = bfenv.load_workload("lublin:jobs=200,procs=32,split=test,first_job=3,job_count=5")
+    assert window.hash == part[3:8].hash
+    assert bfenv.load_workload("lublin:jobs=200,procs=32,first_job=150").hash == whole[150:].hash
+
+
+@pytest.mark.parametrize("bad", ["first_job=200", "first_job=-1", "job_count=0", "job_count=201"])
+def test_a_window_that_leaves_the_trace_is_refused(bad):
+    with pytest.raises(bfenv.WorkloadError, match="lublin has jobs 0 to 199: no"):
+        bfenv.load_workload(f"lublin:jobs=200,{bad}")

@@ -1,0 +1,186 @@
+"""One row of the leaderboard: a policy or an agent on a frozen trace (bench layer).
+
+What is in the row depends on the task and the versions of the programs alone; what differs from
+run to run, the times, is kept apart.
+"""
+
+import hashlib
+import json
+import re
+import shlex
+import socket
+import time
+from contextlib import suppress
+from functools import cache, lru_cache
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.bench.agent_run import agent_schedule
+from bfenv.bench.cell import Died, in_cell, reason
+from bfenv.bench.provenance import commit, versions
+from bfenv.bench.result import result
+from bfenv.bench.suite import Frozen, load_frozen
+from bfenv.bench.sweep import warm_up
+from bfenv.core.jobs import Trace
+from bfenv.core.policy import find_policy
+from bfenv.core.schedule import Schedule
+from bfenv.core.simulator import simulate
+from bfenv.workloads.load import load_workload
+
+SCHEMA = 1
+REFERENCE = "easy"  # what others are compared with
+FAIR = "fcfs"  # whose order of starts is held to be fair
+TRIED = "lublin:procs=128,jobs=1000,load=0.9"
+
+
+class Task(NamedTuple):
+    """One row's worth of work, in names and numbers."""
+
+    suite: str
+    kind: str  # "policy" or "agent"
+    policy: str  # its name or expression
+    workload: str  # the label of the suite's entry
+    load: float | None
+    trace: Frozen
+    seed: int
+    model: str | None = None  # hash of an agent's saved model
+
+    @property
+    def key(self) -> str:
+        """A file name, safe everywhere, that no other row of a suite has."""
+        exact = json.dumps([self.kind, self.policy, self.workload, self.seed])
+        digest = hashlib.sha256(exact.encode()).hexdigest()[:12]
+        return f"{_safe(self.policy)}_{_safe(self.workload)}_{self.seed}_{digest}"
+
+
+class Made(NamedTuple):
+    """A row, the times of making it, and the schedule's arrays where they are asked for."""
+
+    row: dict[str, Any]
+    timing: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+def make_row(task: Task, timeout: float, keep: bool) -> Made:
+    """The row of a task, made in a process of its own.
+
+    Whatever the policy or agent does, crash or loop beyond `timeout` seconds, is told in its row.
+    Raises BfenvError where the fault is not theirs: a trace that is not at hand, or not the
+    suite's.
+    """
+    begin = time.perf_counter()
+    try:
+        return in_cell(_made, task, keep, timeout=timeout)
+    except Died as error:
+        trace = load_frozen(task.trace.source, task.trace.hash)
+        failed = _frame(task, trace) | {"status": "failed", "error": str(error)}
+        return Made(failed, _timing(task, time.perf_counter() - begin), {})
+
+
+def _made(task: Task, keep: bool) -> Made:
+    begin, busy = time.perf_counter(), time.process_time()
+    trace, reference, fair = _frozen(task.trace)
+    row, arrays = _frame(task, trace), {}
+    timing: dict[str, Any] = {}
+    try:
+        schedule, timing = _run(task, trace)
+        row |= result(schedule.check(), reference, fcfs=fair)
+        if keep:
+            arrays = {"start": schedule.start, "end": schedule.end}
+            if (schedule.trial_end >= 0).any():
+                arrays |= {"trial_start": schedule.trial_start, "trial_end": schedule.trial_end}
+    except (Exception, SystemExit) as error:
+        row |= {"status": "failed", "error": reason(error)}
+    timing["cpu_seconds"] = time.process_time() - busy
+    return Made(row, _timing(task, time.perf_counter() - begin, **timing), arrays)
+
+
+def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float]]:
+    """The schedule, the seconds it took, and those of a decision: a pass, or an action."""
+    if task.kind == "agent":
+        begin = time.perf_counter()
+        schedule, decisions = agent_schedule(trace, task.policy, task.seed)
+        return schedule, {
+            "seconds": time.perf_counter() - begin,
+            "decision_mean": float(decisions.mean()),
+            "decision_p99": float(np.percentile(decisions, 99)),
+        }
+    policy = find_policy(task.policy)
+    warm_up(policy)
+    begin = time.perf_counter()
+    schedule = simulate(trace, policy, task.seed)
+    seconds = time.perf_counter() - begin
+    passes = len(np.unique(np.concatenate([trace.jobs.submit, schedule.end])))
+    return schedule, {"seconds": seconds, "decision_mean": seconds / passes}
+
+
+def warm_seconds(policy: str) -> float:
+    """Compile a policy, and say how many seconds per job it takes on a short trace."""
+    trace = load_workload(TRIED)
+    begin = end = time.perf_counter()
+    with suppress(Exception, SystemExit):  # what it does wrong is for its rows to say
+        found = find_policy(policy)
+        warm_up(found)
+        begin = time.perf_counter()
+        schedule = simulate(trace, found)
+        end = time.perf_counter()
+        result(schedule, schedule, fcfs=schedule)  # compiled, too
+    return (end - begin) / len(trace)
+
+
+@lru_cache(maxsize=2)
+def _frozen(frozen: Frozen) -> tuple[Trace, Schedule | None, Schedule | None]:
+    """A trace and the schedules that others are compared with; None if these cannot do it."""
+    trace = load_frozen(frozen.source, frozen.hash)
+    if trace.jobs.requested_start.any():
+        return trace, None, None
+    return trace, simulate(trace, REFERENCE), simulate(trace, FAIR)
+
+
+def _frame(task: Task, trace: Trace) -> dict[str, Any]:
+    """All of a row but its results."""
+    load = trace.offered_load
+    option = "--agent" if task.kind == "agent" else "--policy"
+    words = ["bfenv", "leaderboard", "run", "--suite", task.suite, option, task.policy]
+    return {
+        "schema": SCHEMA,
+        "suite": task.suite,
+        "policy": task.policy,
+        "kind": task.kind,
+        "workload": task.workload,
+        "source": task.trace.source,
+        "workload_hash": task.trace.hash,
+        "processors": trace.processors,
+        "jobs": len(trace),
+        "load": task.load,
+        "offered_load": load if np.isfinite(load) else None,
+        "seed": task.seed,
+        "status": "ok",
+        "error": "",
+        "versions": versions() | (learned() if task.model else {}),
+        "commit": commit(),
+        "command": shlex.join(words + (["--trust"] if task.model else [])),
+    } | ({"model": task.model} if task.model else {})
+
+
+def _timing(task: Task, total: float, **seconds: float) -> dict[str, Any]:
+    return {
+        "policy": task.policy,
+        "workload": task.workload,
+        "seed": task.seed,
+        "host": socket.gethostname(),
+        "row_seconds": total,
+        **seconds,
+    }
+
+
+@cache
+def learned() -> dict[str, str]:
+    """What the decisions of a saved model may depend on besides."""
+    return {name: version(name) for name in ("torch", "stable-baselines3", "sb3-contrib")}
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", name)[:40].strip(".-") or "x"

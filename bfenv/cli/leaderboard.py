@@ -1,0 +1,139 @@
+"""What can be said to `bfenv leaderboard` (top layer)."""
+
+import sys
+from itertools import count
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bfenv.cli import options, show
+from bfenv.cli.show import Format
+from bfenv.core.errors import BfenvError
+
+app = typer.Typer(
+    help="Compare policies and agents on frozen suites of traces.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+MOST = 10  # lines of where the time went
+
+
+@app.callback()
+def leaderboard() -> None:
+    """Compare policies and agents on frozen suites of traces."""
+
+
+@app.command()
+def run(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the rows; made if need be.")],
+    suite: Annotated[
+        str, typer.Option("--suite", "-s", help="See the list below.")
+    ] = "synthetic-v1",
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", "-p", help="Repeat for several.")
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Every registered policy.")] = False,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", "-a", help="Name, module:object or saved model; repeat."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="The first so many of the suite's seeds.")
+    ] = None,
+    jobs: options.JobsOption = -1,
+    backend: options.BackendOption = "loky",
+    scheduler: options.SchedulerOption = None,
+    shard: options.ShardOption = "1/1",
+    keep_schedules: Annotated[
+        bool, typer.Option("--keep-schedules", help="Write start and end of every job, too.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Seconds that a row may take.")] = 7200.0,
+    retry: Annotated[bool, typer.Option("--retry", help="Make failed rows again.")] = False,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Open saved models, which may run anything, all the same."),
+    ] = False,
+) -> None:
+    """Make the rows of policies and agents on a suite, those that the folder does not have yet.
+
+    A run that was interrupted or killed goes on where it was. A policy that crashes or takes too
+    long costs its own row, which says so. A row is the same whoever makes it, so that shards may
+    share a folder, or their folders be merged.
+
+    Suites: synthetic-v1 (embedded model, no download), archive-v1 (last 40 % of five logs),
+    rlscheduler-windows-v1 (windows of Lublin-1 and Lublin-2), smoke-v1 (done in seconds).
+
+    An agent is a name, module:object with a predict() or a function of environment and seed that
+    makes one, or a model saved by stable-baselines3 or sb3-contrib; options of its environment may
+    follow, as in model.zip:reservation_depth=1.
+
+    \b
+    Examples:
+      bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
+      bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 --out board
+    """
+    from bfenv.bench import leaderboard
+    from bfenv.bench.suite import find_suite
+    from bfenv.bench.sweep import read_shard
+    from bfenv.core.policy import policies
+
+    names = [*(policies() if all_ else ()), *(policy or ())]
+    if not names and not agent:
+        raise BfenvError("nothing to run: see --policy, --all and --agent")
+    with show.progress(show.ROWS) as progress:
+        bar = progress.add_task("preparing", total=None, rows="")
+        total, number = 0, count(1)
+
+        def begin(rows: int, cost: float) -> None:
+            nonlocal total
+            total = rows
+            progress.update(bar, total=cost, rows=f"0/{rows}", description="simulating")
+
+        def done(row: dict, cost: float) -> None:
+            text = f"{row['policy']} on {row['workload']}"
+            progress.update(
+                bar, advance=cost, rows=f"{next(number)}/{total}", description=text[:40]
+            )
+
+        outcome = leaderboard.run(
+            find_suite(suite),
+            names,
+            agent or (),
+            out=out,
+            seeds=seeds,
+            timeout=timeout,
+            trust=trust,
+            keep_schedules=keep_schedules,
+            retry=retry,
+            shard=read_shard(shard),
+            argv=sys.argv[1:],
+            begin=begin,
+            done=done,
+            jobs=jobs,
+            backend=backend,
+            scheduler=scheduler,
+        )
+    _tell(outcome, out)
+
+
+def _tell(outcome, out: Path) -> None:
+    """How many rows there are, which failed, and where the time went."""
+    from bfenv.bench.leaderboard import spent
+
+    for column, lines in spent(out).items() if outcome.made else ():
+        cells = [(name, f"{rows:,}", show.duration(time)) for name, rows, time in lines[:MOST]]
+        show.table(
+            (column, "rows", "time"),
+            cells,
+            Format.table,
+            title=f"Time by {column}"
+            + (f", first {MOST} of {len(lines)}" if len(lines) > MOST else ""),
+        )
+    failed = [row for row in outcome.made if row["status"] != "ok"]
+    print(f"{out}: {len(outcome.made)} rows made, {outcome.there} there already")
+    for row in failed:
+        print(
+            f"failed: {row['policy']} on {row['workload']}, seed {row['seed']}: {row['error']}",
+            file=sys.stderr,
+        )
