@@ -50,8 +50,8 @@ def test_it_writes_a_workload_says_what_was_dropped_and_what_to_type_next(comman
         "jobs 2",
         "dropped 1 job step",
         "dropped 1 still waiting",
-        "of the jobs 1 no time limit",
-        "of the jobs 1 runtime cut to the time limit",
+        "of the jobs 1 no estimate",
+        "of the jobs 1 runtime cut to the estimate",
     ):
         assert row.split() in words
     assert "dump.txt: 4 lines" in out

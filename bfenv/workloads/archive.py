@@ -5,12 +5,10 @@ would unpack a log that a server labels as gzip-encoded, which leaves nothing to
 knows hashes of the packed file only.
 """
 
-import gzip
 import hashlib
 import http.client
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,15 +20,13 @@ import platformdirs
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
 from bfenv.workloads.catalogue import Log, find_log
+from bfenv.workloads.text import CHUNK, MOST, unzipped
 
 BASES = (
     "https://www.cs.huji.ac.il/labs/parallel/workload",
     "http://www.cs.huji.ac.il/labs/parallel/workload",  # only for logs whose hash is known
 )
 SUFFIXES = (".swf.gz", ".swf")
-LARGEST = 8 * 2**30  # bytes, packed or not; the largest logs have tens of millions of lines
-RATIO = 200  # of unpacked to packed, at most; logs have 5 to 10
-CHUNK = 2**18  # bytes
 TIMEOUT = 30.0  # seconds without a byte
 
 Progress = Callable[[int, int | None], None]  # bytes so far, of how many if that is known
@@ -194,9 +190,9 @@ def _continue(url: str, part: Path, timeout: float, progress: Progress) -> None:
             file.write(chunk)
             done += len(chunk)
             progress(done, total)
-            if done > LARGEST:
+            if done > MOST:
                 file.truncate(0)
-                raise WorkloadError(f"more than {LARGEST:,} bytes, which no log has")
+                raise WorkloadError(f"more than {MOST:,} bytes, which no log has")
     if total is not None and done < total:
         raise WorkloadError(
             f"the download ended after {done:,} of {total:,} bytes, which the next one continues"
@@ -241,18 +237,11 @@ def _verify(log: Log, part: Path) -> None:
 
 
 def _digest(part: Path) -> str:
-    """The sha256 of the text in a gzip file; WorkloadError if it is damaged or swells."""
-    most = min(LARGEST, RATIO * part.stat().st_size)
+    """The sha256 of the text in a gzip file; WorkloadError if it is damaged, swells or is empty."""
     digest, size = hashlib.sha256(), 0
-    try:
-        with gzip.open(part) as text:
-            while chunk := text.read(CHUNK):
-                size += len(chunk)
-                if size > most:
-                    raise WorkloadError(f"it unpacks to more than {most:,} bytes, as no log does")
-                digest.update(chunk)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise WorkloadError(f"what the server sends is no whole gzip file ({error})") from error
+    for chunk in unzipped(part):
+        digest.update(chunk)
+        size += len(chunk)
     if not size:
         raise WorkloadError("what the server sends is empty")
     return digest.hexdigest()

@@ -1,14 +1,10 @@
 """Finished jobs of another system's log made a Trace with SWF records (workloads layer)."""
 
-import codecs
-import gzip
 import operator
 import os
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, pairwise, product
 from pathlib import Path
@@ -17,53 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.errors import WorkloadError
-from bfenv.core.jobs import Cleaning, Trace, make_trace
+from bfenv.core.jobs import Trace, make_trace
+from bfenv.workloads.cleaning import CHANGED, DROPPED, Conversion, told
 from bfenv.workloads.clock import LATEST, find_zone
+from bfenv.workloads.text import read_lines
 
 LARGEST = 2**53  # integers up to here are exact in the float64 of the records
-
-# Why a line is no job, in words.
-DROPPED = {
-    "headers": "header line repeated",
-    "malformed": "malformed line",
-    "steps": "job step",
-    "pending": "still waiting",
-    "running": "still running",
-    "never_started": "never started, e.g. cancelled while it waited",
-    "no_submit": "no submit time",
-    "no_runtime": "ran for 0 s, or no runtime",
-    "no_size": "no size",
-    "duplicates": "same run once more",
-    "too_large": "larger than the machine",
-}
-# What was changed or is worth knowing of the lines that are jobs.
-CHANGED = {
-    "requeued": "further run of a requeued or resized job",
-    "components": "component of a heterogeneous job, a job of its own",
-    "no_estimate": "no time limit",
-    "clipped": "runtime cut to the time limit",
-    "extended": "time limit raised to the runtime",
-    "reordered": "submitted before the line above",
-}
-
-
-@dataclass(frozen=True)
-class Conversion(Cleaning):
-    """How many lines are no jobs, or were changed, and why: see `DROPPED` and `CHANGED`."""
-
-    headers: int = 0
-    steps: int = 0
-    pending: int = 0
-    running: int = 0
-    never_started: int = 0
-    duplicates: int = 0
-    requeued: int = 0
-    components: int = 0
-
-    @property
-    def dropped(self) -> int:
-        """Lines that are no jobs; jobs + dropped = lines, blank ones and the header apart."""
-        return sum(getattr(self, reason) for reason in DROPPED)
 
 
 class Run(NamedTuple):
@@ -83,26 +38,13 @@ class Run(NamedTuple):
     same: Hashable = None  # equal for lines that tell of one and the same run; None: no such
 
 
-def read_lines(path: str | os.PathLike) -> list[tuple[int, str]]:
-    """Number and text of the lines that are not blank; the file may be gzipped.
+def numbered_lines(path: str | os.PathLike) -> list[tuple[int, str]]:
+    """Number and text of the lines that are not blank.
 
-    Raises FileNotFoundError, and WorkloadError if the file cannot be read or has no such lines.
+    Raises what `read_lines` does, and WorkloadError if there is no such line.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"no such file: {path}")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
-            raise WorkloadError(f"{path}: corrupted gzip file: {error}") from error
-    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    lines = enumerate(read_lines(path, "utf-8"), start=1)
+    numbered = [(number, line) for number, line in lines if line.strip()]
     if not numbered:
         raise WorkloadError(f"{path}: the file is empty")
     return numbered
@@ -189,7 +131,7 @@ def convert(
     kept = [run for run in once if run.size <= processors]
     counts["too_large"] += len(once) - len(kept)
     if not kept:
-        reasons = ", ".join(f"{DROPPED[name]}: {counts[name]}" for name in DROPPED if counts[name])
+        reasons = ", ".join(f"{why}: {count}" for count, why in told(counts, DROPPED))
         raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
     counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(kept))
     kept.sort(key=operator.attrgetter("submit"))
@@ -233,8 +175,8 @@ def _header(jobs, origin, timezone, processors, notes, counts) -> tuple[str, ...
         f"MaxProcs: {processors}",
         *(f"Note: {note}" for note in notes),
         "Note: users, groups, queues and partitions are numbered by first appearance",
-        *(f"Note: not a job: {DROPPED[name]}: {counts[name]}" for name in DROPPED if counts[name]),
-        *(f"Note: {CHANGED[name]}: {counts[name]}" for name in CHANGED if counts[name]),
+        *(f"Note: not a job: {why}: {count}" for count, why in told(counts, DROPPED)),
+        *(f"Note: {why}: {count}" for count, why in told(counts, CHANGED)),
     )
 
 

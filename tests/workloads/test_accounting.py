@@ -17,7 +17,7 @@ from bfenv.cli.imports import import_
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads import accounting
 from bfenv.workloads.accounting import read_sacct
-from bfenv.workloads.conversion import DROPPED
+from bfenv.workloads.cleaning import DROPPED
 
 COLUMNS = tuple(accounting.COMMAND.partition("-o ")[2].split(","))
 HEADER = "|".join(COLUMNS)
@@ -460,7 +460,7 @@ def test_a_file_that_is_none_or_empty_or_broken_is_told(tmp_path):
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"x" * 1000)[:-9])
     with pytest.raises(WorkloadError, match="gzip"):
         read_sacct(tmp_path / "b.gz", processors=1)
-    with pytest.raises(WorkloadError, match="cannot be read"):
+    with pytest.raises(WorkloadError, match="not a file"):
         read_sacct(tmp_path, processors=1)
     with pytest.raises(WorkloadError, match=r"no line is a job that ran .*job step: 1"):
         read(tmp_path, line(JobID="7.batch"))

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import bfenv
 from bfenv.cli import workloads as command
-from bfenv.workloads import archive, catalogue
+from bfenv.workloads import archive, catalogue, text
 from bfenv.workloads.catalogue import CATALOGUE, Log
 
 
@@ -360,24 +360,24 @@ def test_the_hash_is_that_of_the_text_however_it_is_packed(server):
 )
 def test_what_is_no_whole_gzip_file_is_refused_and_removed(server, cache, name, content):
     server.content = content
-    refused(server, "no whole gzip file|is empty", name=name)
+    refused(server, "corrupted gzip file|is empty", name=name)
     assert left(cache) == []
 
 
 def test_a_decompression_bomb_is_refused_and_removed_unread(server, cache, monkeypatch):
     server.content = gzip.compress(bytes(2**25), 9)
-    assert len(server.content) * archive.RATIO < 2**24
-    refused(server, "unpacks to more than", name=NEW)
+    assert len(server.content) * text.RATIO < 2**24 == text.HARMLESS
+    refused(server, "unzips to more than", name=NEW)
     assert left(cache) == []
-    monkeypatch.setattr(archive, "LARGEST", len(TEXT) - 1)
+    monkeypatch.setattr(text, "MOST", len(TEXT) - 1)
     server.content = PACKED
-    refused(server, f"unpacks to more than {len(TEXT) - 1:,} bytes")
-    monkeypatch.setattr(archive, "LARGEST", len(TEXT))
+    refused(server, f"unzips to more than {len(TEXT) - 1:,} bytes")
+    monkeypatch.setattr(text, "MOST", len(TEXT))
     assert fetch(server).read_bytes() == PACKED
 
 
 def test_an_endless_download_is_stopped_and_removed(server, cache, monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST", 10**6)
+    monkeypatch.setattr(archive, "MOST", 10**6)
     server.length, server.endless = False, True
     told = []
     refused(server, "more than 1,000,000 bytes", progress=lambda *now: told.append(now))

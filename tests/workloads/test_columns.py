@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.cleaning import DROPPED
 from bfenv.workloads.clock import find_zone, instants, seconds, whole
 from bfenv.workloads.columns import read_columns
-from bfenv.workloads.conversion import DROPPED
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
 MAP = {"submit": "when", "size": "cpus", "runtime": "ran", "estimate": "limit", "user": "who"}

@@ -393,9 +393,9 @@ def test_a_bad_option_is_refused_by_name(tmp_path, options, message):
 
 
 def test_a_missing_file_a_folder_and_a_pipe_are_refused_by_name(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no such workload file: .*nowhere\.swf$"):
+    with pytest.raises(FileNotFoundError, match=r"no such file: .*nowhere\.swf$"):
         bfenv.read_swf(tmp_path / "nowhere.swf")
-    with pytest.raises(FileNotFoundError, match=r"no such workload file: x{3000}$"):
+    with pytest.raises(FileNotFoundError, match=r"no such file: x{3000}$"):
         bfenv.read_swf("x" * 3000)
     os.mkfifo(tmp_path / "pipe.swf")
     for path in (tmp_path, tmp_path / "pipe.swf"):
