@@ -78,7 +78,7 @@ def test_a_table_needs_a_map_and_its_malformed_lines_are_skipped_if_asked_to(com
     out, err = command(f"{options} --skip --delimiter ';'")
     assert "malformed line" in out
     assert err == (
-        "bfenv: 1 malformed lines skipped, first jobs.csv:3: submit: 'then' is no time "
+        "bfenv: 1 malformed line skipped, first jobs.csv:3: submit: 'then' is no time "
         "(YYYY-MM-DDTHH:MM:SS, or seconds since 1970)\n"
     )
     assert len(bfenv.read_swf("a.swf")) == 1

@@ -160,4 +160,5 @@ def _report(log: Path, trace: Trace) -> None:
     for what, reasons in (("dropped", DROPPED), ("of the jobs", CHANGED)):
         lines += [(what, f"{count:,}", why) for count, why in told(counts, reasons)]
     total = len(trace) + trace.cleaning.dropped
-    show.table(("", "lines", "why"), lines, title=f"{log.name}: {total:,} lines")
+    print(f"{log.name}: {total:,} lines\n")
+    show.table(("", "lines", "why"), lines)

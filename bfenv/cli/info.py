@@ -71,9 +71,10 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     cleaning, size, gap = numbers["cleaning"], numbers["size"], numbers["gap"]
     load = numbers["offered_load"]
     begin = f"{numbers['time_of_day'] // 3600:02}:{numbers['time_of_day'] % 3600 // 60:02}"
+    begin = f"{numbers['weekday']} {begin}" if numbers["weekday"] else begin
     lines = [
         ("machine", f"{numbers['processors']:,} processors"),
-        ("span", f"{show.duration(numbers['span'])}, from {numbers['weekday'] or ''} {begin}"),
+        ("span", f"{show.duration(numbers['span'])}, from {begin}"),
         ("offered load", "all jobs at once" if load is None else f"{load:.3f}"),
         ("users", _users(numbers)),
         ("size", f"mean {size['mean']:,.1f}, median {size['p50']:,.0f}, up to {size['max']:,.0f}"),
@@ -142,7 +143,5 @@ def _estimates(numbers: dict[str, Any], format: Format) -> None:
                 f"{total:.1%}",
             )
         )
-    title = f"The most popular of {numbers['distinct_estimates']:,} estimates"
-    show.table(
-        ("", "estimate", "jobs", "share", "so far"), lines, format, numbers=True, title=title
-    )
+    print(f"The most popular of {numbers['distinct_estimates']:,} estimates:\n")
+    show.table(("", "estimate", "jobs", "share", "so far"), lines, format, numbers=True)

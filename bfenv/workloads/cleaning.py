@@ -50,6 +50,11 @@ class Conversion(Cleaning):
         return sum(getattr(self, reason) for reason in DROPPED)
 
 
+def skipped(count: int, first: str) -> str:
+    """The warning of malformed lines skipped; `first` tells of the first of them."""
+    return f"{count:,} malformed {'line' if count == 1 else 'lines'} skipped, first {first}"
+
+
 def told(counts: Mapping[str, int], reasons: Mapping[str, str]) -> list[tuple[int, str]]:
     """How many and why, in the order of the reasons; those of which there are none left out."""
     numbers = Counter(counts)

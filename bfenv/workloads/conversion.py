@@ -14,7 +14,7 @@ import numpy as np
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.workloads.cleaning import CHANGED, DROPPED, Conversion, told
+from bfenv.workloads.cleaning import CHANGED, DROPPED, Conversion, skipped, told
 from bfenv.workloads.clock import LATEST, find_zone
 from bfenv.workloads.text import read_lines
 
@@ -75,7 +75,7 @@ def gather(
         else:
             runs.append(result)
     if first:
-        warnings.warn(f"{counts['malformed']} malformed lines skipped, first {first}", stacklevel=3)
+        warnings.warn(skipped(counts["malformed"], first), stacklevel=3)
     return runs, counts
 
 
@@ -133,6 +133,11 @@ def convert(
     if not kept:
         reasons = ", ".join(f"{why}: {count}" for count, why in told(counts, DROPPED))
         raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
+    if (peak := _peak(kept)) > processors:
+        warnings.warn(
+            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given",
+            stacklevel=3,
+        )
     counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(kept))
     kept.sort(key=operator.attrgetter("submit"))
     ids = [run.job for run in kept if run.job]
@@ -182,7 +187,7 @@ def _header(jobs, origin, timezone, processors, notes, counts) -> tuple[str, ...
 
 def _machine_size(path: str | os.PathLike, runs: list[Run], processors: int | None) -> int:
     if processors is None:
-        peak = _peak([run for run in runs if run.start >= 0])
+        peak = _peak(runs)
         hint = f"; at least {peak}, that many were in use at once" if peak else ""
         raise WorkloadError(f"{path}: say processors, how many the machine has{hint}")
     try:
@@ -195,7 +200,8 @@ def _machine_size(path: str | os.PathLike, runs: list[Run], processors: int | No
 
 
 def _peak(runs: list[Run]) -> int:
-    """The most processors in use at once; ends come before starts."""
+    """The most processors in use at once by runs whose start is known; ends before starts."""
+    runs = [run for run in runs if run.start >= 0]
     changes = [(run.start, run.size) for run in runs]
     changes += [(run.start + run.runtime, -run.size) for run in runs]
     return max(accumulate(change for _, change in sorted(changes)), default=0)

@@ -19,6 +19,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Cleaning, Jobs, Trace
 from bfenv.core.schedule import Schedule
+from bfenv.workloads.cleaning import skipped
 from bfenv.workloads.text import read_lines
 
 FIELDS = (
@@ -66,7 +67,12 @@ def read_swf(
     lines = read_lines(path, "latin-1")
     comments = (line.strip() for line in lines if line.lstrip().startswith(";"))
     header = tuple(comment[1:].removeprefix(" ") for comment in comments)
-    records, malformed = _records(path, lines, on_error)
+    try:
+        records, malformed = _records(path, lines, on_error)
+    except WorkloadError as error:
+        if header:
+            raise
+        raise WorkloadError(f"{error}; is it SWF? `bfenv workloads import` reads others") from None
     if not len(records):
         raise WorkloadError(f"{path}: the trace is empty: no job lines")
     labels = _labels(header)
@@ -141,7 +147,7 @@ def _records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarray, i
         if on_error == "raise":
             raise WorkloadError(faults[0])
     if faults:
-        warnings.warn(f"{len(faults)} malformed lines skipped, first {faults[0]}", stacklevel=3)
+        warnings.warn(skipped(len(faults), faults[0]), stacklevel=3)
     return np.array(rows, dtype=np.float64).reshape(-1, 18), len(faults)
 
 

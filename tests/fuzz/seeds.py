@@ -19,6 +19,7 @@ SACCT = """JobID|User|Group|Partition|QOS|Submit|Eligible|Start|End|ElapsedRaw|T
 101_2|bob|g|p|q|1767225600|1767225600|1767225700|1767225800|100|1|CANCELLED by 1000|2K|1
 102+1|eve|g|p|q|1767225600|1767225600|1767225700|1767225800|100|1-12|TIMEOUT|2|2
 102.batch|eve|g|p|q|1767225600|1767225600|1767225700|1767225800|100|1|COMPLETED|2|2
+105|eve|g|p|q|1767225600|1767225600|1767225700|1767225800|100|1|COMPLETED|0|0
 103|eve|g|p|q|1767225600|1767225600|1767225700|Unknown|100|Partition_Limit|RUNNING|2|2
 JobID|User|Group|Partition|QOS|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|NNodes
 104|a|b|c
@@ -43,7 +44,7 @@ SEEDS = {
 
 def seeds(reader: str) -> list[bytes]:
     """The seeds of a reader; the first byte chooses its options."""
-    return [bytes([choice]) + text.encode() for choice in (1, 13) for text in SEEDS[reader]]
+    return [bytes([choice]) + text.encode() for choice in (1, 14) for text in SEEDS[reader]]
 
 
 def vocabulary(reader: str) -> list[str]:

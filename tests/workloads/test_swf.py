@@ -283,7 +283,7 @@ def test_every_job_line_is_in_the_trace_or_counted(tmp_path_factory, text):
             trace = None
     assert len(caught) == bool(wrong)
     if wrong:
-        assert f"{len(wrong)} malformed lines skipped" in str(caught[0].message)
+        assert f"{len(wrong)} malformed line" in str(caught[0].message)
         with pytest.raises(bfenv.WorkloadError, match=re.escape(f"{path}:{wrong[0]}: ")):
             bfenv.read_swf(path)
     if trace is not None:
@@ -335,7 +335,7 @@ def test_a_malformed_line_is_named_by_file_line_and_field(tmp_path, line, messag
     path = put(tmp_path, HEADER + job() + "\n" + line + job())
     with pytest.raises(bfenv.WorkloadError, match=f"^{re.escape(str(path))}:5: {message}$"):
         bfenv.read_swf(path)
-    with pytest.warns(UserWarning, match=f"^1 malformed lines skipped, first .*:5: {message}$"):
+    with pytest.warns(UserWarning, match=f"^1 malformed line skipped, first .*:5: {message}$"):
         trace = bfenv.read_swf(path, on_error="skip")
     assert (len(trace), trace.cleaning.malformed) == (2, 1)
 
@@ -693,3 +693,8 @@ def test_a_real_log_is_written_word_for_word(tmp_path, name):
     written = words((tmp_path / f"{name}.swf").read_bytes())
     del original[b""], written[b""]
     assert written <= original and written.total() == len(trace)
+
+
+def test_a_file_that_is_no_swf_at_all_is_told_what_may_help(tmp_path):
+    with pytest.raises(bfenv.WorkloadError, match="is it SWF.*bfenv workloads import"):
+        bfenv.read_swf(put(tmp_path, "JobID|User|State\n1|ann|COMPLETED\n"))
