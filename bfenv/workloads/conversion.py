@@ -123,27 +123,7 @@ def convert(
     if longest is not None and not (isinstance(longest, int) and 1 <= longest < LATEST):
         raise WorkloadError(f"longest is a number of seconds, at least 1, not {longest!r}")
     zone = find_zone(timezone)
-    counts = Counter(counts)
-    first: dict[Hashable, Run] = {}
-    once = [run for run in runs if run.same is None or first.setdefault(run.same, run) is run]
-    counts["duplicates"] += len(runs) - len(once)
-    processors = _machine_size(path, once, processors)
-    kept = [run for run in once if run.size <= processors]
-    counts["too_large"] += len(once) - len(kept)
-    if not kept:
-        reasons = ", ".join(f"{why}: {count}" for count, why in told(counts, DROPPED))
-        raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
-    if (peak := _peak(kept)) > processors:
-        warnings.warn(
-            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given",
-            stacklevel=3,
-        )
-    counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(kept))
-    kept.sort(key=operator.attrgetter("submit"))
-    ids = [run.job for run in kept if run.job]
-    counts["requeued"] = len(ids) - len(set(ids))
-    counts["components"] = sum("+" in job for job in ids)
-
+    kept, counts, processors = _kept(path, runs, Counter(counts), processors)
     origin = kept[0].submit
     records = _records(kept, origin)
     submit, runtime, size, estimate = records[:, [1, 3, 4, 8]].T.astype(np.int64)
@@ -168,6 +148,32 @@ def convert(
         header=_header(len(kept), origin, timezone, processors, notes, counts),
         records=records,
     )
+
+
+def _kept(
+    path: str | os.PathLike, runs: list[Run], counts: Counter, processors: int | None
+) -> tuple[list[Run], Counter, int]:
+    """The runs that are jobs of the machine, in order; the counts with theirs; its size."""
+    first: dict[Hashable, Run] = {}
+    once = [run for run in runs if run.same is None or first.setdefault(run.same, run) is run]
+    counts["duplicates"] += len(runs) - len(once)
+    processors = _machine_size(path, once, processors)
+    kept = [run for run in once if run.size <= processors]
+    counts["too_large"] += len(once) - len(kept)
+    if not kept:
+        reasons = ", ".join(f"{why}: {count}" for count, why in told(counts, DROPPED))
+        raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
+    if (peak := _peak(kept)) > processors:
+        warnings.warn(
+            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given",
+            stacklevel=4,
+        )
+    counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(kept))
+    kept.sort(key=operator.attrgetter("submit"))
+    ids = [run.job for run in kept if run.job]
+    counts["requeued"] = len(ids) - len(set(ids))
+    counts["components"] = sum("+" in job for job in ids)
+    return kept, counts, processors
 
 
 def _header(jobs, origin, timezone, processors, notes, counts) -> tuple[str, ...]:
