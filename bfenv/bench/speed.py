@@ -19,7 +19,9 @@ from bfenv.core.errors import UnknownName, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, find_policy
 from bfenv.core.simulator import simulate
+from bfenv.workloads.archive import locate
 from bfenv.workloads.load import load_workload
+from bfenv.workloads.swf import read_swf
 
 LOGS = (
     "KTH-SP2-1996-2.1-cln",
@@ -84,6 +86,20 @@ def policies(names: Sequence[str], repeat: int) -> Iterator[dict[str, Any]]:
         for trace in traces:
             times = _times(trace, policy, repeat)
             yield _row(trace.name, policy.name, len(trace), times, "s")
+
+
+def reading(repeat: int) -> Iterator[dict[str, Any]]:
+    """Rows as of `engine`, of reading the logs at hand from their files."""
+    for name in LOGS:
+        path = locate(name)
+        if path is None:
+            continue
+        times = []
+        for _ in range(repeat):
+            begin = time.perf_counter()
+            trace = read_swf(path)
+            times.append(time.perf_counter() - begin)
+        yield _row(f"read {name}", "", len(trace), times, "s")
 
 
 def _generated(procs: int, load: float) -> Trace:

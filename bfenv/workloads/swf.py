@@ -95,9 +95,12 @@ def write_swf(trace: Trace, path: str | os.PathLike, schedule: Schedule | None =
 
     The trace's records and header are written as they are, except where `read_swf` would then
     make another trace of them: there the trace's own values are written. Without records, what is
-    not known is -1. Numbers are in their shortest form. With a schedule of the trace, field 3 is
-    each job's wait and field 5 its size. The format has no place for priorities and requested
-    start times: leaving them out is a warning.
+    not known is -1. Fields are kept as numbers and written in their shortest form: of the archive's
+    logs every one comes back byte by byte, but for the zeros that end decimals of field 6 (142.00
+    becomes 142); the spaces between them, remarks and lines that are no jobs do not.
+
+    With a schedule of the trace, field 3 is each job's wait and field 5 its size. The format has
+    no place for priorities and requested start times: leaving them out is a warning.
 
     Raises WorkloadError if the file cannot be written or the schedule is another trace's.
     """
