@@ -50,8 +50,8 @@ def test_it_writes_a_workload_says_what_was_dropped_and_what_to_type_next(comman
         "jobs 2",
         "dropped 1 job step",
         "dropped 1 still waiting",
-        "of the jobs 1 no time limit",
-        "of the jobs 1 runtime cut to the time limit",
+        "of the jobs 1 no estimate",
+        "of the jobs 1 runtime cut to the estimate",
     ):
         assert row.split() in words
     assert "dump.txt: 4 lines" in out
@@ -78,7 +78,7 @@ def test_a_table_needs_a_map_and_its_malformed_lines_are_skipped_if_asked_to(com
     out, err = command(f"{options} --skip --delimiter ';'")
     assert "malformed line" in out
     assert err == (
-        "bfenv: 1 malformed lines skipped, first jobs.csv:3: submit: 'then' is no time "
+        "bfenv: 1 malformed line skipped, first jobs.csv:3: submit: 'then' is no time "
         "(YYYY-MM-DDTHH:MM:SS, or seconds since 1970)\n"
     )
     assert len(bfenv.read_swf("a.swf")) == 1

@@ -41,8 +41,9 @@ def test_what_was_dropped_cut_and_missing_is_told(tmp_path):
     error, text = run(tmp_path / "log.swf", "--format", "markdown")
     assert error is None
     for expected in (
-        "| dropped | 1 no runtime |", "| changed | 1 runtime cut to the estimate |",
-        "1 no estimate, runtime taken", "33.3% requested time", "33.3% user",
+        "| dropped | 1 ran for 0 s, or no runtime |", "| changed | 1 no estimate |",
+        "| 1 runtime cut to the estimate |",
+        "| span | 9 s, from 00:00 |", "33.3% requested time", "33.3% user",
         "wait time, average CPU time", "| users | 1, 33.3% of the jobs without |",
     ):  # fmt: skip
         assert expected in text, expected

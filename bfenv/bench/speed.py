@@ -52,11 +52,7 @@ Row = dict[str, Any]
 
 def engine(repeat: int) -> Iterator[Row]:
     """Reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
-    for name in LOGS:
-        if (path := locate(name)) is not None:
-            trace = read_swf(path)
-            times = seconds(partial(read_swf, path), min(repeat, 3))
-            yield row("reading", name, "", len(trace), times)
+    yield from reading(repeat)
     for trace in (*_logs(), load_workload("lublin"), load_workload("lublin", jobs=100_000)):
         for policy in ENGINE:
             yield row("traces", trace.name, policy, len(trace), simulations(trace, policy, repeat))
@@ -105,6 +101,15 @@ def _growth(policies: Iterable[Policy], repeat: int) -> Iterator[Row]:
             span = schedule.end.max() - trace.jobs.submit[0]
             what = f"{schedule.wait.sum() / span:,.0f} waiting on {trace.processors:,} processors"
             yield row(group, what, policy.name, len(trace), simulations(trace, policy, repeat))
+
+
+def reading(repeat: int) -> Iterator[Row]:
+    """Reading the logs at hand from their files."""
+    for name in LOGS:
+        if (path := locate(name)) is not None:
+            trace = read_swf(path)
+            times = seconds(partial(read_swf, path), min(repeat, 3))
+            yield row("reading", name, "", len(trace), times)
 
 
 def _generated(procs: int, load: float) -> Trace:

@@ -3,6 +3,7 @@
 import shlex
 import sys
 import warnings
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -152,13 +153,12 @@ def _seconds(text: str | None) -> int | None:
 
 def _report(log: Path, trace: Trace) -> None:
     """What became of the lines: a table of the counts that are not zero."""
-    from bfenv.workloads.conversion import CHANGED, DROPPED
+    from bfenv.workloads.cleaning import CHANGED, DROPPED, told
 
-    cleaning = trace.cleaning
+    counts = asdict(trace.cleaning)
     lines = [("jobs", f"{len(trace):,}", "")]
     for what, reasons in (("dropped", DROPPED), ("of the jobs", CHANGED)):
-        for name, reason in reasons.items():
-            if count := getattr(cleaning, name):
-                lines.append((what, f"{count:,}", reason))
-    total = len(trace) + cleaning.dropped
-    show.table(("", "lines", "why"), lines, title=f"{log.name}: {total:,} lines")
+        lines += [(what, f"{count:,}", why) for count, why in told(counts, reasons)]
+    total = len(trace) + trace.cleaning.dropped
+    print(f"{log.name}: {total:,} lines\n")
+    show.table(("", "lines", "why"), lines)

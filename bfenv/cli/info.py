@@ -9,20 +9,6 @@ from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
-REASONS = {
-    "no_submit": "no submit time",
-    "no_runtime": "no runtime",
-    "no_size": "no size",
-    "too_large": "larger than the machine",
-    "malformed": "malformed",
-}
-CHANGES = {
-    "clipped": "runtime cut to the estimate",
-    "extended": "estimate raised to the runtime",
-    "no_estimate": "no estimate, runtime taken",
-    "reordered": "out of order in the log",
-}
-
 
 def info(
     workload: Annotated[
@@ -80,12 +66,15 @@ def _flat(numbers: Any, prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
+    from bfenv.workloads.cleaning import CHANGED, DROPPED, told
+
     cleaning, size, gap = numbers["cleaning"], numbers["size"], numbers["gap"]
     load = numbers["offered_load"]
     begin = f"{numbers['time_of_day'] // 3600:02}:{numbers['time_of_day'] % 3600 // 60:02}"
+    begin = f"{numbers['weekday']} {begin}" if numbers["weekday"] else begin
     lines = [
         ("machine", f"{numbers['processors']:,} processors"),
-        ("span", f"{show.duration(numbers['span'])}, from {numbers['weekday'] or ''} {begin}"),
+        ("span", f"{show.duration(numbers['span'])}, from {begin}"),
         ("offered load", "all jobs at once" if load is None else f"{load:.3f}"),
         ("users", _users(numbers)),
         ("size", f"mean {size['mean']:,.1f}, median {size['p50']:,.0f}, up to {size['max']:,.0f}"),
@@ -102,8 +91,8 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("high priority", f"{numbers['high_priority']:.1%} of the jobs"))
     if numbers["requested_start"]:
         lines.append(("requested start", f"{numbers['requested_start']:.1%} of the jobs"))
-    for what, reasons in (("dropped", REASONS), ("changed", CHANGES)):
-        counts = [f"{cleaning[key]:,} {why}" for key, why in reasons.items() if cleaning[key]]
+    for what, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
+        counts = [f"{count:,} {why}" for count, why in told(cleaning, reasons)]
         lines += _column(what, counts or ["nothing"])
     if numbers["missing"]:
         missing = numbers["missing"]
@@ -154,5 +143,5 @@ def _estimates(numbers: dict[str, Any], format: Format) -> None:
                 f"{total:.1%}",
             )
         )
-    title = f"The most popular of {numbers['distinct_estimates']:,} estimates"
-    show.table(("", "estimate", "jobs", "share", "so far"), lines, format, numbers=4, title=title)
+    print(f"The most popular of {numbers['distinct_estimates']:,} estimates:\n")
+    show.table(("", "estimate", "jobs", "share", "so far"), lines, format, numbers=4)

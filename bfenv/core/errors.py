@@ -21,7 +21,8 @@ class UnknownName(BfenvError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         known = sorted(known)
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+        parts = [other for other in known if name and name.lower() in other.lower()]
+        near = parts[:3] or difflib.get_close_matches(name, known, n=3, cutoff=0.4)
         shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {shown}"
         super().__init__(f"unknown {kind} {name!r}; {hint}")

@@ -11,7 +11,7 @@ from functools import partial
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.clock import find_zone, instants, seconds
-from bfenv.workloads.conversion import Run, convert, gather, in_order, read_lines
+from bfenv.workloads.conversion import Run, convert, gather, in_order, numbered_lines
 
 COMMAND = (
     "SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt -o JobID,User,Group,"
@@ -78,7 +78,7 @@ def read_sacct(
     if unit not in SIZES:
         raise WorkloadError(f"unit is 'cpus' or 'nodes', not {unit!r}")
     zone = find_zone(timezone)
-    (_, header), *lines = read_lines(path)
+    (_, header), *lines = numbered_lines(path)
     names = _columns(path, header, unit)
     parse = partial(_run, header, names, zone, SIZES[unit], eligible)
     runs, counts = gather(path, lines, parse, on_error)

@@ -1,16 +1,15 @@
 """Logs of the Parallel Workloads Archive: download them, find those at hand (workloads layer).
 
-The standard library's client is enough and keeps the file as it is: requests, and with it pooch,
-would unpack a log that a server labels as gzip-encoded, which leaves nothing to resume, and pooch
-knows hashes of the packed file only.
+pooch keeps the cache: it compares hashes and puts a file there in one step. It cannot continue a
+download, nor limit what one unpacks to, and requests would unpack a log that a server labels as
+gzip-encoded, which leaves nothing to continue; so the bytes come by the standard library's client.
+The hashes are of the text, as a log may be packed differently from copy to copy: the text is what
+is stored.
 """
 
-import gzip
-import hashlib
 import http.client
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,15 +21,13 @@ import platformdirs
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
 from bfenv.workloads.catalogue import Log, find_log
+from bfenv.workloads.text import CHUNK, MOST, unzipped
 
 BASES = (
     "https://www.cs.huji.ac.il/labs/parallel/workload",
     "http://www.cs.huji.ac.il/labs/parallel/workload",  # only for logs whose hash is known
 )
 SUFFIXES = (".swf.gz", ".swf")
-LARGEST = 8 * 2**30  # bytes, packed or not; the largest logs have tens of millions of lines
-RATIO = 200  # of unpacked to packed, at most; logs have 5 to 10
-CHUNK = 2**18  # bytes
 TIMEOUT = 30.0  # seconds without a byte
 
 Progress = Callable[[int, int | None], None]  # bytes so far, of how many if that is known
@@ -50,8 +47,8 @@ def fetch(
 ) -> Path:
     """The path of a log of the archive, which is downloaded unless it is at hand.
 
-    It goes into `folder`, or else the user's cache, in one step and only when it is whole and its
-    text has the hash in the catalogue, or else the one of the first download. What there is of a
+    Its text goes into `folder`, or else the user's cache, in one step and only when it is whole and
+    has the hash in the catalogue, or else the one of the first download. What there is of a
     download that broke off is kept as .part beside it and continued by the next one. Two at once
     take turns, where the file system has locks. `bases` are addresses of the archive instead of
     BASES: the first, and if it cannot be reached and the hash is in the catalogue, the others.
@@ -61,24 +58,26 @@ def fetch(
     nothing for `timeout` seconds, or sends something else than the log.
     """
     log = find_log(name)
-    if folder is None and (found := locate(log.name)):
+    if found := locate(log.name) if folder is None else _in(Path(folder), log.name):
         return found
-    target = Path(cache_folder() if folder is None else folder) / f"{log.name}.swf.gz"
-    part = target.with_name(target.name + ".part")
-    urls = [f"{base}/{log.folder}/{target.name}" for base in bases or BASES]
+    folder = Path(cache_folder() if folder is None else folder)
+    part = folder / f"{log.name}.swf.gz.part"
+    urls = [f"{base}/{log.folder}/{log.name}.swf.gz" for base in bases or BASES]
+
+    def download(url: str, output: str, _) -> None:
+        _download(urls if log.sha256 else urls[:1], part, timeout, progress)
+        _unzip(part, output)
+
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with _alone(part):
-            if not target.is_file():  # else another has fetched it meanwhile
-                _download(urls if log.sha256 else urls[:1], part, timeout, progress)
-                _verify(log, part)
-                os.replace(part, target)
+            return _retrieve(log, urls[0], folder, download)
     except (OSError, WorkloadError) as error:
         reason = f"{part}: {error.strerror or error}" if isinstance(error, OSError) else error
+        target = folder / f"{log.name}.swf.gz"
         raise WorkloadError(
             f"{log.name} cannot be fetched: {reason}; by hand: save {urls[0]} as {target}"
         ) from error
-    return target
 
 
 def locate(name: str) -> Path | None:
@@ -89,9 +88,7 @@ def locate(name: str) -> Path | None:
     """
     if os.path.basename(name) != name:
         return None  # a path, which may lead anywhere
-    names = [name] if name.endswith(SUFFIXES) else [name + suffix for suffix in SUFFIXES]
-    paths = (folder / name for folder in folders() for name in names)
-    return next((path for path in paths if os.path.isfile(path)), None)
+    return next(filter(None, (_in(folder, name) for folder in folders())), None)
 
 
 def at_hand() -> dict[str, Path]:
@@ -114,6 +111,12 @@ def folders() -> list[Path]:
 def cache_folder() -> Path:
     """Where downloads go; it need not exist."""
     return Path(os.environ.get("BFENV_CACHE") or platformdirs.user_cache_path("bfenv")) / "traces"
+
+
+def _in(folder: Path, name: str) -> Path | None:
+    """The file of that log in a folder."""
+    names = [name] if name.endswith(SUFFIXES) else [name + suffix for suffix in SUFFIXES]
+    return next((folder / one for one in names if os.path.isfile(folder / one)), None)
 
 
 @contextmanager
@@ -194,9 +197,9 @@ def _continue(url: str, part: Path, timeout: float, progress: Progress) -> None:
             file.write(chunk)
             done += len(chunk)
             progress(done, total)
-            if done > LARGEST:
+            if done > MOST:
                 file.truncate(0)
-                raise WorkloadError(f"more than {LARGEST:,} bytes, which no log has")
+                raise WorkloadError(f"more than {MOST:,} bytes, which no log has")
     if total is not None and done < total:
         raise WorkloadError(
             f"the download ended after {done:,} of {total:,} bytes, which the next one continues"
@@ -218,41 +221,38 @@ def _why(error: Exception) -> str:
     return str(getattr(reason, "strerror", None) or reason or type(error).__name__)
 
 
-def _verify(log: Log, part: Path) -> None:
-    """Remove the .part if its text has the wrong hash; one not known before is noted."""
+def _retrieve(log: Log, url: str, folder: Path, download: Callable) -> Path:
+    """The text in the folder, there already or downloaded; a hash not known before is noted."""
+    import pooch
+
+    pooch.get_logger().setLevel("WARNING")  # it tells of every step
+    name = f"{log.name}.swf"
+    pin = cache_folder() / f"{name}.sha256"
+    known, source = log.sha256, "that of the log"
+    if known is None and pin.is_file():
+        known = pin.read_text(errors="replace").partition(" ")[0]
+        source = f"that of the first download, noted in {pin}"
     try:
-        digest = _digest(part)
-        pin = cache_folder() / f"{log.name}.swf.sha256"
-        expected, source = log.sha256, "that of the log"
-        if expected is None and pin.is_file():
-            expected = pin.read_text(errors="replace").partition(" ")[0]
-            source = f"that of the first download, noted in {pin}"
-        if expected not in (None, digest):
-            raise WorkloadError(
-                f"the text's sha256 is {digest}, not {expected}, {source}; "
-                "what was downloaded is removed"
-            )
+        path = Path(pooch.retrieve(url, known, name, folder, downloader=download))
+    except WorkloadError:
+        raise
+    except ValueError as error:
+        raise WorkloadError(f"{error} The known hash is {source}") from error
+    if known is None:
+        pin.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(pin, f"{pooch.file_hash(path)}  {name}\n".encode())
+    return path
+
+
+def _unzip(part: Path, output: str) -> None:
+    """Write the text of the .part, which is then of no more use; WorkloadError if it has none."""
+    try:
+        with open(output, "wb") as file:
+            for chunk in unzipped(part):
+                file.write(chunk)
+            if not file.tell():
+                raise WorkloadError("what the server sends is empty")
     except WorkloadError:
         part.unlink()
         raise
-    if expected is None:
-        pin.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(pin, f"{digest}  {log.name}.swf\n".encode())
-
-
-def _digest(part: Path) -> str:
-    """The sha256 of the text in a gzip file; WorkloadError if it is damaged or swells."""
-    most = min(LARGEST, RATIO * part.stat().st_size)
-    digest, size = hashlib.sha256(), 0
-    try:
-        with gzip.open(part) as text:
-            while chunk := text.read(CHUNK):
-                size += len(chunk)
-                if size > most:
-                    raise WorkloadError(f"it unpacks to more than {most:,} bytes, as no log does")
-                digest.update(chunk)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise WorkloadError(f"what the server sends is no whole gzip file ({error})") from error
-    if not size:
-        raise WorkloadError("what the server sends is empty")
-    return digest.hexdigest()
+    part.unlink()

@@ -2,7 +2,7 @@
 
 import math
 import re
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -64,6 +64,8 @@ def seconds(value, unit: int = 1) -> int | None:
 
     Raises ValueError with a message that begins with the value.
     """
+    if isinstance(value, time):  # as tables have it that take 02:00:00 for a time of day
+        value = timedelta(hours=value.hour, minutes=value.minute, seconds=value.second)
     if isinstance(value, timedelta):
         duration = whole(value.total_seconds())
     elif isinstance(value, str) and not NUMBER.fullmatch(value.strip()):

@@ -11,7 +11,7 @@ from typing import Any
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.clock import find_zone, instants, seconds, whole
-from bfenv.workloads.conversion import Run, convert, gather, in_order, read_lines
+from bfenv.workloads.conversion import Run, convert, gather, in_order, numbered_lines
 
 FIELDS = (
     "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "queue", "partition",
@@ -59,7 +59,7 @@ def read_columns(
         lines = _parquet(path, mapping)
         parse = partial(_run, zone)
     else:
-        (_, header), *lines = read_lines(path)
+        (_, header), *lines = numbered_lines(path)
         delimiter = delimiter or max(DELIMITERS, key=header.count)
         places, width = _places(path, header, mapping, delimiter)
         parse = partial(_text, zone, header, places, width, delimiter)

@@ -1,14 +1,10 @@
 """Finished jobs of another system's log made a Trace with SWF records (workloads layer)."""
 
-import codecs
-import gzip
 import operator
 import os
 import warnings
-import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate, pairwise, product
 from pathlib import Path
@@ -17,53 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.errors import WorkloadError
-from bfenv.core.jobs import Cleaning, Trace, make_trace
+from bfenv.core.jobs import Trace, make_trace
+from bfenv.workloads.cleaning import CHANGED, DROPPED, Conversion, skipped, told
 from bfenv.workloads.clock import LATEST, find_zone
+from bfenv.workloads.text import read_lines
 
 LARGEST = 2**53  # integers up to here are exact in the float64 of the records
-
-# Why a line is no job, in words.
-DROPPED = {
-    "headers": "header line repeated",
-    "malformed": "malformed line",
-    "steps": "job step",
-    "pending": "still waiting",
-    "running": "still running",
-    "never_started": "never started, e.g. cancelled while it waited",
-    "no_submit": "no submit time",
-    "no_runtime": "ran for 0 s, or no runtime",
-    "no_size": "no size",
-    "duplicates": "same run once more",
-    "too_large": "larger than the machine",
-}
-# What was changed or is worth knowing of the lines that are jobs.
-CHANGED = {
-    "requeued": "further run of a requeued or resized job",
-    "components": "component of a heterogeneous job, a job of its own",
-    "no_estimate": "no time limit",
-    "clipped": "runtime cut to the time limit",
-    "extended": "time limit raised to the runtime",
-    "reordered": "submitted before the line above",
-}
-
-
-@dataclass(frozen=True)
-class Conversion(Cleaning):
-    """How many lines are no jobs, or were changed, and why: see `DROPPED` and `CHANGED`."""
-
-    headers: int = 0
-    steps: int = 0
-    pending: int = 0
-    running: int = 0
-    never_started: int = 0
-    duplicates: int = 0
-    requeued: int = 0
-    components: int = 0
-
-    @property
-    def dropped(self) -> int:
-        """Lines that are no jobs; jobs + dropped = lines, blank ones and the header apart."""
-        return sum(getattr(self, reason) for reason in DROPPED)
 
 
 class Run(NamedTuple):
@@ -83,26 +38,13 @@ class Run(NamedTuple):
     same: Hashable = None  # equal for lines that tell of one and the same run; None: no such
 
 
-def read_lines(path: str | os.PathLike) -> list[tuple[int, str]]:
-    """Number and text of the lines that are not blank; the file may be gzipped.
+def numbered_lines(path: str | os.PathLike) -> list[tuple[int, str]]:
+    """Number and text of the lines that are not blank.
 
-    Raises FileNotFoundError, and WorkloadError if the file cannot be read or has no such lines.
+    Raises what `read_lines` does, and WorkloadError if there is no such line.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"no such file: {path}")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
-            raise WorkloadError(f"{path}: corrupted gzip file: {error}") from error
-    text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    lines = enumerate(read_lines(path, "utf-8"), start=1)
+    numbered = [(number, line) for number, line in lines if line.strip()]
     if not numbered:
         raise WorkloadError(f"{path}: the file is empty")
     return numbered
@@ -133,7 +75,7 @@ def gather(
         else:
             runs.append(result)
     if first:
-        warnings.warn(f"{counts['malformed']} malformed lines skipped, first {first}", stacklevel=3)
+        warnings.warn(skipped(counts["malformed"], first), stacklevel=3)
     return runs, counts
 
 
@@ -181,22 +123,7 @@ def convert(
     if longest is not None and not (isinstance(longest, int) and 1 <= longest < LATEST):
         raise WorkloadError(f"longest is a number of seconds, at least 1, not {longest!r}")
     zone = find_zone(timezone)
-    counts = Counter(counts)
-    first: dict[Hashable, Run] = {}
-    once = [run for run in runs if run.same is None or first.setdefault(run.same, run) is run]
-    counts["duplicates"] += len(runs) - len(once)
-    processors = _machine_size(path, once, processors)
-    kept = [run for run in once if run.size <= processors]
-    counts["too_large"] += len(once) - len(kept)
-    if not kept:
-        reasons = ", ".join(f"{DROPPED[name]}: {counts[name]}" for name in DROPPED if counts[name])
-        raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
-    counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(kept))
-    kept.sort(key=operator.attrgetter("submit"))
-    ids = [run.job for run in kept if run.job]
-    counts["requeued"] = len(ids) - len(set(ids))
-    counts["components"] = sum("+" in job for job in ids)
-
+    kept, counts, processors = _kept(path, runs, Counter(counts), processors)
     origin = kept[0].submit
     records = _records(kept, origin)
     submit, runtime, size, estimate = records[:, [1, 3, 4, 8]].T.astype(np.int64)
@@ -223,6 +150,32 @@ def convert(
     )
 
 
+def _kept(
+    path: str | os.PathLike, runs: list[Run], counts: Counter, processors: int | None
+) -> tuple[list[Run], Counter, int]:
+    """The runs that are jobs of the machine, in order; the counts with theirs; its size."""
+    first: dict[Hashable, Run] = {}
+    once = [run for run in runs if run.same is None or first.setdefault(run.same, run) is run]
+    counts["duplicates"] += len(runs) - len(once)
+    processors = _machine_size(path, once, processors)
+    kept = [run for run in once if run.size <= processors]
+    counts["too_large"] += len(once) - len(kept)
+    if not kept:
+        reasons = ", ".join(f"{why}: {count}" for count, why in told(counts, DROPPED))
+        raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
+    if (peak := _peak(kept)) > processors:
+        warnings.warn(
+            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given",
+            stacklevel=4,
+        )
+    counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(kept))
+    kept.sort(key=operator.attrgetter("submit"))
+    ids = [run.job for run in kept if run.job]
+    counts["requeued"] = len(ids) - len(set(ids))
+    counts["components"] = sum("+" in job for job in ids)
+    return kept, counts, processors
+
+
 def _header(jobs, origin, timezone, processors, notes, counts) -> tuple[str, ...]:
     return (
         "Version: 2.2",
@@ -233,14 +186,14 @@ def _header(jobs, origin, timezone, processors, notes, counts) -> tuple[str, ...
         f"MaxProcs: {processors}",
         *(f"Note: {note}" for note in notes),
         "Note: users, groups, queues and partitions are numbered by first appearance",
-        *(f"Note: not a job: {DROPPED[name]}: {counts[name]}" for name in DROPPED if counts[name]),
-        *(f"Note: {CHANGED[name]}: {counts[name]}" for name in CHANGED if counts[name]),
+        *(f"Note: not a job: {why}: {count}" for count, why in told(counts, DROPPED)),
+        *(f"Note: {why}: {count}" for count, why in told(counts, CHANGED)),
     )
 
 
 def _machine_size(path: str | os.PathLike, runs: list[Run], processors: int | None) -> int:
     if processors is None:
-        peak = _peak([run for run in runs if run.start >= 0])
+        peak = _peak(runs)
         hint = f"; at least {peak}, that many were in use at once" if peak else ""
         raise WorkloadError(f"{path}: say processors, how many the machine has{hint}")
     try:
@@ -253,7 +206,8 @@ def _machine_size(path: str | os.PathLike, runs: list[Run], processors: int | No
 
 
 def _peak(runs: list[Run]) -> int:
-    """The most processors in use at once; ends come before starts."""
+    """The most processors in use at once by runs whose start is known; ends before starts."""
+    runs = [run for run in runs if run.start >= 0]
     changes = [(run.start, run.size) for run in runs]
     changes += [(run.start + run.runtime, -run.size) for run in runs]
     return max(accumulate(change for _, change in sorted(changes)), default=0)

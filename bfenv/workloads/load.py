@@ -18,7 +18,8 @@ from bfenv.workloads.catalogue import CATALOGUE
 from bfenv.workloads.lublin import generate
 from bfenv.workloads.sud import sud
 from bfenv.workloads.swf import read_swf
-from bfenv.workloads.transform import MODELS, is_random, transformed, with_estimates
+from bfenv.workloads.transform import is_random, transformed
+from bfenv.workloads.user_requests import MODELS, with_estimates
 
 SUFFIXES = (".swf", ".swf.gz")
 LIMITS = {"procs": 2**31, "jobs": 10**8, "emax": 2**31}  # of the model, far beyond use

@@ -154,16 +154,7 @@ def generate(
         When an argument is out of range.
     """
     jobs, processors = operator.index(jobs), operator.index(processors)
-    if jobs < 1:
-        raise WorkloadError(f"jobs={jobs}: at least 1 is needed")
-    if processors < 1:
-        raise WorkloadError(f"processors={processors}: at least 1 is needed")
-    if load is not None and not 0 < load < math.inf:
-        raise WorkloadError(f"load={load}: a positive number is needed")
-    if longest is not None and longest < 1:
-        raise WorkloadError(f"longest={longest}: at least 1 second is needed")
-    if start_hour not in range(24):
-        raise WorkloadError(f"start_hour={start_hour}: a whole hour from 0 to 23 is needed")
+    _check(jobs, processors, load, longest, start_hour)
     streams = _default_streams(processors, typed) if parameters is None else tuple(parameters)
     if len(streams) != 1 + typed:
         raise WorkloadError(
@@ -186,11 +177,7 @@ def generate(
         last = max(1.0, area / (processors * load))
         if last > LATEST:
             raise WorkloadError(f"load={load}: the sample would last more than 2**53 seconds")
-        # The stream that then ends last ends at `last`, the other before.
-        squeeze = max(
-            p[-1] / clock.points(last) for clock, p in zip(clocks, points, strict=True) if len(p)
-        )
-        points = [p / squeeze for p in points]
+        points = _squeezed(points, clocks, last)
 
     submit = [clock.submit(p) for clock, p in zip(clocks, points, strict=True)]
     order, label = _merge(submit)
@@ -268,12 +255,33 @@ class _Clock:
         return np.rint(slot * SLOT - self.start).astype(np.int64)
 
 
+def _check(jobs, processors, load, longest, start_hour) -> None:
+    if jobs < 1:
+        raise WorkloadError(f"jobs={jobs}: at least 1 is needed")
+    if processors < 1:
+        raise WorkloadError(f"processors={processors}: at least 1 is needed")
+    if load is not None and not 0 < load < math.inf:
+        raise WorkloadError(f"load={load}: a positive number is needed")
+    if longest is not None and longest < 1:
+        raise WorkloadError(f"longest={longest}: at least 1 second is needed")
+    if start_hour not in range(24):
+        raise WorkloadError(f"start_hour={start_hour}: a whole hour from 0 to 23 is needed")
+
+
 def _default_streams(processors: int, typed: bool) -> tuple[Parameters, ...]:
     if not typed:
         return (scaled(TYPELESS, processors),)
     shrink = math.log2(processors) < INTERACTIVE.u_hi
     interactive = scaled(INTERACTIVE, processors) if shrink else INTERACTIVE
     return interactive, scaled(BATCH, processors)
+
+
+def _squeezed(points: list[np.ndarray], clocks: list[_Clock], last: float) -> list[np.ndarray]:
+    """The points divided such that the stream that then ends last ends at `last` seconds."""
+    squeeze = max(
+        p[-1] / clock.points(last) for clock, p in zip(clocks, points, strict=True) if len(p)
+    )
+    return [p / squeeze for p in points]
 
 
 def _merge(submit: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

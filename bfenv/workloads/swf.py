@@ -4,13 +4,11 @@ Format: Chapin et al. 1999 and the Parallel Workloads Archive. One line per job 
 -1 for what is not known; lines that begin with a semicolon are the header.
 """
 
-import codecs
 import gzip
 import operator
 import os
 import re
 import warnings
-import zlib
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -21,6 +19,8 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Cleaning, Jobs, Trace
 from bfenv.core.schedule import Schedule
+from bfenv.workloads.cleaning import skipped
+from bfenv.workloads.text import read_lines
 
 FIELDS = (
     "job number", "submit time", "wait time", "run time", "allocated processors",
@@ -54,7 +54,8 @@ def read_swf(
     fields of the kept jobs as they stand in the file. Times of day are those of the header's
     TimeZoneString, or UTC, with a warning if that is a zone unknown to this machine.
 
-    Raises FileNotFoundError, and WorkloadError on a corrupted gzip file, an empty trace, a header
+    Raises FileNotFoundError, and WorkloadError on a damaged gzip file or one that swells to more
+    than any log has, an empty trace, a header
     without a machine size, or a malformed line; with on_error="skip" malformed lines are counted
     and skipped with a warning.
     """
@@ -63,10 +64,15 @@ def read_swf(
         raise WorkloadError(f"overrun is 'kill' or 'extend', not {overrun!r}")
     if on_error not in ("raise", "skip"):
         raise WorkloadError(f"on_error is 'raise' or 'skip', not {on_error!r}")
-    lines = _lines(path)
+    lines = read_lines(path, "latin-1")
     comments = (line.strip() for line in lines if line.lstrip().startswith(";"))
     header = tuple(comment[1:].removeprefix(" ") for comment in comments)
-    records, malformed = _records(path, lines, on_error)
+    try:
+        records, malformed = _records(path, lines, on_error)
+    except WorkloadError as error:
+        if header:
+            raise
+        raise WorkloadError(f"{error}; is it SWF? `bfenv workloads import` reads others") from None
     if not len(records):
         raise WorkloadError(f"{path}: the trace is empty: no job lines")
     labels = _labels(header)
@@ -89,9 +95,12 @@ def write_swf(trace: Trace, path: str | os.PathLike, schedule: Schedule | None =
 
     The trace's records and header are written as they are, except where `read_swf` would then
     make another trace of them: there the trace's own values are written. Without records, what is
-    not known is -1. Numbers are in their shortest form. With a schedule of the trace, field 3 is
-    each job's wait and field 5 its size. The format has no place for priorities and requested
-    start times: leaving them out is a warning.
+    not known is -1. Fields are kept as numbers and written in their shortest form: of the archive's
+    logs every one comes back byte by byte, but for the zeros that end decimals of field 6 (142.00
+    becomes 142); the spaces between them, remarks and lines that are no jobs do not.
+
+    With a schedule of the trace, field 3 is each job's wait and field 5 its size. The format has
+    no place for priorities and requested start times: leaving them out is a warning.
 
     Raises WorkloadError if the file cannot be written or the schedule is another trace's.
     """
@@ -112,27 +121,6 @@ def write_swf(trace: Trace, path: str | os.PathLike, schedule: Schedule | None =
     lines += map(" ".join, zip(*map(_words, records.T), strict=True))
     data = ("\n".join(lines) + "\n").encode("latin-1", errors="replace")
     write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
-
-
-def _lines(path: Path) -> list[str]:
-    """The file's lines, unzipped, whatever the line ends."""
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"no such workload file: {path}")
-    if not os.path.isfile(path):
-        raise WorkloadError(f"{path}: not a file")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error) as error:
-            raise WorkloadError(f"{path}: corrupted gzip file: {error}") from error
-    elif path.suffix == ".gz":
-        raise WorkloadError(f"{path}: not a gzip file")
-    text = data.removeprefix(codecs.BOM_UTF8).decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarray, int]:
@@ -162,7 +150,7 @@ def _records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarray, i
         if on_error == "raise":
             raise WorkloadError(faults[0])
     if faults:
-        warnings.warn(f"{len(faults)} malformed lines skipped, first {faults[0]}", stacklevel=3)
+        warnings.warn(skipped(len(faults), faults[0]), stacklevel=3)
     return np.array(rows, dtype=np.float64).reshape(-1, 18), len(faults)
 
 

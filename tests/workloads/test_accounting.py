@@ -17,7 +17,7 @@ from bfenv.cli.imports import import_
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads import accounting
 from bfenv.workloads.accounting import read_sacct
-from bfenv.workloads.conversion import DROPPED
+from bfenv.workloads.cleaning import DROPPED
 
 COLUMNS = tuple(accounting.COMMAND.partition("-o ")[2].split(","))
 HEADER = "|".join(COLUMNS)
@@ -83,17 +83,17 @@ def test_a_dump_is_what_its_lines_say(tmp_path):
     trace = read(
         tmp_path,
         line(),
-        line(JobID="8", User="bob", Submit=NOON + 30, ElapsedRaw=7, TimelimitRaw=60, AllocCPUS=64),
+        line(JobID="8", User="bob", Submit=NOON + 30, ElapsedRaw=7, TimelimitRaw=60, AllocCPUS=60),
     )
     assert trace.jobs.submit.tolist() == [0, 30]
-    assert trace.jobs.size.tolist() == [4, 64]
+    assert trace.jobs.size.tolist() == [4, 60]
     assert trace.jobs.estimate.tolist() == [300, 3600]
     assert trace.jobs.user.tolist() == [0, 1]
     assert trace.runtime.tolist() == [100, 7]
     assert (trace.processors, trace.time_of_day, trace.name) == (64, 12 * 3600, "dump")
     assert trace.records.tolist() == [
         [1, 0, 60, 100, 4, -1, -1, 4, 300, -1, 1, 1, 1, -1, 1, 1, -1, -1],
-        [2, 30, 30, 7, 64, -1, -1, 64, 3600, -1, 1, 2, 1, -1, 1, 1, -1, -1],
+        [2, 30, 30, 7, 60, -1, -1, 60, 3600, -1, 1, 2, 1, -1, 1, 1, -1, -1],
     ]
     assert counted(trace) == {}
 
@@ -337,6 +337,7 @@ def test_a_job_over_the_hour_that_is_left_out_is_an_hour_shorter(tmp_path):
 # Back and forth, and no names
 
 
+@pytest.mark.filterwarnings("ignore:.*in use at once")
 def test_written_as_swf_it_is_read_back_as_the_same_trace(tmp_path):
     rng = random.Random(7)
     lines, now = [], NOON
@@ -412,7 +413,7 @@ def test_a_malformed_line_is_named_with_its_field_or_skipped_and_counted(tmp_pat
     lines = [line(), line(**({"JobID": "8"} | fields))]
     with pytest.raises(WorkloadError, match=rf"dump\.txt:3: {message}"):
         read(tmp_path, *lines)
-    with pytest.warns(UserWarning, match=rf"1 malformed lines skipped, first .*:3: {message}"):
+    with pytest.warns(UserWarning, match=rf"1 malformed line skipped, first .*:3: {message}"):
         trace = read(tmp_path, *lines, on_error="skip")
     assert counted(trace) == {"malformed": 1}
     path = dump(tmp_path, *lines)
@@ -460,7 +461,7 @@ def test_a_file_that_is_none_or_empty_or_broken_is_told(tmp_path):
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"x" * 1000)[:-9])
     with pytest.raises(WorkloadError, match="gzip"):
         read_sacct(tmp_path / "b.gz", processors=1)
-    with pytest.raises(WorkloadError, match="cannot be read"):
+    with pytest.raises(WorkloadError, match="not a file"):
         read_sacct(tmp_path, processors=1)
     with pytest.raises(WorkloadError, match=r"no line is a job that ran .*job step: 1"):
         read(tmp_path, line(JobID="7.batch"))
@@ -516,3 +517,11 @@ def test_whatever_the_file_holds_each_line_is_a_job_or_counted(
     assert np.isfinite(trace.records).all()
     bfenv.write_swf(trace, path.with_suffix(".swf"))
     assert bfenv.read_swf(path.with_suffix(".swf")).hash == trace.hash
+
+
+def test_more_in_use_at_once_than_the_machine_has_is_a_warning(tmp_path):
+    lines = [line(), line(JobID="8"), line(JobID="9", AllocCPUS=99)]
+    with pytest.warns(UserWarning, match="8 processors were in use at once, more than the 7 given"):
+        trace = read(tmp_path, *lines, processors=7)
+    assert len(trace) == 2
+    read(tmp_path, *lines[:2], processors=8)  # which is as many

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import bfenv
 from bfenv.cli import workloads as command
-from bfenv.workloads import archive, catalogue
+from bfenv.workloads import archive, catalogue, text
 from bfenv.workloads.catalogue import CATALOGUE, Log
 
 
@@ -160,7 +160,7 @@ def left(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-FILE, PART, PIN = f"{KNOWN}.swf.gz", f"{KNOWN}.swf.gz.part", f"{NEW}.swf.sha256"
+GZ, FILE, PART, PIN = f"{KNOWN}.swf.gz", f"{KNOWN}.swf", f"{KNOWN}.swf.gz.part", f"{NEW}.swf.sha256"
 
 
 # Downloads
@@ -168,9 +168,9 @@ FILE, PART, PIN = f"{KNOWN}.swf.gz", f"{KNOWN}.swf.gz.part", f"{NEW}.swf.sha256"
 
 def test_a_log_is_downloaded_into_the_cache_and_nothing_else(server, cache):
     assert fetch(server) == cache / FILE
-    assert (cache / FILE).read_bytes() == PACKED
+    assert (cache / FILE).read_bytes() == TEXT
     assert left(cache) == [FILE]
-    assert server.asked == [(f"/workload/l_known/{FILE}", None)]
+    assert server.asked == [(f"/workload/l_known/{FILE}.gz", None)]
     assert len(bfenv.read_swf(cache / FILE)) == 3000
 
 
@@ -191,6 +191,13 @@ def test_a_log_at_hand_is_not_downloaded_again(server, cache, tmp_path, monkeypa
     assert len(server.asked) == 2
 
 
+@pytest.mark.parametrize(("name", "data"), [(GZ, PACKED), (FILE, TEXT)])
+def test_a_log_put_there_by_hand_is_at_hand(server, tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    assert fetch(server, folder=tmp_path) == tmp_path / name
+    assert server.asked == []
+
+
 @pytest.mark.parametrize("length", [True, False])
 def test_the_progress_is_told_to_the_last_byte(server, length):
     server.length = length
@@ -204,7 +211,7 @@ def test_the_progress_is_told_to_the_last_byte(server, length):
 
 def test_a_log_that_the_server_labels_as_encoded_stays_packed(server):
     server.encoding = "x-gzip"
-    assert fetch(server).read_bytes() == PACKED
+    assert fetch(server).read_bytes() == TEXT
 
 
 # Broken off
@@ -218,7 +225,7 @@ def test_a_truncated_download_is_refused_and_the_next_one_continues_it(server, c
     refused(server, f"ended after 40,000 of {len(PACKED):,} bytes")
     server.cut = None
     told = []
-    assert fetch(server, progress=lambda *now: told.append(now)).read_bytes() == PACKED
+    assert fetch(server, progress=lambda *now: told.append(now)).read_bytes() == TEXT
     assert told[0] == (40_000, len(PACKED)) and told[-1] == (len(PACKED), len(PACKED))
     assert left(cache) == [FILE]
     assert [part for _, part in server.asked] == [None, "bytes=20000-", "bytes=40000-"]
@@ -228,7 +235,7 @@ def test_a_server_that_knows_no_ranges_makes_it_start_anew(server, cache):
     server.cut = 20_000
     refused(server, "ended after 20,000")
     server.cut, server.ranges = None, False
-    assert fetch(server).read_bytes() == PACKED
+    assert fetch(server).read_bytes() == TEXT
     assert left(cache) == [FILE]
 
 
@@ -236,7 +243,7 @@ def test_a_server_that_knows_no_ranges_makes_it_start_anew(server, cache):
 def test_a_part_that_is_all_there_or_more_is_no_hindrance(server, cache, extra):
     cache.mkdir(parents=True)
     (cache / PART).write_bytes(PACKED + extra)
-    assert fetch(server).read_bytes() == PACKED
+    assert fetch(server).read_bytes() == TEXT
     assert len(server.asked) == (2 if extra else 1)
 
 
@@ -244,9 +251,9 @@ def test_a_part_that_is_all_there_or_more_is_no_hindrance(server, cache, extra):
 def test_a_spoiled_part_is_refused_once(server, cache, spoil):
     cache.mkdir(parents=True)
     (cache / PART).write_bytes(spoil)
-    refused(server, "gzip|sha256")
+    refused(server, "gzip|SHA256")
     assert left(cache) == []
-    assert fetch(server).read_bytes() == PACKED
+    assert fetch(server).read_bytes() == TEXT
 
 
 def test_another_part_than_asked_for_is_refused_once(server, cache):
@@ -255,7 +262,7 @@ def test_another_part_than_asked_for_is_refused_once(server, cache):
     server.offset = 5
     refused(server, "another part")
     assert left(cache) == []
-    assert fetch(server).read_bytes() == PACKED
+    assert fetch(server).read_bytes() == TEXT
 
 
 def test_an_interrupted_download_is_continued(server, cache):
@@ -269,7 +276,7 @@ def test_an_interrupted_download_is_continued(server, cache):
     (part,) = cache.iterdir()
     assert part.name == PART and part.read_bytes() == PACKED[: part.stat().st_size] != b""
     server.cut = None
-    assert fetch(server).read_bytes() == PACKED
+    assert fetch(server).read_bytes() == TEXT
     assert server.asked[-1][1].startswith("bytes=")
 
 
@@ -306,7 +313,7 @@ def test_what_the_server_answers_instead_is_said(server, cache, status, why):
 
 def test_the_second_address_serves_only_logs_whose_hash_is_known(server, closed):
     bases = (closed, server.base)
-    assert archive.fetch(KNOWN, bases=bases).read_bytes() == PACKED
+    assert archive.fetch(KNOWN, bases=bases).read_bytes() == TEXT
     with pytest.raises(bfenv.WorkloadError, match="no answer"):
         archive.fetch(NEW, bases=bases)
     assert len(server.asked) == 1
@@ -342,14 +349,14 @@ def test_a_name_that_leads_elsewhere_is_no_log(server, cache, tmp_path, monkeypa
 
 def test_another_text_than_the_known_one_is_refused_and_removed(server, cache):
     server.content = gzip.compress(OTHER)
-    message = refused(server, "sha256")
+    message = refused(server, "SHA256 hash")
     assert LOGS[0].sha256 in message and hashlib.sha256(OTHER).hexdigest() in message
     assert left(cache) == []
 
 
 def test_the_hash_is_that_of_the_text_however_it_is_packed(server):
     server.content = gzip.compress(TEXT[:1000], 1) + gzip.compress(TEXT[1000:], 3)
-    assert gzip.decompress(fetch(server).read_bytes()) == TEXT
+    assert fetch(server).read_bytes() == TEXT
 
 
 @pytest.mark.parametrize("name", [KNOWN, NEW])
@@ -360,24 +367,24 @@ def test_the_hash_is_that_of_the_text_however_it_is_packed(server):
 )
 def test_what_is_no_whole_gzip_file_is_refused_and_removed(server, cache, name, content):
     server.content = content
-    refused(server, "no whole gzip file|is empty", name=name)
+    refused(server, "corrupted gzip file|is empty", name=name)
     assert left(cache) == []
 
 
 def test_a_decompression_bomb_is_refused_and_removed_unread(server, cache, monkeypatch):
     server.content = gzip.compress(bytes(2**25), 9)
-    assert len(server.content) * archive.RATIO < 2**24
-    refused(server, "unpacks to more than", name=NEW)
+    assert len(server.content) * text.RATIO < 2**24 == text.HARMLESS
+    refused(server, "unzips to more than", name=NEW)
     assert left(cache) == []
-    monkeypatch.setattr(archive, "LARGEST", len(TEXT) - 1)
+    monkeypatch.setattr(text, "MOST", len(TEXT) - 1)
     server.content = PACKED
-    refused(server, f"unpacks to more than {len(TEXT) - 1:,} bytes")
-    monkeypatch.setattr(archive, "LARGEST", len(TEXT))
-    assert fetch(server).read_bytes() == PACKED
+    refused(server, f"unzips to more than {len(TEXT) - 1:,} bytes")
+    monkeypatch.setattr(text, "MOST", len(TEXT))
+    assert fetch(server).read_bytes() == TEXT
 
 
 def test_an_endless_download_is_stopped_and_removed(server, cache, monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST", 10**6)
+    monkeypatch.setattr(archive, "MOST", 10**6)
     server.length, server.endless = False, True
     told = []
     refused(server, "more than 1,000,000 bytes", progress=lambda *now: told.append(now))
@@ -401,7 +408,7 @@ def test_the_first_download_of_an_unknown_text_is_remembered(server, cache):
     fetch(server, NEW).unlink()
     (cache / PIN).unlink()  # the user has looked into it and accepts
     server.content = gzip.compress(OTHER)
-    assert gzip.decompress(fetch(server, NEW).read_bytes()) == OTHER
+    assert fetch(server, NEW).read_bytes() == OTHER
 
 
 def test_a_download_into_another_folder_is_held_against_the_first(server, tmp_path):
@@ -426,7 +433,7 @@ def test_fetches_of_one_log_at_once_take_turns(server, cache):
     with ThreadPoolExecutor(8) as pool:
         paths = list(pool.map(lambda _: fetch(server), range(8)))
     assert set(paths) == {cache / FILE}
-    assert (cache / FILE).read_bytes() == PACKED
+    assert (cache / FILE).read_bytes() == TEXT
     assert left(cache) == [FILE]
     assert len(server.asked) == 1
 
@@ -450,14 +457,14 @@ def test_when_a_fetch_fails_those_that_wait_try_in_turn(server, cache):
         time.sleep(0.1)
         server.content = PACKED
         go_on[0].set()
-        assert "sha256" in str(first.exception(10))
+        assert "SHA256" in str(first.exception(10))
         assert started[1].wait(5)
         third = pool.submit(fetch, server)
         time.sleep(0.1)
         assert len(server.asked) == 2 and not third.done()
         go_on[1].set()
         assert second.result(10) == third.result(10) == cache / FILE
-    assert (cache / FILE).read_bytes() == PACKED
+    assert (cache / FILE).read_bytes() == TEXT
     assert left(cache) == [FILE] and len(server.asked) == 2
 
 
@@ -468,7 +475,7 @@ def test_a_file_system_without_locks_is_no_hindrance(server, monkeypatch):
         raise OSError(37, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", flock)
-    assert fetch(server).read_bytes() == PACKED
+    assert fetch(server).read_bytes() == TEXT
 
 
 # At hand
@@ -483,18 +490,18 @@ def test_logs_are_looked_for_in_every_folder_named_and_then_in_the_cache(
     monkeypatch.setenv("BFENV_TRACES", os.pathsep.join(map(str, (missing, first, "", second))))
     assert archive.folders() == [missing, first, second, cache]
     assert archive.locate(KNOWN) is None and archive.at_hand() == {}
-    (cache / FILE).write_bytes(PACKED)
-    assert archive.locate(KNOWN) == archive.locate(FILE) == cache / FILE
-    (second / FILE).write_bytes(PACKED)
+    (cache / GZ).write_bytes(PACKED)
+    assert archive.locate(KNOWN) == archive.locate(GZ) == cache / GZ
+    (second / GZ).write_bytes(PACKED)
     (first / f"{KNOWN}.swf").write_bytes(TEXT)
     assert archive.locate(KNOWN) == first / f"{KNOWN}.swf"
-    assert archive.locate(FILE) == second / FILE
-    (first / FILE).write_bytes(PACKED)
+    assert archive.locate(GZ) == second / GZ
+    (first / GZ).write_bytes(PACKED)
     (first / "folder.swf").mkdir()
     (first / PART).write_bytes(PACKED)
-    assert archive.locate(KNOWN) == first / FILE
+    assert archive.locate(KNOWN) == first / GZ
     (second / "other.swf").write_bytes(TEXT)
-    assert archive.at_hand() == {KNOWN: first / FILE, "other": second / "other.swf"}
+    assert archive.at_hand() == {KNOWN: first / GZ, "other": second / "other.swf"}
     assert all(archive.locate(name) == path for name, path in archive.at_hand().items())
 
 
@@ -570,7 +577,7 @@ def test_the_list_has_models_logs_and_other_files_and_marks_those_at_hand(
     assert files["mine"] == str(tmp_path / "mine.swf")
     known = next(row for row in rows if row["workload"] == KNOWN)
     assert (known["processors"], known["jobs"], known["acknowledge"]) == (8, 3000, "A. Donor")
-    assert known["url"].endswith(f"/l_known/{FILE}")
+    assert known["url"].endswith(f"/l_known/{GZ}")
     assert all(list(row) == list(known) for row in rows)
     table, markdown, csv = run().stdout, run("-f", "markdown").stdout, run("-f", "csv").stdout
     assert re.search(rf"│ {KNOWN} +│ \* │ +8 │ 3,000 │", table)

@@ -3,7 +3,7 @@
 import gzip
 import sys
 import warnings
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.cleaning import DROPPED
 from bfenv.workloads.clock import find_zone, instants, seconds, whole
 from bfenv.workloads.columns import read_columns
-from bfenv.workloads.conversion import DROPPED
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
 MAP = {"submit": "when", "size": "cpus", "runtime": "ran", "estimate": "limit", "user": "who"}
@@ -130,7 +130,7 @@ def test_a_malformed_line_is_named_with_its_field_or_skipped_and_counted(tmp_pat
     text = f"{TABLE}{row}\ny,{NOON},1,1,1\n"
     with pytest.raises(WorkloadError, match=rf"jobs\.csv:5: {message}"):
         read(tmp_path, text)
-    with pytest.warns(UserWarning, match=rf"1 malformed lines skipped, first .*:5: {message}"):
+    with pytest.warns(UserWarning, match=rf"1 malformed line skipped, first .*:5: {message}"):
         trace = read(tmp_path, text, on_error="skip")
     assert len(trace) == 4
     assert counted(trace) == {"malformed": 1}
@@ -320,3 +320,7 @@ def test_a_duration_that_is_none_is_an_error(value):
 def test_a_number_that_is_none_is_an_error(value):
     with pytest.raises(ValueError, match=r"is (no number|out of range)"):
         whole(value)
+
+
+def test_a_duration_taken_for_a_time_of_day_is_a_duration():
+    assert seconds(time(2, 30, 5)) == 9005

@@ -191,7 +191,7 @@ def test_options_reach_the_reader_and_the_load(folder):
     assert loaded.offered_load == pytest.approx(0.5, rel=0.05)
     with open(folder / "ANL-2009.swf", "a") as file:
         file.write("oops\n")
-    with pytest.warns(UserWarning, match="1 malformed lines skipped"):
+    with pytest.warns(UserWarning, match="1 malformed line skipped"):
         assert len(bfenv.load_workload("ANL-2009", on_error="skip")) == 8
 
 

@@ -7,16 +7,18 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.workloads.transform import (
-    MODELS,
-    RANDOM,
     at_once,
     shaken,
     split_range,
     transformed,
     windows,
     with_arrival_rate,
-    with_estimates,
     with_load,
+)
+from bfenv.workloads.user_requests import (
+    MODELS,
+    RANDOM,
+    with_estimates,
     with_priorities,
     with_requested_starts,
 )

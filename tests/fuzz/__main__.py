@@ -1,0 +1,48 @@
+"""Attack the reader of a log with the fuzzer atheris, led by the lines that its inputs reach.
+
+    python -m tests.fuzz swf --seconds 60
+
+An input that breaks a claim is saved in the current folder and ends the run with status 77 (70
+for a hang); its path as an argument tries it again. The line "Done" tells how many inputs were
+tried. With TMPDIR in memory, as in /dev/shm, it tries more of them.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["bfenv.workloads", "tests.fuzz.claims"]):
+    from tests.fuzz.claims import CLAIMS
+
+from tests.fuzz.seeds import seeds, vocabulary
+
+HANG = 10  # seconds for an input of LONGEST bytes, on a busy machine
+LONGEST = 4096  # bytes
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
+    parser.add_argument("reader", choices=CLAIMS)
+    parser.add_argument("--seconds", type=int, default=60, help="how long to invent inputs")
+    parser.add_argument("--seed", type=int, default=1, help="of the fuzzer; equal inputs for equal")
+    parser.add_argument("inputs", nargs="*", help="files to try instead")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, words = Path(folder) / "corpus", Path(folder) / "words"
+        corpus.mkdir()
+        for number, seed in enumerate(seeds(options.reader)):
+            (corpus / str(number)).write_bytes(seed)
+        words.write_text("".join(f'"{word}"\n' for word in vocabulary(options.reader)))
+        arguments = [
+            f"-max_total_time={options.seconds}", f"-seed={options.seed}", f"-timeout={HANG}",
+            f"-max_len={LONGEST}", f"-dict={words}", *(options.inputs or [str(corpus)]),
+        ]  # fmt: skip
+        atheris.Setup([sys.argv[0], *arguments], CLAIMS[options.reader])
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""What must hold of a log's reader whatever is in the file: the claims that a fuzzer attacks.
+
+A claim takes the bytes of a file, of which the first chooses options. It fails by AssertionError
+or by whatever else the reader lets out.
+"""
+
+import re
+import tempfile
+import warnings
+from pathlib import Path
+
+from bfenv.core.errors import BfenvError
+from bfenv.workloads.accounting import read_sacct
+from bfenv.workloads.columns import read_columns
+from bfenv.workloads.swf import read_swf, write_swf
+
+FOLDER = tempfile.TemporaryDirectory(prefix="bfenv-fuzz-")
+ZONES = ("UTC", "Europe/Prague", "America/St_Johns", "Pacific/Apia")
+MAP = {"submit": "sub", "size": "n", "runtime": "ran", "start": "on", "end": "off",
+       "estimate": "lim", "user": "who"}  # fmt: skip
+
+
+def swf(data: bytes) -> None:
+    """Each line with more than a comment is a job or counted; what was read is written as such."""
+    choice, path = _file(data, "log.swf")
+    options = {
+        "processors": (None, 6, 2**40)[choice % 3],
+        "overrun": ("kill", "extend")[choice // 3 % 2],
+    }
+    _holds(read_swf, path, [line for line in _lines(path, "latin-1") if _words(line)], options)
+
+
+def sacct(data: bytes) -> None:
+    """Each line after the first that is not blank is a job or counted, and written as such."""
+    choice, path = _file(data, "dump.txt")
+    options = {
+        "processors": (None, 6, 2**40)[choice % 3],
+        "overrun": ("kill", "extend")[choice // 3 % 2],
+        "unit": ("cpus", "nodes")[choice // 6 % 2],
+        "eligible": bool(choice // 12 % 2),
+        "longest": (None, 3600)[choice // 24 % 2],
+        "timezone": ZONES[choice // 48 % 4],
+    }
+    _holds(read_sacct, path, _after_the_first(path), options)
+
+
+def columns(data: bytes) -> None:
+    """As of `sacct`, of a table; whether Parquet or text is for the file to say."""
+    choice, path = _file(data, "table.csv")
+    options = {
+        "mapping": MAP if choice % 2 else {name: MAP[name] for name in list(MAP)[:3]},
+        "processors": (6, 2**40)[choice // 2 % 2],
+        "delimiter": (None, ",")[choice // 4 % 2],
+        "timezone": ZONES[choice // 8 % 4],
+        "longest": (None, 3600)[choice // 32 % 2],
+    }
+    _holds(read_columns, path, _after_the_first(path), options)
+
+
+CLAIMS = {"swf": swf, "sacct": sacct, "columns": columns}
+
+
+def _holds(read, path: Path, lines: list[str], options: dict) -> None:
+    strict = _outcome(read, path, options)
+    trace = _outcome(read, path, options | {"on_error": "skip"})
+    if isinstance(trace, str):
+        assert isinstance(strict, str), (
+            "a trace although there is none with malformed lines skipped"
+        )
+        counted = re.search(r"\(([^()]*|.*e\.g\. .*)\)$", trace)
+        if counted and "no line is a job" in trace:
+            assert sum(map(int, re.findall(r": ([0-9]+)", counted[1]))) == len(lines), trace
+        return
+    assert len(trace) + trace.cleaning.dropped == len(lines), (trace.cleaning, len(trace))
+    assert isinstance(strict, str) == bool(trace.cleaning.malformed), strict
+    assert isinstance(strict, str) or strict.hash == trace.hash
+    copy = path.with_name("copy.swf")
+    write_swf(trace, copy)
+    again = read_swf(copy)
+    assert again.hash == trace.hash
+    if options.get("overrun") != "extend":  # which changes what is asked for
+        assert (again.records == trace.records).all()
+
+
+def _outcome(read, path: Path, options: dict):
+    """A trace, or the one line that says why there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return read(path, **options)
+        except BfenvError as error:
+            message = str(error)
+    assert "\n" not in message and len(message) < 2000, message
+    assert message.startswith(str(path)), message
+    return message
+
+
+def _file(data: bytes, name: str) -> tuple[int, Path]:
+    path = Path(FOLDER.name) / name
+    path.write_bytes(data[1:])
+    return (data[0] if data else 0), path
+
+
+def _lines(path: Path, encoding: str) -> list[str]:
+    text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode(encoding, errors="replace")
+    return re.split("\r\n|\r|\n", text)
+
+
+def _after_the_first(path: Path) -> list[str]:
+    return [line for line in _lines(path, "utf-8") if line.strip()][1:]
+
+
+def _words(line: str) -> list[str]:
+    return line.split(";")[0].split()

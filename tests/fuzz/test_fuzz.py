@@ -1,0 +1,64 @@
+"""The readers of logs under attack: shortly by hypothesis, and by atheris where it is installed.
+
+The long ones are run by hand: `python -m tests.fuzz --help`.
+"""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.claims import CLAIMS
+from tests.fuzz.seeds import seeds, vocabulary
+
+SECONDS = 3
+
+
+@st.composite
+def files(draw, reader):
+    """A seed of which parts are left out, doubled, or replaced by a word or by chance."""
+    data = draw(st.sampled_from(seeds(reader)))
+    words = st.sampled_from(vocabulary(reader)).map(str.encode)
+    for _ in range(draw(st.integers(0, 6))):
+        begin = draw(st.integers(0, len(data)))
+        end = draw(st.integers(begin, min(len(data), begin + 60)))
+        part = draw(st.one_of(words, st.binary(max_size=4), st.just(data[begin:end] * 2)))
+        data = data[:begin] + part + data[end:]
+    return data
+
+
+@pytest.mark.parametrize("reader", CLAIMS)
+def test_whatever_becomes_of_a_log_each_line_is_a_job_or_counted(reader):
+    @settings(max_examples=150, derandomize=True, database=None)
+    @given(files(reader))
+    def attack(data):
+        CLAIMS[reader](data)
+
+    for seed in seeds(reader):
+        CLAIMS[reader](seed)
+    attack()
+
+
+def fuzz(reader, folder, *arguments):
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "tests.fuzz", reader, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+atheris = pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None, reason="atheris is not installed: bfenv[fuzz]"
+)
+
+
+@atheris
+@pytest.mark.parametrize("reader", CLAIMS)
+def test_the_fuzzer_finds_nothing(reader, tmp_path):
+    run = fuzz(reader, tmp_path, "--seconds", str(SECONDS))
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert int(re.search(r"Done ([0-9]+) runs", run.stderr)[1]) > len(seeds(reader))
+    assert not list(tmp_path.iterdir())
