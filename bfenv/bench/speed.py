@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from bfenv.bench.waiting import mean_queue_length
 from bfenv.core.errors import UnknownName, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, find_policy
@@ -97,9 +98,8 @@ def _growth(policies: Iterable[Policy], repeat: int) -> Iterator[Row]:
     traces += [("machine", _generated(procs=procs, load=0.9)) for procs in (64, 256, 1024, 4096)]
     for policy in policies:
         for group, trace in traces:
-            schedule = simulate(trace, policy)
-            span = schedule.end.max() - trace.jobs.submit[0]
-            what = f"{schedule.wait.sum() / span:,.0f} waiting on {trace.processors:,} processors"
+            waiting = mean_queue_length(simulate(trace, policy))
+            what = f"{waiting:,.0f} waiting on {trace.processors:,} processors"
             yield row(group, what, policy.name, len(trace), simulations(trace, policy, repeat))
 
 
