@@ -31,21 +31,22 @@ def new_profile(running: int, reservations: int) -> Profile:
 
 @kernel
 def shadow(cluster, jobs, head):
-    """Shadow time (s) and extra nodes of a waiting job that does not fit now.
+    """Shadow time (s) and extra nodes of a waiting job that cannot start now.
 
-    The earliest time, by estimates, at which it fits, and the processors free then beyond its
-    need; all jobs expected to end at that time count (Shmueli 2003, sections 3.2.1 and 3.3.1).
+    The earliest time, by estimates, at which it fits and may start, and the processors free then
+    beyond its need; all jobs expected to end at that time count (Shmueli 2003, sections 3.2.1 and
+    3.3.1).
     """
     available = free(cluster)
     need = jobs.size[head]
     runs = running(cluster)
     ends = expected_ends(cluster)
-    time = now(cluster)
+    time = max(now(cluster), jobs.requested_start[head])
     for place in range(len(runs)):
         if available >= need and ends[place] > time:
             break
         available += jobs.size[runs[place]]
-        time = ends[place]
+        time = max(time, ends[place])
     return time, available - need
 
 

@@ -1,6 +1,7 @@
 """Backfill-v0: the machine and its queue as a Gymnasium environment (envs layer)."""
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import gymnasium
@@ -34,6 +35,7 @@ from bfenv.workloads.transform import split_range, with_load
 
 WARM_UP = "easy"  # the policy that loads the machine before an episode
 WARM_UP_WISHES = "conservative"  # where jobs ask to start at a certain time
+WIDEST = 2**20  # window: one observation is then 46 MB
 
 
 class BackfillEnv(gymnasium.Env):
@@ -103,7 +105,9 @@ class BackfillEnv(gymnasium.Env):
     ## Episode End
 
     The episode terminates when the last of its jobs has started; `info["metrics"]` then holds their
-    mean wait and mean bounded slowdown. It is never truncated.
+    mean wait and mean bounded slowdown. It is never truncated: an agent that takes illegal actions
+    for ever is in an episode that never ends, against which masks or the `max_episode_steps` of
+    `gymnasium.make` help.
 
     ## Arguments
 
@@ -143,6 +147,8 @@ class BackfillEnv(gymnasium.Env):
         render_mode: str | None = None,
     ):
         _whole("window", window, 1)
+        if window > WIDEST:
+            raise BfenvError(f"window is at most {WIDEST:,} slots, a row each in every observation")
         _whole("reservation_depth", reservation_depth, -1)
         _whole("warmup_jobs", warmup_jobs, 0)
         if episode_jobs is not None:
@@ -162,7 +168,8 @@ class BackfillEnv(gymnasium.Env):
         self._split = split_range(self.trace, split)
         self._warmup_jobs = warmup_jobs
         self._episode_jobs = self._fit_episode(episode_jobs, split)
-        self._rules = episode.Rules(reservation_depth, self.every_pass, self.trace.time_of_day)
+        depth = min(reservation_depth, len(self.trace))
+        self._rules = episode.Rules(depth, self.every_pass, self.trace.time_of_day)
         self._batch = episode.new_batch(self.trace, 1, window)
         self._totals = Totals(0, self._episode_jobs, 0.0, 0.0)
         self._episodes = 0
@@ -184,6 +191,8 @@ class BackfillEnv(gymnasium.Env):
         """
         super().reset(seed=seed)
         begin, end = self._split
+        if not isinstance(options, Mapping | None):
+            raise BfenvError(f"reset options are a dict, not {options!r}")
         options = dict(options or {})
         earliest = begin + self._warmup_jobs
         latest = max(earliest, end - 2 * self._episode_jobs)
@@ -192,6 +201,7 @@ class BackfillEnv(gymnasium.Env):
             first = int(self.np_random.integers(earliest, latest + 1))
         if options:
             raise BfenvError(f"unknown reset option {next(iter(options))!r}; there is first_job")
+        _whole("first_job", first, 0)
         if not earliest <= first <= end - self._episode_jobs:
             raise BfenvError(
                 f"first_job {first} is not in {earliest} .. {end - self._episode_jobs}, "
@@ -225,9 +235,17 @@ class BackfillEnv(gymnasium.Env):
         return observation, self._info(illegal=False)
 
     def step(self, action):
-        """Start the job in slot `action`, or, with `window`, let the clock run."""
+        """Start the job in slot `action`, or, with `window`, let the clock run.
+
+        Raises BfenvError if the action is not one whole number.
+        """
         if not self._episodes:
             raise ResetNeeded("step needs a reset before it")
+        try:
+            action = operator.index(action)
+        except TypeError:
+            raise BfenvError(f"an action is one whole number, not {action!r}") from None
+        action = action if 0 <= action <= self.window else -1  # any other is as illegal
         before = self._totals
         illegal_before = self._batch.counters[0, episode.ILLEGAL]
         observation, self._totals = self._look(np.array([action], dtype=np.int64))

@@ -241,7 +241,7 @@ def _write_mask(batch, cluster, jobs, rules, i):
     if rules.reservation_depth == 0:
         for slot in range(seen):
             mask[slot] = may_start(cluster, jobs, line[slot])
-    elif rules.reservation_depth == 1 and jobs.requested_start[line[0]] <= now(cluster):
+    elif rules.reservation_depth == 1:
         shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
         mask[0] = may_start(cluster, jobs, line[0])
         for slot in range(1, seen):

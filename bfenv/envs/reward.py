@@ -49,8 +49,11 @@ def find_reward(reward: str | Reward) -> Reward:
         if reward not in REWARDS:
             raise UnknownName("reward", reward, REWARDS)
         return REWARDS[reward]
-    module, _, function = reward.partition(":")
+    module, _, name = reward.partition(":")
     try:
-        return getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
+        function = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
         raise BfenvError(f"no such reward: {reward}: {error}") from error
+    if not callable(function):
+        raise BfenvError(f"the reward {reward} is no function but a {type(function).__name__}")
+    return function

@@ -161,10 +161,6 @@ def _head(cluster: Cluster, jobs: Jobs) -> Head | None:
         return None
     job = int(waiting(cluster)[0])
     begin, extra = shadow(cluster, jobs, job)
-    if jobs.requested_start[job] > begin:
-        begin = jobs.requested_start[job]
-        gone = running(cluster)[expected_ends(cluster) <= begin]
-        extra = free(cluster) + jobs.size[gone].sum() - jobs.size[job]
     return Head(job, int(jobs.size[job]), int(jobs.estimate[job]), int(begin), int(extra))
 
 

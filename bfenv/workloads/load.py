@@ -45,7 +45,7 @@ def load_workload(workload: str | os.PathLike, **options) -> Trace:
     Raises UnknownName with suggestions, FileNotFoundError for a path that leads nowhere, and
     WorkloadError for an option that the workload does not have or a bad value.
     """
-    name, options = _split(os.fspath(workload), options)
+    name, options = _split(workload, options)
     if name in GENERATED:
         make, place = GENERATED[name], ()
     else:
@@ -65,7 +65,7 @@ def load_workload(workload: str | os.PathLike, **options) -> Trace:
 
 def takes_seed(workload: str | os.PathLike) -> bool:
     """Whether a seed is still to be given: it is generated, or has random options."""
-    name, options = _split(os.fspath(workload), {})
+    name, options = _split(workload, {})
     return "seed" not in options and (name in GENERATED or is_random(**options))
 
 
@@ -149,8 +149,11 @@ def _made(make, place: tuple, steps: tuple, **options) -> Trace:
     return make(*place[:1], **options)
 
 
-def _split(workload: str, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _split(workload: str | os.PathLike, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Name and options of "name:option=value,option=value", joined with those given apart."""
+    if not isinstance(workload, str | os.PathLike):
+        raise WorkloadError(f"a workload is a name or a path, not {workload!r}")
+    workload = os.fspath(workload)
     match = re.fullmatch(r"(.+?):(\w+=.*)", workload)
     if not match or os.path.isfile(workload):
         return workload, options

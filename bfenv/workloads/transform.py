@@ -258,8 +258,8 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
     "train" is the first half, "validation" the next tenth, "test" the last 40 %, "all" everything.
     Raises UnknownName on another name and WorkloadError when no job is in the part.
     """
-    if split not in SPLITS:
-        raise UnknownName("split", split, SPLITS)
+    if not isinstance(split, str) or split not in SPLITS:
+        raise UnknownName("split", str(split), SPLITS)
     first, last = (_jobs_before(trace, percent) for percent in SPLITS[split])
     if first >= last:
         raise WorkloadError(f"{trace.name}: no job in the split {split!r}")

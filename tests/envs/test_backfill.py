@@ -16,6 +16,7 @@ import baselines
 import bfenv
 from bfenv.core.cluster import expected_ends, now, running, waiting
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.observation import QUEUE
 from tests import naive
 from tests.conftest import log, small_traces
 
@@ -351,3 +352,87 @@ def test_every_pass_stops_where_nothing_may_start():
             _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
             times[every_pass].append(info["now"])
     assert times == {False: [0, 9, 18, 18], True: [0, 1, 2, 9, 18, 18]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"split": None}, "unknown split 'None'"),
+        ({"split": ["train"]}, "unknown split"),
+        ({"workload": 3}, "a workload is a name or a path, not 3"),
+        ({"workload": None}, "a workload is a name or a path, not None"),
+        ({"reward": "os:sep"}, "the reward os:sep is no function but a str"),
+        ({"reward": ":"}, "no such reward: :"),
+        ({"reward": "os:"}, "no such reward: os:"),
+        ({"window": 10**12}, "window is at most 1,048,576 slots"),
+        ({"warmup_jobs": 10**30}, "too few for warmup_jobs=1000000"),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_is_named_in_one_line(arguments, message):
+    with pytest.raises(bfenv.BfenvError, match=message) as caught:
+        BackfillEnv(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_reservation_depth_beyond_the_trace_reserves_for_all_jobs():
+    trace = bfenv.make_trace([0, 0, 0], [2, 3, 1], [3, 3, 3], 3)
+    masks = []
+    for depth in (-1, 10**30):
+        env = whole(trace, reservation_depth=depth)
+        env.reset(seed=0)
+        masks.append(env.step(0)[-1]["action_mask"].tolist())
+    assert masks[0] == masks[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"first_job": "x"}, "first_job is a whole number from 0 on, not 'x'"),
+        ({"first_job": 300.5}, "first_job is a whole number from 0 on, not 300.5"),
+        ({"first_job": [300]}, "first_job is a whole number"),
+        ({"first_job": 10**30}, "first_job 10000000.* is not in"),
+        (["first_job"], "reset options are a dict, not .'first_job'."),
+        (3, "reset options are a dict, not 3"),
+    ],
+)
+def test_a_reset_option_of_the_wrong_kind_is_named(options, message):
+    env = BackfillEnv()
+    with pytest.raises(bfenv.BfenvError, match=message):
+        env.reset(options=options)
+
+
+@pytest.mark.parametrize(
+    "action", [None, float("nan"), 1.5, "0", np.array([0, 1]), np.array([0]), np.array(0.0)]
+)
+def test_an_action_that_is_not_one_whole_number_is_refused_and_changes_nothing(action):
+    env = BackfillEnv()
+    env.reset(seed=0)
+    before = env.action_masks(), env.pass_id
+    with pytest.raises(bfenv.BfenvError, match="an action is one whole number, not"):
+        env.step(action)
+    assert env.pass_id == before[1] and np.array_equal(env.action_masks(), before[0])
+
+
+@pytest.mark.parametrize("action", [-1, 65, 10**30, -(10**30)])
+def test_a_whole_number_that_is_no_action_is_an_illegal_action(action):
+    env = BackfillEnv(window=64)
+    env.reset(seed=0)
+    assert env.step(action)[-1]["illegal_action"]
+
+
+@given(small_traces(jobs=8, requested_starts=True))
+@settings(max_examples=150)
+def test_the_features_of_the_reservation_say_what_the_guard_says(trace):
+    """Behind the head, legal is what fits and is over by the shadow time or within the extra."""
+    env = whole(trace, reservation_depth=1)
+    observation, info = env.reset(seed=0)
+    names = [feature.name for feature in QUEUE]
+    done = False
+    while not done:
+        rows = observation["queue"][1:].T
+        fit, before, within = (
+            rows[names.index(n)] for n in ("fits", "before_shadow", "within_extra")
+        )
+        expected = fit * np.maximum(before, within)
+        assert info["action_mask"][1:-1].tolist() == expected.tolist()
+        observation, _, done, _, info = env.step(int(info["action_mask"].argmax()))
