@@ -7,7 +7,7 @@ import gymnasium
 from bfenv.bench.metrics import metrics
 from bfenv.core.errors import BfenvError, PolicyError, UnknownName, WorkloadError
 from bfenv.core.jobs import Jobs, Trace, make_trace
-from bfenv.core.policy import Policy, policies
+from bfenv.core.policy import Policy, policies, policy
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload
@@ -27,6 +27,7 @@ __all__ = [
     "make_trace",
     "metrics",
     "policies",
+    "policy",
     "read_swf",
     "simulate",
     "write_swf",

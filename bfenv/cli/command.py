@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ import typer
 from bfenv.cli import show, workloads
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
+from bfenv.core.policy import Policy
 
 app = typer.Typer(
     help="Backfilling schedulers of HPC clusters: simulate, compare, look up.",
@@ -41,7 +44,7 @@ def evaluate(
     workload: WorkloadOption = "lublin",
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help="Repeat for several. Default: every policy."),
+        typer.Option("--policy", "-p", help="Repeat for several. Default: every policy that can."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")] = 1,
     load: LoadOption = None,
@@ -50,7 +53,10 @@ def evaluate(
     """Compare policies on the same jobs.
 
     A seed draws the jobs of a workload that is generated, and the decisions of a stochastic
-    policy. The table shows means over seeds; json and csv give every run.
+    policy. The table shows means over seeds; json and csv give every run. A policy is a name, an
+    expression like "easy(order=sjf)", or "module:object", of a module that Python finds or that
+    stands in the current folder. Left out of every policy are, where jobs ask to start at a certain
+    time, those that do not plan for it.
 
     \b
     Examples:
@@ -62,6 +68,8 @@ def evaluate(
     from bfenv.core.policy import find_policy, policies
 
     chosen = [find_policy(name) for name in policy or policies()]
+    if not policy:
+        chosen = _able(chosen, runs(workload, chosen, seeds, load))
     with show.progress() as progress:
         task = progress.add_task("loading", total=None)
         total = sum(1 for _ in runs(workload, chosen, seeds, load))
@@ -182,6 +190,17 @@ def policies_(
     _measure(speed.policies(names, repeat), format)
 
 
+def _able(policies: list[Policy], runs: Iterator[tuple[Trace, Policy, int]]) -> list[Policy]:
+    """The policies that can do all of these runs; says on stderr which cannot."""
+    from bfenv.core.policy import able
+
+    unable = {policy.name: policy for trace, policy, _ in runs if not able(policy, trace.jobs)}
+    if unable:
+        what = "left out, for they do not plan for requested start times"
+        print(f"bfenv: {what}: {', '.join(unable)}", file=sys.stderr)
+    return [policy for policy in policies if policy.name not in unable]
+
+
 def _measure(measurements: Iterator[dict], format: Format) -> None:
     from bfenv.bench import speed
 
@@ -210,7 +229,12 @@ def _measure(measurements: Iterator[dict], format: Format) -> None:
 
 
 def main() -> None:
-    """Run the command; bad input is one line on stderr and exit status 2."""
+    """Run the command; bad input is one line on stderr and exit status 2.
+
+    Modules in the current folder can be named, after all others, so that none of them is shadowed.
+    """
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         sys.exit(app(prog_name="bfenv", standalone_mode=False))
     except (BfenvError, OSError) as error:
