@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import show, workloads
+from bfenv.cli import check, show, workloads
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
@@ -28,6 +28,7 @@ bench = typer.Typer(
 )
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(bench, name="bench")
+app.command()(check.check)
 
 
 WorkloadOption = Annotated[
