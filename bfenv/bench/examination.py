@@ -10,7 +10,7 @@ import numpy as np
 from bfenv.bench.spy import Fault, Faulty, raised, spied
 from bfenv.core.cluster import FREE, NOW, waiting
 from bfenv.core.errors import PolicyError
-from bfenv.core.jobs import Trace, make_trace
+from bfenv.core.jobs import Jobs, Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import simulate
@@ -93,7 +93,8 @@ def _examine(policy: Policy, trace: Trace, slow: float, beat: Beat):
         return
     yield schedule.start
     after = random.getstate(), np.random.get_state()[1:3]
-    if before[0] != after[0] or str(before[1]) != str(after[1]):
+    draws = before[0] != after[0] or str(before[1]) != str(after[1])
+    if draws:
         what = "it draws from the global generator of random or numpy.random, not from its own"
         yield Fault("global randomness", f"{trace.name!r}: {what}")
     try:
@@ -103,8 +104,11 @@ def _examine(policy: Policy, trace: Trace, slow: float, beat: Beat):
         yield Fault("unrepeatable", f"in a second run, {stopped.fault}")
         return
     try:
-        yield from _repeated(policy, schedule, again, beat)
-        yield from _flags(policy, schedule, beat)
+        doubts = list(_repeated(policy, schedule, again, beat))
+        if doubts:  # nothing can be learnt by comparing schedules
+            yield from doubts
+            return
+        yield from _flags(policy, schedule, draws, beat)
         yield from _foresight(policy, schedule, beat)
     except Faulty as stopped:
         yield stopped.fault
@@ -147,7 +151,7 @@ def _repeated(policy: Policy, schedule: Schedule, again: Schedule, beat: Beat) -
         yield Fault("unrepeatable", f"{trace.name!r}, observed and not: {apart}")
 
 
-def _flags(policy: Policy, schedule: Schedule, beat: Beat) -> Iterator[Fault]:
+def _flags(policy: Policy, schedule: Schedule, draws: bool, beat: Beat) -> Iterator[Fault]:
     """What the policy does but does not declare."""
     trace = schedule.trace
     for seed in range(1, SEEDS + 1):
@@ -155,13 +159,14 @@ def _flags(policy: Policy, schedule: Schedule, beat: Beat) -> Iterator[Fault]:
         if apart and not policy.stochastic:
             what = f"{trace.name!r}, seeds 0 and {seed}: {apart}; it does not say stochastic=True"
             yield Fault("undeclared seed", what)
+            draws = True
             break
     if (schedule.trial_start >= 0).any() and not policy.trials:
         job = int(np.argmax(schedule.trial_start >= 0))
         what = f"{trace.name!r}: it starts job {job} for a trial and does not say trials=True"
         yield Fault("undeclared trials", what)
-    if policy.stateful or policy.stochastic or policy.trials:
-        return
+    if policy.stateful or policy.stochastic or policy.trials or draws:
+        return  # a pass left out is a draw left out
     seldom = replace(policy, decide=_Seldom(policy), run=None)
     apart = difference(schedule.start, _run(seldom, trace, 0, beat).start)
     if apart:
@@ -233,7 +238,9 @@ def _other_runtimes(schedule: Schedule, moment: int, rng, mode: str) -> Trace:
     least, most = np.minimum(ran + 1, trace.runtime), trace.jobs.estimate
     any_ = rng.integers(least, most + 1)
     drawn = {"shortest": least, "longest": most, "any": any_}[mode]
-    return replace(trace, runtime=np.where(schedule.end > moment, drawn, trace.runtime))
+    runtime = np.where(schedule.end > moment, drawn, trace.runtime)
+    # The jobs are copied lest they lead to two traces, of which a peek might take the wrong one.
+    return replace(trace, jobs=Jobs(*(values.copy() for values in trace.jobs)), runtime=runtime)
 
 
 def _other_arrivals(trace: Trace, moment: int, rng) -> Trace:

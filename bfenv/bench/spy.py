@@ -151,7 +151,7 @@ def _obstacle(cluster: Cluster, jobs: Jobs, job: int) -> str:
     if cluster.start[job] >= 0:
         return f"has started already, at {cluster.start[job]} s"
     if jobs.size[job] > free:
-        return f"needs {jobs.size[job]} processors, and {free} are free"
+        return f"needs {jobs.size[job]} processors; free: {free}"
     if jobs.requested_start[job] > now:
         return f"asks to start at {jobs.requested_start[job]} s"
     return ""
