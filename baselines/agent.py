@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bfenv.core.errors import PolicyError
-from bfenv.core.policy import Policy, find_policy
+from bfenv.core.policy import Policy, find_policy, new_memory
 
 
 class PolicyAgent:
@@ -57,8 +57,7 @@ class PolicyAgent:
         if pass_id != self._seen[i]:
             if pass_id[0] != self._seen[i][0]:
                 trace = self._get("trace", i)[0]
-                rng = np.random.default_rng(self.seed)
-                self._memory[i] = self.policy.memory(trace.jobs, trace.processors, rng)
+                self._memory[i] = new_memory(self.policy, trace.jobs, trace.processors, self.seed)
             self._seen[i] = pass_id
             self._actions[i] = self._plan(i)
         return self._actions[i].pop(0) if self._actions[i] else window

@@ -8,7 +8,7 @@ from bfenv.bench.metrics import metrics
 from bfenv.bench.sweep import simulate_many
 from bfenv.core.errors import BfenvError, PolicyError, UnknownName, WorkloadError
 from bfenv.core.jobs import Jobs, Trace, make_trace
-from bfenv.core.policy import Policy, policies
+from bfenv.core.policy import Policy, policies, policy
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload
@@ -28,6 +28,7 @@ __all__ = [
     "make_trace",
     "metrics",
     "policies",
+    "policy",
     "read_swf",
     "simulate",
     "simulate_many",

@@ -51,6 +51,19 @@ def test_evaluate_prints_every_registered_policy_best_first(bfenv_command):
     assert out.index("\n easy ") < out.index("\n fcfs ")
 
 
+def test_evaluate_leaves_out_who_cannot_plan_for_requested_starts_and_says_so(bfenv_command):
+    workload = "lublin:jobs=40,procs=16,reserved=0.3"
+    status, out, err = bfenv_command("evaluate", "-w", workload, "-f", "csv")
+    assert status == 0
+    shown = {row["policy"] for row in csv.DictReader(io.StringIO(out))}
+    assert shown == {p.name for p in bfenv.policies().values() if p.requested_starts}
+    left_out = err.removeprefix("bfenv: left out, for they do not plan for requested start times: ")
+    assert set(left_out.strip().split(", ")) == set(bfenv.policies()) - shown
+    status, out, err = bfenv_command("evaluate", "-w", workload, "-p", "fcfs")
+    assert (status, out) == (2, "")
+    assert "fcfs does not plan for requested start times, and job" in err
+
+
 def test_evaluate_prints_rows_that_are_the_metrics_of_simulate(bfenv_command, swf):
     status, out, _ = bfenv_command("evaluate", "-w", swf, "-p", "easy", "-p", "fcfs", "-f", "json")
     assert status == 0

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from bfenv.core import policy
+
 README = Path(__file__).resolve().parent.parent / "README.md"
 TEXT = README.read_text()
 
 
-def test_the_python_examples_print_what_they_say():
+def test_the_python_examples_print_what_they_say(monkeypatch):
+    monkeypatch.setattr(policy, "_registered", {})  # what they register is gone after them
     source = "\n".join(re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S))
     test = doctest.DocTestParser().get_doctest(source, {}, "README", str(README), 0)
     assert len(test.examples) > 15
@@ -29,8 +32,13 @@ COMMANDS = re.findall(
 )
 
 
+FILES = re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```", TEXT, re.M | re.S)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_readme_works(command, tmp_path):
+    for name, text in FILES:
+        (tmp_path / name).write_text(text)
     environment = os.environ | {"BFENV_TRACES": ""}
     program = Path(sys.executable).parent / "bfenv"
     result = subprocess.run(
@@ -41,7 +49,8 @@ def test_a_command_of_the_readme_works(command, tmp_path):
         text=True,
     )
     assert result.returncode == 0, result.stderr
-    assert result.stdout or list(tmp_path.iterdir())
+    given = {name for name, _ in FILES}
+    assert result.stdout or {path.name for path in tmp_path.iterdir()} - given
 
 
 def test_the_table_of_policies_is_the_one_the_command_prints():

@@ -2,13 +2,14 @@
 
 import csv
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bfenv.cli import bench, leaderboard, show, workloads
+from bfenv.cli import bench, check, leaderboard, show, workloads
 from bfenv.cli.options import BackendOption, JobsOption, SchedulerOption, ShardOption
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
@@ -23,6 +24,7 @@ app = typer.Typer(
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(bench.app, name="bench")
+app.command()(check.check)
 
 
 WorkloadOption = Annotated[
@@ -39,7 +41,7 @@ def evaluate(
     workload: WorkloadOption = "lublin",
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help="Repeat for several. Default: every policy."),
+        typer.Option("--policy", "-p", help="Repeat for several. Default: every policy that can."),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, from 0 on.")] = 1,
     load: LoadOption = None,
@@ -52,8 +54,11 @@ def evaluate(
     """Compare policies on the same jobs.
 
     A seed draws the jobs of a workload that is generated, and the decisions of a stochastic
-    policy. The table shows means over seeds; json and csv give every run. Nothing but the
-    seconds of a run depends on how many run at once.
+    policy. The table shows means over seeds; json and csv give every run. A policy is a name, an
+    expression like "easy(order=sjf)", or "module:object", of a module that Python finds or that
+    stands in the current folder. Left out of every policy are, where jobs ask to start at a certain
+    time, those that do not plan for it. Nothing but the seconds of a run depends on how many run
+    at once.
 
     \b
     Examples:
@@ -67,6 +72,8 @@ def evaluate(
     from bfenv.core.policy import policies
 
     chosen = list(policy or policies())
+    if not policy:
+        chosen = _able(chosen, runs(workload, chosen, seeds, load))
     part = read_shard(shard)
     with show.progress() as progress:
         total = len(share(runs(workload, chosen, seeds, load), part))
@@ -153,8 +160,30 @@ def policies(format: FormatOption = Format.table) -> None:
     )
 
 
+def _able(policies: list[str], runs: list) -> list[str]:
+    """The policies that can do all of these runs; says on stderr which cannot."""
+    from bfenv.core.policy import able, find_policy
+    from bfenv.workloads.load import load_workload
+
+    unable = set()
+    for seed in {run.seed for run in runs}:
+        here = [run for run in runs if run.seed == seed]
+        jobs = load_workload(here[0].workload, **here[0].options).jobs
+        unable |= {run.policy for run in here if not able(find_policy(run.policy), jobs)}
+    if unable:
+        what = "left out, for they do not plan for requested start times"
+        names = ", ".join(name for name in policies if name in unable)
+        print(f"bfenv: {what}: {names}", file=sys.stderr)
+    return [name for name in policies if name not in unable]
+
+
 def main() -> None:
-    """Run the command; bad input is one line on stderr and exit status 2."""
+    """Run the command; bad input is one line on stderr and exit status 2.
+
+    Modules in the current folder can be named, after all others, so that none of them is shadowed.
+    """
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         sys.exit(app(prog_name="bfenv", standalone_mode=False))
     except (BfenvError, OSError) as error:

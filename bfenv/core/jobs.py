@@ -1,6 +1,8 @@
 """What users ask for (Jobs) and what a machine was asked to run (Trace) (core layer)."""
 
 import hashlib
+import operator
+import reprlib
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -9,6 +11,7 @@ import numpy as np
 from bfenv.core.errors import WorkloadError
 
 FOREVER = np.iinfo(np.int64).max  # an instant that never comes
+MOST_USERS = 10**7  # far beyond use; there are arrays as long as the largest user's number
 
 
 class Jobs(NamedTuple):
@@ -63,7 +66,7 @@ class Trace:
 
     def __post_init__(self):
         """Check every array at this border, so that no kernel has to."""
-        if self.processors < 1:
+        if not 1 <= self.processors <= FOREVER // 4:
             raise WorkloadError(f"{self.name}: a machine needs processors, got {self.processors}")
         if len(self.runtime) == 0:
             raise WorkloadError(f"{self.name}: the trace is empty")
@@ -86,6 +89,11 @@ class Trace:
         self._check("requested_start", jobs.requested_start < 0, "is negative")
         self._check("requested_start", jobs.requested_start > FOREVER // 4, "is beyond all time")
         self._check("user", jobs.user < -1, "is below -1")
+        self._check("user", jobs.user >= MOST_USERS, "is too large: number users from 0 on")
+        latest = int(max(jobs.submit[-1], jobs.requested_start.max()))
+        # Twice, for a job may be tried before it runs; one more fourth is left for planning.
+        if latest + 2 * float(jobs.estimate.sum(dtype=np.float64)) > FOREVER // 4:
+            raise WorkloadError(f"{self.name}: run one by one, its jobs would end beyond all time")
 
     def _freeze(self) -> None:
         """Make the arrays read-only: they are shared by every simulation of this trace."""
@@ -160,25 +168,18 @@ def make_trace(
 ) -> Trace:
     """A Trace from array-likes of equal length; see `Jobs` for shapes and units.
 
-    A missing estimate is the runtime (a clairvoyant user), a missing user is unknown. Raises
-    WorkloadError on NaN, fractions, unequal lengths or values out of range.
+    A missing estimate is the runtime (a clairvoyant user), a missing user is unknown. Users are
+    numbered anew from 0, in the order of their ids, as `read_swf` does. Raises WorkloadError on
+    text, NaN, fractions, unequal lengths or values out of range.
     """
     name = provenance.get("name", "unnamed")
-    count = len(runtime)
+    runtime = _whole(name, "runtime", runtime)
 
     def whole(column, values, default):
         if values is None:
-            return default.copy() if isinstance(default, np.ndarray) else np.full(count, default)
-        array = np.asarray(values)
-        if array.dtype != np.int64:
-            number = array.astype(np.float64)
-            wrong = ~(np.abs(number) < 2.0**62) | (number != np.floor(number))
-            if wrong.any():
-                job = int(np.argmax(wrong))
-                raise WorkloadError(f"{name}: job {job}: {column} {number[job]} is no whole number")
-        return array.astype(np.int64)
+            return default.copy() if column == "estimate" else np.full(len(runtime), default)
+        return _whole(name, column, values)
 
-    runtime = whole("runtime", runtime, 0)
     jobs = Jobs(
         submit=whole("submit", submit, 0),
         size=whole("size", size, 1),
@@ -187,4 +188,30 @@ def make_trace(
         priority=whole("priority", priority, 0),
         requested_start=whole("requested_start", requested_start, 0),
     )
-    return Trace(jobs, runtime, int(processors), **provenance)
+    users = np.unique(jobs.user[jobs.user >= 0])
+    known = jobs.user >= 0
+    dense = np.where(known, np.searchsorted(users, jobs.user), jobs.user)
+    try:
+        processors = operator.index(processors)
+    except TypeError:
+        raise WorkloadError(f"{name}: processors {processors!r} is no whole number") from None
+    return Trace(jobs._replace(user=dense), runtime, processors, **provenance)
+
+
+def _whole(name: str, column: str, values) -> np.ndarray:
+    """The values as a new int64 array; WorkloadError names the first that is none."""
+    try:
+        array = np.asarray(values)
+        if array.ndim != 1 or array.dtype.kind not in "biufO":
+            raise ValueError
+        if array.dtype == np.int64:
+            return array.copy()
+        number = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        shown = reprlib.repr(values)
+        raise WorkloadError(f"{name}: {column} is no list of whole numbers: {shown}") from None
+    wrong = ~(np.abs(number) < 2.0**62) | (number != np.floor(number))
+    if wrong.any():
+        job = int(np.argmax(wrong))
+        raise WorkloadError(f"{name}: job {job}: {column} {number[job]} is no whole number")
+    return array.astype(np.int64)

@@ -2,8 +2,8 @@
 
 numba checks a cached function against its own source file only; a change in a function that it
 calls from another file goes unnoticed. Here the cache directory is named by a digest of all the
-sources a kernel may call: those of its own package or layer and of the layers below. A changed
-source means a new directory.
+sources a kernel may call: those of its own package or layer and of the layers below; for a package
+that is not bfenv's, all layers and the baselines. A changed source means a new directory.
 """
 
 import hashlib
@@ -53,15 +53,21 @@ def _digest(*sources: Path) -> str:
 
 
 def _sources(function: Callable) -> tuple[Path, ...]:
-    """The core, the layers above it up to the function's own, or the package it stands in."""
+    """The files and folders of all that the function may call."""
     file = Path(inspect.getfile(function)).resolve()
-    if file.is_relative_to(CORE.parent):
-        own = file.relative_to(CORE.parent).parts[0]
-        return tuple(CORE.parent / layer for layer in LAYERS[: LAYERS.index(own) + 1])
+    layers = tuple(CORE.parent / layer for layer in LAYERS)
+    for place, layer in enumerate(layers):
+        if file.is_relative_to(layer):
+            return layers[: place + 1]
+    baselines = CORE.parent.parent / "baselines"
+    if file.is_relative_to(baselines):
+        return CORE, baselines
+    if not (file.parent / "__init__.py").exists():  # a module on its own: those beside it
+        return *layers, baselines, *sorted(file.parent.glob("*.py"))
     folder = file.parent
     while (folder.parent / "__init__.py").exists():
         folder = folder.parent
-    return CORE, folder if (folder / "__init__.py").exists() else file
+    return *layers, baselines, folder
 
 
 def kernel(function: Callable) -> Callable:

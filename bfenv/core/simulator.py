@@ -3,37 +3,38 @@
 The semantics of the machine are stated in `bfenv.core.cluster`.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bfenv.core.cluster import OFFENDER, advance, new_cluster
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy, find_policy
+from bfenv.core.policy import Policy, able, find_policy, new_memory
 from bfenv.core.schedule import Schedule
 
 
 def simulate(
-    trace: Trace, policy: str | Policy, seed: int = 0, *, event_order: str = "standard"
+    trace: Trace, policy: str | Policy | Callable, seed: int = 0, *, event_order: str = "standard"
 ) -> Schedule:
-    """The schedule that `policy`, a registered name or a Policy, makes of `trace`.
+    """The schedule that `policy`, anything that `find_policy` takes, makes of `trace`.
 
     `seed` matters to stochastic policies only. `event_order="pyss"` follows the event order of
     the simulator pyss, for comparison with published schedules.
 
-    Raises UnknownName for a policy nobody registered, and PolicyError when the policy makes an
-    illegal start, leaves jobs waiting for ever, or does not plan for requested start times while
-    the trace has some.
+    Raises UnknownName for a policy nobody registered, BfenvError for a seed that is none, and
+    PolicyError when the policy makes an illegal start, leaves jobs waiting for ever, or does not
+    plan for requested start times while the trace has some.
     """
     policy = find_policy(policy)
-    wishes = np.flatnonzero(trace.jobs.requested_start)
-    if len(wishes) and not policy.requested_starts:
+    if not able(policy, trace.jobs):
         raise PolicyError(
-            f"{policy.name} does not plan for requested start times, and job {wishes[0]} of "
-            f"{trace.name} has one"
+            f"{policy.name} does not plan for requested start times, and job "
+            f"{np.argmax(trace.jobs.requested_start > 0)} of {trace.name} has one"
         )
     jobs = trace.jobs
     cluster, truth = new_cluster(trace, event_order=event_order)
-    memory = policy.memory(jobs, trace.processors, np.random.default_rng(seed))
+    memory = new_memory(policy, jobs, trace.processors, seed)
     try:
         if policy.run is not None:
             policy.run(cluster, jobs, truth, memory)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bfenv
+import bfenv.envs.backfill
 
 
 def trace(**columns):
@@ -32,12 +33,44 @@ def trace(**columns):
         ({"user": [0, -2]}, "job 1: user -2 is below -1"),
         ({"submit": [0]}, "submit is int64.1., expected int64.2."),
         ({"processors": 0}, "needs processors, got 0"),
+        ({"processors": 2**62}, "needs processors, got 4611686018427387904"),
+        ({"processors": 1.5}, "processors 1.5 is no whole number"),
+        ({"processors": "x"}, "processors 'x' is no whole number"),
+        ({"runtime": ["a", "b"]}, r"runtime is no list of whole numbers: \['a', 'b'\]"),
+        ({"submit": ["0", "5"]}, "submit is no list of whole numbers"),
+        ({"size": [[1], [1, 2]]}, "size is no list of whole numbers"),
+        ({"size": [[1, 2]]}, "size is no list of whole numbers"),
+        ({"runtime": 3}, "runtime is no list of whole numbers: 3"),
+        ({"user": [None, None]}, "job 0: user nan is no whole number"),
+        ({"user": [1j, 2]}, "user is no list of whole numbers"),
+        ({"estimate": [2**61 - 1] * 2}, "run one by one, its jobs would end beyond all time"),
+        ({"requested_start": [0, 2**61 - 2]}, "its jobs would end beyond all time"),
         ({"submit": [], "size": [], "runtime": []}, "the trace is empty"),
     ],
 )
 def test_bad_input_is_refused_by_the_name_of_what_is_wrong(columns, message):
     with pytest.raises(bfenv.WorkloadError, match=message):
         trace(**columns)
+
+
+def test_times_up_to_the_limit_are_planned_without_overflow():
+    huge = 2**57
+    jobs = {"submit": [0, 0, 1], "size": [2, 2, 1], "runtime": [huge, huge, huge], "processors": 2}
+    for policy in ("fcfs", "easy", "conservative"):
+        assert bfenv.simulate(trace(**jobs), policy).check().start.tolist() == [0, huge, 2 * huge]
+
+
+def test_users_are_numbered_from_0_in_the_order_of_their_ids():
+    assert trace(user=[10**13, 7]).jobs.user.tolist() == [1, 0]
+    assert trace(user=[-1, 10**13]).jobs.user.tolist() == [-1, 0]
+    assert trace(user=[1, 0]).jobs.user.tolist() == [1, 0]
+    env = bfenv.envs.backfill.BackfillEnv(
+        trace(user=[10**13, 7]), split="all", warmup_jobs=0, episode_jobs=1
+    )
+    env.reset(seed=0)
+    one = trace()
+    with pytest.raises(bfenv.WorkloadError, match="job 1: user 10000000 is too large"):
+        bfenv.Trace(one.jobs._replace(user=np.array([0, 10**7])), one.runtime, 2)
 
 
 def test_without_estimates_users_know_their_runtimes():

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from bfenv.core.kernel import CORE, _sources
+
 CALLEE = """
 from bfenv.core.kernel import kernel
 
@@ -53,6 +55,34 @@ def test_a_second_process_finds_the_kernels_of_the_first(run):
 def test_a_change_in_a_called_function_of_another_file_is_noticed(run):
     assert run(21) == (42, 0)
     assert run(4) == (8, 0)
+
+
+@pytest.fixture
+def digested():
+    """The names of the files and folders that a kernel's cache depends on, by its own file."""
+
+    def names(file):
+        scope = {}
+        exec(compile("def f(): pass", str(file), "exec"), scope)
+        return [source.name for source in _sources(scope["f"])]
+
+    return names
+
+
+LAYERS = ["core", "workloads", "envs", "bench"]
+
+
+def test_the_cache_depends_on_all_that_a_kernel_may_call(digested, tmp_path):
+    root = CORE.parent.parent
+    assert digested(root / "bfenv/core/cluster.py") == LAYERS[:1]
+    assert digested(root / "bfenv/envs/episode.py") == LAYERS[:3]
+    assert digested(root / "baselines/easy.py") == ["core", "baselines"]
+    assert digested(root / "agents/network.py") == [*LAYERS, "baselines", "agents"]
+    for name in ("pack/__init__.py", "pack/deep/__init__.py", "pack/deep/f.py", "b.py", "a.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert digested(tmp_path / "pack/deep/f.py") == [*LAYERS, "baselines", "pack"]
+    assert digested(tmp_path / "a.py") == [*LAYERS, "baselines", "a.py", "b.py"]
 
 
 def test_a_cache_folder_that_cannot_be_written_is_done_without(run, tmp_path):

@@ -94,9 +94,9 @@ def test_text_shows_clock_machine_head_queue_and_episode():
 def test_text_lists_the_queue_with_verdicts():
     lines = lines_of(at_20().render())
     assert lines["slot"].split() == "slot job user size estimate wait may start".split()
-    assert lines["0"].split() == "0 2 8 4 1m 20s 0s no: too large now".split()
-    assert lines["1"].split() == "1 3 9 1 3m 20s 0s no: would delay a reservation".split()
-    assert lines["2"].split() == "2 4 9 1 40s 0s yes".split()
+    assert lines["0"].split() == "0 2 1 4 1m 20s 0s no: too large now".split()
+    assert lines["1"].split() == "1 3 2 1 3m 20s 0s no: would delay a reservation".split()
+    assert lines["2"].split() == "2 4 2 1 40s 0s yes".split()
 
 
 def test_text_draws_the_availability_profile():
