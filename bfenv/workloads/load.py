@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+from dataclasses import replace
 from functools import lru_cache
 from numbers import Real
 from pathlib import Path
@@ -15,7 +16,7 @@ from bfenv.core.jobs import Trace, make_trace
 from bfenv.workloads import archive
 from bfenv.workloads import estimates as models
 from bfenv.workloads.catalogue import CATALOGUE
-from bfenv.workloads.lublin import generate
+from bfenv.workloads.lublin import TYPELESS, Parameters, generate, scaled
 from bfenv.workloads.sud import sud
 from bfenv.workloads.swf import read_swf
 from bfenv.workloads.transform import is_random, transformed
@@ -91,15 +92,21 @@ def lublin(
     factor: float | None = None,
     exact_share: float | None = None,
     typed: bool = False,
+    start_hour: int = 0,
+    p_serial: float | None = None,
+    p_pow2: float | None = None,
+    pa: float | None = None,
 ) -> Trace:
     """The Lublin-Feitelson model of rigid jobs; all its days are alike, it knows no weekends.
 
-    `procs` processors, `jobs` jobs, from `seed`, at offered load `load` counted from the midnight
-    before the first job (None: what the sample has). `estimates` is "tsafrir", modal estimates up
-    to `emax` seconds, at which runtimes are cut, a share `emax_share` of them at `emax`;
-    "doubled", twice those; or, with the model's own runtimes, another model of `with_estimates`
-    with its `factor` or `exact_share`. `typed` mixes interactive and batch jobs, each with their
-    own parameters.
+    `procs` processors, `jobs` jobs, from `seed`, at offered load `load` counted from `start_hour`
+    o'clock before the first job (None: what the sample has). `estimates` is "tsafrir", modal
+    estimates up to `emax` seconds, at which runtimes are cut, a share `emax_share` of them at
+    `emax`; "doubled", twice those; or, with the model's own runtimes, another model of
+    `with_estimates` with its `factor` or `exact_share`. `typed` mixes interactive and batch jobs,
+    each with their own parameters. Of the parameters of the model without types, `p_serial` is the
+    share of serial jobs, `p_pow2` that of parallel jobs of a power of two, and `pa`, at most 0,
+    ties runtime to size, the more the farther from 0; None is as published.
 
     Raises WorkloadError for a value out of range, UnknownName for another model of estimates.
     """
@@ -115,12 +122,17 @@ def lublin(
     if not modal and (emax != models.USUAL_EMAX or emax_share is not None):
         raise WorkloadError(f"lublin: estimates={estimates} takes no emax and no emax_share")
     rng = np.random.default_rng(seed)
-    longest = emax if modal else None
-    sample = generate(jobs, procs, rng, load=load, typed=typed, longest=longest)
+    model = {
+        "longest": emax if modal else None,
+        "typed": typed,
+        "start_hour": start_hour,
+        "parameters": _parameters(procs, typed, p_serial=p_serial, p_pow2=p_pow2, pa=pa),
+    }
+    sample = generate(jobs, procs, rng, load=load, **model)
     runtime = estimate = sample.runtime
     if modal:
         if jobs < models.FEWEST_JOBS:  # a short sample's are cut from those of a long one
-            others = generate(LONG - jobs, procs, rng, typed=typed, longest=longest)
+            others = generate(LONG - jobs, procs, rng, **model)
             runtime = np.concatenate([runtime, others.runtime])
         estimate, runtime = models.tsafrir(runtime, rng, emax=emax, emax_share=emax_share)
     trace = make_trace(
@@ -130,13 +142,31 @@ def lublin(
         procs,
         estimate=estimate[:jobs],
         name="lublin",
-        time_of_day=int(sample.submit[0]) % 86400,
+        time_of_day=(start_hour * 3600 + int(sample.submit[0])) % 86400,
     )
     given = {"factor": factor, "exact_share": exact_share}
     given = {option: value for option, value in given.items() if value is not None}
     if estimates in ("tsafrir", "exact") and not given:
         return trace
     return with_estimates(trace, estimates, seed=seed, **given)
+
+
+def _parameters(procs: int, typed: bool, **chosen: float | None) -> tuple[Parameters] | None:
+    """The model's parameters, scaled to the machine, with those chosen; None for none chosen."""
+    chosen = {option: value for option, value in chosen.items() if value is not None}
+    if not chosen:
+        return None
+    if typed:
+        raise WorkloadError(f"lublin: {', '.join(chosen)} is of the model without types")
+    if not chosen.get("pa", 0.0) <= 0:
+        raise WorkloadError(f"lublin: pa is at most 0, not {chosen['pa']}")
+    parameters = replace(scaled(TYPELESS, procs), **chosen)
+    shares = parameters.p_serial, parameters.p_pow2
+    if not (min(shares) >= 0 and sum(shares) <= 1):
+        raise WorkloadError(
+            f"lublin: p_serial and p_pow2 are shares, together at most 1, not {shares}"
+        )
+    return (parameters,)
 
 
 GENERATED = {"lublin": lublin, "sud": sud}

@@ -438,3 +438,48 @@ def test_a_split_and_a_window_of_jobs_are_options_of_any_name():
 def test_a_window_that_leaves_the_trace_is_refused(bad):
     with pytest.raises(bfenv.WorkloadError, match="lublin has jobs 0 to 199: no"):
         bfenv.load_workload(f"lublin:jobs=200,{bad}")
+
+
+# The knobs of the Lublin-Feitelson model
+
+
+def test_the_models_shares_are_as_chosen():
+    size = bfenv.load_workload("lublin:p_serial=0.6,p_pow2=0.4,jobs=4000,procs=64").jobs.size
+    assert (size == 1).mean() == pytest.approx(0.6, abs=4 * np.sqrt(0.24 / 4000))
+    assert set(np.unique(size)) <= {1, 2, 4, 8, 16, 32, 64}
+    assert len(np.unique(bfenv.load_workload("lublin:p_pow2=0,jobs=4000,procs=64").jobs.size)) > 30
+
+
+def test_runtime_and_size_are_tied_by_pa():
+    def rank_correlation(pa):
+        trace = bfenv.load_workload("lublin", jobs=4000, pa=pa, estimates="exact")
+        ranks = np.argsort(
+            np.argsort([trace.jobs.size, trace.runtime], axis=1, kind="stable"), axis=1
+        )
+        return np.corrcoef(ranks)[0, 1]
+
+    none, published, strong = rank_correlation(0.0), rank_correlation(None), rank_correlation(-0.05)
+    assert abs(none) < 0.05
+    assert none + 0.05 < published < strong - 0.05
+
+
+def test_the_model_begins_at_the_start_hour():
+    for hour in (0, 9, 23):
+        trace = bfenv.load_workload("lublin", start_hour=hour, **SMALL)
+        assert 0 <= (trace.time_of_day - hour * 3600) % 86400 < 6 * 3600
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("p_serial=0.9", "p_serial and p_pow2 are shares, together at most 1, not .0.9, 0.576"),
+        ("p_pow2=-1", "p_serial and p_pow2 are shares"),
+        ("p_serial=nan", "p_serial"),
+        ("pa=0.1", "pa is at most 0, not 0.1"),
+        ("typed=true,pa=-0.1", "pa is of the model without types"),
+        ("start_hour=24", "start_hour=24"),
+    ],
+)
+def test_a_knob_beyond_its_range_is_named(options, message):
+    with pytest.raises(bfenv.WorkloadError, match=message):
+        bfenv.load_workload(f"lublin:{options}")
