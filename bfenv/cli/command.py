@@ -1,7 +1,5 @@
 """What can be said to the command `bfenv` (top layer)."""
 
-import csv
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import show, workloads
+from bfenv.cli import report, show, workloads
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -23,7 +21,14 @@ app = typer.Typer(
 bench = typer.Typer(
     help="Measure how fast bfenv is on this machine.", no_args_is_help=True, rich_markup_mode=None
 )
+leaderboard = typer.Typer(
+    help="Compare policies by a suite of workloads.", no_args_is_help=True, rich_markup_mode=None
+)
+leaderboard.command()(report.report)
+leaderboard.command()(report.export)
 app.add_typer(workloads.app, name="workloads")
+app.add_typer(leaderboard, name="leaderboard")
+app.command()(report.gantt)
 app.add_typer(bench, name="bench")
 
 
@@ -85,20 +90,23 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="Of a stochastic policy.")] = 0,
     load: LoadOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="CSV file; without it, the terminal.")
+        Path | None, typer.Option("--out", "-o", help="File; without it, CSV to the terminal.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write the schedule a policy makes: job,submit,size,estimate,runtime,start,end.
 
-    Times are in seconds since the first submit time.
+    Times are in seconds since the first submit time. A file whose name ends in .swf or .swf.gz is
+    written in the Standard Workload Format, one in jobs.csv as the simulator Batsim does.
 
     \b
     Examples:
       bfenv simulate --policy easy --out schedule.csv
+      bfenv simulate --policy easy --out easy.swf.gz
+      bfenv simulate --policy easy --out easy_jobs.csv
       bfenv simulate --policy fcfs --load 0.7
     """
-    from bfenv.core.files import write_atomically
+    from bfenv.bench.export import schedule_csv, write_schedule
     from bfenv.core.simulator import simulate
     from bfenv.workloads.load import load_workload
 
@@ -108,17 +116,10 @@ def simulate(
         raise BfenvError(f"no such folder: {out.parent}")
     trace = load_workload(workload, **({} if load is None else {"load": load}))
     schedule = simulate(trace, policy, seed)
-    jobs = trace.jobs
-    columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, schedule.start, schedule.end)
-    rows = zip(range(len(trace)), *(column.tolist() for column in columns), strict=True)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["job", "submit", "size", "estimate", "runtime", "start", "end"])
-    writer.writerows(rows)
     if out is None:
-        sys.stdout.write(text.getvalue())
+        sys.stdout.write(schedule_csv(schedule))
     else:
-        write_atomically(out, text.getvalue().encode())
+        write_schedule(schedule, out)
 
 
 @app.command()
