@@ -70,6 +70,7 @@ def read_board(folder: Path) -> Board:
 def _row(path: Path) -> Row:
     try:
         row = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda word: None)
+        json.dumps(row, ensure_ascii=False).encode()  # half a character could not be printed
     except (OSError, ValueError, RecursionError) as error:
         raise BfenvError(f"{path}: cannot be read: {error}") from error
     if not isinstance(row, dict) or row.get("schema") != SCHEMA:

@@ -22,7 +22,7 @@ from bfenv.core.schedule import Schedule
 COLOURS = (
     "#8DB8DE", "#F2B880", "#8FCFB0", "#E3A0B8", "#C3B1E1", "#E6D27A", "#9CCFD8", "#D9B99B",
 )  # fmt: skip
-INK, QUIET, HATCH, QUEUE = "#222222", "#6B6B6B", "#5A5A5A", "#0072B2"
+INK, QUIET, HATCH, QUEUE = "#222222", "#6B6B6B", "#00000066", "#0072B2"
 STEPS = (60, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)  # s between ticks
 TICKS = 13  # at most
 DAY = 86_400  # seconds
