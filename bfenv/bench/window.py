@@ -15,7 +15,7 @@ def interesting(schedules: Sequence[Schedule], span: int) -> int:
 
     Of two schedules that is where most happens that does not under the other: the seconds between
     a job's two starts, none counted above the span, summed over the jobs that start then, under
-    the schedule with less of it. Of one, it is where those who waited most start. Stretches begin
+    the schedule with less of it, or under both where one has none at all. Of one, it is where those who waited most start. Stretches begin
     at multiples of half a span, and the first of several as good is taken.
     """
     step = max(1, span // 2)
@@ -23,8 +23,10 @@ def interesting(schedules: Sequence[Schedule], span: int) -> int:
     apart = first.wait if len(schedules) == 1 else np.abs(first.start - other.start)
     weight = np.minimum(apart, span).astype(np.float64)
     bins = int(max(first.start.max(), other.start.max())) // step + 2
-    least = np.minimum(*(np.bincount(one.start // step, weight, bins) for one in (first, other)))
-    return int(np.argmax(least[:-1] + least[1:])) * step
+    each = [np.bincount(one.start // step, weight, bins) for one in (first, other)]
+    one, two = (parts[:-1] + parts[1:] for parts in each)
+    least = np.minimum(one, two)
+    return int(np.argmax(least if least.any() else one + two)) * step
 
 
 def readable_span(schedule: Schedule) -> int:

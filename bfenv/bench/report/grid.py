@@ -44,7 +44,7 @@ def table(
     ]
     inner = element(
         "table",
-        element("caption", caption),
+        element("caption", element("span", caption)),
         element("thead", element("tr", head)),
         element("tbody", body),
         class_="sortable" if sortable else None,

@@ -38,8 +38,8 @@ def machine(choice: Choice) -> Markup:
                 "p",
                 f"{choice.workload}: {duration(choice.span)} from {moment(choice.begin)} on, the "
                 f"same jobs on the same {trace.processors:,} processors. A job has the same colour "
-                "and number under both policies; hatched ones were backfilled, white is idle. The "
-                "line below the machine counts the jobs that wait.",
+                "and number under both policies, hatched ones were backfilled, gaps are idle. "
+                "Below the machine are the jobs that wait.",
             ),
             element("div", [_panel(f"gantt{i}", one) for i, one in enumerate(scenes)],
                     class_="pair"),
@@ -142,21 +142,23 @@ def _number(one: Scene, run: Placed, x: Axis) -> Markup | None:
 def _queue(key: str, one: Scene, x: Axis) -> Markup:
     times, jobs = one.waiting()
     top = max(1, int(jobs.max()))
-    bars = [
-        element(
-            "rect",
-            x=percents(x.place(a)),
-            width=percents(x.place(b) - x.place(a)),
-            y=percents(1 - count / top),
-            height=percents(count / top),
-        )
-        for a, b, count in zip(times[:-1].tolist(), times[1:].tolist(), jobs.tolist(), strict=False)
-        if count
-    ]
+    steps = [f"M0 {SCALE}"]
+    for time, count in zip(times.tolist(), jobs.tolist(), strict=True):
+        steps.append(f"H{x.place(time) * SCALE:.0f}V{(1 - count / top) * SCALE:.0f}")
+    area = element("path", d="".join(steps) + f"V{SCALE}Z")
     told = f"{int(jobs[0]):,} jobs wait at first, {int(jobs[-1]):,} at last, {top:,} at most"
     return element(
         "div",
-        element("svg", element("title", told), bars, role="img", aria_label=told, class_="queue"),
+        element(
+            "svg",
+            element("title", told),
+            area,
+            viewBox=f"0 0 {SCALE} {SCALE}",
+            preserveAspectRatio="none",
+            role="img",
+            aria_label=told,
+            class_="queue",
+        ),
         element("p", told, class_="note"),
         class_="frame low",
     )

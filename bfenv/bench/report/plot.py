@@ -54,7 +54,7 @@ def ratios(values: Sequence[float], label: str) -> Axis:
     low, high = min(*values, 0.9) / 1.15, max(*values, 1.1) * 1.15
     span = math.log(high / low)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    digits = (1, 2, 5) if span < math.log(60) else (1,)
+    digits = (1, 2, 5) if span < math.log(200) else (1,)
     ticks = [d * 10.0**k for k in decades for d in digits if low <= d * 10.0**k <= high]
     return Axis(lambda x: math.log(x / low) / span, [(t, f"× {t:g}") for t in ticks], label)
 
@@ -81,10 +81,11 @@ def plot(key: str, title: str, text: str, x: Axis, y: Axis, *content: Markup, si
     """A plot with its axes and, read out by a screen reader, a title and a sentence about it."""
     grid = []
     for value, label in x.ticks:
-        at = percents(x.place(value))
+        place = x.place(value)
+        at, anchor = percents(place), "end" if place > 0.97 else "middle"
         grid.append(element("line", x1=at, x2=at, y1="0%", y2="100%", class_="grid"))
         grid.append(
-            element("text", label, x=at, y="100%", dy="1.35em", text_anchor="middle", class_="tick")
+            element("text", label, x=at, y="100%", dy="1.35em", text_anchor=anchor, class_="tick")
         )
     for value, label in y.ticks:
         at = percents(1 - y.place(value))
