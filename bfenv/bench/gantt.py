@@ -62,8 +62,8 @@ class Scene(NamedTuple):
         waits = self.schedule.wait[started]
         return (
             f"{len(started):,} jobs start, {int(self.backfilled[started].sum()):,} of them "
-            f"backfilled, after waiting {duration(float(waits.mean()))} on average; "
-            f"{percent(self.used)} of the machine used"
+            f"backfilled, after waiting {duration(float(waits.mean()))} on average and "
+            f"{duration(int(waits.max()))} at most; {percent(self.used)} of the machine used"
         )
 
     def waiting(self) -> tuple[np.ndarray, np.ndarray]:

@@ -15,8 +15,9 @@ def interesting(schedules: Sequence[Schedule], span: int) -> int:
 
     Of two schedules that is where most happens that does not under the other: the seconds between
     a job's two starts, none counted above the span, summed over the jobs that start then, under
-    the schedule with less of it, or under both where one has none at all. Of one, it is where those who waited most start. Stretches begin
-    at multiples of half a span, and the first of several as good is taken.
+    the schedule with less of it, or under both where one always has none. Of one, it is where
+    those who waited most start. Stretches begin at multiples of half a span, and the first of
+    several as good is taken.
     """
     step = max(1, span // 2)
     first, other = schedules[0], schedules[-1]

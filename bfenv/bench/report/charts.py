@@ -56,7 +56,7 @@ def wait_distribution(key: str, results: dict[int, Result], slots: Slots) -> Mar
     rows = [
         (
             str(n),
-            [Cell(result.policy), *(_quantile(curves[n], q) for q in QUANTILES)],
+            [named(result), *(_quantile(curves[n], q) for q in QUANTILES)],
         )
         for n, result in results.items()
         if n in curves
@@ -94,7 +94,7 @@ def queue_length(key: str, results: dict[int, Result], slots: Slots) -> Markup |
         width = time[-1] - time[0]
         area = sum(j * (b - a) for j, (a, b) in zip(jobs, pairwise(time), strict=True))
         mean = f"{area / width:,.1f}" if width else MISSING
-        rows.append((str(n), [Cell(results[n].policy), Cell(mean), Cell(f"{max(jobs):,.1f}")]))
+        rows.append((str(n), [named(results[n]), Cell(mean), Cell(f"{max(jobs):,.1f}")]))
     title = "How many jobs were waiting"
     text = "For each policy, the number of waiting jobs over time, on a logarithmic axis."
     return figure(
@@ -104,7 +104,9 @@ def queue_length(key: str, results: dict[int, Result], slots: Slots) -> Markup |
     )
 
 
-def trade_off(points: dict[int, tuple[str, float, float]], slots: Slots) -> Markup | None:
+def trade_off(
+    points: dict[int, tuple[str, float, float]], starving: set[int], slots: Slots
+) -> Markup | None:
     """Mean against longest wait, both over the reference's; name, x and y by number."""
     points = {n: point for n, point in points.items() if point[1] > 0 and point[2] > 0}
     if not points:
@@ -127,7 +129,7 @@ def trade_off(points: dict[int, tuple[str, float, float]], slots: Slots) -> Mark
     ]  # fmt: skip
     drawn = [_point(n, *points[n], x, y, slots) for n in back_to_front(points, slots)]
     rows = [
-        (str(n), [Cell(name), Cell(ratio(mean)), Cell(ratio(longest))])
+        (str(n), [Cell([name, badge(n in starving)]), Cell(ratio(mean)), Cell(ratio(longest))])
         for n, (name, mean, longest) in points.items()
     ]
     title = "What a short mean wait costs the job that waits longest"
@@ -175,10 +177,26 @@ def interval(one: Interval, place, words) -> Markup:
     )  # fmt: skip
 
 
-def legend(names: dict[int, str], slots: Slots) -> Markup:
+def badge(starves: bool) -> Markup | None:
+    """What stands beside a mean that is bought by jobs that hardly start."""
+    return element("span", "starves", class_="starves") if starves else None
+
+
+def named(result: Result) -> Cell:
+    """The head of a policy's row."""
+    return Cell([result.policy, badge(result.starves)], result.policy.lower())
+
+
+def legend(names: dict[int, str], starving: set[int], slots: Slots) -> Markup:
     """The policies highlighted, each with its line; the others are there, but not shown."""
     items = [
-        element("li", swatch(), short(names[n]), class_=highlighted(n, slots) + " entry", data_p=n)
+        element(
+            "li",
+            swatch(),
+            element("span", short(names[n]), badge(n in starving)),
+            class_=highlighted(n, slots) + " entry",
+            data_p=n,
+        )
         for n in sorted(names, key=lambda n: (slots.get(n) != "ref", slots.get(n, "9"), n))
     ]
     return element("ul", items, element("li", "the others", class_="others"), class_="legend")

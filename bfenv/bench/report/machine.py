@@ -4,7 +4,7 @@ import math
 
 from bfenv.bench.gantt import COLOURS, Scene, moment, scene
 from bfenv.bench.placement import Placed
-from bfenv.bench.report.charts import data
+from bfenv.bench.report.charts import badge, data
 from bfenv.bench.report.choice import Choice
 from bfenv.bench.report.element import Markup, element, join
 from bfenv.bench.report.grid import Cell, table
@@ -19,8 +19,8 @@ TICKS = 5
 SIZE, APART = (560, 400), 7  # of a plot and between its diagonals, about, in pixels
 
 
-def machine(choice: Choice) -> Markup:
-    """The hours chosen, or why they are not shown."""
+def machine(choice: Choice, starving: set[str]) -> Markup:
+    """The hours chosen, or why they are not shown; `starving` policies are marked."""
     if not choice.schedules:
         return element("p", f"Not shown: {choice.absent}.", class_="absent")
     try:
@@ -41,14 +41,14 @@ def machine(choice: Choice) -> Markup:
                 "and number under both policies, hatched ones were backfilled, gaps are idle. "
                 "Below the machine are the jobs that wait.",
             ),
-            element("div", [_panel(f"gantt{i}", one) for i, one in enumerate(scenes)],
+            element("div", [_panel(f"gantt{i}", one, starving) for i, one in enumerate(scenes)],
                     class_="pair"),
             data(_listed(scenes)),
         ]
     )  # fmt: skip
 
 
-def _panel(key: str, one: Scene) -> Markup:
+def _panel(key: str, one: Scene, starving: set[str]) -> Markup:
     step = next((s for s in STEPS if (one.stop - one.begin) / s <= TICKS), None)
     step = step or 86_400 * -(-(one.stop - one.begin) // (TICKS * 86_400))
     first = -(-one.begin // step) * step
@@ -59,10 +59,11 @@ def _panel(key: str, one: Scene) -> Markup:
     y = linear(0, processors, "processors")
     boxes = [_boxes(one, run, x) for run in one.runs]
     numbers = [_number(one, run, x) for run in one.runs]
-    title = f"{one.schedule.policy}: who ran where"
+    policy = one.schedule.policy
+    title = f"{policy}: who ran where"
     return element(
         "figure",
-        element("figcaption", one.schedule.policy),
+        element("figcaption", policy, badge(policy in starving)),
         element("p", one.heading(), class_="note"),
         plot(key, title, one.heading(), x, y, *boxes, _hatching(one, x), *numbers, size="tall"),
         _queue(key, one, x),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bfenv.bench.board import Board
-from bfenv.bench.standings import STARVES, Standing, standings
+from bfenv.bench.standings import Standing, standings
 from bfenv.bench.words import MISSING, duration, percent, ratio, slowdown
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
@@ -59,7 +59,7 @@ def notes(board: Board, lines: Sequence[Standing]) -> list[str]:
     ]
     if any(line.starves for line in lines):
         said.append(
-            f"{MARK} starves: its longest wait on some workload is over {STARVES:g} times EASY's, "
+            f"{MARK} starves: its longest wait on some workload is over twice EASY's, "
             "so that its means are bought by jobs that hardly start."
         )
     if any(line.rank is None for line in lines):

@@ -17,13 +17,12 @@ from bfenv.bench.report.element import Markup, element, join
 from bfenv.bench.report.grid import Cell, table
 from bfenv.bench.report.machine import machine
 from bfenv.bench.report.markdown import notes, ranked, title
-from bfenv.bench.report.plot import signed, span
-from bfenv.bench.report.summary import COMPARED, Interval, Result, results
+from bfenv.bench.report.panel import Summaries, panels
+from bfenv.bench.report.summary import Result, results
 from bfenv.bench.standings import REFERENCE, Standing
 from bfenv.bench.words import MISSING, duration, percent, ratio, slowdown
 
 HIGHLIGHTED = 5  # of the ranking at first, besides the reference
-WORDS = {"mean_bounded_slowdown": lambda x: slowdown(x).replace("-", "−"), "mean_wait": span}
 
 
 def page(board: Board, choice: Choice) -> str:
@@ -36,11 +35,12 @@ def page(board: Board, choice: Choice) -> str:
         workload: {numbers[one.policy]: one for one in results(board, workload)}
         for workload in workloads
     }
+    starving = {one.policy for one in summaries.get(choice.workload, {}).values() if one.starves}
     sections = [
         ("ranking", "Ranking", _ranking(board, lines, slots)),
         ("trade-off", "Mean against longest wait", _trade_off(lines, summaries, slots)),
-        ("workloads", "Workload by workload", _workloads(board, summaries, slots)),
-        ("machine", "The same hours under two policies", machine(choice)),
+        ("workloads", "Workload by workload", panels(summaries, slots)),
+        ("machine", "The same hours under two policies", machine(choice, starving)),
         ("failed", "Failed runs", _failed(board)),
         ("provenance", "Where every number comes from", _provenance(board)),
     ]
@@ -113,14 +113,19 @@ def _ranking(board: Board, lines: list[Standing], slots: Slots) -> Markup:
             if not note.startswith(("Failed:", "*"))]  # fmt: skip
     if any(line.starves for line in lines):
         said.append(
-            element("p", _starves(), " its longest wait on some workload is over twice EASY's: its "
-                    "means are bought by jobs that hardly start.", class_="note")
-        )  # fmt: skip
+            element(
+                "p",
+                charts.badge(True),
+                " its longest wait on some workload is over twice EASY's: its means are bought by "
+                "jobs that hardly start.",
+                class_="note",
+            )
+        )
     return join([controls, table("Ranked policies", columns, rows, sorted_by=1), said])
 
 
 def _standing(n: int, line: Standing, slots: Slots) -> list[Cell]:
-    starves = _starves() if line.starves else None
+    starves = charts.badge(line.starves)
     interval = MISSING if line.low is None else f"{ratio(line.low)} to {ratio(line.high)}"
     return [
         Cell(_pick(n, line.policy, slots), line.policy.lower()),
@@ -151,11 +156,7 @@ def _pick(n: int, name: str, slots: Slots) -> Markup:
     return element("span", box, element("span", name, class_="name"), line, class_="picker")
 
 
-def _starves() -> Markup:
-    return element("span", "starves", class_="starves")
-
-
-def _trade_off(lines, summaries, slots: Slots) -> Markup | None:
+def _trade_off(lines: list[Standing], summaries: Summaries, slots: Slots) -> Markup | None:
     points = {}
     for n, line in enumerate(lines):
         pairs = [
@@ -166,9 +167,10 @@ def _trade_off(lines, summaries, slots: Slots) -> Markup | None:
         mean, longest = (_ratio(pairs, name) for name in ("mean_wait", "max_wait"))
         if mean and longest:
             points[n] = (line.policy, mean, longest)
-    drawing = charts.trade_off(points, slots)
+    starving = {n for n, line in enumerate(lines) if line.starves}
+    drawing = charts.trade_off(points, starving, slots)
     names = {n: line.policy for n, line in enumerate(lines)}
-    return None if drawing is None else join([legend(names, slots), drawing])
+    return None if drawing is None else join([legend(names, starving, slots), drawing])
 
 
 def _reference(results: dict[int, Result]) -> Result | None:
@@ -183,99 +185,6 @@ def _ratio(pairs: list[tuple[dict, dict]], name: str) -> float | None:
             return None
         product *= (mine[name] / reference[name]) ** (1 / count)
     return product if count else None
-
-
-def _workloads(board: Board, summaries, slots: Slots) -> Markup | None:
-    panels = [
-        _workload(f"w{i}", board, workload, summary, slots, is_open=i == 0)
-        for i, (workload, summary) in enumerate(summaries.items())
-    ]
-    return join(panels) if panels else None
-
-
-def _workload(key, board, workload, results: dict[int, Result], slots, is_open) -> Markup:
-    row = next(iter(results.values())).rows[0]
-    load = row["offered_load"]
-    heading = (
-        f"{row['jobs']:,} jobs on {row['processors']:,} processors"
-        f"{'' if load is None else f', offered load {load:.2f}'}"
-    )
-    names = {n: one.policy for n, one in results.items()}
-    drawings = [draw(key, results, slots) for draw in (charts.wait_distribution,
-                                                       charts.queue_length)]  # fmt: skip
-    return element(
-        "details",
-        element(
-            "summary",
-            element("h3", workload),
-            " ",
-            element("span", heading, class_="note"),
-        ),
-        legend(names, slots),
-        element("div", drawings, class_="pair"),
-        _compared(workload, results),
-        _classes(workload, results),
-        class_="workload",
-        open=is_open,
-    )
-
-
-def _compared(workload: str, results: dict[int, Result]) -> Markup:
-    places = {}
-    for name in COMPARED:
-        ends = [end for one in results.values() for end in one.versus[name] or ()]
-        places[name] = signed(ends or [0.0])
-    rows = []
-    for n, one in results.items():
-        starves = _starves() if one.starves else None
-        value = {name: one.metrics.get(name) for name in (*COMPARED, "p95_wait", "max_wait",
-                                                          "utilization")}  # fmt: skip
-        cells = [Cell(one.policy, one.policy.lower())]
-        for name, words in zip(COMPARED, (slowdown, duration), strict=True):
-            versus = one.versus[name]
-            cells.append(Cell([words(value[name]), starves], value[name]))
-            cells += _versus(one.policy, versus, places[name], WORDS[name])
-        cells += [
-            Cell(duration(value["p95_wait"]), value["p95_wait"]),
-            Cell(duration(value["max_wait"]), value["max_wait"]),
-            Cell(percent(value["utilization"]), value["utilization"]),
-        ]
-        rows.append((str(n), cells))
-    columns = [
-        "policy", "bounded slowdown", "difference from EASY", "95 % interval", "mean wait",
-        "difference from EASY", "95 % interval", "p95 wait", "longest wait", "machine used",
-    ]  # fmt: skip
-    return table(f"Policies on {workload}, differences from EASY job by job", columns, rows,
-                 sorted_by=1)  # fmt: skip
-
-
-def _versus(policy: str, versus: Interval | None, place, words) -> list[Cell]:
-    """The difference from the reference, as a mark and in words."""
-    if policy == REFERENCE:
-        return [Cell("the reference", 0.0, "mark note"), Cell(MISSING, 0.0)]
-    if versus is None:
-        return [Cell(MISSING, None, "mark"), Cell(MISSING)]
-    interval = f"{words(versus.low)} to {words(versus.high)}"
-    mark = charts.interval(versus, place, words)
-    return [Cell(mark, versus.difference, "mark"), Cell(interval, versus.low)]
-
-
-def _classes(workload: str, results: dict[int, Result]) -> Markup | None:
-    first = next(iter(results.values())).rows[0]["classes"]
-    if not first:
-        return None
-    rows = []
-    for n, one in results.items():
-        found = [one.rows[0]["classes"].get(name, {}).get(COMPARED[0]) for name in first]
-        rows.append((str(n), [Cell(one.policy), *(Cell(slowdown(value)) for value in found)]))
-    columns = ["policy"] + [
-        f"{name} ({part.get('jobs') or 0:,.0f} jobs)" for name, part in first.items()
-    ]
-    caption = f"Mean bounded slowdown by class of jobs on {workload}, first seed"
-    return element(
-        "details", element("summary", "By class of jobs"), table(caption, columns, rows),
-        class_="numbers",
-    )  # fmt: skip
 
 
 def _failed(board: Board) -> Markup | None:
