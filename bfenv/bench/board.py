@@ -5,6 +5,7 @@ The rows may come from anywhere: they are data, of the types named here, and not
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,6 +89,8 @@ def _row(path: Path) -> Row:
 
 def _check_numbers(path: Path, row: Row) -> None:
     """What is calculated with must be numbers, None where there is none."""
+    for name in ("processors", "jobs", "seed", "load", "offered_load"):
+        _demand(_finite(row[name]) and (row[name] or 0) >= 0, path, name)
     for name, value in row["metrics"].items():
         _demand(_finite(value), path, f"metric {name}")
     for name, value in row["versus"].items():
@@ -97,9 +100,11 @@ def _check_numbers(path: Path, row: Row) -> None:
     for name, part in row["classes"].items():
         _demand(isinstance(part, dict) and all(map(_finite, part.values())), path, f"class {name}")
     waits, queue = (row["curves"].get(name) for name in ("wait_quantiles", "queue_length"))
-    _demand(waits is None or _numbers(waits), path, "curve wait_quantiles")
+    _demand(waits is None or _ascends(waits), path, "curve wait_quantiles")
     if queue is not None:
-        good = isinstance(queue, dict) and all(_numbers(queue.get(k)) for k in ("time", "jobs"))
+        good = (
+            isinstance(queue, dict) and _ascends(queue.get("time")) and _counts(queue.get("jobs"))
+        )
         good = good and len(queue["time"]) == len(queue["jobs"]) + 1
         _demand(good, path, "curve queue_length")
 
@@ -114,8 +119,13 @@ def _finite(value: Any) -> bool:
     return number and (value is None or abs(value) < LARGEST)
 
 
-def _numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(_finite(v) and v is not None for v in values)
+def _ascends(values: Any) -> bool:
+    return _counts(values) and all(a <= b for a, b in pairwise(values))
+
+
+def _counts(values: Any) -> bool:
+    """Whether that is a list of numbers, none of them negative."""
+    return isinstance(values, list) and all(_finite(v) and v is not None and v >= 0 for v in values)
 
 
 def safe_name(text: str) -> str:

@@ -68,9 +68,7 @@ def _standing(name: str, rows, ok: dict, tasks: set) -> Standing:
     logs = [
         np.log(row["metrics"]["mean_bounded_slowdown"] / one["metrics"]["mean_bounded_slowdown"])
         for row, one in pairs
-        if one is not None
-        and row["metrics"].get("mean_bounded_slowdown")
-        and one["metrics"].get("mean_bounded_slowdown")
+        if one is not None and _has_slowdown(row) and _has_slowdown(one)
     ]
     complete = not failed and {row["workload"] for row in mine} >= {task[0] for task in tasks}
     ratio = low = high = None
@@ -99,3 +97,7 @@ def _standing(name: str, rows, ok: dict, tasks: set) -> Standing:
         rows=len(mine),
         failed=failed,
     )
+
+
+def _has_slowdown(row: Row) -> bool:
+    return (row["metrics"].get("mean_bounded_slowdown") or 0) > 0

@@ -5,6 +5,8 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bfenv.bench.board import read_board
 from bfenv.bench.report.choice import choose
@@ -223,6 +225,9 @@ def test_what_is_asked_of_the_gantt_chart_must_be_on_the_board(folder):
         ({"versus": {"mean_wait": [1]}}, "mean_wait"),
         ({"classes": {"short": 3}}, "short"),
         ({"curves": {"wait_quantiles": [1, None]}}, "wait_quantiles"),
+        ({"curves": {"wait_quantiles": [2, 1]}}, "wait_quantiles"),
+        ({"curves": {"queue_length": {"time": [0, 1], "jobs": [-1]}}}, "queue_length"),
+        ({"processors": -1}, "processors"),
         ({"curves": {"queue_length": {"time": [0], "jobs": [1]}}}, "queue_length"),
         ({"workload": "\ud800"}, "cannot be read"),
     ],
@@ -233,6 +238,41 @@ def test_a_file_that_is_no_row_is_named(rows, tmp_path, change, told):
     (tmp_path / "rows" / "one.json").write_text(json.dumps(row | change))
     with pytest.raises(BfenvError, match=rf"one\.json.*{told}"):
         read_board(tmp_path)
+
+
+NUMBERS = st.none() | st.integers(-3, 3) | st.floats(-1e18, 1e18)
+METRICS = st.fixed_dictionaries(
+    {},
+    optional={
+        name: NUMBERS
+        for name in ("mean_bounded_slowdown", "mean_wait", "p95_wait", "max_wait", "utilization")
+    },
+)
+INTERVALS = st.none() | st.fixed_dictionaries(
+    {}, optional={name: NUMBERS for name in ("difference", "low", "high")}
+)
+TIMES = st.lists(st.floats(0, 1e9), min_size=1, max_size=4).map(sorted)
+
+
+@given(data=st.data())
+@settings(max_examples=40)
+def test_every_row_that_is_accepted_has_a_page(folder, tmp_path_factory, data):
+    rows = [json.loads(path.read_text()) for path in sorted((folder / "rows").glob("easy-*.json"))]
+    for row in rows[:4]:
+        time = data.draw(TIMES)
+        jobs = data.draw(st.lists(st.floats(0, 1e18), min_size=len(time), max_size=len(time)))
+        row["metrics"] = data.draw(METRICS)
+        row["versus"] = {name: data.draw(INTERVALS) for name in ("mean_wait", "mean_response")}
+        row["curves"] = {
+            "wait_quantiles": data.draw(TIMES),
+            "queue_length": {"time": time, "jobs": jobs[1:]},
+        }
+        row["workload_hash"] = ""  # no Gantt chart
+    board = written(tmp_path_factory.mktemp("any"), rows[:4])
+    text = page(board, choose(board))
+    assert not re.search(r"""["' ,]-?(nan|inf)\b""", text.partition("<script>")[0])
+    Page(text)
+    markdown(board)
 
 
 def test_rows_of_two_suites_or_of_one_run_twice_are_refused(rows, tmp_path):

@@ -53,7 +53,11 @@ def _panel(key: str, one: Scene, starving: set[str]) -> Markup:
     step = step or 86_400 * -(-(one.stop - one.begin) // (TICKS * 86_400))
     first = -(-one.begin // step) * step
     span = one.stop - one.begin
-    ticks = [(float(t), moment(t)) for t in range(first, one.stop + 1, step)]
+    # The last label would reach into the one before it on a phone.
+    ticks = [
+        (float(t), moment(t) if t - one.begin < 0.93 * span else "")
+        for t in range(first, one.stop + 1, step)
+    ]
     x = Axis(lambda t: (t - one.begin) / span, ticks, "time since the first submission")
     processors = one.schedule.trace.processors
     y = linear(0, processors, "processors")

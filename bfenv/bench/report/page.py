@@ -7,6 +7,7 @@ security policy names the hashes of its one style sheet and its one script and a
 
 import base64
 import hashlib
+import math
 from importlib.resources import files
 
 from bfenv.bench.board import Board
@@ -179,12 +180,13 @@ def _reference(results: dict[int, Result]) -> Result | None:
 
 def _ratio(pairs: list[tuple[dict, dict]], name: str) -> float | None:
     """The geometric mean of ratios; None where one of them cannot be had."""
-    product, count = 1.0, len(pairs)
-    for mine, reference in pairs:
-        if not mine.get(name) or not reference.get(name):
+    logs = []
+    for parts in pairs:
+        mine, reference = (part.get(name) or 0 for part in parts)
+        if mine <= 0 or reference <= 0:
             return None
-        product *= (mine[name] / reference[name]) ** (1 / count)
-    return product if count else None
+        logs.append(math.log(mine / reference))
+    return math.exp(sum(logs) / len(logs)) if logs else None
 
 
 def _failed(board: Board) -> Markup | None:

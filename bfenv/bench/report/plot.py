@@ -24,7 +24,7 @@ class Axis(NamedTuple):
 
 def linear(low: float, high: float, label: str, ticks: int = 5) -> Axis:
     """An even axis, its ticks at round numbers."""
-    high = high if high > low else low + 1
+    high = high if high - low > 1e-6 else low + 1
     step = 10 ** math.floor(math.log10((high - low) / ticks))
     step = next(step * k for k in (1, 2, 5, 10) if (high - low) / (step * k) <= ticks)
     first = math.ceil(low / step - 1e-9)
