@@ -61,7 +61,7 @@ def test_report_writes_the_page_and_the_markdown(run, board, tmp_path):
         "leaderboard", "report", board, "--html", page, "--markdown", text, *asked
     )
     assert (status, error) == (0, "")
-    assert "2.0 h from 01:00 on" in page.read_text() and "los: who ran where" in page.read_text()
+    assert "2 h from 01:00 on" in page.read_text() and "los: who ran where" in page.read_text()
     assert text.read_text() == markdown(read_board(board))
     before = page.read_bytes()
     run("leaderboard", "report", board, "--html", page, *asked)

@@ -15,6 +15,7 @@ from bfenv.bench.backfills import backfills
 from bfenv.bench.placement import Placed, place
 from bfenv.bench.words import duration, percent
 from bfenv.bench.workload_plot import STYLE, check_target
+from bfenv.bench.workload_plot import duration as length
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.schedule import Schedule
@@ -123,7 +124,7 @@ def gantt(schedules: Sequence[Schedule], begin: int, span: int):
         _time_axis(panels[-1], begin, span)
         trace = schedules[0].trace
         figure.suptitle(
-            f"{trace.name}: {duration(span)} on {trace.processors:,} processors",
+            f"{trace.name}: {length(span)} on {trace.processors:,} processors",
             fontsize=13, x=0.01, ha="left",
         )  # fmt: skip
         _legend(figure, any(run.trial for one in scenes for run in one.runs))

@@ -10,6 +10,7 @@ from bfenv.bench.report.element import Markup, element, join
 from bfenv.bench.report.grid import Cell, table
 from bfenv.bench.report.plot import SCALE, Axis, linear, percents, plot, stretched
 from bfenv.bench.words import MISSING, duration
+from bfenv.bench.workload_plot import duration as length
 from bfenv.core.errors import BfenvError
 
 MOST = 3_000  # boxes, beyond which a page is heavy and a picture is a blur
@@ -36,7 +37,7 @@ def machine(choice: Choice, starving: set[str]) -> Markup:
         [
             element(
                 "p",
-                f"{choice.workload}: {duration(choice.span)} from {moment(choice.begin)} on, the "
+                f"{choice.workload}: {length(choice.span)} from {moment(choice.begin)} on, the "
                 f"same jobs on the same {trace.processors:,} processors. A job has the same colour "
                 "and number under both policies, hatched ones were backfilled, gaps are idle. "
                 "Below the machine are the jobs that wait.",
