@@ -57,10 +57,8 @@ def test_a_narrow_terminal_shows_whole_numbers(run, board):
 def test_report_writes_the_page_and_the_markdown(run, board, tmp_path):
     page, text = tmp_path / "page.html", tmp_path / "board.md"
     asked = ("--policy", "easy", "--policy", "los", "--from", "1h", "--span", "2h")
-    status, _, error = run(
-        "leaderboard", "report", board, "--html", page, "--markdown", text, *asked
-    )
-    assert (status, error) == (0, "")
+    both = ("--html", page, "--markdown", text)
+    assert run("leaderboard", "report", board, *both, *asked)[0] == 0
     assert "2 h from 01:00 on" in page.read_text() and "los: who ran where" in page.read_text()
     assert text.read_text() == markdown(read_board(board))
     before = page.read_bytes()
