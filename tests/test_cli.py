@@ -123,7 +123,7 @@ def test_a_file_that_is_there_is_overwritten_only_by_force(bfenv_command, swf):
     assert (status, swf.read_text()) == (2, SWF)
     assert "--force" in err
     assert bfenv_command("simulate", "-w", swf, "-o", swf, "--force")[0] == 0
-    assert swf.read_text().startswith("job,submit")
+    assert "\n2 1 3 4 4 " in swf.read_text()  # as SWF, the second job having waited 3 s
 
 
 def test_lists_name_what_there_is(bfenv_command):

@@ -1,7 +1,5 @@
 """What can be said to the command `bfenv` (top layer)."""
 
-import csv
-import io
 import os
 import sys
 from pathlib import Path
@@ -9,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import bench, check, leaderboard, show, workloads
+from bfenv.cli import bench, check, leaderboard, report, show, workloads
 from bfenv.cli.options import BackendOption, JobsOption, SchedulerOption, ShardOption
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
@@ -21,9 +19,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+leaderboard.app.command()(report.report)
+leaderboard.app.command()(report.export)
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(bench.app, name="bench")
+app.command()(report.gantt)
 app.command()(check.check)
 
 
@@ -104,20 +105,23 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="Of a stochastic policy.")] = 0,
     load: LoadOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="CSV file; without it, the terminal.")
+        Path | None, typer.Option("--out", "-o", help="File; without it, CSV to the terminal.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write the schedule a policy makes: job,submit,size,estimate,runtime,start,end.
 
-    Times are in seconds since the first submit time.
+    Times are in seconds since the first submit time. A file whose name ends in .swf or .swf.gz is
+    written in the Standard Workload Format, one in jobs.csv as the simulator Batsim does.
 
     \b
     Examples:
       bfenv simulate --policy easy --out schedule.csv
+      bfenv simulate --policy easy --out easy.swf.gz
+      bfenv simulate --policy easy --out easy_jobs.csv
       bfenv simulate --policy fcfs --load 0.7
     """
-    from bfenv.core.files import write_atomically
+    from bfenv.bench.export import schedule_csv, write_schedule
     from bfenv.core.simulator import simulate
     from bfenv.workloads.load import load_workload
 
@@ -127,17 +131,10 @@ def simulate(
         raise BfenvError(f"no such folder: {out.parent}")
     trace = load_workload(workload, **({} if load is None else {"load": load}))
     schedule = simulate(trace, policy, seed)
-    jobs = trace.jobs
-    columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, schedule.start, schedule.end)
-    rows = zip(range(len(trace)), *(column.tolist() for column in columns), strict=True)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["job", "submit", "size", "estimate", "runtime", "start", "end"])
-    writer.writerows(rows)
     if out is None:
-        sys.stdout.write(text.getvalue())
+        sys.stdout.write(schedule_csv(schedule))
     else:
-        write_atomically(out, text.getvalue().encode())
+        write_schedule(schedule, out)
 
 
 @app.command()

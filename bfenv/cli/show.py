@@ -20,6 +20,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from bfenv.bench.words import duration as duration
+from bfenv.bench.words import slowdown as slowdown
+
 COMPARED = (
     "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
 )  # fmt: skip
@@ -96,7 +99,7 @@ def table(
         caption_justify="left",
     )
     words = len(columns) - numbers
-    if numbers and Console().width < 90:
+    if numbers and not is_wide(90):
         columns, lines = columns[:-1], [line[:-1] for line in lines]
     for place, column in enumerate(columns):
         number = place >= words
@@ -104,6 +107,11 @@ def table(
     for line in lines:
         grid.add_row(*line)
     Console().print(grid)
+
+
+def is_wide(columns: int = 110) -> bool:
+    """Whether the terminal has so many columns."""
+    return Console().width >= columns
 
 
 def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
@@ -144,19 +152,6 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
         note=f"{STARVES} starves: its longest wait is over twice EASY's" if starving else "",
     )
-
-
-def slowdown(value: float) -> str:
-    """Two digits after the point, as long as they mean something."""
-    return f"{value:,.2f}" if value < 1000 else f"{value:,.0f}"
-
-
-def duration(seconds: float) -> str:
-    """Like 47 s, 12.3 min, 5.4 h, 3.1 d."""
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def quantity(value: float, unit: str) -> str:

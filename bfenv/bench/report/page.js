@@ -1,0 +1,134 @@
+"use strict";
+(() => {
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+  const MOST = 6;
+  const said = document.getElementById("said");
+  document.documentElement.classList.add("js");
+
+  // Sorting: a button in each heading; rows without a value stay last, ties keep their order.
+  const sort = (table, place, heading) => {
+    const up = heading.getAttribute("aria-sort") !== "ascending";
+    const body = table.tBodies[0];
+    const value = (row) => {
+      const text = row.cells[place].dataset.v;
+      if (text === undefined) return null;
+      return text !== "" && !isNaN(text) && place > 0 ? Number(text) : text;
+    };
+    const rows = [...body.rows].map((row) => [value(row), row]);
+    rows.sort(([a], [b]) => {
+      if (a === null || b === null) return (a === null) - (b === null);
+      return (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1);
+    });
+    body.append(...rows.map(([, row]) => row));
+    all("th[aria-sort]", table).forEach((other) => other.removeAttribute("aria-sort"));
+    heading.setAttribute("aria-sort", up ? "ascending" : "descending");
+    said.textContent = `sorted by ${heading.textContent}, ${up ? "ascending" : "descending"}`;
+  };
+  for (const table of all("table.sortable")) {
+    all("thead th", table).forEach((heading, place) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener("click", () => sort(table, place, heading));
+    });
+  }
+
+  // Highlighting: whatever belongs to a policy has its number; a policy picked gets a free slot.
+  const marked = new Map();
+  for (const mark of all(".s[data-p]")) {
+    const number = mark.dataset.p;
+    if (!marked.has(number)) marked.set(number, []);
+    marked.get(number).push(mark);
+  }
+  const slots = new Map();
+  for (const [number, marks] of marked) {
+    const slot = [...marks[0].classList].find((name) => name.startsWith("k"));
+    if (slot) slots.set(number, slot);
+  }
+  const boxes = all(".pick");
+  const free = () => [...Array(MOST).keys()].map((k) => `k${k}`)
+    .find((slot) => ![...slots.values()].includes(slot));
+  const show = (number) => {
+    for (const mark of marked.get(number) || []) {
+      for (const name of [...mark.classList]) if (/^k/.test(name)) mark.classList.remove(name);
+      if (!slots.has(number)) continue;
+      mark.classList.add(slots.get(number));
+      if (mark.ownerSVGElement) mark.parentNode.append(mark);
+    }
+  };
+  const tell = () => {
+    const full = !free();
+    for (const box of boxes) box.disabled = full && !box.checked && box.dataset.ref === undefined;
+    document.getElementById("picked").textContent =
+      `Tick up to ${MOST} policies to highlight them in the charts.`;
+    place();
+  };
+  for (const box of boxes) {
+    const number = box.dataset.p;
+    if (slots.get(number) === "kref") box.dataset.ref = "";
+    box.checked = slots.has(number);
+    box.addEventListener("change", () => {
+      if (!box.checked) slots.delete(number);
+      else slots.set(number, box.dataset.ref === undefined ? free() : "kref");
+      show(number);
+      tell();
+    });
+  }
+
+  // Filtering the ranked table by name.
+  const filter = document.getElementById("filter");
+  const ranking = document.querySelector("#ranking tbody");
+  filter.addEventListener("input", () => {
+    const wanted = filter.value.trim().toLowerCase();
+    for (const row of ranking.rows) row.hidden = !row.cells[0].textContent.toLowerCase()
+      .includes(wanted);
+    said.textContent = `${[...ranking.rows].filter((row) => !row.hidden).length} policies shown`;
+  });
+
+  // Labels of points: the first of eight places where they cover nothing and stay within.
+  const AROUND = [["9", ".35em", "start"], ["-9", ".35em", "end"], ["0", "-.8em", "middle"],
+    ["0", "1.6em", "middle"], ["7", "-.6em", "start"], ["-7", "-.6em", "end"],
+    ["7", "1.4em", "start"], ["-7", "1.4em", "end"]];
+  const place = () => {
+    for (const chart of all("svg.plot")) {
+      const frame = chart.getBoundingClientRect();
+      const labels = all(".s[class*=' k'] .label", chart);
+      const taken = all(".s[class*=' k'] circle", chart).map((c) => c.getBoundingClientRect());
+      for (const label of labels) {
+        const own = label.previousSibling.getBoundingClientRect();
+        let best = null;
+        for (const [dx, dy, anchor] of AROUND) {
+          label.setAttribute("dx", dx);
+          label.setAttribute("dy", dy);
+          label.setAttribute("text-anchor", anchor);
+          const box = label.getBoundingClientRect();
+          const outside = Math.max(0, frame.left - box.left) + Math.max(0, box.right - frame.right)
+            + Math.max(0, frame.top - box.top) + Math.max(0, box.bottom - frame.bottom);
+          let covered = outside * 100;
+          for (const other of taken) {
+            if (other.left === own.left && other.top === own.top) continue;
+            covered += Math.max(0, Math.min(box.right, other.right) - Math.max(box.left, other.left))
+              * Math.max(0, Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top));
+          }
+          if (!best || covered < best.covered) best = { covered, dx, dy, anchor, box };
+          if (covered === 0) break;
+        }
+        label.setAttribute("dx", best.dx);
+        label.setAttribute("dy", best.dy);
+        label.setAttribute("text-anchor", best.anchor);
+        taken.push(best.box);
+      }
+    }
+  };
+  addEventListener("resize", place);
+
+  // On paper nothing can be unfolded.
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = all("details.workload:not([open])");
+    for (const part of folded) part.open = true;
+  });
+  addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
+  tell();
+})();

@@ -1,0 +1,38 @@
+"""Which hours of a schedule are worth a look (bench layer)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bfenv.core.schedule import Schedule
+
+SPANS = (3_600, 7_200, 14_400, 28_800, 86_400, 172_800)  # seconds
+ENOUGH = 40  # jobs that a picture should show
+
+
+def interesting(schedules: Sequence[Schedule], span: int) -> int:
+    """The second at which a stretch of `span` seconds begins that shows most.
+
+    Of two schedules that is where most happens that does not under the other: the seconds between
+    a job's two starts, none counted above the span, summed over the jobs that start then, under
+    the schedule with less of it, or under both where one always has none. Of one, it is where
+    those who waited most start. Stretches begin at multiples of half a span, and the first of
+    several as good is taken.
+    """
+    step = max(1, span // 2)
+    first, other = schedules[0], schedules[-1]
+    apart = first.wait if len(schedules) == 1 else np.abs(first.start - other.start)
+    weight = np.minimum(apart, span).astype(np.float64)
+    bins = int(max(first.start.max(), other.start.max())) // step + 2
+    each = [np.bincount(one.start // step, weight, bins) for one in (first, other)]
+    one, two = (parts[:-1] + parts[1:] for parts in each)
+    least = np.minimum(one, two)
+    return int(np.argmax(least if least.any() else one + two)) * step
+
+
+def readable_span(schedule: Schedule) -> int:
+    """The shortest of SPANS, in seconds, in which enough jobs of a schedule start on average."""
+    length = int(schedule.end.max() - schedule.trace.jobs.submit[0])
+    return next(
+        (span for span in SPANS if len(schedule.trace) * span / length >= ENOUGH), SPANS[-1]
+    )
