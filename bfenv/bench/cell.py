@@ -131,8 +131,9 @@ def serve() -> None:
 
 
 def reason(error: BaseException) -> str:
-    """An exception in one line: its message, and its kind where that is not our own."""
+    """An exception in one line that can be printed; its kind, too, where that is not our own."""
     text = " ".join(str(error).split())[:500]
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
     if isinstance(error, BfenvError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
