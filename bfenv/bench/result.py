@@ -6,6 +6,8 @@ from bfenv.bench.metrics import metrics
 from bfenv.core.schedule import Schedule
 
 
-def result(schedule: Schedule, reference: Schedule | None) -> dict[str, Any]:
+def result(
+    schedule: Schedule, reference: Schedule | None = None, *, fcfs: Schedule | None = None
+) -> dict[str, Any]:
     """Metrics of a schedule, ready for JSON: metrics, classes, versus, curves."""
     return {"metrics": metrics(schedule), "classes": {}, "versus": {}, "curves": {}}

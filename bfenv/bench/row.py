@@ -33,7 +33,7 @@ from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload
 
 SCHEMA = 1
-REFERENCE = "easy"
+REFERENCE, FAIR = "easy", "fcfs"  # what all others are compared with, and what passes for fair
 TRIED = "lublin:procs=128,jobs=1000,load=0.9"
 
 
@@ -83,12 +83,12 @@ def make_row(task: Task, timeout: float, keep: bool) -> Made:
 
 def _made(task: Task, keep: bool) -> Made:
     begin, busy = time.perf_counter(), time.process_time()
-    trace, reference = _frozen(task.trace)
+    trace, reference, fair = _frozen(task.trace)
     row, arrays = _frame(task, trace), {}
     timing: dict[str, Any] = {}
     try:
         schedule, timing = _run(task, trace)
-        row |= result(schedule.check(), reference)
+        row |= result(schedule.check(), reference, fcfs=fair)
         if keep:
             arrays = {"start": schedule.start, "end": schedule.end}
             if (schedule.trial_end >= 0).any():
@@ -128,17 +128,17 @@ def warm_seconds(policy: str) -> float:
         begin = time.perf_counter()
         schedule = simulate(trace, found)
         end = time.perf_counter()
-        result(schedule, schedule)  # compiled, too
+        result(schedule, schedule, fcfs=schedule)  # compiled, too
     return (end - begin) / len(trace)
 
 
 @lru_cache(maxsize=2)
-def _frozen(frozen: Frozen) -> tuple[Trace, Schedule | None]:
-    """A trace and the schedule that others are compared with; None if the reference has none."""
+def _frozen(frozen: Frozen) -> tuple[Trace, Schedule | None, Schedule | None]:
+    """A trace and the schedules that others are compared with; None where they cannot plan it."""
     trace = load_frozen(frozen.source, frozen.hash)
     if trace.jobs.requested_start.any():
-        return trace, None
-    return trace, simulate(trace, REFERENCE)
+        return trace, None, None
+    return trace, simulate(trace, REFERENCE), simulate(trace, FAIR)
 
 
 def _frame(task: Task, trace: Trace) -> dict[str, Any]:
@@ -213,4 +213,4 @@ def commit() -> str | None:
 
 
 def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.+-]+", "-", name)[:40].strip(".-") or "x"
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", name)[:40].lstrip(".+-").rstrip(".-") or "x"
