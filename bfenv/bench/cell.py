@@ -110,6 +110,7 @@ def serve() -> None:
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # whatever prints is not to spoil the answers
+    _send("ready", answers)
     while True:
         idle = threading.Timer(IDLE, os._exit, [0])
         idle.daemon = True
@@ -140,13 +141,21 @@ def reason(error: BaseException) -> str:
 
 
 def _start() -> subprocess.Popen:
-    """A process that finds the modules that this one finds, and no Ctrl-C of the terminal."""
+    """A process, ready, that finds the modules that this one finds and hears no Ctrl-C."""
     process = subprocess.Popen(
         [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
+    try:
+        pickle.load(process.stdout)
+    except BaseException as error:  # interrupted, too, it is not to be left behind
+        process.kill()
+        process.communicate()
+        if isinstance(error, EOFError):
+            raise BfenvError(f"{sys.executable} cannot be started for a row") from None
+        raise
     return process
 
 

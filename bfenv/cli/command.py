@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,6 +228,8 @@ def _measure(measurements: Iterator[dict], format: Format) -> None:
 
 def main() -> None:
     """Run the command; bad input is one line on stderr and exit status 2."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # where a user's own module:object may be
     try:
         sys.exit(app(prog_name="bfenv", standalone_mode=False))
     except (BfenvError, OSError) as error:
