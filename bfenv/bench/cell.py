@@ -110,6 +110,7 @@ def serve() -> None:
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # whatever prints is not to spoil the answers
+    _send("ready", answers)
     while True:
         idle = threading.Timer(IDLE, os._exit, [0])
         idle.daemon = True
@@ -131,21 +132,30 @@ def serve() -> None:
 
 
 def reason(error: BaseException) -> str:
-    """An exception in one line: its message, and its kind where that is not our own."""
+    """An exception in one line that can be printed; its kind, too, where that is not our own."""
     text = " ".join(str(error).split())[:500]
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
     if isinstance(error, BfenvError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _start() -> subprocess.Popen:
-    """A process that finds the modules that this one finds, and no Ctrl-C of the terminal."""
+    """A process, ready, that finds the modules that this one finds and hears no Ctrl-C."""
     process = subprocess.Popen(
         [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
+    try:
+        pickle.load(process.stdout)
+    except BaseException as error:  # interrupted, too, it is not to be left behind
+        process.kill()
+        process.communicate()
+        if isinstance(error, EOFError):
+            raise BfenvError(f"{sys.executable} cannot be started for a row") from None
+        raise
     return process
 
 

@@ -183,4 +183,4 @@ def learned() -> dict[str, str]:
 
 
 def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.+-]+", "-", name)[:40].strip(".-") or "x"
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", name)[:40].lstrip(".+-").rstrip(".-") or "x"

@@ -122,7 +122,10 @@ def _tell(outcome, out: Path) -> None:
     from bfenv.bench.leaderboard import spent
 
     for column, lines in spent(out).items() if outcome.made else ():
-        cells = [(name, f"{rows:,}", show.duration(time)) for name, rows, time in lines[:MOST]]
+        cells = [
+            (name, f"{rows:,}", show.duration(time) if time >= 2 else show.quantity(time, "s"))
+            for name, rows, time in lines[:MOST]
+        ]
         show.table(
             (column, "rows", "time"),
             cells,

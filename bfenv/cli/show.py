@@ -10,6 +10,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -105,7 +106,7 @@ def table(
         number = place >= words
         grid.add_column(column, justify="right" if number else "left", no_wrap=numbers > 0)
     for line in lines:
-        grid.add_row(*line)
+        grid.add_row(*map(escape, line))  # names may have brackets
     Console().print(grid)
 
 

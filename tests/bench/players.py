@@ -58,7 +58,7 @@ class Bad:
 
 
 def fail():
-    raise RuntimeError("it cannot\ndecide")
+    raise RuntimeError("it cannot\ndecide\x1b[2J")
 
 
 looping = Bad(lambda: spin(1))

@@ -159,7 +159,7 @@ def test_bad_agents_cost_their_own_rows_only(tmp_path):
     agents = [f"{PLAYERS}:{name}:window=4" for name in names]
     outcome = run(TINY, ["easy"], agents, out=tmp_path, jobs=2)
     errors = {row["policy"].split(":")[1]: row["error"] for row in outcome.made if row["error"]}
-    assert errors["raising"] == "RuntimeError: it cannot decide"
+    assert errors["raising"] == "RuntimeError: it cannot decide?[2J"
     assert errors["crashing"] == "its process died (SIGABRT)"
     assert errors["leaving"] == "SystemExit: 3"
     assert re.fullmatch(r"illegal action at \d+ s: slot 7", errors["illegal"])
