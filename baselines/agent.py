@@ -17,24 +17,26 @@ class PolicyAgent:
     """
 
     def __init__(self, policy: str | Policy, env: Any, seed: int = 0):
-        """`env`: the environment to act in, or a stable-baselines3 VecEnv of them in this process.
+        """`env`: one environment, or a vector of them in this process.
 
-        Raises PolicyError for a policy that starts jobs for a trial, which no action does, or that
-        must see every pass while the environment does not stop at each (`every_pass=True`).
+        A vector is one of bfenv's own, a SyncVectorEnv of Gymnasium, or a DummyVecEnv of
+        stable-baselines3, with or without wrappers. Raises PolicyError for another, for a policy
+        that starts jobs for a trial, which no action does, or that must see every pass while the
+        environment does not stop at each (`every_pass=True`).
         """
         self.policy = find_policy(policy)
-        self.env = env
         self.seed = seed
+        self.machines = machines_of(env)
         if self.policy.trials:
             raise PolicyError(f"{self.policy.name} starts jobs for a trial, which no action does")
-        if self.policy.stateful and not all(self._get("every_pass")):
+        if self.policy.stateful and not all(machine.every_pass for machine in self.machines):
             raise PolicyError(
                 f"{self.policy.name} must see every pass: make the environment with every_pass=True"
             )
-        environments = len(self._get("pass_id"))
-        self._memory: list[Any] = [None] * environments
-        self._actions: list[list[int]] = [[] for _ in range(environments)]
-        self._seen: list[tuple[int, int]] = [(-1, -1)] * environments
+        count = len(self.machines)
+        self._memory: list[Any] = [None] * count
+        self._actions: list[list[int]] = [[] for _ in range(count)]
+        self._seen: list[tuple[int, int]] = [(-1, -1)] * count
 
     def predict(
         self,
@@ -48,30 +50,32 @@ class PolicyAgent:
         The observation only tells whether one action or a batch is asked for. A stochastic policy
         draws from its seed whether or not `deterministic` is set.
         """
-        passes = self._get("pass_id")
-        window = self._get("window")
-        actions = np.array([self._act(i, passes[i], window[i]) for i in range(len(passes))])
+        actions = np.array([self._act(i, machine) for i, machine in enumerate(self.machines)])
         return (actions if observation["cluster"].ndim == 2 else actions[0]), state
 
-    def _act(self, i: int, pass_id: tuple[int, int], window: int) -> int:
+    def _act(self, i: int, machine: Any) -> int:
+        pass_id = machine.pass_id
         if pass_id != self._seen[i]:
             if pass_id[0] != self._seen[i][0]:
-                trace = self._get("trace", i)[0]
+                trace = machine.trace
                 self._memory[i] = new_memory(self.policy, trace.jobs, trace.processors, self.seed)
             self._seen[i] = pass_id
-            self._actions[i] = self._plan(i)
-        return self._actions[i].pop(0) if self._actions[i] else window
+            self._actions[i] = machine.plan(self.policy.decide, self._memory[i])
+        return self._actions[i].pop(0) if self._actions[i] else machine.window
 
-    def _plan(self, i: int) -> list[int]:
-        arguments = self.policy.decide, self._memory[i]
-        if hasattr(self.env, "env_method"):
-            return self.env.env_method("plan", *arguments, indices=[i])[0]
-        return self.env.get_wrapper_attr("plan")(*arguments)
 
-    def _get(self, attribute: str, i: int | None = None) -> list[Any]:
-        if hasattr(self.env, "get_attr"):
-            return self.env.get_attr(attribute, None if i is None else [i])
-        return [self.env.get_wrapper_attr(attribute)]
+def machines_of(env: Any) -> list[Any]:
+    """What can look into each environment, a `bfenv.envs.machine.Machine`; see PolicyAgent.
+
+    Raises PolicyError where there is nothing of the kind in this process.
+    """
+    inside = env.unwrapped
+    machines = getattr(inside, "machines", None)
+    if machines is None:
+        machines = [each.unwrapped for each in getattr(inside, "envs", [inside])]
+    if not all(hasattr(machine, "plan") for machine in machines):
+        raise PolicyError(f"no Backfill-v0 environments of this process in {env}")
+    return machines
 
 
 def agent(policy: str | Policy, env: Any, seed: int = 0) -> PolicyAgent:

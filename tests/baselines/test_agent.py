@@ -3,15 +3,18 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import SyncVectorEnv
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 import agents
 import baselines
 import bfenv
 from bfenv.core.cluster import start, waiting
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.sb3 import BackfillVecEnv
+from bfenv.envs.vector import BackfillVectorEnv
 
 OPTIONS = {"episode_jobs": 40, "warmup_jobs": 40}
 
@@ -41,6 +44,36 @@ def test_evaluate_policy_runs_many_environments_at_once():
     env.seed(1)
     better, _ = evaluate_policy(baselines.agent("easy", env), env, n_eval_episodes=6)
     assert mean < better < 0
+
+
+def vectors():
+    """Every kind of vector of three environments that a policy can act in."""
+    yield BackfillVectorEnv(3, **OPTIONS)
+    yield SyncVectorEnv([lambda: gymnasium.make("Backfill-v0", **OPTIONS)] * 3)
+    yield VecMonitor(BackfillVecEnv(3, **OPTIONS))
+    yield DummyVecEnv([lambda: Monitor(gymnasium.make("Backfill-v0", **OPTIONS))] * 3)
+
+
+@pytest.mark.parametrize("agent", [lambda env: baselines.agent("easy", env), agents.ALL["random"]])
+def test_an_agent_acts_alike_in_every_kind_of_vector(agent):
+    actions = []
+    for env in vectors():
+        if hasattr(env, "seed"):
+            env.seed(5)
+            observation = env.reset()
+        else:
+            observation, _ = env.reset(seed=5)
+        player, taken = agent(env), []
+        for _ in range(30):
+            taken.append(player.predict(observation)[0].tolist())
+            observation = env.step(np.array(taken[-1]))[0]
+        actions.append(taken)
+    assert actions[1:] == actions[:-1]
+
+
+def test_an_environment_of_another_process_or_kind_is_refused():
+    with pytest.raises(bfenv.PolicyError, match="no Backfill-v0 environments of this process"):
+        baselines.agent("easy", gymnasium.make("CartPole-v1"))
 
 
 def test_the_random_agent_takes_legal_actions_only():
