@@ -90,15 +90,7 @@ def table(
         if note:
             print(f"\n{note}")
         return
-    grid = Table(
-        title=title,
-        caption=note,
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        title_justify="left",
-        caption_justify="left",
-    )
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     words = len(columns) - numbers
     if numbers and not is_wide(90):
         columns, lines = columns[:-1], [line[:-1] for line in lines]
@@ -107,7 +99,12 @@ def table(
         grid.add_column(column, justify="right" if number else "left", no_wrap=numbers > 0)
     for line in lines:
         grid.add_row(*map(escape, line))  # names may have brackets
+    # Not as the table's own title and caption, which are as narrow as the table.
+    if title:
+        print(title)
     Console().print(grid)
+    if note:
+        print(f"{note}\n")
 
 
 def is_wide(columns: int = 110) -> bool:
