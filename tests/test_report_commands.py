@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -144,8 +145,14 @@ def test_gantt_draws_one_policy_or_two(run, tmp_path):
     assert "picture" in run("gantt", "-w", workload, "-o", tmp_path / "x.txt")[2]
 
 
-def test_the_readmes_leaderboard_is_the_one_that_its_command_prints(board):
+def test_the_readmes_leaderboard_is_the_one_that_its_commands_make(run, tmp_path):
     text = README.read_text()
     assert text.count(BEGIN) == 1
     block = text.partition(BEGIN + "\n")[2].partition(END)[0]
-    assert block == markdown(read_board(board))
+    line = re.search(r"^    bfenv (leaderboard run --suite synthetic-v1 (?:\\\n|.)*)", text, re.M)[
+        1
+    ]
+    words = line.replace("\\\n", " ").split()
+    assert words[-2:] == ["--out", "board"]
+    assert run(*words[:-1], tmp_path / "board")[0] == 0
+    assert run("leaderboard", "report", tmp_path / "board", "-f", "markdown")[1] == block

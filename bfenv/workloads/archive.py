@@ -245,7 +245,10 @@ def _retrieve(log: Log, url: str, folder: Path, download: Callable) -> Path:
 
 
 def _unzip(part: Path, output: str) -> None:
-    """Write the text of the .part, which is then of no more use; WorkloadError if it has none."""
+    """Write the text of the .part, which is then of no more use; WorkloadError if it has none.
+
+    It is emptied and not removed, for it is the lock, and the text is not in its place yet.
+    """
     try:
         with open(output, "wb") as file:
             for chunk in unzipped(part):
@@ -253,6 +256,6 @@ def _unzip(part: Path, output: str) -> None:
             if not file.tell():
                 raise WorkloadError("what the server sends is empty")
     except WorkloadError:
-        part.unlink()
+        os.truncate(part, 0)
         raise
-    part.unlink()
+    os.truncate(part, 0)
