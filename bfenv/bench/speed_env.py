@@ -43,7 +43,7 @@ def _row(group: str, what: str, repeat: int, step: Callable[[int], int]) -> Row:
         begin = time.perf_counter()
         steps = step(CALLS)
         rates.append(steps / (time.perf_counter() - begin))
-    return row(group, what, "random legal actions", 0, rates, "steps/s")
+    return row(group, what, "random legal", 0, rates, "steps/s")
 
 
 def _single(options: dict[str, Any]) -> Callable[[int], int]:

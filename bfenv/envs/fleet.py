@@ -168,6 +168,31 @@ class Fleet:
             }
         return info
 
+    def infos(self, reports: np.ndarray) -> list[dict[str, Any]]:
+        """What `info` gives of every environment."""
+        report = Report(*reports.T)
+        columns = zip(
+            self.batch.mask.copy(),
+            report.now.astype(np.int64).tolist(),
+            (report.offence > 0).tolist(),
+            report.illegal.astype(np.int64).tolist(),
+            report.forced.astype(np.int64).tolist(),
+            strict=True,
+        )
+        infos = [
+            {
+                "action_mask": mask,
+                "now": now,
+                "illegal_action": offence,
+                "illegal_actions": illegal,
+                "forced_starts": forced,
+            }
+            for mask, now, offence, illegal, forced in columns
+        ]
+        for i in np.flatnonzero(report.unstarted == 0).tolist():
+            infos[i] = self.info(i, Report(*reports[i].tolist()))
+        return infos
+
     def _warm_up(self, i: int, trace: Trace, opening: int, first: int, end: int) -> None:
         """Schedule the jobs from `opening` to the first of the episode on an empty machine."""
         cluster = episode.cluster_of(self.batch, i)

@@ -122,8 +122,9 @@ def observe(cluster, jobs, accuracy, time_of_day, queue, profile, machine):
     if len(line) > 0:
         shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
 
-    queue[:] = 0.0
-    for slot in range(min(window, len(line))):
+    seen = min(window, len(line))
+    queue[seen:] = 0.0
+    for slot in range(seen):
         job = line[slot]
         size, estimate = jobs.size[job], jobs.estimate[job]
         row = queue[slot]

@@ -59,14 +59,13 @@ class BackfillVecEnv(VecEnv):
         """Act in every environment; reset those whose episode is over."""
         view = self.fleet.step(self._actions)
         rewards = self.fleet.rewards(view.reports).astype(np.float32)
-        infos, dones = [], np.zeros(self.num_envs, dtype=np.bool_)
-        for i, row in enumerate(view.reports.tolist()):
-            report = Report(*row)
-            truncated = report.steps >= self._most_steps
-            dones[i] = truncated or report.unstarted == 0
-            info = self.fleet.info(i, report)
-            info["TimeLimit.truncated"] = truncated and report.unstarted > 0
-            infos.append(info)
+        report = Report(*view.reports.T)
+        over = report.unstarted == 0
+        truncated = report.steps >= self._most_steps
+        dones = over | truncated
+        infos = self.fleet.infos(view.reports)
+        for info, cut in zip(infos, (truncated & ~over).tolist(), strict=True):
+            info["TimeLimit.truncated"] = cut
         for i in np.flatnonzero(dones).tolist():
             last = {key: part[i].copy() for key, part in observations(view).items()}
             infos[i]["terminal_observation"] = last
@@ -86,7 +85,8 @@ class BackfillVecEnv(VecEnv):
     def env_method(self, method_name: str, *args, indices: Any = None, **kwargs) -> list[Any]:
         """Call a method of `bfenv.envs.machine.Machine`, of each environment asked for."""
         if method_name == "action_masks":
-            return list(self.fleet.batch.mask.astype(bool)[self._get_indices(indices)])
+            masks = self.fleet.batch.mask.astype(bool)
+            return [masks[i] for i in self._get_indices(indices)]
         machines = [self.machines[i] for i in self._get_indices(indices)]
         return [getattr(machine, method_name)(*args, **kwargs) for machine in machines]
 

@@ -84,9 +84,7 @@ class BackfillVectorEnv(VectorEnv):
             finals = self._add_info(finals, self._final(view, i), i)
             self.fleet.open(i, self._generators[i])
             self.fleet.look(i, view)
-        everyone = np.ones(self.num_envs, dtype=np.bool_)
-        infos = self._infos(view, everyone) | finals
-        return observations(view), rewards, terminated, truncated, infos
+        return observations(view), rewards, terminated, truncated, self._infos(view) | finals
 
     def action_masks(self) -> np.ndarray:
         """(num_envs, window + 1) bool: which actions are legal now."""
@@ -117,16 +115,21 @@ class BackfillVectorEnv(VectorEnv):
         observation = {key: part[i].copy() for key, part in observations(view).items()}
         return {"final_obs": observation, "final_info": info}
 
-    def _infos(self, view: View, present: np.ndarray) -> dict[str, np.ndarray]:
-        """The infos of the environments that are `present`, (num_envs,) bool; zeros elsewhere."""
+    def _infos(self, view: View, present: np.ndarray | None = None) -> dict[str, np.ndarray]:
+        """The infos, of all or of the environments that are `present`; zeros elsewhere."""
         report = Report(*view.reports.T)
         columns = {
-            "action_mask": self.fleet.batch.mask * present[:, None],
-            "now": np.where(present, report.now, 0).astype(np.int64),
-            "illegal_action": present & (report.offence > 0),
-            "illegal_actions": np.where(present, report.illegal, 0).astype(np.int64),
-            "forced_starts": np.where(present, report.forced, 0).astype(np.int64),
+            "action_mask": self.fleet.batch.mask.copy(),
+            "now": report.now.astype(np.int64),
+            "illegal_action": report.offence > 0,
+            "illegal_actions": report.illegal.astype(np.int64),
+            "forced_starts": report.forced.astype(np.int64),
         }
+        if present is None:
+            present = np.ones(self.num_envs, dtype=np.bool_)
+        else:
+            for column in columns.values():
+                column[~present] = 0
         return columns | {f"_{key}": present.copy() for key in columns}
 
 
