@@ -14,6 +14,8 @@ import pytest
 
 import bfenv
 from bfenv import cli
+from bfenv.bench.record import write_record
+from bfenv.bench.speed import row as measured
 
 SWF = """; MaxProcs: 4
 1 0 -1 4 2 -1 -1 2 4 -1 1 1 -1 -1 -1 -1 -1 -1
@@ -253,3 +255,26 @@ def test_the_installed_command_needs_neither_torch_nor_a_plotting_library():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, capture_output=True)
+
+
+def test_measurements_are_kept_shown_and_compared(bfenv_command, tmp_path):
+    rows = [
+        measured("traces", "log", "easy", 3, [2.0]),
+        measured("env", "64", "", 0, [5.0], "steps/s"),
+    ]
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    write_record(before, rows)
+    write_record(after, [rows[0] | {"best": 0.5}])
+    _, out, _ = bfenv_command("bench", "show", before, "--group", "env")
+    assert "5.00 steps/s" in out and "log" not in out
+    _, out, _ = bfenv_command("bench", "show", before, "-f", "json")
+    assert json.loads(out) == rows
+    _, out, _ = bfenv_command("bench", "compare", before, after)
+    assert re.search(r"log +easy +4.00x +2.00 s", out) and re.search(r"64 +-", out)
+    for arguments, message in (
+        (("show", before, "-g", "trace"), "unknown group 'trace'; did you mean traces"),
+        (("show", tmp_path / "none.json"), "No such file"),
+        (("compare", before, __file__), "holds no measurements"),
+    ):
+        status, out, err = bfenv_command("bench", *map(str, arguments))
+        assert (status, out) == (2, "") and message in err and err.count("\n") == 1

@@ -9,7 +9,7 @@ import typer
 
 from bfenv.cli import show
 from bfenv.cli.show import Format
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, UnknownName
 
 app = typer.Typer(
     help="Measure how fast bfenv is on this machine. The best of several runs counts.",
@@ -30,7 +30,7 @@ OutOption = Annotated[
 def engine(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
-    """Time reading logs and simulating whole traces, real and generated.
+    """Reading logs; whole traces, real and generated.
 
     \b
     Examples:
@@ -46,7 +46,7 @@ def engine(
 def environment(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
-    """Count the steps per second of the single, the vector and the VecEnv environment.
+    """Steps per second of the environments.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def scaling(
     format: FormatOption = Format.table,
     out: OutOption = None,
 ) -> None:
-    """Time ever more jobs, longer queues and larger machines.
+    """More jobs, longer queues, larger machines.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ def policies(
     format: FormatOption = Format.table,
     out: OutOption = None,
 ) -> None:
-    """Time policies on whole logs, longer queues and larger machines.
+    """Policies on logs, longer queues, larger machines.
 
     \b
     Examples:
@@ -102,7 +102,7 @@ def policies(
 def search(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
-    """Time EASY in the order of a parametric scorer, beside EASY with a sorted queue.
+    """EASY in a scorer's order, beside a sorted queue.
 
     \b
     Examples:
@@ -115,7 +115,7 @@ def search(
 def start(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
-    """Time new processes, with and without compiled kernels, and tell the memory they take.
+    """New processes: their time and memory.
 
     \b
     Examples:
@@ -133,7 +133,7 @@ def all_(
     format: FormatOption = Format.table,
     out: OutOption = None,
 ) -> None:
-    """Engine, environment, search, scaling and start, one after the other; some minutes.
+    """All of these but policies; some minutes.
 
     \b
     Examples:
@@ -154,18 +154,26 @@ def all_(
 @app.command("show")
 def show_(
     file: Annotated[Path, typer.Argument(help="What --out wrote.")],
+    group: Annotated[
+        list[str] | None, typer.Option("--group", "-g", help="Repeat for several. Default: all.")
+    ] = None,
     format: FormatOption = Format.table,
 ) -> None:
     """Print measurements that were kept.
 
     \b
     Examples:
-      bfenv bench show bench.json --format markdown
+      bfenv bench show bench.json --group traces --format markdown
     """
     from bfenv.bench.record import read_record
 
     found = read_record(file)
-    _print(found["rows"], format, _title(found))
+    known = dict.fromkeys(row["group"] for row in found["rows"])
+    for name in group or ():
+        if name not in known:
+            raise UnknownName("group", name, known)
+    rows = [row for row in found["rows"] if row["group"] in (group or known)]
+    _print(rows, format, _title(found))
 
 
 @app.command()
@@ -174,7 +182,7 @@ def compare(
     after: Annotated[Path, typer.Argument(help="What --out wrote later.")],
     format: FormatOption = Format.table,
 ) -> None:
-    """Say what became faster, and what slower, between two files that --out wrote.
+    """What became faster, and what slower.
 
     \b
     Examples:
@@ -190,15 +198,15 @@ def compare(
     lines = [
         (
             *(row[key] for key in record.KEYS),
+            "-" if row["faster"] is None else f"{row['faster']:.2f}x",
             *(
                 "-" if row[key] is None else show.quantity(row[key], row["unit"])
                 for key in ("before", "after")
             ),
-            "-" if row["faster"] is None else f"{row['faster']:.2f}x",
         )
         for row in rows
     ]
-    names = ["group", "what", "subject", "before", "after", "times as fast"]
+    names = ["group", "what", "subject", "times as fast", "before", "after"]
     title = f"before: {_title(records[0])}\nafter:  {_title(records[1])}"
     show.table(names, lines, format, numbers=3, title=title)
 
