@@ -53,10 +53,11 @@ def test_a_command_of_the_readme_works(command, tmp_path):
     assert result.stdout or {path.name for path in tmp_path.iterdir()} - given
 
 
-def test_the_table_of_policies_is_the_one_the_command_prints():
-    (block,) = re.findall(
-        r"<!-- begin: bfenv policies --format markdown -->\n(.*?)<!-- end -->", TEXT, re.S
-    )
+@pytest.mark.parametrize(
+    ("command", "block"), re.findall(r"<!-- begin: (bfenv .*) -->\n((?s:.*?))<!-- end -->", TEXT)
+)
+def test_a_table_is_the_one_that_its_command_prints(command, block):
     program = Path(sys.executable).parent / "bfenv"
-    command = [program, "policies", "--format", "markdown"]
-    assert block == subprocess.run(command, capture_output=True, text=True).stdout
+    words = [program, *shlex.split(command)[1:]]
+    run = subprocess.run(words, capture_output=True, text=True, cwd=README.parent)
+    assert block == run.stdout
