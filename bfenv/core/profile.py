@@ -69,6 +69,27 @@ def draw(profile, cluster, jobs):
 
 
 @kernel
+def begin_at(profile, time):
+    """Drop what is past: the profile begins at `time`, in seconds."""
+    steps = profile.steps[0]
+    past = np.searchsorted(profile.time[:steps], time, side="right") - 1
+    for step in range(past, steps):
+        profile.time[step - past] = profile.time[step]
+        profile.free[step - past] = profile.free[step]
+    profile.time[0] = time
+    profile.steps[0] -= past
+
+
+@kernel
+def copy(profile, other):
+    """Make `other` a profile like this one."""
+    for step in range(profile.steps[0]):
+        other.time[step] = profile.time[step]
+        other.free[step] = profile.free[step]
+    other.steps[0] = profile.steps[0]
+
+
+@kernel
 def anchor_point(profile, size, duration, earliest):
     """First time (s), not before `earliest`, at which `size` processors are free for `duration` s.
 
