@@ -40,6 +40,7 @@ from bfenv.core.profile import (
     Profile,
     anchor_before,
     anchor_point,
+    begin_at,
     draw,
     new_profile,
     release,
@@ -98,7 +99,7 @@ def update(cluster, jobs, plan):
     waiting jobs are taken as new.
     """
     profile, time = plan.profile, now(cluster)
-    _begin_at(profile, time)
+    begin_at(profile, time)
     replace = one_event_at_a_time(cluster) and len(finished(cluster)) > 0
     for job in finished(cluster):
         if cluster.kill[job] > time:
@@ -168,18 +169,6 @@ def start_due(cluster, jobs, plan):
         else:
             next_due = min(next_due, plan.reserved[job])
     wake_at(cluster, next_due)
-
-
-@kernel
-def _begin_at(profile, time):
-    """Drop what is past."""
-    steps = profile.steps[0]
-    past = np.searchsorted(profile.time[:steps], time, side="right") - 1
-    for step in range(past, steps):
-        profile.time[step - past] = profile.time[step]
-        profile.free[step - past] = profile.free[step]
-    profile.time[0] = time
-    profile.steps[0] -= past
 
 
 @kernel

@@ -21,11 +21,11 @@ import numpy as np
 
 from baselines.slack import (
     NEVER,
-    draw_plan,
     not_negative,
     place,
     plan_profile,
     start_due,
+    update,
     wake_for,
 )
 from bfenv.core.cluster import advance, may_start, now, start, waiting
@@ -50,11 +50,11 @@ class Memory(NamedTuple):
 def decide(cluster, jobs, memory):
     """Keep the reservations and make new ones, start whose time has come, and backfill."""
     plan, profile = memory.plan, memory.profile
-    draw_plan(cluster, jobs, profile, plan)
+    update(cluster, jobs, profile, plan)
     for job in waiting(cluster):
         wait, estimate = now(cluster) - jobs.submit[job], jobs.estimate[job]
         if plan[job] == NEVER and wait + estimate > memory.threshold[0] * estimate:
-            plan[job] = place(cluster, jobs, profile, job)
+            plan[job] = place(profile, jobs, job, now(cluster))
             memory.guarantee[job] = plan[job]
     start_due(cluster, jobs, plan)
     for job in waiting(cluster):

@@ -24,12 +24,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import advance, finished, may_start, now, start, waiting, wake_at
+from bfenv.core.cluster import (
+    advance,
+    finished,
+    free,
+    may_start,
+    now,
+    start,
+    waiting,
+    wake_at,
+)
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, anchor_point, draw, new_profile, release, reserve
+from bfenv.core.profile import (
+    Profile,
+    anchor_before,
+    anchor_point,
+    begin_at,
+    copy,
+    draw,
+    new_profile,
+    release,
+    reserve,
+)
 
 SECONDS = 3600
 FACTOR = 1.0
@@ -44,69 +63,126 @@ class Memory(NamedTuple):
     trial: np.ndarray  # (n,) int64 seconds: planned start if some job is backfilled
     reservation: np.ndarray  # (n,) int64 seconds: planned start on arrival
     guarantee: np.ndarray  # (n,) int64 seconds: the reservation and the slack
-    profile: Profile
+    profile: Profile  # running and planned jobs, kept from pass to pass
+    beside: Profile  # of the trial
+    kind: np.ndarray  # (n,) int64: jobs of one size and estimate are of one kind
+    earliest: np.ndarray  # (k,) int64 seconds: no job of the kind fits before, in this trial
+    refused: np.ndarray  # (k,) int64: the last job of the kind known to delay another too much
 
 
 @kernel
 def decide(cluster, jobs, memory):
     """Keep the plan, start whose time has come, and backfill within everybody's slack."""
     plan = memory.plan
-    draw_plan(cluster, jobs, memory.profile, plan)
+    update(cluster, jobs, memory.profile, plan)
     for job in waiting(cluster):
         if plan[job] == NEVER:
-            plan[job] = place(cluster, jobs, memory.profile, job)
+            plan[job] = place(memory.profile, jobs, job, now(cluster))
             memory.reservation[job] = plan[job]
             memory.guarantee[job] = plan[job] + memory.slack[job]
+        memory.refused[memory.kind[job]] = NEVER
     start_due(cluster, jobs, plan)
     for job in waiting(cluster):
-        if may_start(cluster, jobs, job) and others_can_wait(cluster, jobs, memory, job):
+        if (
+            may_start(cluster, jobs, job)
+            and job > memory.refused[memory.kind[job]]
+            and others_can_wait(cluster, jobs, memory, job)
+        ):
             start(cluster, jobs, job)
+            copy(memory.beside, memory.profile)
             for other in waiting(cluster):
                 plan[other] = memory.trial[other]
+                memory.refused[memory.kind[other]] = NEVER
             start_due(cluster, jobs, plan)
     wake_for(cluster, plan)
 
 
 @kernel
 def others_can_wait(cluster, jobs, memory, job):
-    """Plan anew with one job started now; False if anybody else would exceed its slack."""
-    trial, profile = memory.trial, memory.profile
+    """Plan anew with one job started now; False if anybody else would exceed its slack.
+
+    If somebody would, later jobs of its kind that would meet the same plan are refused with it.
+    Those are the ones that in this plan stand where their predecessor of the kind would have, had
+    it been placed in its turn: exchange the two, and all else is as it was.
+    """
+    trial, profile, kinds = memory.trial, memory.beside, memory.kind
+    size, estimate, kind = jobs.size[job], jobs.estimate[job], kinds[job]
+    for other in waiting(cluster):
+        memory.earliest[kinds[other]] = now(cluster)
     draw(profile, cluster, jobs)
     trial[job] = now(cluster)
-    reserve(profile, jobs.size[job], now(cluster), now(cluster) + jobs.estimate[job])
+    reserve(profile, size, now(cluster), now(cluster) + estimate)
+    turn = NEVER  # where the predecessor of the kind would stand
+    last = FOREVER  # the last job that would meet this plan: all, if its own turn never comes
     for other in waiting(cluster):
-        if cluster.start[other] < 0 and other != job:
-            trial[other] = place(cluster, jobs, profile, other)
-            if trial[other] > memory.guarantee[other]:
-                return False
+        if cluster.start[other] >= 0:
+            continue
+        if other == job:
+            turn, last = anchor_point(profile, size, estimate, memory.earliest[kind]), job
+            continue
+        # As the plan fills up, jobs of a kind are placed in the order of the queue.
+        begin = place(profile, jobs, other, memory.earliest[kinds[other]])
+        trial[other] = memory.earliest[kinds[other]] = begin
+        if begin > memory.guarantee[other]:
+            memory.refused[kind] = last
+            return False
+        if kinds[other] == kind and turn == begin:
+            turn, last = anchor_point(profile, size, estimate, begin), other
+        elif kinds[other] == kind:
+            turn = NEVER
     return True
 
 
 @kernel
-def draw_plan(cluster, jobs, profile, plan):
-    """The profile of running and planned jobs; after an early end each is placed once more."""
-    draw(profile, cluster, jobs)
-    for job in waiting(cluster):
-        if plan[job] != NEVER:
-            begin = max(plan[job], now(cluster))
-            reserve(profile, jobs.size[job], begin, begin + jobs.estimate[job])
+def update(cluster, jobs, profile, plan):
+    """Bring the plan up to now; after an early end each planned job is placed once more."""
+    time = now(cluster)
+    begin_at(profile, time)
     early = False
     for job in finished(cluster):
-        early |= cluster.end[job] < cluster.kill[job]
+        if cluster.kill[job] > time:
+            release(profile, jobs.size[job], time, cluster.kill[job])
+            early = True
+    if not _followed(cluster, jobs, profile, plan):
+        _draw_plan(cluster, jobs, profile, plan)
     if not early:
         return
     for job in waiting(cluster):
-        if plan[job] != NEVER:
-            begin = max(plan[job], now(cluster))
-            release(profile, jobs.size[job], begin, begin + jobs.estimate[job])
-            plan[job] = place(cluster, jobs, profile, job)
+        if plan[job] > time:
+            size, estimate, planned = jobs.size[job], jobs.estimate[job], plan[job]
+            plan[job] = anchor_before(profile, size, estimate, time, planned)
+            if plan[job] < planned:
+                release(profile, size, planned, planned + estimate)
+                reserve(profile, size, plan[job], plan[job] + estimate)
 
 
 @kernel
-def place(cluster, jobs, profile, job):
+def _followed(cluster, jobs, profile, plan):
+    """Whether no planned start was missed and the machine is as full as the plan says."""
+    planned = profile.free[0]
+    for job in waiting(cluster):
+        if plan[job] == now(cluster):
+            planned += jobs.size[job]
+        elif NEVER < plan[job] < now(cluster):
+            return False
+    return planned == free(cluster)
+
+
+@kernel
+def _draw_plan(cluster, jobs, profile, plan):
+    """The profile of running and planned jobs, those that missed their starts from now on."""
+    draw(profile, cluster, jobs)
+    for job in waiting(cluster):
+        if plan[job] != NEVER:
+            plan[job] = max(plan[job], now(cluster))
+            reserve(profile, jobs.size[job], plan[job], plan[job] + jobs.estimate[job])
+
+
+@kernel
+def place(profile, jobs, job, earliest):
     """Reserve the anchor point of a job and return it."""
     size, estimate = jobs.size[job], jobs.estimate[job]
-    begin = anchor_point(profile, size, estimate, now(cluster))
+    begin = anchor_point(profile, size, estimate, earliest)
     reserve(profile, size, begin, begin + estimate)
     return begin
 
@@ -135,9 +211,11 @@ def run(cluster, jobs, truth, memory):
 
 
 def plan_profile(jobs: Jobs, processors: int) -> Profile:
-    """Room for the running jobs and for each waiting one to be placed twice in a pass."""
+    """An empty machine, with room for the running jobs and for each waiting one."""
     count = len(jobs.submit)
-    return new_profile(min(count, processors), 2 * count)
+    profile = new_profile(min(count, processors), count)
+    profile.time[0], profile.free[0] = 0, processors
+    return profile
 
 
 def new_memory(
@@ -148,10 +226,15 @@ def new_memory(
 ) -> Memory:
     """An empty plan; `slack` gives (n,) seconds, of each job by its own request alone."""
     count = len(jobs.submit)
+    requests = np.stack([jobs.size, jobs.estimate])
+    kinds, kind = np.unique(requests, axis=1, return_inverse=True)
     return Memory(
         np.minimum(slack(jobs), FOREVER // 4).astype(np.int64),
         *(np.full(count, NEVER, dtype=np.int64) for _ in range(4)),
         plan_profile(jobs, processors),
+        plan_profile(jobs, processors),
+        kind.reshape(-1).astype(np.int64),
+        *(np.full(kinds.shape[1], NEVER, dtype=np.int64) for _ in range(2)),
     )
 
 

@@ -69,6 +69,26 @@ def draw(profile, cluster, jobs):
 
 
 @kernel
+def begin_at(profile, time):
+    """Drop what is past: the profile begins at `time`, in seconds."""
+    steps = profile.steps[0]
+    past = np.searchsorted(profile.time[:steps], time, side="right") - 1
+    _move_down(profile.time, 0, steps, past)
+    _move_down(profile.free, 0, steps, past)
+    profile.time[0] = time
+    profile.steps[0] -= past
+
+
+@kernel
+def copy(profile, other):
+    """Make `other` a profile like this one."""
+    for step in range(profile.steps[0]):
+        other.time[step] = profile.time[step]
+        other.free[step] = profile.free[step]
+    other.steps[0] = profile.steps[0]
+
+
+@kernel
 def anchor_point(profile, size, duration, earliest):
     """First time (s), not before `earliest`, at which `size` processors are free for `duration` s.
 
@@ -135,10 +155,9 @@ def release(profile, size, begin, end):
 def _join(profile, step):
     """Drop a step that changes nothing."""
     if step > 0 and profile.free[step] == profile.free[step - 1]:
+        _move_down(profile.time, step, profile.steps[0], 1)
+        _move_down(profile.free, step, profile.steps[0], 1)
         profile.steps[0] -= 1
-        for place in range(step, profile.steps[0]):
-            profile.time[place] = profile.time[place + 1]
-            profile.free[place] = profile.free[place + 1]
 
 
 @kernel
@@ -148,10 +167,32 @@ def _step_at(profile, time):
     step = np.searchsorted(profile.time[:steps], time)
     if step < steps and profile.time[step] == time:
         return step
-    for place in range(steps, step, -1):
-        profile.time[place] = profile.time[place - 1]
-        profile.free[place] = profile.free[place - 1]
+    _move_up(profile.time, step, steps)
+    _move_up(profile.free, step, steps)
     profile.time[step] = time
     profile.free[step] = profile.free[step - 1]
     profile.steps[0] += 1
     return step
+
+
+@kernel
+def _move_up(values, first, end):
+    """Make room at `first`: the values there, up to `end`, move up by one.
+
+    One array at a time and with indices that cannot be negative, or the compiler would not make
+    one instruction of many moves: ten times as fast where there are hundreds of steps.
+    """
+    place, one = np.uint64(end), np.uint64(1)
+    for _ in range(end - first):
+        values[place] = values[place - one]
+        place -= one
+
+
+@kernel
+def _move_down(values, first, end, by):
+    """Take `by` values out at `first`: those behind them, up to `end`, move down."""
+    target = np.uint64(first)
+    distance = np.uint64(by)
+    for _ in range(end - first - by):
+        values[target] = values[target + distance]
+        target += np.uint64(1)
