@@ -14,7 +14,9 @@ class RandomAgent:
         self.machines = machines_of(env)
         self.generator = np.random.default_rng(seed)
 
-    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+    def predict(
+        self, observation, state=None, episode_start=None, deterministic=False, action_masks=None
+    ):
         """One legal action for every environment, and `state` as it came."""
         masks = [machine.action_masks() for machine in self.machines]
         actions = np.array([self.generator.choice(np.flatnonzero(mask)) for mask in masks])

@@ -44,11 +44,12 @@ class PolicyAgent:
         state: tuple[np.ndarray, ...] | None = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
+        action_masks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
         """The next action in every environment, and `state` as it came.
 
         The observation only tells whether one action or a batch is asked for. A stochastic policy
-        draws from its seed whether or not `deterministic` is set.
+        draws from its seed whether or not `deterministic` is set; it needs no `action_masks`.
         """
         actions = np.array([self._act(i, machine) for i, machine in enumerate(self.machines)])
         return (actions if observation["cluster"].ndim == 2 else actions[0]), state
@@ -69,7 +70,7 @@ def machines_of(env: Any) -> list[Any]:
 
     Raises PolicyError where there is nothing of the kind in this process.
     """
-    inside = env.unwrapped
+    inside = getattr(env, "unwrapped", None)
     machines = getattr(inside, "machines", None)
     if machines is None:
         machines = [each.unwrapped for each in getattr(inside, "envs", [inside])]

@@ -1,9 +1,11 @@
 """What is wrong with a scheduler of your own, said in words: `check_policy` (above the bench)."""
 
+import inspect
 import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from bfenv.bench.spy import Fault
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, able, find_policy
+from bfenv.core.schedule import Schedule
 
 # What a fault can be called; at most one of each is reported.
 KINDS = (
@@ -102,6 +105,9 @@ def report_on(
         kept.append(found)
     if len(starts) == len(these):
         faults = _with_leaks(policy, these, starts, faults, seconds)
+    for name in held_traces(policy):
+        what = "a trace or a schedule, in which all true runtimes are"
+        faults.append(Fault("peeking", f"it can reach {name!r}, {what}"))
     faults.sort(key=lambda fault: KINDS.index(fault.kind))
     taken = [second for one in times for second in one.seconds]
     return Report(
@@ -112,6 +118,34 @@ def report_on(
         max(taken, default=0.0),
         sum(taken) / max(len(taken), 1),
     )
+
+
+def held_traces(policy: Policy) -> list[str]:
+    """By what names its functions, or those they call by name, reach a Trace or a Schedule."""
+    found, seen = [], set()
+    todo = [policy.decide, policy.memory]
+    while todo:
+        function = todo.pop()
+        for inside in ("function", "py_func"):  # of one without a memory, of a kernel
+            function = getattr(function, inside, function)
+        if not inspect.isfunction(function) or function in seen:
+            continue
+        seen.add(function)
+        named = {name: function.__globals__.get(name) for name in _names(function.__code__)}
+        for name, value in (named | inspect.getclosurevars(function).nonlocals).items():
+            if isinstance(value, Trace | Schedule):
+                found.append(name)
+            elif not (getattr(value, "__module__", None) or "").startswith("bfenv."):
+                todo.append(value)
+    return found
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names that a piece of code, or one within it, looks up."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _names(part)
 
 
 def _with_leaks(

@@ -278,3 +278,13 @@ def test_measurements_are_kept_shown_and_compared(bfenv_command, tmp_path):
     ):
         status, out, err = bfenv_command("bench", *map(str, arguments))
         assert (status, out) == (2, "") and message in err and err.count("\n") == 1
+
+
+def test_a_policy_that_raises_is_one_line_that_says_where(bfenv_command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken_scheduler.py").write_text("def mine(cluster, jobs):\n    jobs.runtime\n")
+    status, out, err = bfenv_command("evaluate", "-p", "easy", "-p", "broken_scheduler:mine")
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert "mine failed, AttributeError: 'Jobs' object has no attribute 'runtime'" in err
+    assert "broken_scheduler.py:2)" in err

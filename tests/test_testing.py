@@ -396,3 +396,38 @@ def test_the_command_prints_the_faults_and_says_so_by_its_status(monkeypatch, ca
     assert out.startswith(f"{__name__}:sort_the_queue: tampering: at 992 s of 'crowd': it changes")
     status, out, err = command("eazy")
     assert (status, out) == (2, "") and err.startswith("bfenv: unknown policy 'eazy'")
+
+
+TRACE = bfenv.load_workload("lublin:jobs=300")
+
+
+def by_a_global(cluster, jobs):
+    for job in sorted(waiting(cluster), key=lambda job: TRACE.runtime[job % 300]):
+        if may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+
+
+def by_another_function(cluster, jobs):
+    by_a_global(cluster, jobs)
+
+
+@pytest.mark.parametrize("peeker", [by_a_global, by_another_function])
+def test_a_trace_within_reach_is_named(peeker):
+    (line,) = [fault for fault in report_on(peeker).faults if fault.kind == "peeking"]
+    assert "it can reach 'TRACE', a trace" in str(line)
+
+
+def test_a_trace_in_a_closure_is_named():
+    trace = bfenv.load_workload("lublin:jobs=300")
+
+    def closed(cluster, jobs):
+        assert len(trace)
+        by_nobody(cluster, jobs)
+
+    def by_nobody(cluster, jobs):
+        for job in waiting(cluster):
+            if may_start(cluster, jobs, job):
+                start(cluster, jobs, job)
+
+    assert "it can reach 'trace'" in str(report_on(closed))
+    assert report_on(by_nobody).faults == ()

@@ -62,12 +62,17 @@ def read_agent(name: str) -> AgentName:
     return agent
 
 
-def model_hash(name: str) -> str | None:
-    """The hash of a saved model's file; None for an agent that is none."""
-    agent = read_agent(name)
-    if not agent.saved:
-        return None
-    return f"sha256:{hashlib.sha256(Path(agent.what).read_bytes()).hexdigest()}"
+def code_hash(kind: str, name: str) -> str | None:
+    """The hash of a saved model's file, or of the source of the module that "module:object" names.
+
+    What is made with other code is another row. None for a policy or an agent of bfenv's own.
+    """
+    if kind == "agent" and read_agent(name).saved:
+        file = Path(read_agent(name).what)
+    else:
+        module = re.match(r"([^\W\d][\w.]*):[^\W\d]", name)
+        file = inspect.getsourcefile(import_module(module[1])) if module else None
+    return f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}" if file else None
 
 
 def find_agent(name: str) -> Any:

@@ -1,12 +1,15 @@
 """Run policies on a workload and collect one row of metrics per run (bench layer)."""
 
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
+from bfenv.bench.cell import reason
 from bfenv.bench.metrics import metrics
 from bfenv.bench.sweep import portable, share, sweep, warm_up
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.policy import Policy, find_policy
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload, takes_seed
@@ -41,7 +44,8 @@ def evaluate(
     policies. `shard` (i, n) does the i-th share of n. `where` are the options of
     `bfenv.bench.sweep.sweep`: jobs, backend, scheduler.
 
-    Raises what `load_workload`, `find_policy` and `simulate` raise.
+    Raises what `load_workload`, `find_policy` and `simulate` raise, and PolicyError for a policy
+    that raises anything else.
     """
     mine = share(runs(workload, policies, seeds, load), shard)
     rows: dict[int, Row] = {}
@@ -70,10 +74,15 @@ def row(workload: str, options: dict[str, Any], policy: Policy | str, seed: int)
     """The row of a run; its seconds are those of the simulation alone."""
     policy = find_policy(policy)
     trace = load_workload(workload, **options)
-    warm_up(policy)  # so that no compilation is timed
-    begin = time.perf_counter()
-    schedule = simulate(trace, policy, seed)
-    seconds = time.perf_counter() - begin
+    try:
+        warm_up(policy)  # so that no compilation is timed
+        begin = time.perf_counter()
+        schedule = simulate(trace, policy, seed)
+        seconds = time.perf_counter() - begin
+    except BfenvError:
+        raise
+    except Exception as error:
+        raise PolicyError(f"{policy.name} failed, {reason(error)}{_where(error)}") from error
     return {
         "policy": policy.name,
         "workload": trace.name,
@@ -84,3 +93,9 @@ def row(workload: str, options: dict[str, Any], policy: Policy | str, seed: int)
         "seconds": seconds,
         **metrics(schedule),
     }
+
+
+def _where(error: Exception) -> str:
+    """The line of the policy that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

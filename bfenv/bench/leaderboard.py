@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.bench.agent_run import is_random, model_hash, read_agent, warm_environment
+from bfenv.bench.agent_run import code_hash, is_random, read_agent, warm_environment
 from bfenv.bench.cell import Died, close_cell, in_cell
 from bfenv.bench.row import Made, Task, make_row, warm_seconds
 from bfenv.bench.suite import Frozen, Suite, load_frozen
@@ -118,15 +118,17 @@ def plan(
         raise BfenvError(
             f"{suite.name} takes no agents: its jobs are not kept apart from those to train on"
         )
-    players = [("policy", name, find_policy(name).stochastic, None) for name in policies]
-    players += [("agent", name, is_random(name), model_hash(name)) for name in agents]
+    players = [("policy", name, find_policy(name).stochastic) for name in policies]
+    players += [("agent", name, is_random(name)) for name in agents]
+    codes = {(kind, name): code_hash(kind, name) for kind, name, _ in players}
     tasks = {}
     for entry in suite.entries:
-        for kind, name, random, model in players:
+        for kind, name, random in players:
             several = len(entry.traces) > 1
             for seed in range(seeds or suite.seeds if several or random else 1):
                 trace = entry.traces[seed if several else 0]
-                task = Task(suite.name, kind, name, entry.label, entry.load, trace, seed, model)
+                code = codes[kind, name]
+                task = Task(suite.name, kind, name, entry.label, entry.load, trace, seed, code)
                 tasks[task.key] = task  # a policy named twice counts once
     return list(tasks.values())
 
@@ -172,10 +174,10 @@ def _is_there(folder: Path, task: Task, retry: bool) -> bool:
     file = folder / "rows" / f"{task.key}.json"
     if not file.exists():
         return False
-    if not retry and task.model is None:
+    if not retry and task.code is None:
         return True
     row = json.loads(file.read_bytes())
-    return row.get("model") == task.model and not (retry and row["status"] == "failed")
+    return row.get("code") == task.code and not (retry and row["status"] == "failed")
 
 
 def _prepared(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, float]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.bench.agent_run import agent_schedule
+from bfenv.bench.agent_run import agent_schedule, read_agent
 from bfenv.bench.cell import Died, in_cell, reason
 from bfenv.bench.provenance import commit, versions
 from bfenv.bench.result import result
@@ -45,7 +45,7 @@ class Task(NamedTuple):
     load: float | None
     trace: Frozen
     seed: int
-    model: str | None = None  # hash of an agent's saved model
+    code: str | None = None  # hash of a saved model, or of a module outside bfenv
 
     @property
     def key(self) -> str:
@@ -142,6 +142,7 @@ def _frozen(frozen: Frozen) -> tuple[Trace, Schedule | None, Schedule | None]:
 def _frame(task: Task, trace: Trace) -> dict[str, Any]:
     """All of a row but its results."""
     load = trace.offered_load
+    saved = task.kind == "agent" and read_agent(task.policy).saved
     option = "--agent" if task.kind == "agent" else "--policy"
     words = ["bfenv", "leaderboard", "run", "--suite", task.suite, option, task.policy]
     return {
@@ -159,10 +160,10 @@ def _frame(task: Task, trace: Trace) -> dict[str, Any]:
         "seed": task.seed,
         "status": "ok",
         "error": "",
-        "versions": versions() | (learned() if task.model else {}),
+        "versions": versions() | (learned() if saved else {}),
         "commit": commit(),
-        "command": shlex.join(words + (["--trust"] if task.model else [])),
-    } | ({"model": task.model} if task.model else {})
+        "command": shlex.join(words + (["--trust"] if saved else [])),
+    } | ({"code": task.code} if task.code else {})
 
 
 def _timing(task: Task, total: float, **seconds: float) -> dict[str, Any]:

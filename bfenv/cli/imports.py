@@ -113,8 +113,10 @@ def import_(
         else:
             if eligible or unit is not Unit.cpus:
                 raise BfenvError("--eligible and --unit are for --from sacct")
-            from bfenv.workloads.columns import read_columns
+            from bfenv.workloads.columns import is_parquet, read_columns
 
+            if is_parquet(log) is not (source is Source.parquet):
+                raise BfenvError(f"{log}: not {source.value}")
             trace = read_columns(log, _mapping(columns), delimiter=delimiter, **options)
         write_swf(trace, out)
     for warning in noted:

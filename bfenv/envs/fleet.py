@@ -4,6 +4,7 @@ Settings, episodes and rewards are here; the interfaces of Gymnasium and of stab
 put on it in `backfill`, `vector` and `sb3`.
 """
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from gymnasium import spaces
 
 from bfenv.core.cluster import HORIZON, LAST_JOB, empty
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, UnknownName
 from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.policy import find_policy
 from bfenv.envs import episode
@@ -209,6 +210,15 @@ class Fleet:
             cluster.clock[HORIZON] = FOREVER
 
 
+def new_fleet(count: int, settings: Mapping[str, Any]) -> Fleet:
+    """A fleet with these settings; UnknownName for one that there is not."""
+    known = list(inspect.signature(Fleet).parameters)[1:]
+    for name in settings:
+        if name not in known:
+            raise UnknownName("setting", name, known)
+    return Fleet(count, **settings)
+
+
 def totals(report: Report, jobs: Any) -> tuple[Totals, Totals]:
     """The two arguments of a reward, of one environment or, in arrays, of all."""
     before = Totals(report.before_now, jobs, report.before_wait, report.before_bounded_slowdown)
@@ -217,11 +227,15 @@ def totals(report: Report, jobs: Any) -> tuple[Totals, Totals]:
 
 def _traces(workload: Any, load: Any) -> list[Trace]:
     """Every workload at every load."""
-    several = isinstance(workload, Sequence) and not isinstance(workload, str)
-    workloads = list(workload) if several and not isinstance(workload, Trace) else [workload]
-    loads = list(load) if isinstance(load, Sequence | np.ndarray) else [load]
-    if not workloads or not loads:
-        raise BfenvError("an environment needs a workload; the list is empty")
+    several = isinstance(workload, list | tuple)
+    workloads = list(workload) if several else [workload]
+    loads = list(load) if isinstance(load, list | tuple | np.ndarray) else [load]
+    for name, values in (("workload", workloads), ("load", loads)):
+        if not values:
+            raise BfenvError(f"{name} is an empty list")
+    for value in loads:
+        if value is not None and not isinstance(value, int | float | np.number):
+            raise BfenvError(f"load is a number, or several in a list, not {value!r}")
     return [_trace(each, wanted) for each in workloads for wanted in loads]
 
 

@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, Fleet
+from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet
 from bfenv.envs.machine import Machine
 from bfenv.envs.vector import most_steps, observations, whole_actions
 
@@ -30,7 +30,7 @@ class BackfillVecEnv(VecEnv):
     """
 
     def __init__(self, num_envs: int = 1, *, max_episode_steps: int | None = None, **settings: Any):
-        self.fleet = Fleet(num_envs, **settings)
+        self.fleet = new_fleet(num_envs, settings)
         self.machines = [Machine(self.fleet, i) for i in range(num_envs)]
         self._most_steps = most_steps(max_episode_steps)
         self._generators: list[Any] = [None] * num_envs

@@ -10,7 +10,7 @@ from gymnasium.vector.utils import batch_space
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, Fleet, whole
+from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, whole
 from bfenv.envs.machine import Machine
 
 
@@ -34,7 +34,7 @@ class BackfillVectorEnv(VectorEnv):
     }
 
     def __init__(self, num_envs: int = 1, *, max_episode_steps: int | None = None, **settings: Any):
-        self.fleet = Fleet(num_envs, **settings)
+        self.fleet = new_fleet(num_envs, settings)
         self.num_envs = num_envs
         self.render_mode = self.fleet.render_mode
         self.machines = [Machine(self.fleet, i) for i in range(num_envs)]

@@ -55,7 +55,7 @@ def read_columns(
     zone = find_zone(timezone)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"a delimiter is one character, not {delimiter!r}")
-    if _is_parquet(path):
+    if is_parquet(path):
         lines = _parquet(path, mapping)
         parse = partial(_run, zone)
     else:
@@ -151,7 +151,8 @@ def _run(zone: tzinfo, job: dict[str, Any]) -> Run | str:
     return Run(submit, start, runtime, size, max(estimate or -1, -1), *names)
 
 
-def _is_parquet(path: str | os.PathLike) -> bool:
+def is_parquet(path: str | os.PathLike) -> bool:
+    """Whether a file begins as Parquet does."""
     try:
         with open(path, "rb") as file:
             return file.read(4) == b"PAR1"

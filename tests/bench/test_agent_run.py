@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.bench.agent_run import agent_schedule, find_agent, is_random, model_hash, read_agent
+from bfenv.bench.agent_run import agent_schedule, code_hash, find_agent, is_random, read_agent
 from bfenv.bench.leaderboard import plan, rows, run
 from bfenv.envs.backfill import BackfillEnv
 from tests.bench import players
@@ -101,7 +101,7 @@ def test_a_saved_model_is_opened_only_where_it_is_trusted(tmp_path, algorithm):
     assert not board.exists()
     run(TINY, ["easy"], [name], out=board, trust=True)
     row = next(row for row in rows(board) if row["kind"] == "agent")
-    assert row["model"] == model_hash(name) and "torch" in row["versions"]
+    assert row["code"] == code_hash("agent", name) and "torch" in row["versions"]
     if kind == "MaskablePPO":
         assert row["status"] == "ok", row["error"]
     else:  # it knows no masks, so that it may well do what is illegal

@@ -251,3 +251,24 @@ def test_names_become_files_that_stay_in_the_folder_and_never_collide(one, two, 
     swapped = Task("s-v1", "policy", two, one, None, trace, other).key
     assert (key == swapped) == ((one, two, seed) == (two, one, other))
     assert key != Task("s-v1", "agent", one, two, None, trace, seed).key
+
+
+def test_a_policy_whose_module_has_changed_is_run_again(tmp_path, monkeypatch):
+    module = tmp_path / "changing_scheduler.py"
+    text = (
+        "from bfenv.core.cluster import may_start, start, waiting\n"
+        "def mine(cluster, jobs):\n"
+        "    for job in sorted(waiting(cluster), key=lambda job: SIGN * jobs.size[job]):\n"
+        "        if may_start(cluster, jobs, job):\n"
+        "            start(cluster, jobs, job)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    seen = []
+    for sign in (1, -1, -1):
+        module.write_text(text.replace("SIGN", str(sign)))
+        outcome = run(TINY, ["easy", "changing_scheduler:mine"], out=tmp_path / "board")
+        row = next(row for row in rows(tmp_path / "board") if row["policy"] != "easy")
+        seen.append((len(outcome.made), row["code"], row["metrics"]["mean_wait"]))
+    assert [made for made, _, _ in seen] == [2, 1, 0]
+    assert seen[0][1] != seen[1][1] == seen[2][1]
+    assert seen[0][2] != seen[1][2] == seen[2][2]
