@@ -396,6 +396,7 @@ def test_the_command_prints_the_faults_and_says_so_by_its_status(monkeypatch, ca
     assert out.startswith(f"{__name__}:sort_the_queue: tampering: at 992 s of 'crowd': it changes")
     status, out, err = command("eazy")
     assert (status, out) == (2, "") and err.startswith("bfenv: unknown policy 'eazy'")
+    assert command("easy", "--seconds", "inf")[0] == 2
 
 
 TRACE = bfenv.load_workload("lublin:jobs=300")

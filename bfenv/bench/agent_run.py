@@ -47,6 +47,8 @@ def read_agent(name: str) -> AgentName:
     The options of the environment that may follow are window, reservation_depth and every_pass.
     Raises BfenvError for another option or a bad value, and for a saved model that is not there.
     """
+    if not name:
+        raise BfenvError("an agent needs a name; this one is empty")
     what, text = re.fullmatch(r"(.+?)(?::(\w+=.*))?", name, re.DOTALL).groups()
     options = {}
     for item in filter(None, (text or "").split(",")):
@@ -91,8 +93,8 @@ def find_agent(name: str) -> Any:
         found = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise BfenvError(f"agent {what}: {error}") from error
+    except Exception as error:  # whatever a module does when it is imported
+        raise BfenvError(f"agent {what}: {type(error).__name__}: {error}") from error
     return found
 
 

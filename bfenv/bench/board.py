@@ -95,8 +95,8 @@ def _check_numbers(path: Path, row: Row) -> None:
         _demand(_finite(value), path, f"metric {name}")
     for name, value in row["versus"].items():
         if name != "reference":
-            ends = [value.get(end) for end in ENDS] if isinstance(value, dict) else [value]
-            _demand(all(map(_finite, ends)), path, f"versus {name}")
+            good = isinstance(value, dict) and all(_finite(value.get(end)) for end in ENDS)
+            _demand(good or value is None, path, f"versus {name}")
     for name, part in row["classes"].items():
         _demand(isinstance(part, dict) and all(map(_finite, part.values())), path, f"class {name}")
     waits, queue = (row["curves"].get(name) for name in ("wait_quantiles", "queue_length"))

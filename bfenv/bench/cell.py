@@ -23,7 +23,7 @@ from bfenv.core.errors import BfenvError
 
 PROGRAM = "from bfenv.bench.cell import serve; serve()"
 IDLE = 60  # seconds without work after which a cell ends; it is given none in the last half
-GRACE = 5  # seconds that a cell whose parent is gone may go on after its time
+GRACE = 5  # seconds that a cell may go on after its time, or after its last answer
 
 
 class Died(Exception):
@@ -56,6 +56,8 @@ class Cell:
             done, value = pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
             late = time.monotonic() - begin >= timeout
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE)  # how it ends by itself is what is to be told
             self.close()
             raise Died(
                 f"no result within {timeout:g} s"
@@ -125,7 +127,7 @@ def serve() -> None:
             faulthandler.dump_traceback_later(timeout + GRACE, exit=True, file=nowhere)
             try:
                 answer = True, function(*arguments)
-            except Exception as error:
+            except BaseException as error:  # no Ctrl-C is heard here, so it is the function's own
                 answer = False, reason(error)
             faulthandler.cancel_dump_traceback_later()
         _send(answer, answers)

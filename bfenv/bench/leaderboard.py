@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -135,20 +135,30 @@ def plan(
 
 def rows(folder: str | os.PathLike) -> list[dict[str, Any]]:
     """All rows of a folder, sorted by the names of their files."""
-    return _read(Path(folder) / "rows")
+    return [
+        json.loads(file.read_bytes()) for file in sorted((Path(folder) / "rows").glob("*.json"))
+    ]
 
 
 def spent(folder: str | os.PathLike) -> dict[str, list[tuple[str, int, float]]]:
-    """Where the time went: by "policy" and "workload", name, rows and seconds, longest first."""
-    timings = _read(Path(folder) / "timings")
-    told = {}
-    for column in ("policy", "workload"):
-        seconds: dict[str, list[float]] = {}
-        for timing in timings:
-            seconds.setdefault(timing[column], []).append(timing["row_seconds"])
-        lines = [(name, len(several), sum(several)) for name, several in seconds.items()]
-        told[column] = sorted(lines, key=lambda line: (-line[2], line[0]))
-    return told
+    """Where the time went: by "policy" and "workload", name, rows and seconds, longest first.
+
+    What cannot be read is left out: times are not needed for anything else.
+    """
+    seconds: dict[str, dict[str, list[float]]] = {"policy": {}, "workload": {}}
+    for file in sorted((Path(folder) / "timings").glob("*.json")):
+        with suppress(ValueError, KeyError, TypeError):
+            timing = json.loads(file.read_bytes())
+            took = float(timing["row_seconds"])
+            for column, several in seconds.items():
+                several.setdefault(timing[column], []).append(took)
+    return {
+        column: sorted(
+            ((name, len(each), sum(each)) for name, each in several.items()),
+            key=lambda line: (-line[2], line[0]),
+        )
+        for column, several in seconds.items()
+    }
 
 
 def _opened(folder: Path, suite: Suite) -> Path:
@@ -171,13 +181,12 @@ def _opened(folder: Path, suite: Suite) -> Path:
 
 
 def _is_there(folder: Path, task: Task, retry: bool) -> bool:
-    file = folder / "rows" / f"{task.key}.json"
-    if not file.exists():
+    """A file that cannot be read, as a disk may leave it that was full or cut off, is no row."""
+    try:
+        row = json.loads((folder / "rows" / f"{task.key}.json").read_bytes())
+        return row.get("code") == task.code and not (retry and row["status"] == "failed")
+    except (FileNotFoundError, ValueError, AttributeError, KeyError):
         return False
-    if not retry and task.code is None:
-        return True
-    row = json.loads(file.read_bytes())
-    return row.get("code") == task.code and not (retry and row["status"] == "failed")
 
 
 def _prepared(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, float]:
@@ -232,7 +241,3 @@ def _write(folder: Path, key: str, made: Made, facts: dict[str, Any]) -> None:
 
 def _json(value: dict[str, Any]) -> bytes:
     return (json.dumps(value, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
-
-
-def _read(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(file.read_bytes()) for file in sorted(folder.glob("*.json"))]

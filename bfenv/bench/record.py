@@ -12,6 +12,8 @@ from bfenv.core.files import write_atomically
 
 SCHEMA = 1
 KEYS = ("group", "what", "subject")  # by which the rows of two records are matched
+VERSIONS = ("python", "numpy", "numba", "bfenv")  # shown with the rows
+LARGEST = 2.0**62  # of any number in a row; beyond are infinities and nonsense
 
 
 def record(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -34,17 +36,36 @@ def write_record(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 def read_record(path: Path) -> dict[str, Any]:
     """What `write_record` wrote. Raises BfenvError for anything else, OSError for no file."""
     try:
-        found = json.loads(path.read_bytes())
-        rows = found["rows"]
-        fit = found["schema"] == SCHEMA and all(
-            isinstance(row["best"], int | float) for row in rows
-        )
-        keys = [tuple(row[key] for key in (*KEYS, "unit")) for row in rows]
-    except (ValueError, TypeError, KeyError) as error:
+        found = json.loads(path.read_bytes(), parse_constant=_no_number)
+        fit = found["schema"] == SCHEMA and bool(found["rows"]) and _is_head(found)
+        fit = fit and all(map(_is_row, found["rows"]))
+        fit = fit and len({_key(row) for row in found["rows"]}) == len(found["rows"])
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise BfenvError(f"{path} holds no measurements of `bfenv bench`: {error}") from error
-    if found["schema"] != SCHEMA or not fit or len(set(keys)) < len(keys):
+    if not fit:
         raise BfenvError(f"{path} holds no measurements of `bfenv bench` that can be read")
     return found
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+def _is_head(found: dict[str, Any]) -> bool:
+    texts = [found["machine"], *(found["versions"][name] for name in VERSIONS)]
+    return all(isinstance(text, str) for text in texts) and isinstance(found["commit"], str | None)
+
+
+def _is_row(row: dict[str, Any]) -> bool:
+    texts = [row[name] for name in (*KEYS, "unit")]
+    values = [row[name] for name in ("best", "median", "jobs")]
+    return all(isinstance(text, str) for text in texts) and all(
+        type(value) in (int, float) and 0 <= value < LARGEST for value in values
+    )
+
+
+def _key(row: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in KEYS)
 
 
 def compare(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
@@ -53,9 +74,7 @@ def compare(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any
     `faster` is how many times as fast the second is, below 1 if it is slower; of memory, how many
     times less it takes.
     """
-    bests = [
-        {tuple(row[key] for key in KEYS): row for row in each["rows"]} for each in (before, after)
-    ]
+    bests = [{_key(row): row for row in each["rows"]} for each in (before, after)]
     rows = []
     for key in dict.fromkeys([*bests[0], *bests[1]]):
         first, second = (best.get(key) for best in bests)

@@ -91,7 +91,7 @@ def _made(task: Task, keep: bool) -> Made:
             arrays = {"start": schedule.start, "end": schedule.end}
             if (schedule.trial_end >= 0).any():
                 arrays |= {"trial_start": schedule.trial_start, "trial_end": schedule.trial_end}
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # a KeyboardInterrupt, too: no Ctrl-C is heard in a cell
         row |= {"status": "failed", "error": reason(error)}
     timing["cpu_seconds"] = time.process_time() - busy
     return Made(row, _timing(task, time.perf_counter() - begin, **timing), arrays)
@@ -120,7 +120,7 @@ def warm_seconds(policy: str) -> float:
     """Compile a policy, and say how many seconds per job it takes on a short trace."""
     trace = load_workload(TRIED)
     begin = end = time.perf_counter()
-    with suppress(Exception, SystemExit):  # what it does wrong is for its rows to say
+    with suppress(BaseException):  # what it does wrong is for its rows to say
         found = find_policy(policy)
         warm_up(found)
         begin = time.perf_counter()

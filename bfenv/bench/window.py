@@ -23,11 +23,25 @@ def interesting(schedules: Sequence[Schedule], span: int) -> int:
     first, other = schedules[0], schedules[-1]
     apart = first.wait if len(schedules) == 1 else np.abs(first.start - other.start)
     weight = np.minimum(apart, span).astype(np.float64)
-    bins = int(max(first.start.max(), other.start.max())) // step + 2
-    each = [np.bincount(one.start // step, weight, bins) for one in (first, other)]
-    one, two = (parts[:-1] + parts[1:] for parts in each)
+    halves = [one.start // step for one in (first, other)]
+    # The stretches in which anything starts, each by its first half; there may be few of many.
+    begins = np.unique(np.concatenate([half - back for half in halves for back in (1, 0)]))
+    begins = begins[begins >= 0]
+    one, two = (_starting(half, weight, begins) for half in halves)
     least = np.minimum(one, two)
-    return int(np.argmax(least if least.any() else one + two)) * step
+    return int(begins[np.argmax(least if least.any() else one + two)]) * step
+
+
+def _starting(half: np.ndarray, weight: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """(k,) sums of the weights of the jobs that start in half begins[i] or the one after it."""
+    found, place = np.unique(half, return_inverse=True)
+    sums = np.append(np.bincount(place, weight), 0.0)  # last, of halves in which nothing starts
+    total = np.zeros(len(begins))
+    for ahead in (0, 1):
+        at = np.searchsorted(found, begins + ahead)
+        there = np.append(found, -1)[at] == begins + ahead
+        total += sums[np.where(there, at, -1)]
+    return total
 
 
 def readable_span(schedule: Schedule) -> int:

@@ -14,7 +14,7 @@ def check(
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="How many of these.")] = 200,
     seconds: Annotated[
-        float, typer.Option(min=0.1, help="After which a decision counts as endless.")
+        float, typer.Option(min=0.1, max=1e6, help="After which a decision counts as endless.")
     ] = 60.0,
 ) -> None:
     """Look for faults in a policy of your own: one line each, and exit status 1.

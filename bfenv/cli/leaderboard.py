@@ -28,7 +28,7 @@ def leaderboard() -> None:
 def run(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the rows; made if need be.")],
     suite: Annotated[
-        str, typer.Option("--suite", "-s", help="See the list below.")
+        str, typer.Option("--suite", "-s", help="See the list above.")
     ] = "synthetic-v1",
     policy: Annotated[
         list[str] | None, typer.Option("--policy", "-p", help="Repeat for several.")

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import gymnasium
 import numpy as np
-from gymnasium.error import ResetNeeded
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
@@ -164,8 +163,6 @@ class BackfillEnv(Machine, gymnasium.Env):
 
     def step(self, action):
         """Start the job in slot `action`, or, with `window`, let the clock run."""
-        if not self.fleet.jobs[0]:
-            raise ResetNeeded("step needs a reset before it")
         try:
             action = operator.index(action)
         except TypeError:

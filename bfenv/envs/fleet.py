@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 
 from bfenv.core.cluster import HORIZON, LAST_JOB, empty
 from bfenv.core.errors import BfenvError, UnknownName
@@ -71,6 +72,7 @@ class Fleet:
         self.batch = episode.new_batch(self.traces, count, window)
         self._set_up()
         self.jobs = np.zeros(count, dtype=np.int64)  # of the episode in every environment
+        self.ready = False  # an episode has been opened in every environment
         self.action_space = spaces.Discrete(window + 1)
         self.observation_space = spaces.Dict(
             {"queue": _box(QUEUE, window), "profile": _box(PROFILE), "cluster": _box(CLUSTER)}
@@ -119,6 +121,7 @@ class Fleet:
         opening = first - self.warmup_jobs
         self._warm_up(i, trace, opening, first, end)
         episode.begin(self.batch, self._tables, self._rules, i, opening, first, first + length)
+        self.ready = self.ready or bool(self.jobs.all())
 
     def new_view(self) -> View:
         """Fresh room for observations, for those once shown must not change, and the reports."""
@@ -135,7 +138,12 @@ class Fleet:
         episode.look(self.batch, self._tables, i, view)
 
     def step(self, actions: np.ndarray) -> View:
-        """Act, (N,) int64, in every environment; what they show then."""
+        """Act, (N,) int64, in every environment; what they show then.
+
+        Raises ResetNeeded as long as some environment has no episode.
+        """
+        if not self.ready:
+            raise ResetNeeded("step needs a reset before it")
         view = self.new_view()
         episode.step_and_look(*self._state, actions, tuple(view))
         return view

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
@@ -51,8 +50,6 @@ class BackfillVecEnv(VecEnv):
 
     def step_async(self, actions: np.ndarray) -> None:
         """Take the actions, (num_envs,) int, of the step that `step_wait` makes."""
-        if self._generators[0] is None:
-            raise ResetNeeded("step needs a reset before it")
         self._actions = whole_actions(actions, self.num_envs)
 
     def step_wait(self):

@@ -55,12 +55,11 @@ class BackfillVectorEnv(VectorEnv):
         seeds = _seeds(seed, self.num_envs)
         options = dict(options or {})
         chosen = _chosen(options.pop("reset_mask", None), self.num_envs)
-        if self._view is None:
-            if not chosen.all():
-                raise ResetNeeded("the first reset is of all environments")
-            self._view = self.fleet.new_view()
+        if not (self.fleet.ready or chosen.all()):
+            raise ResetNeeded("the first reset is of all environments")
         # What was shown must not change, so what does not is copied.
-        view = View(*(part.copy() for part in self._view))
+        old = self._view or self.fleet.new_view()
+        view = View(*(part.copy() for part in old))
         for i in np.flatnonzero(chosen).tolist():
             if seeds[i] is not None or self._generators[i] is None:
                 self._generators[i], self._seeds[i] = np_random(seeds[i])
@@ -71,8 +70,6 @@ class BackfillVectorEnv(VectorEnv):
 
     def step(self, actions: np.ndarray):
         """Act in every environment, (num_envs,) int; reset those whose episode is over."""
-        if self._view is None:
-            raise ResetNeeded("step needs a reset before it")
         view = self._view = self.fleet.step(whole_actions(actions, self.num_envs))
         rewards = self.fleet.rewards(view.reports)
         report = Report(*view.reports.T)

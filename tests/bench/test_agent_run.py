@@ -68,6 +68,8 @@ def test_an_illegal_action_ends_it():
         ("no.such.module:agent", "No module named 'no'"),
         (f"{PLAYERS}:nobody", "has no attribute 'nobody'"),
         ("model.zip", "no such saved model: model.zip"),
+        ("", "this one is empty"),
+        ("tests.bench.broken:agent", "RuntimeError: this module cannot be imported"),
     ],
 )
 def test_a_name_that_is_none_is_refused(name, message):

@@ -29,11 +29,19 @@ def my_id():
 def fail(kind):
     if kind == "unknown":
         raise UnknownName("thing", "x", ["y"])
+    if kind == "interrupt":
+        raise KeyboardInterrupt("mine")
     raise ZeroDivisionError("a\nb")
 
 
 def die(how):
     os._exit(7) if how is None else os.kill(os.getpid(), how)
+
+
+def die_slowly():
+    os.closerange(3, 64)  # its answers, too
+    time.sleep(0.3)
+    os._exit(7)
 
 
 @kernel
@@ -66,6 +74,8 @@ def test_what_is_raised_there_is_raised_here_in_one_line(cell):
         cell.call(fail, "unknown", timeout=LONG)
     with pytest.raises(BfenvError, match=r"^ZeroDivisionError: a b$"):
         cell.call(fail, "other", timeout=LONG)
+    with pytest.raises(BfenvError, match=r"^KeyboardInterrupt: mine$"):
+        cell.call(fail, "interrupt", timeout=LONG)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +86,11 @@ def test_a_crash_is_told_and_the_next_call_has_a_new_process(cell, how, why):
     with pytest.raises(Died, match=f"its process died .*{why}"):
         cell.call(die, how, timeout=LONG)
     assert cell.call(my_id, timeout=LONG) != before
+
+
+def test_a_process_that_takes_its_time_to_end_is_not_said_to_be_killed(cell):
+    with pytest.raises(Died, match=r"its process died \(exit status 7\)"):
+        cell.call(die_slowly, timeout=LONG)
 
 
 def test_an_endless_compiled_loop_is_killed_when_its_time_is_up(cell):

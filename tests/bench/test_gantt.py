@@ -92,6 +92,15 @@ def test_the_hours_shown_are_those_in_which_two_schedules_differ():
     assert interesting([pair[0], pair[0]], 20) == 0
 
 
+def test_hours_are_found_in_any_length_of_time_and_by_the_second():
+    late = 10**14  # seconds, an array of which no memory holds
+    trace = bfenv.make_trace([0, late, late, late + 9], [1, 2, 2, 1], [5, 30, 5, 5], 2)
+    schedule = bfenv.simulate(trace, "fcfs")
+    assert schedule.start.tolist() == [0, late, late + 30, late + 35]
+    assert interesting([schedule], 20) == late + 20
+    assert interesting([schedule], 1) == late + 29
+
+
 def test_a_span_is_readable_if_enough_jobs_start_in_it():
     trace = bfenv.make_trace(range(0, 360_000, 360), [1] * 1000, [60] * 1000, 4)
     assert readable_span(bfenv.simulate(trace, "easy")) == 14_400

@@ -187,6 +187,20 @@ def test_failed_rows_are_made_again_on_request_only(tmp_path):
     assert row["policy"] == raising
 
 
+def test_a_file_cut_off_by_a_full_disk_is_made_again(tmp_path):
+    run(TINY, ["easy", "fcfs"], out=tmp_path)
+    before = contents(tmp_path)
+    for folder in ("rows", "timings"):
+        next((tmp_path / folder).glob("easy_*")).write_bytes(b"")
+    assert [line[:2] for line in spent(tmp_path)["policy"]] == [("fcfs", 1)]
+    for retry in (False, True):
+        next((tmp_path / "rows").glob("easy_*")).write_bytes(b"[]" if retry else b"")
+        outcome = run(TINY, ["easy", "fcfs"], out=tmp_path, retry=retry)
+        assert [row["policy"] for row in outcome.made] == ["easy"]
+        assert contents(tmp_path) == before
+    assert len(spent(tmp_path)["policy"]) == 2
+
+
 def test_a_trace_with_other_content_ends_the_run(tmp_path):
     trace = TINY.entries[0].traces[0]._replace(hash="sha256:0")
     other = TINY._replace(entries=(TINY.entries[0]._replace(traces=(trace,)),))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import bfenv
-from bfenv.bench.record import compare, read_record, write_record
+from bfenv.bench.record import compare, read_record, record, write_record
 from bfenv.bench.speed import row
 
 
@@ -44,6 +44,11 @@ def test_twice_as_fast_is_two_for_times_and_for_rates(tmp_path):
 
 
 ROW = row("traces", "log", "easy", 3, [2.0])
+HEAD = record([]) | {"machine": "one"}
+
+
+def whole(*rows, **head):
+    return json.dumps(HEAD | head | {"rows": rows})
 
 
 @pytest.mark.parametrize(
@@ -54,9 +59,22 @@ ROW = row("traces", "log", "easy", 3, [2.0])
         "{}",
         '{"schema": 1}',
         '{"schema": 1, "rows": [{}]}',
-        json.dumps({"schema": 2, "rows": [ROW]}),
-        json.dumps({"schema": 1, "rows": [ROW, ROW]}),
-        json.dumps({"schema": 1, "rows": [ROW | {"best": "fast"}]}),
+        json.dumps({"schema": 1, "rows": [ROW]}),
+        whole(),
+        whole(ROW, schema=2),
+        whole(ROW, versions={}),
+        whole(ROW, machine=None),
+        whole(ROW, commit=3),
+        whole(ROW, ROW),
+        whole(ROW, ROW | {"unit": "MiB"}),
+        whole(ROW | {"best": "fast"}),
+        whole(ROW | {"best": True}),
+        whole(ROW | {"jobs": "many"}),
+        whole(ROW | {"median": float("nan")}),
+        whole(ROW | {"median": 1e300}),
+        whole(ROW | {"group": []}),
+        whole(ROW | {"unit": 3}),
+        whole({name: value for name, value in ROW.items() if name != "median"}),
     ],
 )
 def test_another_file_is_refused_by_name(tmp_path, text):
@@ -64,3 +82,9 @@ def test_another_file_is_refused_by_name(tmp_path, text):
     path.write_text(text)
     with pytest.raises(bfenv.BfenvError, match="other.json holds no measurements"):
         read_record(path)
+
+
+def test_the_file_that_the_others_differ_from_is_read(tmp_path):
+    path = tmp_path / "one.json"
+    path.write_text(whole(ROW))
+    assert read_record(path)["rows"] == [ROW]

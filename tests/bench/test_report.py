@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bfenv.bench.board import read_board
 from bfenv.bench.report.choice import choose
 from bfenv.bench.report.element import element, escaped
-from bfenv.bench.report.markdown import BEGIN, END, markdown, ranked, with_block
+from bfenv.bench.report.markdown import BEGIN, END, markdown, ranked, with_block, write_readme
 from bfenv.bench.report.markdown import escaped as plain
 from bfenv.bench.report.page import page
 from bfenv.bench.report.summary import results
@@ -223,6 +223,7 @@ def test_what_is_asked_of_the_gantt_chart_must_be_on_the_board(folder):
         ({"metrics": {"mean_wait": "3"}}, "mean_wait"),
         ({"metrics": {"mean_wait": 1e300}}, "mean_wait"),
         ({"versus": {"mean_wait": [1]}}, "mean_wait"),
+        ({"versus": {"mean_wait": 1.0}}, "mean_wait"),
         ({"classes": {"short": 3}}, "short"),
         ({"curves": {"wait_quantiles": [1, None]}}, "wait_quantiles"),
         ({"curves": {"wait_quantiles": [2, 1]}}, "wait_quantiles"),
@@ -295,6 +296,17 @@ def test_what_is_no_markup_is_escaped():
     )
     assert escaped("a\x00b\u202e") == "a\ufffdb\ufffd"
     assert plain("a|b\n<c>_`d`") == "a\\|b &lt;c&gt;\\_\\`d\\`"
+
+
+def test_a_readme_keeps_its_line_ends_and_what_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_bytes(f"one\r\n{BEGIN}\r\nold\r\n{END}\r\ntwo\r\n".encode())
+    write_readme(path, "new\n")
+    assert path.read_bytes() == f"one\r\n{BEGIN}\nnew\n{END}\r\ntwo\r\n".encode()
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(BfenvError, match=r"README\.md: is no text in UTF-8"):
+        write_readme(path, "new\n")
+    assert path.read_bytes() == b"\xff\xfe"
 
 
 def test_a_readme_is_changed_between_its_marks_only(tmp_path):

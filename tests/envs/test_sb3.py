@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.wrappers import TimeLimit
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
@@ -77,6 +78,17 @@ def test_attributes_and_methods_are_those_of_the_environments_asked_for():
         env.set_attr("window", 4)
     with pytest.raises(AttributeError, match="widnow"):
         env.get_attr("widnow")
+
+
+def test_a_step_needs_a_reset_that_did_not_fail():
+    env = BackfillVecEnv(2, **SHORT)
+    with pytest.raises(ResetNeeded):
+        env.step(np.zeros(2, dtype=int))
+    env.set_options({"first_job": 0})
+    with pytest.raises(bfenv.BfenvError, match="first_job"):
+        env.reset()
+    with pytest.raises(ResetNeeded):
+        env.step(np.zeros(2, dtype=int))
 
 
 def test_a_policy_acts_in_all_of_them():

@@ -222,6 +222,18 @@ def test_a_step_or_a_reset_of_some_needs_a_reset_of_all_before():
         BackfillVectorEnv(2, **SHORT).reset(options={"reset_mask": np.array([True, False])})
 
 
+def test_a_first_reset_that_failed_was_none():
+    env = BackfillVectorEnv(2, **SHORT)
+    with pytest.raises(bfenv.BfenvError, match="first_job"):
+        env.reset(options={"first_job": 0})
+    with pytest.raises(ResetNeeded):
+        env.step(np.zeros(2, dtype=int))
+    with pytest.raises(ResetNeeded):
+        env.reset(options={"reset_mask": np.array([True, False])})
+    env.reset(seed=0)
+    env.step(np.zeros(2, dtype=int))
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -93,9 +93,13 @@ def escaped(text: str) -> str:
 def write_readme(path: Path, text: str) -> None:
     """Put `text` between the marks of a README, in one step or not at all.
 
-    Raises BfenvError where there is not exactly one pair of marks.
+    Raises BfenvError where there is not exactly one pair of marks, and for what is no text.
     """
-    write_atomically(path, with_block(path.read_text(encoding="utf-8"), text, path).encode())
+    try:
+        readme = path.read_bytes().decode()  # line ends as they are
+    except UnicodeDecodeError as error:
+        raise BfenvError(f"{path}: is no text in UTF-8: {error}") from error
+    write_atomically(path, with_block(readme, text, path).encode())
 
 
 def with_block(readme: str, text: str, path: Path) -> str:
