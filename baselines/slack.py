@@ -130,8 +130,6 @@ def others_can_wait(cluster, jobs, memory, job):
             return False
         if kinds[other] == kind and turn == begin:
             turn, last = anchor_point(profile, size, estimate, begin), other
-        elif kinds[other] == kind:
-            turn = NEVER
     return True
 
 

@@ -1,12 +1,14 @@
 """Slack-based and relaxed backfilling against hand-solved cases and the naive versions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from baselines.slack import RELAXED, SLACK, relaxed, slack
+from baselines.slack import NEVER, RELAXED, SLACK, relaxed, slack
 from bfenv.core.cluster import advance, new_cluster, now
 from bfenv.core.errors import PolicyError
 from bfenv.core.policy import find_policy
@@ -85,20 +87,20 @@ def test_a_job_that_the_new_plan_starts_precedes_those_still_to_be_tried():
 
 
 @st.composite
-def crowds(draw, sizes=6, estimates=12):
+def crowds(draw):
     """A small trace with priorities, in which many jobs wait at a time."""
     machine = draw(st.integers(2, 6))
     rows = draw(
         st.lists(
             st.tuples(
                 st.sampled_from([0, 0, 0, 1, 2]),  # gap
-                st.integers(1, min(machine, sizes)),  # size
-                st.integers(1, estimates),  # estimate
+                st.integers(1, machine),  # size
+                st.integers(1, 12),  # estimate
                 st.sampled_from([0, 0, 2, 11]),  # estimate - runtime
                 st.integers(-2, 2),  # priority
             ),
             min_size=4,
-            max_size=14,
+            max_size=12,
         )
     )
     gap, size, estimate, spare, priority = (np.array(column) for column in zip(*rows, strict=True))
@@ -118,9 +120,7 @@ def options(draw):
     return name, draw(st.sampled_from(FAMILIES[name][1]))
 
 
-# Jobs of few kinds: a job that is refused takes others of its kind with it.
-@given(small_traces(jobs=10) | crowds() | crowds(sizes=2, estimates=4), options())
-@settings(max_examples=300)
+@given(small_traces(jobs=10) | crowds(), options())
 def test_both_equal_their_naive_versions(trace, option):
     name, value = option
     for order in ("standard", "pyss"):
@@ -129,6 +129,43 @@ def test_both_equal_their_naive_versions(trace, option):
         assert list(zip(result.start.tolist(), result.end.tolist(), strict=True)) == expected
         assert dict(enumerate(result.records["reservation"].tolist())) == reservation
         assert dict(enumerate(result.records["guarantee"].tolist())) == latest
+
+
+def each_of_its_own_kind(policy):
+    """The policy, but no job is refused or placed by what was found of another of its kind."""
+
+    def memory(jobs, processors, generator):
+        count = len(jobs.submit)
+        return policy.memory(jobs, processors, generator)._replace(
+            kind=np.arange(count), earliest=np.full(count, NEVER), refused=np.full(count, NEVER)
+        )
+
+    return replace(policy, memory=memory)
+
+
+def of_few_kinds(processors, seed):
+    """A crowded trace of 300 jobs of 20 kinds."""
+    generator = np.random.default_rng(seed)
+    submit = np.cumsum(generator.integers(0, 20, 300))
+    size, estimate = (
+        generator.choice([1, 2, 3, 5, 8], 300),
+        generator.choice([20, 60, 90, 400], 300),
+    )
+    runtime = np.maximum(1, estimate * generator.choice([0.1, 0.6, 1], 300)).astype(int)
+    return bfenv.make_trace(submit, size, runtime, processors, estimate=estimate)
+
+
+@pytest.mark.parametrize("processors", [10, 16])
+@pytest.mark.parametrize(
+    "policy", ["relaxed", "relaxed(factor=5)", "slack(seconds=120)", "slack(seconds=1000)"]
+)
+def test_what_is_found_of_one_job_holds_for_those_of_its_kind(policy, processors):
+    policy = find_policy(policy)
+    own = each_of_its_own_kind(policy)
+    for seed in range(60):
+        trace = of_few_kinds(processors, seed)
+        one, two = bfenv.simulate(trace, policy), bfenv.simulate(trace, own)
+        assert one.start.tolist() == two.start.tolist()
 
 
 @given(crowds(), options())
