@@ -39,10 +39,10 @@ from bfenv.core.policy import Policy
 from bfenv.core.profile import (
     Profile,
     anchor_before,
-    anchor_point,
     begin_at,
     draw,
     new_profile,
+    place,
     release,
     reserve,
 )
@@ -149,8 +149,7 @@ def admit(cluster, jobs, plan):
     for job in queue[new:]:
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(now(cluster), jobs.requested_start[job])
-        anchor = anchor_point(plan.profile, size, duration, earliest)
-        reserve(plan.profile, size, anchor, anchor + duration)
+        anchor = place(plan.profile, size, duration, earliest)
         plan.reserved[job] = anchor
         if anchor > now(cluster) and plan.guarantee[job] == NONE:
             plan.guarantee[job] = anchor

@@ -22,7 +22,7 @@ from bfenv.core.cluster import advance, free, now, start, waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, anchor_point, draw, new_profile, reserve
+from bfenv.core.profile import Profile, draw, new_profile, place
 
 
 class Scratch(NamedTuple):
@@ -90,9 +90,7 @@ def decide(cluster, jobs, memory):
             break
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(now(cluster), jobs.requested_start[job])
-        anchor = anchor_point(profile, size, duration, earliest)
-        reserve(profile, size, anchor, anchor + duration)
-        if anchor == now(cluster):
+        if place(profile, size, duration, earliest) == now(cluster):
             start(cluster, jobs, job)
 
 

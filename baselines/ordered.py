@@ -19,7 +19,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, anchor_point, draw, fits, new_profile, reserve, shadow
+from bfenv.core.profile import Profile, draw, fits, new_profile, place, reserve, shadow
 
 
 class Memory(NamedTuple):
@@ -163,8 +163,7 @@ def _make_reservations(cluster, jobs, memory, queue):
     for job in queue:
         if left == 0 or free(cluster) == 0:
             break
-        begin = anchor_point(profile, jobs.size[job], duration[job], now(cluster))
-        reserve(profile, jobs.size[job], begin, begin + duration[job])
+        begin = place(profile, jobs.size[job], duration[job], now(cluster))
         if begin == now(cluster):
             start(cluster, jobs, job)
         else:

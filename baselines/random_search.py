@@ -36,7 +36,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, anchor_point, new_profile, release, reserve
+from bfenv.core.profile import Profile, copy, new_profile, place, release
 
 BATCH = 5  # moves between two looks at the time
 ROUNDING = 1e-9  # relative changes below this are none
@@ -124,9 +124,7 @@ def move(plan, jobs, queue, job, time):
     plan.reserved[job] = NONE
     close_up(plan, jobs, queue, time)
     earliest = max(time, jobs.requested_start[job])
-    anchor = anchor_point(plan.profile, size, duration, earliest)
-    reserve(plan.profile, size, anchor, anchor + duration)
-    plan.reserved[job] = anchor
+    plan.reserved[job] = place(plan.profile, size, duration, earliest)
 
 
 @kernel
@@ -143,10 +141,7 @@ def expect(plan, jobs, queue):
 @kernel
 def _copy(profile, reserved, other_profile, other_reserved, queue):
     """Copy one plan over another, as far as it is in use."""
-    other_profile.steps[0] = profile.steps[0]
-    for step in range(profile.steps[0]):
-        other_profile.time[step] = profile.time[step]
-        other_profile.free[step] = profile.free[step]
+    copy(profile, other_profile)
     for job in queue:
         other_reserved[job] = reserved[job]
 

@@ -22,7 +22,6 @@ import numpy as np
 from baselines.slack import (
     NEVER,
     not_negative,
-    place,
     plan_profile,
     start_due,
     update,
@@ -32,7 +31,7 @@ from bfenv.core.cluster import advance, may_start, now, start, waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, fits, reserve
+from bfenv.core.profile import Profile, fits, place, reserve
 
 THRESHOLD = 2.0
 
@@ -54,7 +53,7 @@ def decide(cluster, jobs, memory):
     for job in waiting(cluster):
         wait, estimate = now(cluster) - jobs.submit[job], jobs.estimate[job]
         if plan[job] == NEVER and wait + estimate > memory.threshold[0] * estimate:
-            plan[job] = place(profile, jobs, job, now(cluster))
+            plan[job] = place(profile, jobs.size[job], jobs.estimate[job], now(cluster))
             memory.guarantee[job] = plan[job]
     start_due(cluster, jobs, plan)
     for job in waiting(cluster):

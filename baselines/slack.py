@@ -46,6 +46,7 @@ from bfenv.core.profile import (
     copy,
     draw,
     new_profile,
+    place,
     release,
     reserve,
 )
@@ -77,7 +78,7 @@ def decide(cluster, jobs, memory):
     update(cluster, jobs, memory.profile, plan)
     for job in waiting(cluster):
         if plan[job] == NEVER:
-            plan[job] = place(memory.profile, jobs, job, now(cluster))
+            plan[job] = place(memory.profile, jobs.size[job], jobs.estimate[job], now(cluster))
             memory.reservation[job] = plan[job]
             memory.guarantee[job] = plan[job] + memory.slack[job]
         memory.refused[memory.kind[job]] = NEVER
@@ -121,15 +122,14 @@ def others_can_wait(cluster, jobs, memory, job):
             turn, last = anchor_point(profile, size, estimate, memory.earliest[kind]), job
             continue
         # As the plan fills up, jobs of a kind are placed in the order of the queue.
-        begin = place(profile, jobs, other, memory.earliest[kinds[other]])
+        earliest = memory.earliest[kinds[other]]
+        begin = place(profile, jobs.size[other], jobs.estimate[other], earliest)
         trial[other] = memory.earliest[kinds[other]] = begin
         if begin > memory.guarantee[other]:
             memory.refused[kind] = last
             return False
         if kinds[other] == kind and turn == begin:
             turn, last = anchor_point(profile, size, estimate, begin), other
-        elif kinds[other] == kind:
-            turn = NEVER
     return True
 
 
@@ -176,15 +176,6 @@ def _draw_plan(cluster, jobs, profile, plan):
         if plan[job] != NEVER:
             plan[job] = max(plan[job], now(cluster))
             reserve(profile, jobs.size[job], plan[job], plan[job] + jobs.estimate[job])
-
-
-@kernel
-def place(profile, jobs, job, earliest):
-    """Reserve the anchor point of a job and return it."""
-    size, estimate = jobs.size[job], jobs.estimate[job]
-    begin = anchor_point(profile, size, estimate, earliest)
-    reserve(profile, size, begin, begin + estimate)
-    return begin
 
 
 @kernel

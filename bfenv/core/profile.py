@@ -132,13 +132,39 @@ def fits(profile, size, duration, begin):
 
 
 @kernel
+def place(profile, size, duration, earliest):
+    """Reserve `size` processors for `duration` s from the anchor point on, and return that (s)."""
+    steps = profile.steps[0]
+    first = step = np.searchsorted(profile.time[:steps], earliest, side="right") - 1
+    anchor = earliest
+    while step < steps and profile.time[step] < anchor + duration:
+        step += 1
+        if profile.free[step - 1] < size:
+            first, anchor = step, profile.time[step]
+    _take(profile, size, first, anchor, step, anchor + duration)
+    return anchor
+
+
+@kernel
 def reserve(profile, size, begin, end):
     """Take `size` processors out of the profile from `begin` until `end`, in seconds.
 
     Steps that become equal are joined: a profile that lives on would fill up with them.
     """
-    first = _step_at(profile, begin)
-    last = _step_at(profile, end)
+    steps = profile.steps[0]
+    first = np.searchsorted(profile.time[:steps], begin, side="right") - 1
+    last = np.searchsorted(profile.time[:steps], end)
+    _take(profile, size, first, begin, last, end)
+
+
+@kernel
+def _take(profile, size, first, begin, last, end):
+    """Reserve, with `begin` in the step `first`, and `last` the first step not before `end`."""
+    _split(profile, last, end)
+    if profile.time[first] < begin:
+        first += 1
+        last += 1
+        _split(profile, first, begin)
     for step in range(first, last):
         profile.free[step] -= size
     _join(profile, last)
@@ -161,18 +187,15 @@ def _join(profile, step):
 
 
 @kernel
-def _step_at(profile, time):
-    """The step that begins at `time`, made by splitting one where there is none."""
+def _split(profile, step, time):
+    """Let `step`, the first that is not before `time`, begin there."""
     steps = profile.steps[0]
-    step = np.searchsorted(profile.time[:steps], time)
-    if step < steps and profile.time[step] == time:
-        return step
-    _move_up(profile.time, step, steps)
-    _move_up(profile.free, step, steps)
-    profile.time[step] = time
-    profile.free[step] = profile.free[step - 1]
-    profile.steps[0] += 1
-    return step
+    if step == steps or profile.time[step] > time:
+        _move_up(profile.time, step, steps)
+        _move_up(profile.free, step, steps)
+        profile.time[step] = time
+        profile.free[step] = profile.free[step - 1]
+        profile.steps[0] += 1
 
 
 @kernel

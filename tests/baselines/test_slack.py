@@ -1,12 +1,14 @@
 """Slack-based and relaxed backfilling against hand-solved cases and the naive versions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from baselines.slack import RELAXED, SLACK, relaxed, slack
+from baselines.slack import NEVER, RELAXED, SLACK, relaxed, slack
 from bfenv.core.cluster import advance, new_cluster, now
 from bfenv.core.errors import PolicyError
 from bfenv.core.policy import find_policy
@@ -127,6 +129,43 @@ def test_both_equal_their_naive_versions(trace, option):
         assert list(zip(result.start.tolist(), result.end.tolist(), strict=True)) == expected
         assert dict(enumerate(result.records["reservation"].tolist())) == reservation
         assert dict(enumerate(result.records["guarantee"].tolist())) == latest
+
+
+def each_of_its_own_kind(policy):
+    """The policy, but no job is refused or placed by what was found of another of its kind."""
+
+    def memory(jobs, processors, generator):
+        count = len(jobs.submit)
+        return policy.memory(jobs, processors, generator)._replace(
+            kind=np.arange(count), earliest=np.full(count, NEVER), refused=np.full(count, NEVER)
+        )
+
+    return replace(policy, memory=memory)
+
+
+def of_few_kinds(processors, seed):
+    """A crowded trace of 300 jobs of 20 kinds."""
+    generator = np.random.default_rng(seed)
+    submit = np.cumsum(generator.integers(0, 20, 300))
+    size, estimate = (
+        generator.choice([1, 2, 3, 5, 8], 300),
+        generator.choice([20, 60, 90, 400], 300),
+    )
+    runtime = np.maximum(1, estimate * generator.choice([0.1, 0.6, 1], 300)).astype(int)
+    return bfenv.make_trace(submit, size, runtime, processors, estimate=estimate)
+
+
+@pytest.mark.parametrize("processors", [10, 16])
+@pytest.mark.parametrize(
+    "policy", ["relaxed", "relaxed(factor=5)", "slack(seconds=120)", "slack(seconds=1000)"]
+)
+def test_what_is_found_of_one_job_holds_for_those_of_its_kind(policy, processors):
+    policy = find_policy(policy)
+    own = each_of_its_own_kind(policy)
+    for seed in range(60):
+        trace = of_few_kinds(processors, seed)
+        one, two = bfenv.simulate(trace, policy), bfenv.simulate(trace, own)
+        assert one.start.tolist() == two.start.tolist()
 
 
 @given(crowds(), options())

@@ -6,7 +6,18 @@ from hypothesis import strategies as st
 
 from bfenv.core.cluster import advance, expected_ends, new_cluster, running, settle, start
 from bfenv.core.jobs import make_trace
-from bfenv.core.profile import anchor_point, draw, fits, new_profile, release, reserve, shadow
+from bfenv.core.profile import (
+    anchor_point,
+    begin_at,
+    copy,
+    draw,
+    fits,
+    new_profile,
+    place,
+    release,
+    reserve,
+    shadow,
+)
 from tests import naive
 
 PROCESSORS = 6
@@ -75,6 +86,31 @@ def test_releasing_what_was_reserved_restores_the_level_everywhere(machine, wish
         release(profile, size, begin, end)
     for time, level in levels(profile).items():
         assert level == naive.free_at(intervals, PROCESSORS, time)
+
+
+@given(machines(), reservations)
+def test_to_place_is_to_reserve_at_the_anchor_point(machine, wishes):
+    cluster, jobs, _ = machine
+    one, two = new_profile(PROCESSORS, len(wishes)), new_profile(PROCESSORS, len(wishes))
+    draw(one, cluster, jobs)
+    copy(one, two)
+    for size, duration, earliest in wishes:
+        anchor = anchor_point(one, size, duration, earliest)
+        reserve(one, size, anchor, anchor + duration)
+        assert place(two, size, duration, earliest) == anchor
+        assert levels(one) == levels(two)
+
+
+@given(machines(), st.integers(0, 12))
+def test_a_later_beginning_drops_the_steps_before_and_no_level(machine, time):
+    cluster, jobs, intervals = machine
+    profile = new_profile(PROCESSORS, 0)
+    draw(profile, cluster, jobs)
+    begin_at(profile, time)
+    expected = {t: naive.free_at(intervals, PROCESSORS, t) for t in range(time, 20)}
+    kept = levels(profile)
+    assert min(kept) == time and sorted(kept) == list(kept)
+    assert kept == {t: n for t, n in expected.items() if t == time or n != expected[t - 1]}
 
 
 @given(machines())
