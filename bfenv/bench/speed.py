@@ -56,7 +56,7 @@ Row = dict[str, Any]
 def engine(repeat: int) -> Iterator[Row]:
     """Reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
     yield from reading(repeat)
-    for trace in (*_logs(), load_workload("lublin"), load_workload("lublin", jobs=100_000)):
+    for trace in (*_logs(), _model(10_000), _model(100_000)):
         for policy in ENGINE:
             yield row("traces", trace.name, policy, len(trace), simulations(trace, policy, repeat))
 
@@ -112,6 +112,10 @@ def reading(repeat: int) -> Iterator[Row]:
             trace = read_swf(path)
             times = seconds(partial(read_swf, path), min(repeat, 3))
             yield row("reading", name, "", len(trace), times)
+
+
+def _model(jobs: int) -> Trace:
+    return replace(load_workload("lublin", jobs=jobs), name=f"lublin, {jobs:,} jobs")
 
 
 def _generated(procs: int, load: float) -> Trace:

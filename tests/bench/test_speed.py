@@ -4,6 +4,7 @@ import numpy as np
 
 from agents import scorer_speed
 from bfenv.bench import speed, speed_env
+from bfenv.bench.record import read_record, write_record
 
 LINE = "{} 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n"
 KEYS = {"group", "what", "subject", "jobs", "best", "median", "unit"}
@@ -37,8 +38,10 @@ def test_the_engine_is_timed_on_the_log_at_hand_and_on_generated_jobs(tmp_path, 
     rows = list(speed.engine(1))
     traces = [(row["what"], row["subject"], row["jobs"]) for row in rows[1:]]
     assert traces[:4] == [(speed.LOGS[0], policy, 7) for policy in speed.ENGINE]
-    assert traces[4:8] == [("lublin", policy, 10_000) for policy in speed.ENGINE]
+    assert traces[4:8] == [("lublin, 10,000 jobs", policy, 10_000) for policy in speed.ENGINE]
     assert [jobs for _, _, jobs in traces[8:]] == [100_000] * 4
+    write_record(tmp_path / "engine.json", rows)  # no two of one name
+    assert read_record(tmp_path / "engine.json")["rows"] == rows
 
 
 def test_jobs_double_up_to_the_largest_and_queues_and_machines_grow():
