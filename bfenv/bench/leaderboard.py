@@ -109,8 +109,8 @@ def plan(
     A seed stands for a trace of the suite, or, where an entry has one trace only, for the decisions
     of a stochastic policy; where it stands for neither there is one row.
 
-    Raises BfenvError for more seeds than the suite has, a name that is none, and an agent where the
-    suite's jobs may be those it was trained on.
+    Raises BfenvError for more seeds than the suite has, a name that is none or stands for a policy
+    and an agent, and an agent where the suite's jobs may be those it was trained on.
     """
     if seeds is not None and not 1 <= seeds <= suite.seeds:
         raise BfenvError(f"{suite.name} has 1 to {suite.seeds} seeds, not {seeds}")
@@ -118,6 +118,8 @@ def plan(
         raise BfenvError(
             f"{suite.name} takes no agents: its jobs are not kept apart from those to train on"
         )
+    for name in set(policies) & set(agents):  # in a ranking they would be one
+        raise BfenvError(f"{name} is asked for as a policy and as an agent: choose one")
     players = [("policy", name, find_policy(name).stochastic) for name in policies]
     players += [("agent", name, is_random(name)) for name in agents]
     codes = {(kind, name): code_hash(kind, name) for kind, name, _ in players}

@@ -247,6 +247,11 @@ def test_a_seed_is_a_trace_or_else_the_decisions_of_who_decides_at_random():
         plan(TINY, ["easy"], [], 4)
 
 
+def test_a_policy_and_an_agent_of_one_name_would_be_one_in_the_ranking():
+    with pytest.raises(bfenv.BfenvError, match="players:easy is asked for as a policy and as"):
+        plan(TINY, [f"{PLAYERS}:easy"], [f"{PLAYERS}:easy"])
+
+
 def test_agents_are_not_scored_on_jobs_that_they_may_have_seen():
     with pytest.raises(bfenv.BfenvError, match="rlscheduler-windows-v1 takes no agents"):
         plan(SUITES["rlscheduler-windows-v1"], [], ["random"])
