@@ -128,6 +128,25 @@ def test_simulate_writes_the_format_of_the_files_name(run, tmp_path):
     assert (tmp_path / "one_jobs.csv").read_text().startswith("job_id,workload_name,profile,")
 
 
+def test_a_schedule_that_cannot_be_had_costs_no_other(run, tmp_path):
+    folder = make_board(tmp_path / "board", policies=("easy", "fcfs"))
+    (changed, *_) = sorted((folder / "rows").glob("*easy*"))
+    row = json.loads(changed.read_text())
+    changed.write_text(json.dumps(row | {"workload_hash": "sha256:" + "0" * 64}))
+    status, _, error = run("leaderboard", "export", folder, "--format", "swf", "-o", tmp_path / "o")
+    assert status == 2 and "1 of 4 schedules could not be written, the first: easy on" in error
+    assert len(list((tmp_path / "o").iterdir())) == 3
+
+
+def test_rows_of_several_states_of_bfenv_are_not_compared_in_silence(run, tmp_path):
+    folder = make_board(tmp_path / "board", policies=("easy", "fcfs"))
+    assert "several states" not in run("leaderboard", "report", folder)[1]
+    (changed, *_) = sorted((folder / "rows").iterdir())
+    changed.write_text(json.dumps(json.loads(changed.read_text()) | {"commit": "f" * 40}))
+    out = run("leaderboard", "report", folder)[1]
+    assert f"several states of bfenv, and compare as far as these agree: {bfenv.__version__}" in out
+
+
 def test_gantt_draws_one_policy_or_two(run, tmp_path):
     pytest.importorskip("matplotlib")
     workload = "lublin:procs=32,jobs=100"

@@ -208,9 +208,18 @@ def _export_schedules(board, format: ExportFormat, out: Path | None, force: bool
         raise BfenvError(f"{out} is there already; --force writes into a folder that is")
     out.mkdir(exist_ok=True)
     suffix = ".swf.gz" if format is ExportFormat.swf else "_jobs.csv"
+    missing = []
     with show.progress() as progress:
         for row in progress.track(board.rows, description="exporting"):
-            write_schedule(schedule_of(board, row), out / (safe_name(row["key"]) + suffix))
+            try:
+                schedule = schedule_of(board, row)
+            except BfenvError as error:  # an agent's, for instance, that was not kept
+                missing.append(f"{row['policy']} on {row['workload']}: {error}")
+                continue
+            write_schedule(schedule, out / (safe_name(row["key"]) + suffix))
+    if missing:
+        count = f"{len(missing)} of {len(board.rows)}"
+        raise BfenvError(f"{count} schedules could not be written, the first: {missing[0]}")
 
 
 def _check_target(path: Path, force: bool) -> None:

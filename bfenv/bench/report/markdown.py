@@ -64,6 +64,12 @@ def notes(board: Board, lines: Sequence[Standing]) -> list[str]:
         )
     if any(line.rank is None for line in lines):
         said.append(f"{MISSING} no rank: some of its runs failed or are missing.")
+    makers = {f"{row['versions'].get('bfenv')} ({row['commit']})" for row in board.rows}
+    if len(makers) > 1:
+        said.append(
+            "The rows were made by several states of bfenv, and compare as far as these agree: "
+            f"{', '.join(sorted(makers))}."
+        )
     said += [
         f"Failed: {row['policy']} on {row['workload']}, seed {row['seed']}: "
         f"{' '.join(row['error'].split())}"
