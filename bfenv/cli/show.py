@@ -21,13 +21,14 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from bfenv.bench.comparison import STARVES
 from bfenv.bench.words import duration as duration
 from bfenv.bench.words import slowdown as slowdown
 
 COMPARED = (
     "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
 )  # fmt: skip
-STARVES = "*"  # mark of a policy whose longest wait is more than twice EASY's
+MARK = "*"  # of a policy that starves jobs
 
 ROWS = TextColumn("{task.fields[rows]}")  # of a bar whose length is time
 
@@ -123,8 +124,12 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         return sum(run[column] for run in runs) / len(runs)
 
     # A mean bought by starving jobs is not to be read without saying so.
-    limit = 2 * mean("easy", "max_wait") if "easy" in by_policy else float("inf")
-    starving = {policy for policy in by_policy if mean(policy, "max_wait") > limit}
+    easy = {run["seed"]: run["max_wait"] for run in by_policy.get("easy", ())}
+    starving = {
+        row["policy"]
+        for row in rows
+        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
+    }
     first = rows[0]
     loads = [row["offered_load"] for row in rows]
     load = " to ".join(sorted({f"{min(loads):.2f}", f"{max(loads):.2f}"}))
@@ -135,7 +140,7 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
             slowdown(mean(policy, "mean_bounded_slowdown")),
             duration(mean(policy, "mean_wait")),
             duration(mean(policy, "p95_wait")),
-            duration(mean(policy, "max_wait")) + (STARVES if policy in starving else ""),
+            duration(mean(policy, "max_wait")) + (MARK if policy in starving else ""),
             f"{mean(policy, 'utilization'):.1%}",
             quantity(mean(policy, "seconds"), "s"),
         )
@@ -148,7 +153,7 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         numbers=len(COMPARED) - 1,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
-        note=f"{STARVES} starves: its longest wait is over twice EASY's" if starving else "",
+        note=f"{MARK} starves: its longest wait is over twice EASY's" if starving else "",
     )
 
 
