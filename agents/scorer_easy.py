@@ -6,7 +6,7 @@ from agents.scorer_kernel import best_of, learn, prepare, write_scores
 from bfenv.core.cluster import PROCESSORS, advance, empty, free, now, start, waiting
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
-from bfenv.envs.episode import bounded_slowdown
+from bfenv.core.schedule import bounded_slowdown
 
 METRICS = ("mean_bounded_slowdown", "mean_wait", "max_wait", "utilization", "makespan")
 

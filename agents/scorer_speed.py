@@ -9,8 +9,7 @@ import numpy as np
 
 from agents.scorer import evaluate_many, scorer, weights
 from baselines.ordered import easy
-from bfenv.bench.speed import LOGS, row
-from bfenv.core.errors import UnknownName, WorkloadError
+from bfenv.bench.speed import logs, row
 from bfenv.core.jobs import Trace
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload
@@ -38,7 +37,7 @@ def policy_search(repeat: int) -> Iterator[dict[str, Any]]:
     the orders sjf and lxf, so that the queues are as long. All of a trace's rows are measured
     turn by turn, so that what else the machine does slows them alike.
     """
-    for trace in _traces():
+    for trace in (*logs(), load_workload("lublin")):
         runs = _runs(trace)
         times: dict[str, list[float]] = {name: [] for name in runs}
         for run in runs.values():
@@ -68,11 +67,3 @@ def _runs(trace: Trace) -> dict[str, Callable[[], Any]]:
     runs = {name: partial(simulate, trace, policy) for name, policy in policies.items()}
     many = partial(evaluate_many, trace, np.tile(DENSE, (VECTORS, 1)))
     return {**runs, f"evaluate_many, all features, each of {VECTORS}": many}
-
-
-def _traces() -> Iterator[Trace]:
-    for name in (*LOGS, "lublin"):
-        try:
-            yield load_workload(name)
-        except (UnknownName, WorkloadError):
-            continue  # not at hand

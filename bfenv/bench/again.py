@@ -5,6 +5,7 @@ import zipfile
 import numpy as np
 
 from bfenv.bench.board import Board, Row
+from bfenv.bench.suite import content_hash
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
@@ -32,13 +33,19 @@ def schedule_of(board: Board, row: Row) -> Schedule:
     return simulate(trace, row["policy"], row["seed"])
 
 
+def kept_arrays(schedule: Schedule) -> dict[str, np.ndarray]:
+    """What is kept of a schedule, by name; of trials nothing where there were none."""
+    names = ARRAYS if (schedule.trial_end >= 0).any() else ARRAYS[:2]
+    return {name: getattr(schedule, name) for name in names}
+
+
 def trace_of(row: Row) -> Trace:
     """The workload of a row, made or read again; BfenvError if it is not the same any more."""
     try:
         trace = load_workload(row["source"])
     except FileNotFoundError as error:
         raise WorkloadError(str(error)) from error
-    if trace.hash != row["workload_hash"].removeprefix("sha256:"):
+    if content_hash(trace) != row["workload_hash"]:
         raise WorkloadError(f"{row['workload']}: {row['source']} has other jobs than the row's")
     return trace
 

@@ -130,4 +130,4 @@ def _counts(values: Any) -> bool:
 
 def safe_name(text: str) -> str:
     """A part of a file name that leads nowhere else."""
-    return re.sub(r"[^A-Za-z0-9._+-]+", "_", text).strip("._")[:80] or "unnamed"
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", text)[:80].lstrip("._+-").rstrip("._-") or "unnamed"

@@ -22,6 +22,7 @@ from bfenv.bench.sweep import die_with_parent
 from bfenv.core.errors import BfenvError
 
 PROGRAM = "from bfenv.bench.cell import serve; serve()"
+TIMEOUT = 7_200.0  # seconds for a row of the leaderboard; far beyond the longest of archive-v1
 IDLE = 60  # seconds without work after which a cell ends; it is given none in the last half
 GRACE = 5  # seconds that a cell may go on after its time, or after its last answer
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.bench.agent_run import code_hash, is_random, read_agent, warm_environment
-from bfenv.bench.cell import Died, close_cell, in_cell
+from bfenv.bench.cell import TIMEOUT, Died, close_cell, in_cell
 from bfenv.bench.row import Made, Task, make_row, warm_seconds
 from bfenv.bench.suite import Frozen, Suite, load_frozen
 from bfenv.bench.sweep import check_where, share, sweep
@@ -27,7 +27,6 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import find_policy
 
-TIMEOUT = 7_200.0  # seconds for a row; far beyond the longest of archive-v1
 LONGEST_WARM_UP = 120.0  # seconds for a policy to be compiled and tried
 AGENT_COST = 2e-3  # seconds per job, assumed
 
@@ -133,13 +132,6 @@ def plan(
                 task = Task(suite.name, kind, name, entry.label, entry.load, trace, seed, code)
                 tasks[task.key] = task  # a policy named twice counts once
     return list(tasks.values())
-
-
-def rows(folder: str | os.PathLike) -> list[dict[str, Any]]:
-    """All rows of a folder, sorted by the names of their files."""
-    return [
-        json.loads(file.read_bytes()) for file in sorted((Path(folder) / "rows").glob("*.json"))
-    ]
 
 
 def spent(folder: str | os.PathLike) -> dict[str, list[tuple[str, int, float]]]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bfenv.core import schedule as schedules
 from bfenv.core.schedule import Schedule
 
 
@@ -23,12 +24,9 @@ def slowdown(schedule: Schedule) -> np.ndarray:
     return response(schedule) / schedule.trace.runtime
 
 
-def bounded_slowdown(schedule: Schedule, tau: int = 10) -> np.ndarray:
-    """(n,) float64: max(1, (wait + runtime) / max(runtime, tau)), tau in seconds.
-
-    Feitelson et al. 1997; Shmueli 2003, section 1.1.
-    """
-    return np.maximum(1.0, response(schedule) / np.maximum(schedule.trace.runtime, tau))
+def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
+    """(n,) float64 as `bfenv.core.schedule.bounded_slowdown` says, tau in seconds."""
+    return schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
 
 
 def delay_slowdown(schedule: Schedule, tau: int = 10) -> np.ndarray:

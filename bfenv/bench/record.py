@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bfenv.bench.board import LARGEST
 from bfenv.bench.provenance import commit, machine, versions
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
@@ -13,7 +14,6 @@ from bfenv.core.files import write_atomically
 SCHEMA = 1
 KEYS = ("group", "what", "subject")  # by which the rows of two records are matched
 VERSIONS = ("python", "numpy", "numba", "bfenv")  # shown with the rows
-LARGEST = 2.0**62  # of any number in a row; beyond are infinities and nonsense
 
 
 def record(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

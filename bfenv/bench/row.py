@@ -6,7 +6,6 @@ run to run, the times, is kept apart.
 
 import hashlib
 import json
-import re
 import shlex
 import socket
 import time
@@ -17,10 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.bench.again import kept_arrays
 from bfenv.bench.agent_run import agent_schedule, read_agent
+from bfenv.bench.board import SCHEMA, safe_name
 from bfenv.bench.cell import Died, in_cell, reason
 from bfenv.bench.provenance import commit, versions
 from bfenv.bench.result import result
+from bfenv.bench.standings import REFERENCE
 from bfenv.bench.suite import Frozen, load_frozen
 from bfenv.bench.sweep import warm_up
 from bfenv.core.jobs import Trace
@@ -29,8 +31,6 @@ from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload
 
-SCHEMA = 1
-REFERENCE = "easy"  # what others are compared with
 FAIR = "fcfs"  # whose order of starts is held to be fair
 TRIED = "lublin:procs=128,jobs=1000,load=0.9"
 
@@ -52,7 +52,7 @@ class Task(NamedTuple):
         """A file name, safe everywhere, that no other row of a suite has."""
         exact = json.dumps([self.kind, self.policy, self.workload, self.seed])
         digest = hashlib.sha256(exact.encode()).hexdigest()[:12]
-        return f"{_safe(self.policy)}_{_safe(self.workload)}_{self.seed}_{digest}"
+        return f"{safe_name(self.policy)}_{safe_name(self.workload)}_{self.seed}_{digest}"
 
 
 class Made(NamedTuple):
@@ -88,9 +88,7 @@ def _made(task: Task, keep: bool) -> Made:
         schedule, timing = _run(task, trace)
         row |= result(schedule.check(), reference, fcfs=fair)
         if keep:
-            arrays = {"start": schedule.start, "end": schedule.end}
-            if (schedule.trial_end >= 0).any():
-                arrays |= {"trial_start": schedule.trial_start, "trial_end": schedule.trial_end}
+            arrays = kept_arrays(schedule)
     except BaseException as error:  # a KeyboardInterrupt, too: no Ctrl-C is heard in a cell
         row |= {"status": "failed", "error": reason(error)}
     timing["cpu_seconds"] = time.process_time() - busy
@@ -181,7 +179,3 @@ def _timing(task: Task, total: float, **seconds: float) -> dict[str, Any]:
 def learned() -> dict[str, str]:
     """What the decisions of a saved model may depend on besides."""
     return {name: version(name) for name in ("torch", "stable-baselines3", "sb3-contrib")}
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.+-]+", "-", name)[:40].lstrip(".+-").rstrip(".-") or "x"

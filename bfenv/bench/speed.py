@@ -56,7 +56,7 @@ Row = dict[str, Any]
 def engine(repeat: int) -> Iterator[Row]:
     """Reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
     yield from reading(repeat)
-    for trace in (*_logs(), _model(10_000), _model(100_000)):
+    for trace in (*logs(), _model(10_000), _model(100_000)):
         for policy in ENGINE:
             yield row("traces", trace.name, policy, len(trace), simulations(trace, policy, repeat))
 
@@ -64,7 +64,7 @@ def engine(repeat: int) -> Iterator[Row]:
 def policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Row]:
     """Policies on whole logs, longer queues and larger machines."""
     for policy in map(find_policy, names):
-        for trace in _logs():
+        for trace in logs():
             times = simulations(trace, policy, repeat)
             yield row("traces", trace.name, policy.name, len(trace), times)
         yield from _growth([policy], repeat)
@@ -155,7 +155,8 @@ def row(
     }
 
 
-def _logs() -> Iterator[Trace]:
+def logs() -> Iterator[Trace]:
+    """The logs that are at hand."""
     for log in LOGS:
         try:
             yield load_workload(log)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from bfenv.bench.cell import TIMEOUT
+from bfenv.bench.suite import DEFAULT, SUITES
 from bfenv.cli import options, show
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
@@ -24,12 +26,9 @@ def leaderboard() -> None:
     """Compare policies and agents on frozen suites of traces."""
 
 
-@app.command()
 def run(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the rows; made if need be.")],
-    suite: Annotated[
-        str, typer.Option("--suite", "-s", help="See the list above.")
-    ] = "synthetic-v1",
+    suite: Annotated[str, typer.Option("--suite", "-s", help="See the list above.")] = DEFAULT,
     policy: Annotated[
         list[str] | None, typer.Option("--policy", "-p", help="Repeat for several.")
     ] = None,
@@ -48,7 +47,7 @@ def run(
     keep_schedules: Annotated[
         bool, typer.Option("--keep-schedules", help="Write start and end of every job, too.")
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds that a row may take.")] = 7200.0,
+    timeout: Annotated[float, typer.Option(help="Seconds that a row may take.")] = TIMEOUT,
     retry: Annotated[bool, typer.Option("--retry", help="Make failed rows again.")] = False,
     trust: Annotated[
         bool,
@@ -61,8 +60,9 @@ def run(
     long costs its own row, which says so. A row is the same whoever makes it, so that shards may
     share a folder, or their folders be merged.
 
-    Suites: synthetic-v1 (embedded model, no download), archive-v1 (last 40 % of five logs),
-    rlscheduler-windows-v1 (windows of Lublin-1 and Lublin-2), smoke-v1 (done in seconds).
+    \b
+    Suites:
+      {suites}
 
     An agent is a name, module:object with a predict() or a function of environment and seed that
     makes one, or a model saved by stable-baselines3 or sb3-contrib; options of its environment may
@@ -115,6 +115,12 @@ def run(
             scheduler=scheduler,
         )
     _tell(outcome, out)
+
+
+run.__doc__ = run.__doc__ and run.__doc__.format(
+    suites="\n      ".join(f"{suite.name}: {suite.summary}" for suite in SUITES.values())
+)
+app.command()(run)
 
 
 def _tell(outcome, out: Path) -> None:

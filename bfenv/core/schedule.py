@@ -6,6 +6,9 @@ import numpy as np
 
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
+from bfenv.core.kernel import view
+
+TAU = 10  # seconds, of the bounded slowdown
 
 
 def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -17,6 +20,15 @@ def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     time = time[order]
     last = np.flatnonzero(np.append(time[1:] != time[:-1], True))  # change of its instant
     return time[last], np.cumsum(change[..., order], axis=-1)[..., last]
+
+
+@view
+def bounded_slowdown(wait, runtime, tau=TAU):
+    """max(1, (wait + runtime) / max(runtime, tau)), of a job or of arrays of them, in seconds.
+
+    Feitelson et al. 1997; Shmueli 2003, section 1.1.
+    """
+    return np.maximum(1.0, (wait + runtime) / np.maximum(runtime, tau))
 
 
 @dataclass(frozen=True, eq=False)

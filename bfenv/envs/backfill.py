@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -10,10 +10,9 @@ import numpy as np
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, Fleet
+from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation
 from bfenv.envs.machine import Machine
 from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, Feature
-from bfenv.envs.reward import Reward
 
 
 class BackfillEnv(Machine, gymnasium.Env):
@@ -84,9 +83,8 @@ class BackfillEnv(Machine, gymnasium.Env):
     ## Episode End
 
     The episode terminates when the last of its jobs has started; `info["metrics"]` then holds their
-    mean wait and mean bounded slowdown. It is never truncated: an agent that is neither masked nor
-    learns from its illegal actions would go on for ever; `gym.make(..., max_episode_steps=...)`
-    ends that.
+    mean wait and mean bounded slowdown. It is truncated by `max_episode_steps` alone: without,
+    an agent that is neither masked nor learns from its illegal actions would go on for ever.
 
     ## Arguments
 
@@ -102,6 +100,7 @@ class BackfillEnv(Machine, gymnasium.Env):
     * `load=None`: offered load to bring the workload to; None leaves it as it is. Of several in a
       list, every episode is at one drawn by seed.
     * `every_pass=False`: stop at every scheduling pass, even if no start is legal.
+    * `max_episode_steps=None`: after how many actions an episode is truncated; None for never.
     * `render_mode=None`: "ansi", "rgb_array", or "human", which Gymnasium makes of the latter.
 
     A wrong argument raises a ValueError (`bfenv.BfenvError`) that names it.
@@ -116,35 +115,10 @@ class BackfillEnv(Machine, gymnasium.Env):
 
     metadata: ClassVar = {"render_modes": list(RENDER_MODES), "render_fps": FRAMES_PER_SECOND}
 
-    def __init__(
-        self,
-        workload: str | Trace | Sequence[str | Trace] = "lublin",
-        *,
-        window: int = 64,
-        reservation_depth: int = 0,
-        reward: str | Reward = "bounded_slowdown",
-        episode_jobs: int | None = 256,
-        warmup_jobs: int = 256,
-        split: str = "train",
-        load: float | Sequence[float] | None = None,
-        every_pass: bool = False,
-        render_mode: str | None = None,
-    ):
-        fleet = Fleet(
-            1,
-            workload=workload,
-            window=window,
-            reservation_depth=reservation_depth,
-            reward=reward,
-            episode_jobs=episode_jobs,
-            warmup_jobs=warmup_jobs,
-            split=split,
-            load=load,
-            every_pass=every_pass,
-            render_mode=render_mode,
-        )
+    def __init__(self, workload: str | Trace | Sequence[str | Trace] = "lublin", **settings: Any):
+        fleet = new_fleet(1, {"workload": workload, **settings})
         super().__init__(fleet, 0)
-        self.render_mode = render_mode
+        self.render_mode = fleet.render_mode
         self.action_space = fleet.action_space
         self.observation_space = fleet.observation_space
 
@@ -156,9 +130,9 @@ class BackfillEnv(Machine, gymnasium.Env):
         option or a window that leaves the split.
         """
         super().reset(seed=seed)
-        self.fleet.open(0, self.np_random, options)
+        self.fleet.generators[0] = self.np_random
         view = self.fleet.new_view()
-        self.fleet.look(0, view)
+        self.fleet.open(0, view, options)
         return _observation(view), self.fleet.info(0, Report(*view.reports[0].tolist()))
 
     def step(self, action):
@@ -172,12 +146,12 @@ class BackfillEnv(Machine, gymnasium.Env):
         view = self.fleet.step(np.array([action], dtype=np.int64))
         report = Report(*view.reports[0].tolist())
         reward = self.fleet.rewarded(report, int(self.fleet.jobs[0]))
-        terminated = report.unstarted == 0
-        return _observation(view), reward, terminated, False, self.fleet.info(0, report)
+        terminated, truncated = self.fleet.ends(report)
+        return _observation(view), reward, terminated, truncated, self.fleet.info(0, report)
 
 
 def _observation(view: View) -> dict[str, np.ndarray]:
-    return {"queue": view.queue[0], "profile": view.profile[0], "cluster": view.cluster[0]}
+    return {key: part[0] for key, part in observation(view).items()}
 
 
 def _table(features: tuple[Feature, ...]) -> str:

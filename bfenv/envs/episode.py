@@ -27,6 +27,7 @@ from bfenv.core.cluster import (
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel, view
 from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.observation import observe, remember
 
 # Places in Batch.counters
@@ -57,7 +58,6 @@ COUNTERS = 11
     BEFORE_BOUNDED_SLOWDOWN,
 ) = range(8)
 SUMS = 8
-TAU = 10  # seconds, of the bounded slowdown
 
 
 class Batch(NamedTuple):
@@ -313,12 +313,6 @@ def _start(batch, cluster, jobs, truth, i, job):
         batch.counters[i, UNSTARTED] -= 1
         batch.sums[i, WAIT] += waited
         batch.sums[i, BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
-
-
-@kernel
-def bounded_slowdown(waited, runtime):
-    """Of a job that waited so long, seconds all; see `bfenv.bench.metrics`."""
-    return max(1.0, (waited + runtime) / max(runtime, TAU))
 
 
 @kernel

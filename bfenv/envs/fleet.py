@@ -5,12 +5,13 @@ put on it in `backfill`, `vector` and `sb3`.
 """
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ResetNeeded
+from gymnasium.utils.seeding import np_random
 
 from bfenv.core.cluster import HORIZON, LAST_JOB, empty
 from bfenv.core.errors import BfenvError, UnknownName
@@ -47,8 +48,11 @@ class Fleet:
         load: float | Sequence[float] | None = None,
         every_pass: bool = False,
         render_mode: str | None = None,
+        max_episode_steps: int | None = None,
     ):
         whole("number of environments", count, 1)
+        if max_episode_steps is not None:
+            whole("max_episode_steps", max_episode_steps, 1)
         whole("window", window, 1, LARGEST_WINDOW)
         whole("reservation_depth", reservation_depth, -1)
         whole("warmup_jobs", warmup_jobs, 0)
@@ -72,6 +76,9 @@ class Fleet:
         self.batch = episode.new_batch(self.traces, count, window)
         self._set_up()
         self.jobs = np.zeros(count, dtype=np.int64)  # of the episode in every environment
+        self.generators: list[Any] = [None] * count  # numpy's, that draw the episodes
+        self.seeds: list[int | None] = [None] * count  # of these
+        self._most_steps = np.inf if max_episode_steps is None else max_episode_steps
         self.ready = False  # an episode has been opened in every environment
         self.action_space = spaces.Discrete(window + 1)
         self.observation_space = spaces.Dict(
@@ -94,12 +101,18 @@ class Fleet:
         self.__dict__.update(state)
         self._set_up()
 
-    def open(self, i: int, generator: np.random.Generator, options: dict | None = None) -> None:
-        """Open an episode in environment i: draw its window of jobs, load the machine before it.
+    def seed(self, i: int, seed: int | None) -> None:
+        """Give environment i a new generator if it is given a seed or has none."""
+        if seed is not None or self.generators[i] is None:
+            self.generators[i], self.seeds[i] = np_random(seed)
 
-        Raises BfenvError on an unknown option or a window that leaves the split.
+    def open(self, i: int, view: View, options: dict | None = None) -> None:
+        """Open an episode in environment i, and write what it shows into its row of the view.
+
+        Its window of jobs is drawn and the machine loaded with the jobs before it. Raises
+        BfenvError on an unknown option or a window that leaves the split.
         """
-        options = _options(options)
+        options, generator = _options(options), self.generators[i]
         k = options.get("trace")
         if k is None:
             k = int(generator.integers(len(self.traces))) if len(self.traces) > 1 else 0
@@ -122,6 +135,7 @@ class Fleet:
         self._warm_up(i, trace, opening, first, end)
         episode.begin(self.batch, self._tables, self._rules, i, opening, first, first + length)
         self.ready = self.ready or bool(self.jobs.all())
+        episode.look(self.batch, self._tables, i, view)
 
     def new_view(self) -> View:
         """Fresh room for observations, for those once shown must not change, and the reports."""
@@ -132,10 +146,6 @@ class Fleet:
             np.empty((count, len(CLUSTER)), dtype=np.float32),
             np.empty((count, len(Report._fields))),
         )
-
-    def look(self, i: int, view: View) -> None:
-        """Write what environment i shows into its row of the view."""
-        episode.look(self.batch, self._tables, i, view)
 
     def step(self, actions: np.ndarray) -> View:
         """Act, (N,) int64, in every environment; what they show then.
@@ -160,15 +170,13 @@ class Fleet:
         """What the last action earned in an environment whose episode has so many jobs."""
         return 0.0 if report.offence else float(self.reward(*totals(report, jobs)))
 
+    def ends(self, report: Report) -> tuple[Any, Any]:
+        """Whether episodes are over, and whether they have been given all their steps."""
+        return report.unstarted == 0, report.steps >= self._most_steps
+
     def info(self, i: int, report: Report) -> dict[str, Any]:
         """The info of environment i; at the end of its episode with the metrics."""
-        info = {
-            "action_mask": self.batch.mask[i].copy(),
-            "now": int(report.now),
-            "illegal_action": report.offence > 0,
-            "illegal_actions": int(report.illegal),
-            "forced_starts": int(report.forced),
-        }
+        info = _info(self.batch.mask[i], report, int)
         if report.unstarted == 0:
             jobs = int(self.jobs[i])
             info["metrics"] = {
@@ -177,30 +185,9 @@ class Fleet:
             }
         return info
 
-    def infos(self, reports: np.ndarray) -> list[dict[str, Any]]:
-        """What `info` gives of every environment."""
-        report = Report(*reports.T)
-        columns = zip(
-            self.batch.mask.copy(),
-            report.now.astype(np.int64).tolist(),
-            (report.offence > 0).tolist(),
-            report.illegal.astype(np.int64).tolist(),
-            report.forced.astype(np.int64).tolist(),
-            strict=True,
-        )
-        infos = [
-            {
-                "action_mask": mask,
-                "now": now,
-                "illegal_action": offence,
-                "illegal_actions": illegal,
-                "forced_starts": forced,
-            }
-            for mask, now, offence, illegal, forced in columns
-        ]
-        for i in np.flatnonzero(report.unstarted == 0).tolist():
-            infos[i] = self.info(i, Report(*reports[i].tolist()))
-        return infos
+    def infos(self, report: Report) -> dict[str, np.ndarray]:
+        """What `info` gives of all environments but the metrics, in (N,) and (N, ...) arrays."""
+        return _info(self.batch.mask, report, lambda column: column.astype(np.int64))
 
     def _warm_up(self, i: int, trace: Trace, opening: int, first: int, end: int) -> None:
         """Schedule the jobs from `opening` to the first of the episode on an empty machine."""
@@ -225,6 +212,27 @@ def new_fleet(count: int, settings: Mapping[str, Any]) -> Fleet:
         if name not in known:
             raise UnknownName("setting", name, known)
     return Fleet(count, **settings)
+
+
+def observation(view: View) -> dict[str, np.ndarray]:
+    """What is shown of all environments, by the keys of the observation space."""
+    return {"queue": view.queue, "profile": view.profile, "cluster": view.cluster}
+
+
+def shown(view: View, i: int) -> dict[str, np.ndarray]:
+    """A copy of what is shown of environment i, whose next episode is to be written over it."""
+    return {key: part[i].copy() for key, part in observation(view).items()}
+
+
+def _info(mask: np.ndarray, report: Report, whole: Callable) -> dict[str, Any]:
+    """What an agent is told besides, of one environment or, in arrays, of all."""
+    return {
+        "action_mask": mask.copy(),
+        "now": whole(report.now),
+        "illegal_action": report.offence > 0,
+        "illegal_actions": whole(report.illegal),
+        "forced_starts": whole(report.forced),
+    }
 
 
 def totals(report: Report, jobs: Any) -> tuple[Totals, Totals]:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from gymnasium.utils.seeding import np_random
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet
+from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation, shown
 from bfenv.envs.machine import Machine
-from bfenv.envs.vector import most_steps, observations, whole_actions
+from bfenv.envs.vector import whole_actions
 
 
 class BackfillVecEnv(VecEnv):
@@ -24,15 +23,13 @@ class BackfillVecEnv(VecEnv):
     `DummyVecEnv`, bit by bit. `env_method("action_masks")` gives the legal actions, as MaskablePPO
     asks for them, `env_method("plan")` what `baselines.agent` asks for.
 
-    The settings are those of `BackfillEnv`; `max_episode_steps` truncates episodes, if given.
+    The settings are those of `BackfillEnv`.
     Raises BfenvError on a wrong setting.
     """
 
-    def __init__(self, num_envs: int = 1, *, max_episode_steps: int | None = None, **settings: Any):
+    def __init__(self, num_envs: int = 1, **settings: Any):
         self.fleet = new_fleet(num_envs, settings)
         self.machines = [Machine(self.fleet, i) for i in range(num_envs)]
-        self._most_steps = most_steps(max_episode_steps)
-        self._generators: list[Any] = [None] * num_envs
         self._actions: np.ndarray | None = None
         super().__init__(num_envs, self.fleet.observation_space, self.fleet.action_space)
         self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": FRAMES_PER_SECOND}
@@ -41,12 +38,11 @@ class BackfillVecEnv(VecEnv):
         """Open an episode in every environment, with the seeds and options set before."""
         view = self.fleet.new_view()
         for i in range(self.num_envs):
-            if self._seeds[i] is not None or self._generators[i] is None:
-                self._generators[i], _ = np_random(self._seeds[i])
+            self.fleet.seed(i, self._seeds[i])
             self._open(i, view, self._options[i])
         self._reset_seeds()
         self._reset_options()
-        return observations(view)
+        return observation(view)
 
     def step_async(self, actions: np.ndarray) -> None:
         """Take the actions, (num_envs,) int, of the step that `step_wait` makes."""
@@ -57,17 +53,17 @@ class BackfillVecEnv(VecEnv):
         view = self.fleet.step(self._actions)
         rewards = self.fleet.rewards(view.reports).astype(np.float32)
         report = Report(*view.reports.T)
-        over = report.unstarted == 0
-        truncated = report.steps >= self._most_steps
-        dones = over | truncated
-        infos = self.fleet.infos(view.reports)
-        for info, cut in zip(infos, (truncated & ~over).tolist(), strict=True):
-            info["TimeLimit.truncated"] = cut
+        terminated, truncated = self.fleet.ends(report)
+        dones = terminated | truncated
+        columns = self.fleet.infos(report) | {"TimeLimit.truncated": truncated & ~terminated}
+        masks = columns.pop("action_mask")
+        rows = zip(masks, *(column.tolist() for column in columns.values()), strict=True)
+        infos = [dict(zip(("action_mask", *columns), row, strict=True)) for row in rows]
         for i in np.flatnonzero(dones).tolist():
-            last = {key: part[i].copy() for key, part in observations(view).items()}
-            infos[i]["terminal_observation"] = last
+            infos[i] |= self.fleet.info(i, Report(*view.reports[i].tolist()))
+            infos[i]["terminal_observation"] = shown(view, i)
             self._open(i, view)
-        return observations(view), rewards, dones, infos
+        return observation(view), rewards, dones, infos
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """An attribute of `bfenv.envs.machine.Machine`, of each environment asked for."""
@@ -101,6 +97,5 @@ class BackfillVecEnv(VecEnv):
             machine.close()
 
     def _open(self, i: int, view: View, options: dict | None = None) -> None:
-        self.fleet.open(i, self._generators[i], options)
-        self.fleet.look(i, view)
+        self.fleet.open(i, view, options)
         self.reset_infos[i] = self.fleet.info(i, Report(*view.reports[i].tolist()))

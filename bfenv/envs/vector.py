@@ -4,13 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, whole
+from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation, shown
 from bfenv.envs.machine import Machine
 
 
@@ -23,7 +22,7 @@ class BackfillVectorEnv(VectorEnv):
     in `infos["final_obs"]`, its info, with the metrics, in `infos["final_info"]`. The legal actions
     are `infos["action_mask"]`, (num_envs, window + 1) int8.
 
-    The settings are those of `BackfillEnv`; `max_episode_steps` truncates episodes, if given.
+    The settings are those of `BackfillEnv`.
     Raises BfenvError on a wrong setting.
     """
 
@@ -33,7 +32,7 @@ class BackfillVectorEnv(VectorEnv):
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
-    def __init__(self, num_envs: int = 1, *, max_episode_steps: int | None = None, **settings: Any):
+    def __init__(self, num_envs: int = 1, **settings: Any):
         self.fleet = new_fleet(num_envs, settings)
         self.num_envs = num_envs
         self.render_mode = self.fleet.render_mode
@@ -42,8 +41,6 @@ class BackfillVectorEnv(VectorEnv):
         self.single_observation_space = self.fleet.observation_space
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._most_steps = most_steps(max_episode_steps)
-        self._generators, self._seeds = [None] * num_envs, [None] * num_envs
         self._view: View | None = None
 
     def reset(self, *, seed: int | list[int | None] | None = None, options: dict | None = None):
@@ -61,27 +58,24 @@ class BackfillVectorEnv(VectorEnv):
         old = self._view or self.fleet.new_view()
         view = View(*(part.copy() for part in old))
         for i in np.flatnonzero(chosen).tolist():
-            if seeds[i] is not None or self._generators[i] is None:
-                self._generators[i], self._seeds[i] = np_random(seeds[i])
-            self.fleet.open(i, self._generators[i], options)
-            self.fleet.look(i, view)
+            self.fleet.seed(i, seeds[i])
+            self.fleet.open(i, view, options)
         self._view = view
-        return observations(view), self._infos(view, chosen)
+        return observation(view), self._infos(view, chosen)
 
     def step(self, actions: np.ndarray):
         """Act in every environment, (num_envs,) int; reset those whose episode is over."""
         view = self._view = self.fleet.step(whole_actions(actions, self.num_envs))
         rewards = self.fleet.rewards(view.reports)
         report = Report(*view.reports.T)
-        terminated = report.unstarted == 0
-        truncated = report.steps >= self._most_steps
-        over = np.flatnonzero(terminated | truncated)
+        terminated, truncated = self.fleet.ends(report)
         finals = {}
-        for i in over.tolist():
-            finals = self._add_info(finals, self._final(view, i), i)
-            self.fleet.open(i, self._generators[i])
-            self.fleet.look(i, view)
-        return observations(view), rewards, terminated, truncated, self._infos(view) | finals
+        for i in np.flatnonzero(terminated | truncated).tolist():
+            info = self.fleet.info(i, Report(*view.reports[i].tolist()))
+            final = {"final_obs": shown(view, i), "final_info": info}
+            finals = self._add_info(finals, final, i)
+            self.fleet.open(i, view)
+        return observation(view), rewards, terminated, truncated, self._infos(view) | finals
 
     def action_masks(self) -> np.ndarray:
         """(num_envs, window + 1) bool: which actions are legal now."""
@@ -90,12 +84,12 @@ class BackfillVectorEnv(VectorEnv):
     @property
     def np_random(self) -> tuple[np.random.Generator, ...]:
         """The generators of the environments."""
-        return tuple(self._generators)
+        return tuple(self.fleet.generators)
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:
         """The seeds of these."""
-        return tuple(self._seeds)
+        return tuple(self.fleet.seeds)
 
     def render(self) -> tuple:
         """What `BackfillEnv.render` gives, of every environment."""
@@ -106,41 +100,15 @@ class BackfillVectorEnv(VectorEnv):
         for machine in self.machines:
             machine.close()
 
-    def _final(self, view: View, i: int) -> dict[str, Any]:
-        """The last observation and info of an episode, as of a single environment."""
-        info = self.fleet.info(i, Report(*view.reports[i].tolist()))
-        observation = {key: part[i].copy() for key, part in observations(view).items()}
-        return {"final_obs": observation, "final_info": info}
-
     def _infos(self, view: View, present: np.ndarray | None = None) -> dict[str, np.ndarray]:
         """The infos, of all or of the environments that are `present`; zeros elsewhere."""
-        report = Report(*view.reports.T)
-        columns = {
-            "action_mask": self.fleet.batch.mask.copy(),
-            "now": report.now.astype(np.int64),
-            "illegal_action": report.offence > 0,
-            "illegal_actions": report.illegal.astype(np.int64),
-            "forced_starts": report.forced.astype(np.int64),
-        }
+        columns = self.fleet.infos(Report(*view.reports.T))
         if present is None:
             present = np.ones(self.num_envs, dtype=np.bool_)
         else:
             for column in columns.values():
                 column[~present] = 0
         return columns | {f"_{key}": present.copy() for key in columns}
-
-
-def observations(view: View) -> dict[str, np.ndarray]:
-    """What is shown of all environments, by the keys of the observation space."""
-    return {"queue": view.queue, "profile": view.profile, "cluster": view.cluster}
-
-
-def most_steps(limit: int | None) -> float:
-    """After how many steps an episode is truncated; infinity for None."""
-    if limit is None:
-        return np.inf
-    whole("max_episode_steps", limit, 1)
-    return limit
 
 
 def whole_actions(actions: Any, count: int) -> np.ndarray:

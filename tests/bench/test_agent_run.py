@@ -8,10 +8,10 @@ import pytest
 
 import bfenv
 from bfenv.bench.agent_run import agent_schedule, code_hash, find_agent, is_random, read_agent
-from bfenv.bench.leaderboard import plan, rows, run
+from bfenv.bench.leaderboard import plan, run
 from bfenv.envs.backfill import BackfillEnv
 from tests.bench import players
-from tests.bench.test_leaderboard import PLAYERS, TINY
+from tests.bench.test_leaderboard import PLAYERS, TINY, rows
 
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.bench.leaderboard import plan, rows, run, spent
+from bfenv.bench.leaderboard import plan, run, spent
 from bfenv.bench.row import Task
 from bfenv.bench.suite import SUITES, Entry, Frozen, Suite, content_hash
 
@@ -37,6 +37,11 @@ TINY = Suite(
     (Entry("one", (frozen("lublin:procs=16,jobs=40,load=0.8,seed=7"),), 0.8),),
     seeds=3,
 )
+
+
+def rows(folder):
+    """As they were written, sorted by the names of their files."""
+    return [json.loads(file.read_bytes()) for file in sorted((Path(folder) / "rows").iterdir())]
 
 
 def contents(folder):
