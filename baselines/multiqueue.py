@@ -38,71 +38,47 @@ with trials that delay pivots KTH's middle class gains, but the jobs of CTC as a
 
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
-import numpy as np
-
-from bfenv.core.cluster import advance, free, now, running, start, try_start, waiting, wake_at
+from baselines.pivots import (
+    QUEUED,
+    UNTRIED,
+    leave,
+    level_below,
+    new_memory,
+    plan,
+    records,
+    stage,
+    start_job,
+    update,
+)
+from bfenv.core.cluster import advance, free, now, waiting
 from bfenv.core.errors import PolicyError
-from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import (
-    Profile,
-    anchor_before,
-    anchor_point,
-    draw,
-    fits,
-    new_profile,
-    release,
-    reserve,
-)
+from bfenv.core.profile import fits, reserve
 
 BOUNDS = (1000, 10_000)  # seconds, equation (1)
 TRIAL = 180  # seconds, section 2.1
 LONG = 1000  # seconds, section 2.1
-TO_BE_TRIED, QUEUED, NEITHER = range(3)  # stages of a job
-
-
-class Memory(NamedTuple):
-    """What the policy keeps: plans, partitions, and its options."""
-
-    partition: np.ndarray  # (n,) int64, of each job by equation (1), counted from 0
-    stage: np.ndarray  # (n,) int64, of each job on arrival
-    trial: np.ndarray  # (1,) int64 seconds, the length of a trial
-    asked: np.ndarray  # (1,) bool: some job of the trace has a requested start
-    urgency: np.ndarray  # (n,) int64 rank of the job's priority, 0 the lowest of the trace
-    levels: np.ndarray  # (1,) int64 number of different priorities
-    planned: np.ndarray  # (n,) int64 seconds, promised start of a claim; -1 for none
-    reserved_start: np.ndarray  # (n,) int64 seconds, promised to a requested start; -1 for none
-    borrowed: np.ndarray  # (n,) int64 processors that its partition obtained for the job's start
-    pivot: np.ndarray  # (k,) int64 job; -1 for none
-    owned: np.ndarray  # (k,) int64 processors of each partition
-    busy: np.ndarray  # (k,) int64 processors in use of each partition
-    profile: Profile  # running jobs, reservations, claims
 
 
 @kernel
 def decide(cluster, jobs, memory):
     """One pass of Figure 2: jobs of high priority in order of arrival, then those of low."""
-    draw(memory.profile, cluster, jobs)
-    _count_processors(cluster, jobs, memory)
-    _honour_reservations(cluster, jobs, memory)
-    _find_pivots(cluster, jobs, memory)
-    above_all = memory.levels[0]
-    _hold_claims(cluster, jobs, memory, above_all)
-    level = _level_below(cluster, memory, above_all)
+    first, first_trial = update(cluster, jobs, memory)
+    level = level_below(cluster, memory, memory.levels[0])
     while level >= 0:
-        for job in waiting(cluster):
-            if memory.urgency[job] == level and _stage(cluster, memory, job) == TO_BE_TRIED:
-                _consider_trial(cluster, jobs, memory, job)
-        for job in waiting(cluster):
-            if memory.urgency[job] == level and _stage(cluster, memory, job) == QUEUED:
+        _consider_trials(cluster, jobs, memory, level, first_trial)
+        for job in waiting(cluster)[first:]:
+            # one too large to start now matters as a pivot only
+            if (
+                (jobs.size[job] <= free(cluster) or _is_pivot(memory, job))
+                and memory.urgency[job] == level
+                and stage(cluster, memory, job) == QUEUED
+            ):
                 _consider(cluster, jobs, memory, job)
-        level = _level_below(cluster, memory, level)
-    if memory.asked[0]:
-        for job in waiting(cluster):
-            wake_at(cluster, memory.reserved_start[job])
+        level = level_below(cluster, memory, level)
+    leave(cluster, memory)
 
 
 @kernel
@@ -113,11 +89,24 @@ def run(cluster, jobs, truth, memory):
 
 
 @kernel
-def _consider_trial(cluster, jobs, memory, job):
-    """Plan a trial, and start it if its time has come."""
-    _plan(cluster, jobs, memory, job)
-    if memory.planned[job] == now(cluster):
-        _start(cluster, jobs, memory, job)
+def _consider_trials(cluster, jobs, memory, level, first):
+    """Plan the trials of one priority, and start those whose time has come."""
+    kept = first
+    for job in memory.untried[first : memory.state[UNTRIED]]:
+        if memory.urgency[job] == level:
+            plan(cluster, jobs, memory, job)
+            if memory.planned[job] == now(cluster):
+                start_job(cluster, jobs, memory, job)
+                continue
+        memory.untried[kept] = job
+        kept += 1
+    memory.state[UNTRIED] = kept
+
+
+@kernel
+def _is_pivot(memory, job):
+    """Whether a queued job is the pivot of its partition, or would become it."""
+    return memory.pivot[memory.partition[job]] in (job, -1)
 
 
 @kernel
@@ -127,13 +116,13 @@ def _consider(cluster, jobs, memory, job):
     if memory.pivot[p] < 0:  # line 2
         memory.pivot[p] = job
     if job == memory.pivot[p]:  # line 6
-        _plan(cluster, jobs, memory, job)  # line 3
+        plan(cluster, jobs, memory, job)  # line 3
         if memory.planned[job] == now(cluster):  # line 6a
-            _start(cluster, jobs, memory, job)
+            start_job(cluster, jobs, memory, job)
             memory.pivot[p] = -1
     elif _has_room_now(cluster, jobs, memory, job):  # lines 4, 5, 7
         reserve(memory.profile, jobs.size[job], now(cluster), now(cluster) + jobs.estimate[job])
-        _start(cluster, jobs, memory, job)
+        start_job(cluster, jobs, memory, job)
 
 
 @kernel
@@ -142,206 +131,6 @@ def _has_room_now(cluster, jobs, memory, job):
     return jobs.size[job] <= free(cluster) and fits(
         memory.profile, jobs.size[job], jobs.estimate[job], now(cluster)
     )
-
-
-# Who waits for what -------------------------------------------------------------------------
-
-
-@kernel
-def _stage(cluster, memory, job):
-    """Whether a job is to be tried first, stands in its queue, or neither."""
-    if cluster.start[job] >= 0:
-        return NEITHER
-    if cluster.trial_start[job] >= 0:
-        return QUEUED
-    return memory.stage[job]
-
-
-@kernel
-def _level_below(cluster, memory, level):
-    """The highest urgency below `level` among the jobs in the cluster's queue; -1 for none."""
-    highest = -1
-    if level > 0:
-        for job in waiting(cluster):
-            if highest < memory.urgency[job] < level:
-                highest = memory.urgency[job]
-                if highest == level - 1:
-                    break
-    return highest
-
-
-@kernel
-def _find_pivots(cluster, jobs, memory):
-    """The first queued job of each partition; others lose the start promised to them as pivots."""
-    memory.pivot[:] = -1
-    for job in waiting(cluster):
-        if _stage(cluster, memory, job) != QUEUED:
-            continue
-        p = memory.partition[job]
-        second = job
-        if memory.pivot[p] < 0 or memory.urgency[job] > memory.urgency[memory.pivot[p]]:
-            second = memory.pivot[p]
-            memory.pivot[p] = job
-        if second >= 0:
-            memory.planned[second] = -1
-
-
-# Promised starts ----------------------------------------------------------------------------
-
-
-@kernel
-def _honour_reservations(cluster, jobs, memory):
-    """Section 2.2: promise new requests a start, and start the jobs whose time has come."""
-    if not memory.asked[0]:
-        return
-    for job in waiting(cluster):
-        if jobs.requested_start[job] == 0:
-            continue
-        size, estimate = jobs.size[job], jobs.estimate[job]
-        if memory.reserved_start[job] < 0:
-            earliest = max(now(cluster), jobs.requested_start[job])
-            memory.reserved_start[job] = anchor_point(memory.profile, size, estimate, earliest)
-        begin = memory.reserved_start[job]
-        reserve(memory.profile, size, begin, begin + estimate)
-        if begin == now(cluster):
-            _start(cluster, jobs, memory, job)
-
-
-@kernel
-def _hold_claims(cluster, jobs, memory, below):
-    """Put the claims of lower urgency than `below` into the profile, or drop what has no room."""
-    level = _level_below(cluster, memory, below)
-    while level >= 0:
-        for job in waiting(cluster):
-            if memory.planned[job] < 0 or memory.urgency[job] != level:
-                continue
-            begin, length = memory.planned[job], _length(cluster, jobs, memory, job)
-            if begin >= now(cluster) and fits(memory.profile, jobs.size[job], length, begin):
-                reserve(memory.profile, jobs.size[job], begin, begin + length)
-            else:
-                memory.planned[job] = -1
-        level = _level_below(cluster, memory, level)
-
-
-@kernel
-def _plan(cluster, jobs, memory, job):
-    """Line 3: the earliest start that delays no claim of equal or higher priority."""
-    if memory.urgency[job] > 0:
-        for claim in waiting(cluster):
-            if memory.planned[claim] >= 0 and memory.urgency[claim] < memory.urgency[job]:
-                _take_out(cluster, jobs, memory, claim)
-    size, length = jobs.size[job], _length(cluster, jobs, memory, job)
-    planned = memory.planned[job]
-    if planned >= 0:
-        begin = anchor_before(memory.profile, size, length, now(cluster), planned)
-    else:
-        begin = anchor_point(memory.profile, size, length, now(cluster))
-    if begin != planned:
-        if planned >= 0:
-            _take_out(cluster, jobs, memory, job)
-        reserve(memory.profile, size, begin, begin + length)
-        memory.planned[job] = begin
-    _hold_claims(cluster, jobs, memory, memory.urgency[job])
-
-
-@kernel
-def _take_out(cluster, jobs, memory, claim):
-    begin, length = memory.planned[claim], _length(cluster, jobs, memory, claim)
-    release(memory.profile, jobs.size[claim], begin, begin + length)
-
-
-@kernel
-def _length(cluster, jobs, memory, job):
-    """For how long (s) a waiting job holds its processors once it starts, at most."""
-    if _stage(cluster, memory, job) == TO_BE_TRIED:
-        return min(memory.trial[0], jobs.estimate[job])
-    return jobs.estimate[job]
-
-
-# Starts -------------------------------------------------------------------------------------
-
-
-@kernel
-def _start(cluster, jobs, memory, job):
-    """Lines 6a.I-II and 7c.I-II: start a job, or its trial, on processors of its partition."""
-    if _stage(cluster, memory, job) == TO_BE_TRIED:
-        try_start(cluster, jobs, job, memory.trial[0])
-    else:
-        start(cluster, jobs, job)
-    memory.planned[job] = -1
-    p = memory.partition[job]
-    memory.busy[p] += jobs.size[job]
-    memory.borrowed[job] = _reassign(memory, p)
-
-
-@kernel
-def _reassign(memory, p):
-    """Give partition p the processors that it lacks for those in use, and return how many."""
-    lacking = max(0, memory.busy[p] - memory.owned[p])
-    missing = lacking
-    while missing > 0:
-        lender = -1
-        for q in range(len(memory.owned)):
-            idle = memory.owned[q] - memory.busy[q]
-            if q != p and (lender < 0 or idle > memory.owned[lender] - memory.busy[lender]):
-                lender = q
-        moved = min(missing, memory.owned[lender] - memory.busy[lender])
-        memory.owned[lender] -= moved
-        memory.owned[p] += moved
-        missing -= moved
-    return lacking
-
-
-@kernel
-def _count_processors(cluster, jobs, memory):
-    """Count those in use in each partition, where each must own as many."""
-    memory.busy[:] = 0
-    for job in running(cluster):
-        memory.busy[memory.partition[job]] += jobs.size[job]
-    for p in range(len(memory.owned)):
-        _reassign(memory, p)
-
-
-# The policies -------------------------------------------------------------------------------
-
-
-def new_memory(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    *,
-    bounds: tuple[int, ...],
-    speculation: int,
-    suspect: int,
-) -> Memory:
-    """The options, an equally divided machine, and no plans."""
-    count, queues = len(jobs.submit), len(bounds) + 1
-    owned = np.full(queues, processors // queues, dtype=np.int64)
-    owned[: processors % queues] += 1
-    priorities, urgency = np.unique(jobs.priority, return_inverse=True)
-    asked = jobs.requested_start > 0
-    suspected = (speculation > 0) & (jobs.estimate > suspect)
-    stage = np.where(asked, NEITHER, np.where(suspected, TO_BE_TRIED, QUEUED))
-    return Memory(
-        partition=np.searchsorted(bounds, jobs.estimate, side="right").astype(np.int64),
-        stage=stage.astype(np.int64),
-        trial=np.array([speculation]),
-        asked=np.array([asked.any()]),
-        urgency=urgency.astype(np.int64),
-        levels=np.array([len(priorities)]),
-        planned=np.full(count, -1, dtype=np.int64),
-        reserved_start=np.full(count, -1, dtype=np.int64),
-        borrowed=np.zeros(count, dtype=np.int64),
-        pivot=np.full(queues, -1, dtype=np.int64),
-        owned=owned,
-        busy=np.zeros(queues, dtype=np.int64),
-        profile=new_profile(min(count, processors), 2 * count),
-    )
-
-
-def records(memory: Memory) -> dict[str, np.ndarray]:
-    """Per job: the start (s) promised to a requested start, -1 for others; processors obtained."""
-    return {"reserved_start": memory.reserved_start, "borrowed": memory.borrowed}
 
 
 def with_queues(

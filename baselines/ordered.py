@@ -29,7 +29,7 @@ class Memory(NamedTuple):
     backfill: Ranking  # the queue's own, unless the backfill has another order
     predictor: Predictor
     profile: Profile  # for any number of reservations other than one
-    two_orders: np.ndarray  # (1,) bool: `backfill` is not `queue`; it is asked for scores only
+    two_orders: np.ndarray  # (1,) bool: `backfill` is not `queue`; only its line is used
     lookahead: np.ndarray  # (1,) int64 jobs, the head included
     reservations: np.ndarray  # (1,) int64 jobs
     shadow_intervals: np.ndarray  # (1,) int64; -1 for no deadlines
@@ -96,10 +96,11 @@ def _backfill(cluster, jobs, memory, queue):
             if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
                 extra_nodes -= _try(cluster, jobs, memory, job, planned, shadow_time)
         return
-    job = _next(cluster, jobs, memory, queue, -1, shadow_time, extra_nodes)
-    while job >= 0:
-        extra_nodes -= _try(cluster, jobs, memory, job, planned, shadow_time)
-        job = _next(cluster, jobs, memory, queue, job, shadow_time, extra_nodes)
+    line = memory.backfill.line
+    count = _choose(cluster, jobs, memory, queue, shadow_time, extra_nodes)
+    while count > 0:
+        extra_nodes -= _try(cluster, jobs, memory, line[count - 1], planned, shadow_time)
+        count = _choose(cluster, jobs, memory, line[: count - 1], shadow_time, extra_nodes)
 
 
 @kernel
@@ -126,21 +127,25 @@ def _any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
 
 
 @kernel
-def _next(cluster, jobs, memory, queue, last, shadow_time, extra_nodes):
-    """Of the jobs in sight that could start, the next after `last` to be backfilled; or -1."""
+def _choose(cluster, jobs, memory, candidates, shadow_time, extra_nodes):
+    """Put those that could start into the line of the backfill, the next to be tried last.
+
+    Returns how many they are. The others need not be looked at again: there is ever less room.
+    """
     if free(cluster) == 0:
-        return -1
-    time = now(cluster)
-    last_score = -math.inf if last < 0 else score(memory.backfill, jobs, last, time)
-    best, best_score = -1, math.inf
-    for job in queue:
+        return 0
+    line, time = memory.backfill.line, now(cluster)
+    count, best, best_score = 0, -1, math.inf
+    for job in candidates:
         if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
             value = score(memory.backfill, jobs, job, time)
-            if (value > last_score or (value == last_score and job > last)) and (
-                value < best_score or (value == best_score and job < best)
-            ):
-                best, best_score = job, value
-    return best
+            if value < best_score or (value == best_score and job < line[best]):
+                best, best_score = count, value
+            line[count] = job
+            count += 1
+    if count > 0:
+        line[best], line[count - 1] = line[count - 1], line[best]
+    return count
 
 
 @kernel

@@ -72,7 +72,9 @@ def draw(profile, cluster, jobs):
 def begin_at(profile, time):
     """Drop what is past: the profile begins at `time`, in seconds."""
     steps = profile.steps[0]
-    past = np.searchsorted(profile.time[:steps], time, side="right") - 1
+    past = 0
+    while past + 1 < steps and profile.time[past + 1] <= time:
+        past += 1
     _move_down(profile.time, 0, steps, past)
     _move_down(profile.free, 0, steps, past)
     profile.time[0] = time
@@ -110,7 +112,7 @@ def anchor_before(profile, size, duration, earliest, reserved):
 def _first_fit(profile, size, duration, earliest, latest):
     """The anchor point, or `latest` if that is no later: all is free from there on."""
     steps = profile.steps[0]
-    step = np.searchsorted(profile.time[:steps], earliest, side="right") - 1
+    step = _step_at(profile, earliest)
     anchor = earliest
     while step < steps and anchor < latest and profile.time[step] < min(anchor + duration, latest):
         if profile.free[step] < size:
@@ -120,10 +122,18 @@ def _first_fit(profile, size, duration, earliest, latest):
 
 
 @kernel
+def _step_at(profile, time):
+    """The step that `time` lies in; most often it is when the profile begins."""
+    if time == profile.time[0]:
+        return 0
+    return np.searchsorted(profile.time[: profile.steps[0]], time, side="right") - 1
+
+
+@kernel
 def fits(profile, size, duration, begin):
     """Whether `size` processors are free from `begin` on for `duration` seconds."""
     steps = profile.steps[0]
-    step = np.searchsorted(profile.time[:steps], begin, side="right") - 1
+    step = _step_at(profile, begin)
     while step < steps and profile.time[step] < begin + duration:
         if profile.free[step] < size:
             return False
@@ -135,7 +145,7 @@ def fits(profile, size, duration, begin):
 def place(profile, size, duration, earliest):
     """Reserve `size` processors for `duration` s from the anchor point on, and return that (s)."""
     steps = profile.steps[0]
-    first = step = np.searchsorted(profile.time[:steps], earliest, side="right") - 1
+    first = step = _step_at(profile, earliest)
     anchor = earliest
     while step < steps and profile.time[step] < anchor + duration:
         step += 1
@@ -152,7 +162,7 @@ def reserve(profile, size, begin, end):
     Steps that become equal are joined: a profile that lives on would fill up with them.
     """
     steps = profile.steps[0]
-    first = np.searchsorted(profile.time[:steps], begin, side="right") - 1
+    first = _step_at(profile, begin)
     last = np.searchsorted(profile.time[:steps], end)
     _take(profile, size, first, begin, last, end)
 
