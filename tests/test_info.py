@@ -28,8 +28,8 @@ def test_the_table_tells_machine_load_and_estimates():
     trace = bfenv.load_workload(WORKLOAD)
     top = summary(trace)["popular"][0]
     for expected in (
-        "300 jobs", "256 processors", f"{trace.offered_load:.3f}", "75.0% of the jobs",
-        "5.0% of the jobs", "18 h", f"{top['share']:.1%}", trace.hash[:16],
+        "300 jobs", "256 processors", f"{trace.offered_load:.3f}", "75.0 % of the jobs",
+        "5.0 % of the jobs", "18 h", f"{100 * top['share']:.1f} %", trace.hash[:16],
     ):  # fmt: skip
         assert expected in text
 
@@ -43,8 +43,8 @@ def test_what_was_dropped_cut_and_missing_is_told(tmp_path):
     for expected in (
         "| dropped | 1 ran for 0 s, or no runtime |", "| changed | 1 no estimate |",
         "| 1 runtime cut to the estimate |",
-        "| span | 9 s, from 00:00 |", "33.3% requested time", "33.3% user",
-        "wait time, average CPU time", "| users | 1, 33.3% of the jobs without |",
+        "| span | 9 s, from 00:00 |", "33.3 % requested time", "33.3 % user",
+        "wait time, average CPU time", "| users | 1, 33.3 % of the jobs without |",
     ):  # fmt: skip
         assert expected in text, expected
 

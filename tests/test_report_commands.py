@@ -79,6 +79,7 @@ def test_report_renews_a_readme(run, board, tmp_path):
     [
         (("--html", "nowhere/page.html"), "no such folder"),
         (("--html", "page.html", "--policy", "eazy"), "did you mean"),
+        (("--span", "1h"), "--span is for the page"),
         (("--html", "page.html", "--span", "soon"), "'soon' is no time"),
         (("--html", "page.html", "--from", "-1h"), "out of range"),
     ],

@@ -17,11 +17,12 @@ def check(
         float, typer.Option(min=0.1, max=1e6, help="After which a decision counts as endless.")
     ] = 60.0,
 ) -> None:
-    """Look for faults in a policy of your own: one line each, and exit status 1.
+    """Look for faults in a policy of your own.
 
-    Looked for are illegal starts, failures, jobs that never start, endless decisions, changes of
-    the machine but by its verbs, decisions that depend on true runtimes or on jobs to come,
-    randomness that no seed governs, what is kept from run to run, and flags not declared.
+    Each is told in one line, and any makes the exit status 1. Looked for are illegal starts,
+    failures, jobs that never start, endless decisions, changes of the machine but by its verbs,
+    decisions that depend on true runtimes or on jobs to come, randomness that no seed governs, what
+    is kept from run to run, and flags not declared.
 
     \b
     Examples:

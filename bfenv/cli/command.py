@@ -109,10 +109,11 @@ def simulate(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
-    """Write the schedule a policy makes: job,submit,size,estimate,runtime,start,end.
+    """Write the schedule a policy makes.
 
-    Times are in seconds since the first submit time. A file whose name ends in .swf or .swf.gz is
-    written in the Standard Workload Format, one in jobs.csv as the simulator Batsim does.
+    Its columns are job,submit,size,estimate,runtime,start,end. Times are in seconds since the first
+    submit time. A file whose name ends in .swf or .swf.gz is written in the Standard Workload
+    Format, one in jobs.csv as the simulator Batsim does.
 
     \b
     Examples:

@@ -69,9 +69,10 @@ def import_(
     skip: Annotated[bool, typer.Option("--skip", help="Skip malformed lines.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
-    """Make a workload of your cluster's own log, and say what was dropped and why.
+    """Make a workload of your cluster's own log.
 
-    Users become numbers; no name gets into the file. Slurm's accounting is printed by:
+    It says what was dropped and why. Users become numbers; no name gets into the file. Slurm's
+    accounting is printed by:
 
     \b
       SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt \\

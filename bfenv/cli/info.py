@@ -22,9 +22,10 @@ def info(
         Format, typer.Option("--format", "-f", help="How to print the numbers.")
     ] = Format.table,
 ) -> None:
-    """Look at a workload: jobs, load, what is missing, how users estimate; and draw it.
+    """Look at a workload in numbers, and draw it.
 
-    json and csv have every number, times in seconds and shares from 0 to 1.
+    They tell of jobs, load, what is missing, and how users estimate. json and csv have every
+    number, times in seconds and shares from 0 to 1.
 
     \b
     Examples:
@@ -78,19 +79,19 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
         ("offered load", "all jobs at once" if load is None else f"{load:.3f}"),
         ("users", _users(numbers)),
         ("size", f"mean {size['mean']:,.1f}, median {size['p50']:,.0f}, up to {size['max']:,.0f}"),
-        ("", f"{numbers['serial']:.1%} serial"),
-        ("", f"{numbers['parallel_powers_of_two']:.1%} parallel, a power of two"),
+        ("", f"{show.percent(numbers['serial'])} serial"),
+        ("", f"{show.percent(numbers['parallel_powers_of_two'])} parallel, a power of two"),
         ("runtime", _times(numbers["runtime"])),
         ("estimate", _times(numbers["estimate"])),
         ("runtime / estimate", _accuracy(numbers["accuracy"])),
-        ("", f"{numbers['exact']:.1%} exact"),
+        ("", f"{show.percent(numbers['exact'])} exact"),
     ]
     if gap is not None:
         lines.append(("between arrivals", _times(gap)))
     if numbers["high_priority"]:
-        lines.append(("high priority", f"{numbers['high_priority']:.1%} of the jobs"))
+        lines.append(("high priority", f"{show.percent(numbers['high_priority'])} of the jobs"))
     if numbers["requested_start"]:
-        lines.append(("requested start", f"{numbers['requested_start']:.1%} of the jobs"))
+        lines.append(("requested start", f"{show.percent(numbers['requested_start'])} of the jobs"))
     for what, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
         counts = [f"{count:,} {why}" for count, why in told(cleaning, reasons)]
         lines += _column(what, counts or ["nothing"])
@@ -110,7 +111,9 @@ def _column(what: str, cells: list[str]) -> list[tuple[str, str]]:
 def _users(numbers: dict[str, Any]) -> str:
     if not numbers["users"]:
         return "unknown"
-    unknown = f", {numbers['no_user']:.1%} of the jobs without" if numbers["no_user"] else ""
+    unknown = (
+        f", {show.percent(numbers['no_user'])} of the jobs without" if numbers["no_user"] else ""
+    )
     return f"{numbers['users']:,}{unknown}"
 
 
@@ -125,7 +128,7 @@ def _accuracy(spread: dict[str, float]) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{share:.1%}" if share >= 0.001 else "< 0.1%"
+    return show.percent(share) if share >= 0.001 else "< 0.1 %"
 
 
 def _estimates(numbers: dict[str, Any], format: Format) -> None:
@@ -139,8 +142,8 @@ def _estimates(numbers: dict[str, Any], format: Format) -> None:
                 str(place),
                 duration(one["estimate"]),
                 f"{one['jobs']:,}",
-                f"{one['share']:.1%}",
-                f"{total:.1%}",
+                show.percent(one["share"]),
+                show.percent(total),
             )
         )
     print(f"The most popular of {numbers['distinct_estimates']:,} estimates:\n")

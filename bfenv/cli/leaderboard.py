@@ -10,7 +10,6 @@ import typer
 from bfenv.bench.cell import TIMEOUT
 from bfenv.bench.suite import DEFAULT, SUITES
 from bfenv.cli import options, show
-from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 app = typer.Typer(
@@ -54,11 +53,11 @@ def run(
         typer.Option("--trust", help="Open saved models, which may run anything, all the same."),
     ] = False,
 ) -> None:
-    """Make the rows of policies and agents on a suite, those that the folder does not have yet.
+    """Make the rows of policies and agents on a suite.
 
-    A run that was interrupted or killed goes on where it was. A policy that crashes or takes too
-    long costs its own row, which says so. A row is the same whoever makes it, so that shards may
-    share a folder, or their folders be merged.
+    Only those that the folder does not have yet are made. A run that was interrupted or killed goes
+    on where it was. A policy that crashes or takes too long costs its own row, which says so. A row
+    is the same whoever makes it, so that shards may share a folder, or their folders be merged.
 
     \b
     Suites:
@@ -135,7 +134,7 @@ def _tell(outcome, out: Path) -> None:
         show.table(
             (column, "rows", "time"),
             cells,
-            Format.table,
+            numbers=2,
             title=f"Time by {column}"
             + (f", first {MOST} of {len(lines)}" if len(lines) > MOST else ""),
         )

@@ -53,7 +53,7 @@ def report(
     ] = None,
     span: Annotated[str | None, typer.Option(help="How much of it, such as 1h or 2d.")] = None,
 ) -> None:
-    """Rank the policies of a leaderboard, and write it as Markdown and as a page of HTML.
+    """Rank the policies of a leaderboard, and make a page of it.
 
     The page asks nothing of any other machine. Its Gantt chart shows the same hours under two
     policies: those of --policy, or else EASY and the best; without --from, the hours in which
@@ -71,6 +71,10 @@ def report(
     from bfenv.bench.report.markdown import write_readme
     from bfenv.core.files import write_atomically
 
+    of_the_page = {"--workload": workload, "--policy": policy, "--from": begin, "--span": span}
+    for option, value in of_the_page.items():
+        if value and html is None:
+            raise BfenvError(f"{option} is for the page that --html writes, and there is no --html")
     board = read_board(folder)
     for path in (html, markdown):
         _check_folder(path)
@@ -97,10 +101,11 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Export rows as csv or jsonl, or schedules as swf or as what the simulator Batsim writes.
+    """Export rows or schedules for other programs.
 
-    csv has a column for every value but the curves, jsonl all of them. Schedules that were not
-    kept are simulated anew.
+    Rows are written as csv or jsonl, schedules as swf or as the simulator Batsim does. csv has a
+    column for every value but the curves, jsonl all of them. Schedules that were not kept are
+    simulated anew.
 
     \b
     Examples:
@@ -140,10 +145,10 @@ def gantt(
     seed: Annotated[int, typer.Option(min=0, help="Of a stochastic policy.")] = 0,
     force: Force = False,
 ) -> None:
-    """Draw who ran where and when, under one policy or two on the same jobs.
+    """Draw who ran where and when, under one policy or two.
 
-    Backfilled jobs are hatched, and below the machine is its queue. Without --from, the hours shown
-    are those in which two policies differ most, or most jobs wait.
+    Both have the same jobs. Backfilled jobs are hatched, and below the machine is its queue.
+    Without --from, the hours shown are those in which two policies differ most, or most jobs wait.
 
     \b
     Examples:

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any
 
 from rich import box
@@ -23,11 +24,13 @@ from rich.table import Table
 
 from bfenv.bench.comparison import STARVES
 from bfenv.bench.words import duration as duration
+from bfenv.bench.words import percent as percent
 from bfenv.bench.words import slowdown as slowdown
 
 COMPARED = (
     "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
 )  # fmt: skip
+NARROWEST = 12  # characters to which a column of words may shrink
 MARK = "*"  # of a policy that starves jobs
 
 ROWS = TextColumn("{task.fields[rows]}")  # of a bar whose length is time
@@ -80,8 +83,8 @@ def table(
 ) -> None:
     """Print a table for people, and a note under it.
 
-    `numbers` says how many of the columns, from the right, hold numbers; on a narrow terminal the
-    last of them is then left out, lest all be cut.
+    `numbers` says how many of the columns, from the right, hold numbers. These are never cut: on a
+    narrow terminal words are folded, and if that is not enough the last numbers are left out.
     """
     if format is Format.markdown:
         print("| " + " | ".join(columns).replace("\n", " ") + " |")
@@ -93,11 +96,16 @@ def table(
         return
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     words = len(columns) - numbers
-    if numbers and not is_wide(90):
-        columns, lines = columns[:-1], [line[:-1] for line in lines]
+    widths = [
+        max(map(len, "\n".join(cells).split("\n"))) for cells in zip(columns, *lines, strict=True)
+    ]
+    room = Console().width - words * NARROWEST
+    shown = words + sum(room >= taken for taken in accumulate(w + 1 for w in widths[words:]))
+    columns, lines = columns[:shown], [line[:shown] for line in lines]
     for place, column in enumerate(columns):
         number = place >= words
-        grid.add_column(column, justify="right" if number else "left", no_wrap=numbers > 0)
+        justify = "right" if number else "left"
+        grid.add_column(column, justify=justify, no_wrap=number, overflow="fold")
     for line in lines:
         grid.add_row(*map(escape, line))  # names may have brackets
     # Not as the table's own title and caption, which are as narrow as the table.
@@ -108,9 +116,9 @@ def table(
         print(f"{note}\n")
 
 
-def is_wide(columns: int = 110) -> bool:
-    """Whether the terminal has so many columns."""
-    return Console().width >= columns
+def is_wide() -> bool:
+    """Whether the terminal has room for details."""
+    return Console().width >= 110
 
 
 def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
@@ -141,7 +149,7 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
             duration(mean(policy, "mean_wait")),
             duration(mean(policy, "p95_wait")),
             duration(mean(policy, "max_wait")) + (MARK if policy in starving else ""),
-            f"{mean(policy, 'utilization'):.1%}",
+            percent(mean(policy, "utilization")),
             quantity(mean(policy, "seconds"), "s"),
         )
         for policy in sorted(by_policy, key=lambda name: mean(name, "mean_bounded_slowdown"))

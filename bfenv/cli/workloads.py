@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-from rich.table import Table
 
 from bfenv.cli import show
 from bfenv.cli.imports import import_
@@ -26,7 +25,7 @@ def workloads(
         Format, typer.Option("--format", "-f", help="How to print the rows.")
     ] = Format.table,
 ) -> None:
-    """List the workloads known by name, or fetch one from the Parallel Workloads Archive.
+    """List the workloads known by name; make, fetch, look at one.
 
     Known are the embedded models, the logs of the archive, and the SWF files in the folders that
     $BFENV_TRACES names. An asterisk marks the files at hand. json and csv have more columns:
@@ -47,22 +46,12 @@ def workloads(
         (
             row["workload"],
             "*" if row["file"] else "",
-            *(f"{row[column]:,}" if row[column] else "" for column in ("processors", "jobs")),
             row["remarks"],
+            *(f"{row[column]:,}" if row[column] else "" for column in ("processors", "jobs")),
         )
         for row in rows
     ]
-    columns = ("workload", "", "procs", "jobs", "remarks")
-    if format is Format.markdown:
-        show.table(columns, lines, format)
-        return
-    grid = Table()
-    for column in columns:
-        number = column in ("procs", "jobs")
-        grid.add_column(column, justify="right" if number else "left", no_wrap=column != "remarks")
-    for line in lines:
-        grid.add_row(*line)
-    Console().print(grid)
+    show.table(("workload", "", "remarks", "procs", "jobs"), lines, format, numbers=2)
 
 
 @app.command()
@@ -72,10 +61,10 @@ def fetch(
         Path | None, typer.Option(help="Where to put it; default: the user's cache.")
     ] = None,
 ) -> None:
-    """Download a log of the Parallel Workloads Archive and print its path.
+    """Download a log of the Parallel Workloads Archive.
 
-    A log at hand is not downloaded again, one that broke off is continued. The hash of its text
-    is compared with the known one, or else with that of the first download.
+    Its path is printed. A log at hand is not downloaded again, one that broke off is continued. The
+    hash of its text is compared with the known one, or else with that of the first download.
 
     \b
     Examples:

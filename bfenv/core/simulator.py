@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bfenv.core.cluster import OFFENDER, advance, new_cluster
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import PolicyError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, able, find_policy, new_memory
 from bfenv.core.schedule import Schedule
@@ -22,10 +22,14 @@ def simulate(
     `seed` matters to stochastic policies only. `event_order="pyss"` follows the event order of
     the simulator pyss, for comparison with published schedules.
 
-    Raises UnknownName for a policy nobody registered, BfenvError for a seed that is none, and
-    PolicyError when the policy makes an illegal start, leaves jobs waiting for ever, or does not
-    plan for requested start times while the trace has some.
+    Raises UnknownName for a policy nobody registered, BfenvError for a seed that is none,
+    WorkloadError for a trace that is none, and PolicyError when the policy makes an illegal start,
+    leaves jobs waiting for ever, or does not plan for requested start times while the trace has
+    some.
     """
+    if not isinstance(trace, Trace):
+        given = repr(trace) if isinstance(trace, str) else type(trace).__name__
+        raise WorkloadError(f"not a Trace but {given}; load_workload makes one of a name or a file")
     policy = find_policy(policy)
     if not able(policy, trace.jobs):
         raise PolicyError(

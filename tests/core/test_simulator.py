@@ -34,6 +34,12 @@ def test_a_plain_python_policy_can_honour_requested_starts(trace):
     bfenv.simulate(trace, policy).check()
 
 
+@pytest.mark.parametrize("trace, told", [("lublin", "'lublin'"), (None, "NoneType")])
+def test_what_is_no_trace_is_an_error_that_names_it(trace, told):
+    with pytest.raises(bfenv.WorkloadError, match=f"not a Trace but {told}; load_workload makes"):
+        bfenv.simulate(trace, "easy")
+
+
 def test_a_policy_that_does_not_plan_for_requested_starts_is_not_given_any():
     trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1, requested_start=[0, 5])
     with pytest.raises(bfenv.PolicyError, match="easy does not plan .* job 1 of unnamed"):
