@@ -128,9 +128,10 @@ def _any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
 
 @kernel
 def _choose(cluster, jobs, memory, candidates, shadow_time, extra_nodes):
-    """Put those that could start into the line of the backfill, the next to be tried last.
+    """Put those that could start into the line of the backfill; how many they are.
 
-    Returns how many they are. The others need not be looked at again: there is ever less room.
+    The one to be tried next stands last. Who is left out need not be looked at again in this pass,
+    as there is ever less room.
     """
     if free(cluster) == 0:
         return 0
@@ -139,7 +140,7 @@ def _choose(cluster, jobs, memory, candidates, shadow_time, extra_nodes):
     for job in candidates:
         if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
             value = score(memory.backfill, jobs, job, time)
-            if value < best_score or (value == best_score and job < line[best]):
+            if best < 0 or value < best_score or (value == best_score and job < line[best]):
                 best, best_score = count, value
             line[count] = job
             count += 1

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.cluster import (
+    PASSES,
     finished,
     free,
     now,
@@ -54,20 +55,23 @@ class Memory(NamedTuple):
     busy: np.ndarray  # (k,) int64 processors in use of each partition, when one last started
     profile: Profile  # running jobs, reservations, claims
     untried: np.ndarray  # (n,) int64 jobs that wait for their trial, in order of arrival
+    begun: np.ndarray  # (m,) int64 jobs started in the last pass
     state: np.ndarray  # (STATE,) int64, see the names below
 
 
 # Places in Memory.state
 (
     UNTRIED,  # number of jobs in `untried`
-    SEEN,  # one past the last job of the queue in the last pass
-    LEFT,  # processors that the last pass left free
+    PASS,  # number of the last pass
+    BEGUN,  # number of jobs that it started
+    SEEN,  # one past the last job of its queue
+    LEFT,  # processors that it left free
     STAYED,  # jobs that it left waiting
-    NEXT,  # seconds: no claim is planned before
-    SETTLED,  # 1: no claim can be moved to an earlier time
-    MOVED,  # 1: one was in this pass
-) = range(7)
-STATE = 7
+    MOVED,  # 1: it moved a claim to an earlier time
+    SETTLED,  # 1: no claim can be moved in this pass
+    NEXT,  # seconds: no claim is planned before, though the first may be later
+) = range(9)
+STATE = 9
 
 
 def new_memory(
@@ -104,6 +108,7 @@ def new_memory(
         busy=np.zeros(queues, dtype=np.int64),
         profile=profile,
         untried=np.empty(count, dtype=np.int64),
+        begun=np.empty(min(count, processors), dtype=np.int64),
         state=np.zeros(STATE, dtype=np.int64),
     )
 
@@ -163,29 +168,28 @@ def _find_pivots(cluster, jobs, memory):
 def update(cluster, jobs, memory):
     """Bring the plans up to now; the first places in queue and `untried` to be considered.
 
-    The profile of the last pass lacks only what has ended since. If no claim was moved in that
-    pass, and nothing ended earlier than expected, no claim can be moved now; if nothing ended at
-    all, the jobs that were refused would be again, and only new ones are looked at. If others have
-    not followed the plans, the profile is drawn anew, as it is for requested starts.
+    The profile of the last pass lacks only what has ended since. Where no claim was moved in that
+    pass and nothing has ended earlier than expected, no claim can be moved in this one. If besides
+    none is due, and the processors free are those that pass left, a job refused then would be
+    refused again, for time alone only shortens what is free from now on: new jobs are looked at.
+    Plans that others have not followed are drawn anew, as they are where starts are requested.
     """
     state, profile, time = memory.state, memory.profile, now(cluster)
-    state[SETTLED] = memory.levels[0] == 1 and not memory.asked[0] and not state[MOVED]
+    anew = memory.asked[0] or not _followed(cluster, memory)
+    state[SETTLED] = memory.levels[0] == 1 and not state[MOVED]
     state[MOVED] = 0
     begin_at(profile, time)
     for job in finished(cluster):
         if cluster.kill[job] > time:
             release(profile, jobs.size[job], time, cluster.kill[job])
             state[SETTLED] = 0
-    due = _due(cluster, jobs, memory) if state[NEXT] <= time else 0
+    due = _fall_due(cluster, jobs, memory) if state[NEXT] <= time else 0
+    if anew or profile.free[0] + due != free(cluster):
+        _draw_anew(cluster, jobs, memory)
+        return 0, 0
     new_trial = state[UNTRIED]
     new = _find_new(cluster, memory)
-    if memory.asked[0] or profile.free[0] + due != free(cluster):
-        state[SETTLED] = 0
-        _find_pivots(cluster, jobs, memory)
-        draw(profile, cluster, jobs)
-        _honour_reservations(cluster, jobs, memory)
-        _hold_claims(cluster, jobs, memory, memory.levels[0])
-    elif new != state[STAYED] or memory.levels[0] > 1:
+    if new != state[STAYED] or memory.levels[0] > 1:  # some may have come back from their trials
         _find_pivots(cluster, jobs, memory)
     elif state[SETTLED] and due == 0:
         return (new if state[LEFT] == free(cluster) else 0), new_trial
@@ -193,30 +197,58 @@ def update(cluster, jobs, memory):
 
 
 @kernel
+def _followed(cluster, memory):
+    """Whether this is the next pass, and the jobs that were to start in the last one did."""
+    state, last = memory.state, memory.profile.time[0]
+    for job in memory.begun[: state[BEGUN]]:
+        if cluster.start[job] != last and cluster.trial_start[job] != last:
+            return False
+    return cluster.clock[PASSES] == state[PASS] + 1
+
+
+@kernel
+def _draw_anew(cluster, jobs, memory):
+    """Draw the profile of what runs, of reservations and of the claims that still have room."""
+    state = memory.state
+    state[UNTRIED] = state[SEEN] = state[SETTLED] = 0
+    _find_new(cluster, memory)
+    _find_pivots(cluster, jobs, memory)
+    draw(memory.profile, cluster, jobs)
+    _honour_reservations(cluster, jobs, memory)
+    _hold_claims(cluster, jobs, memory, memory.levels[0])
+
+
+@kernel
 def leave(cluster, memory):
     """Note how the pass leaves the machine, and ask to be woken for the promised requests."""
-    memory.state[LEFT] = free(cluster)
-    memory.state[STAYED] = len(waiting(cluster)) - len(started(cluster))
+    state = memory.state
+    state[PASS] = cluster.clock[PASSES]
+    state[BEGUN] = 0
+    for job in started(cluster):
+        memory.begun[state[BEGUN]] = job
+        state[BEGUN] += 1
+    state[LEFT] = free(cluster)
+    state[STAYED] = len(waiting(cluster)) - state[BEGUN]
     if memory.asked[0]:
         for job in waiting(cluster):
             wake_at(cluster, memory.reserved_start[job])
 
 
 @kernel
-def _due(cluster, jobs, memory):
-    """The processors that claims are to take now. Those whose time has passed are dropped."""
+def _fall_due(cluster, jobs, memory):
+    """The processors that claims are to take now; those whose time has passed are dropped."""
     due = 0
     memory.state[NEXT] = FOREVER
     for job in memory.untried[: memory.state[UNTRIED]]:
-        due += _due_for(cluster, jobs, memory, job)
+        due += _processors_due(cluster, jobs, memory, job)
     for job in memory.pivot:
         if job >= 0:
-            due += _due_for(cluster, jobs, memory, job)
+            due += _processors_due(cluster, jobs, memory, job)
     return due
 
 
 @kernel
-def _due_for(cluster, jobs, memory, claim):
+def _processors_due(cluster, jobs, memory, claim):
     if memory.planned[claim] < now(cluster):
         _drop(cluster, jobs, memory, claim)
         return 0
@@ -259,11 +291,12 @@ def _honour_reservations(cluster, jobs, memory):
     for job in waiting(cluster):
         if jobs.requested_start[job] == 0:
             continue
-        size, estimate = jobs.size[job], jobs.estimate[job]
-        if memory.reserved_start[job] < 0:
+        size, estimate, begin = jobs.size[job], jobs.estimate[job], memory.reserved_start[job]
+        # promised nothing yet, or what others have made impossible
+        if begin < now(cluster) or not fits(memory.profile, size, estimate, begin):
             earliest = max(now(cluster), jobs.requested_start[job])
-            memory.reserved_start[job] = anchor_point(memory.profile, size, estimate, earliest)
-        begin = memory.reserved_start[job]
+            begin = anchor_point(memory.profile, size, estimate, earliest)
+            memory.reserved_start[job] = begin
         reserve(memory.profile, size, begin, begin + estimate)
         if begin == now(cluster):
             start_job(cluster, jobs, memory, job)

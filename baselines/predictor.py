@@ -94,10 +94,7 @@ def _expect(predictor, cluster):
         if cluster.start[job] < 0 or cluster.end[job] >= 0 or cluster.kill[job] <= time:
             predictor.listed[job] = False
         else:
-            end = predictor.expected_end[place]
-            if end <= time:
-                end = _expected_end(predictor, cluster, job)
-            _insert(predictor, count, job, end)
+            _insert(predictor, count, job, _expected_end(predictor, cluster, job))
             count += 1
     for job in running(cluster):
         if count == len(running(cluster)):

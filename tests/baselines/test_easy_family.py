@@ -115,6 +115,12 @@ def test_one_ended_job_is_not_enough_for_a_prediction():
     assert starts(NAMED["easy++"], 2, *jobs) == [0, 10, 20, 30]
 
 
+def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival():
+    jobs = (1, 2, 5, 5), (1, 2, 5, 5), (2, 1, 2, 2), (2, 1, 2, 2), (2, 1, 2, 2)
+    endless = easy(backfill="aged-sjf", weight=1e308)
+    assert starts(endless, 3, *jobs) == starts("easy", 3, *jobs)
+
+
 def test_a_job_that_outlives_its_prediction_runs_on_and_is_given_a_minute_more():
     #  Job 2 (user 7, predicted 4 s, estimate 500 s) starts at 20 and runs 100 s. At 30 it has
     #  outlived 4 s and is believed to end at 84, at 90 to end at 324 (4 s + 300 s): job 4 (100 s)

@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 import bfenv
 from baselines.multiqueue import multiqueue
 from baselines.speculative import easy_speculative
-from bfenv.core.cluster import advance, new_cluster, now, running, started, waiting
+from bfenv.core.cluster import (
+    WAKE,
+    advance,
+    may_start,
+    new_cluster,
+    now,
+    retract,
+    running,
+    start,
+    started,
+    waiting,
+)
 from bfenv.core.errors import PolicyError
 from tests import naive_multiqueue
 from tests.conftest import log
@@ -317,6 +328,31 @@ def test_plans_that_are_kept_are_those_that_would_be_made_anew(order, policy, tr
         assert started(cluster).tolist() == started(other).tolist()
         assert memory.planned.tolist() == afresh.planned.tolist()
         assert memory.pivot.tolist() == afresh.pivot.tolist()
+
+
+@pytest.mark.parametrize("queues", [QUEUES, easy_speculative(speculation=0)], ids=lambda p: p.name)
+@settings(max_examples=500)
+@given(trace=workloads(priorities=2), whims=st.randoms(use_true_random=False))
+def test_plans_that_others_do_not_follow_are_made_anew(queues, trace, whims):
+    cluster, truth = new_cluster(trace)
+    jobs = trace.jobs
+    kept, anew = (queues.memory(jobs, trace.processors, None) for _ in range(2))
+    while advance(cluster, jobs, truth):
+        anew.profile.free[0] = -1000
+        chosen = []
+        for memory in (kept, anew):
+            queues.decide(cluster, jobs, memory)
+            chosen.append(started(cluster).tolist())
+            wake = cluster.clock[WAKE]
+            retract(cluster, jobs)
+            cluster.clock[WAKE] = wake
+        assert chosen[0] == chosen[1]
+        assert kept.pivot.tolist() == anew.pivot.tolist()
+        assert kept.planned.tolist() == anew.planned.tolist()
+        others = whims.random() < 0.3
+        for job in waiting(cluster).tolist() if others else chosen[0]:
+            if not others or (may_start(cluster, jobs, job) and whims.random() < 0.5):
+                start(cluster, jobs, job)
 
 
 @given(trace=workloads())
