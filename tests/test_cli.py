@@ -114,11 +114,50 @@ def test_a_leaderboard_run_says_what_it_made_what_failed_and_where_the_time_went
     agent = "tests.bench.players:raising:window=4"
     command = ["leaderboard", "run", "-s", "smoke-v1", "-p", "easy", "-a", agent, "-j", 1, "-o"]
     status, out, err = bfenv_command(*command, tmp_path / "board")
-    assert status == 0
+    assert status == 1
     assert "Time by policy" in out and "Time by workload" in out
     assert out.endswith("board: 8 rows made, 0 there already\n")
     assert err.count("RuntimeError: it cannot decide?[2J") == 4
-    assert "0 rows made, 8 there already" in bfenv_command(*command, tmp_path / "board")[1]
+    status, out, err = bfenv_command(*command, tmp_path / "board")
+    assert (status, err.count("failed: ")) == (1, 4)
+    assert out.endswith("board: 0 rows made, 8 there already\n")
+
+
+@pytest.mark.parametrize("command", ["simulate", "gantt --out gantt.png", "evaluate"])
+@pytest.mark.parametrize(
+    "body, told",
+    [("raise KeyError(job)", "NameError: name 'job'"), ("raise SystemExit(3)", "SystemExit: 3")],
+)
+def test_a_policy_that_fails_is_one_line_that_names_it(
+    bfenv_command, tmp_path, monkeypatch, command, body, told
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = f"failing_{abs(hash((command, body)))}"
+    (tmp_path / f"{module}.py").write_text(f"def crash(cluster, jobs, memory):\n    {body}\n")
+    workload = ("--workload", "lublin:jobs=20", "--policy", f"{module}:crash")
+    status, out, err = bfenv_command(*command.split(), *workload)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"bfenv: {module}:crash failed, {told}") and err.count("\n") == 1
+    assert err.endswith(f"{module}.py:2)\n")
+
+
+def test_an_option_that_is_no_list_is_not_taken_twice(bfenv_command):
+    command = "evaluate -w lublin --policy easy --policy fcfs --workload sud"
+    assert bfenv_command(*command.split()) == (2, "", "bfenv: --workload is given twice\n")
+
+
+def test_the_version_is_told(bfenv_command):
+    status, out, _ = bfenv_command("--version")
+    assert status == 0
+    assert out.startswith("bfenv ") and "numba" in out
+
+
+def test_numbers_are_never_cut(bfenv_command, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [])
+    name = "easy(order=wfp3, reservations=2, lookahead=100)"
+    _, out, _ = bfenv_command("evaluate", "-w", "lublin:jobs=50", "-p", name)
+    assert "…" not in out and " ms" in out
 
 
 def test_an_agent_of_ones_own_is_found_in_the_folder_one_is_in(tmp_path):

@@ -128,6 +128,6 @@ def _counts(values: Any) -> bool:
     return isinstance(values, list) and all(_finite(v) and v is not None and v >= 0 for v in values)
 
 
-def safe_name(text: str) -> str:
-    """A part of a file name that leads nowhere else."""
-    return re.sub(r"[^A-Za-z0-9._+-]+", "-", text)[:80].lstrip("._+-").rstrip("._-") or "unnamed"
+def safe_name(text: str, longest: int, also: str = "") -> str:
+    """A part of a file name that leads nowhere else, of letters, digits, . + - and `also`."""
+    return re.sub(rf"[^A-Za-z0-9.+{also}-]+", "-", text)[:longest].lstrip(".+-").rstrip(".-") or "x"

@@ -2,8 +2,8 @@
 
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 from bfenv.bench.cell import reason
@@ -74,15 +74,11 @@ def row(workload: str, options: dict[str, Any], policy: Policy | str, seed: int)
     """The row of a run; its seconds are those of the simulation alone."""
     policy = find_policy(policy)
     trace = load_workload(workload, **options)
-    try:
+    with failures_told(policy):
         warm_up(policy)  # so that no compilation is timed
         begin = time.perf_counter()
         schedule = simulate(trace, policy, seed)
         seconds = time.perf_counter() - begin
-    except BfenvError:
-        raise
-    except Exception as error:
-        raise PolicyError(f"{policy.name} failed, {reason(error)}{_where(error)}") from error
     return {
         "policy": policy.name,
         "workload": trace.name,
@@ -95,7 +91,18 @@ def row(workload: str, options: dict[str, Any], policy: Policy | str, seed: int)
     }
 
 
-def _where(error: Exception) -> str:
+@contextmanager
+def failures_told(policy: Policy) -> Iterator[None]:
+    """Make a PolicyError, in one line with the place, of whatever goes wrong in a policy."""
+    try:
+        yield
+    except BfenvError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PolicyError(f"{policy.name} failed, {reason(error)}{_where(error)}") from error
+
+
+def _where(error: BaseException) -> str:
     """The line of the policy that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

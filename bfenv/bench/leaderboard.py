@@ -35,7 +35,7 @@ class Outcome(NamedTuple):
     """What a run did."""
 
     made: list[dict[str, Any]]  # rows, in the order they were done
-    there: int  # rows that were there already
+    there: list[dict[str, Any]]  # rows that were there already
 
 
 def run(
@@ -77,8 +77,9 @@ def run(
             )
     mine = share(plan(suite, policies, agents, seeds), shard)
     folder = _opened(Path(out), suite)
-    tasks = [task for task in mine if not _is_there(folder, task, retry)]
-    there, made = len(mine) - len(tasks), []
+    found = {task.key: _row_there(folder, task, retry) for task in mine}
+    tasks = [task for task in mine if found[task.key] is None]
+    there, made = [row for row in found.values() if row is not None], []
     if not tasks:
         return Outcome(made, there)
     costs = _prepared(tasks, timeout, check=where.get("backend", "loky") == "loky")
@@ -164,7 +165,7 @@ def _opened(folder: Path, suite: Suite) -> Path:
     except OSError as error:
         raise BfenvError(f"{folder}: cannot be made a folder: {error.strerror}") from error
     file = folder / "suite.json"
-    if not file.exists():
+    if not file.exists() or not any((folder / "rows").iterdir()):
         write_atomically(file, text)
     elif file.read_bytes() != text:
         raise BfenvError(
@@ -174,13 +175,14 @@ def _opened(folder: Path, suite: Suite) -> Path:
     return folder
 
 
-def _is_there(folder: Path, task: Task, retry: bool) -> bool:
+def _row_there(folder: Path, task: Task, retry: bool) -> dict[str, Any] | None:
     """A file that cannot be read, as a disk may leave it that was full or cut off, is no row."""
     try:
         row = json.loads((folder / "rows" / f"{task.key}.json").read_bytes())
-        return row.get("code") == task.code and not (retry and row["status"] == "failed")
+        again = row.get("code") != task.code or (retry and row["status"] == "failed")
+        return None if again else row
     except (FileNotFoundError, ValueError, AttributeError, KeyError):
-        return False
+        return None
 
 
 def _prepared(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, float]:

@@ -52,7 +52,7 @@ class Task(NamedTuple):
         """A file name, safe everywhere, that no other row of a suite has."""
         exact = json.dumps([self.kind, self.policy, self.workload, self.seed])
         digest = hashlib.sha256(exact.encode()).hexdigest()[:12]
-        return f"{safe_name(self.policy)}_{safe_name(self.workload)}_{self.seed}_{digest}"
+        return f"{safe_name(self.policy, 40)}_{safe_name(self.workload, 40)}_{self.seed}_{digest}"
 
 
 class Made(NamedTuple):
@@ -160,7 +160,7 @@ def _frame(task: Task, trace: Trace) -> dict[str, Any]:
         "error": "",
         "versions": versions() | (learned() if saved else {}),
         "commit": commit(),
-        "command": shlex.join(words + (["--trust"] if saved else [])),
+        "command": shlex.join([*words, *(["--trust"] if saved else []), "--out", "DIR"]),
     } | ({"code": task.code} if task.code else {})
 
 

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from bfenv.cli import show
+from bfenv.cli.options import Once, check_folder
 from bfenv.cli.show import Format
-from bfenv.core.errors import BfenvError, UnknownName
+from bfenv.core.errors import UnknownName
 
 app = typer.Typer(
     help="Measure how fast bfenv is on this machine. The best of several runs counts.",
@@ -26,7 +27,7 @@ OutOption = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=Once)
 def engine(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
@@ -42,7 +43,7 @@ def engine(
     _measure(speed.engine(repeat), format, out)
 
 
-@app.command()
+@app.command(cls=Once)
 def environment(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
@@ -57,7 +58,7 @@ def environment(
     _measure(speed_env.environment(repeat), format, out)
 
 
-@app.command()
+@app.command(cls=Once)
 def scaling(
     repeat: RepeatOption = 3,
     largest: LargestOption = 10_240_000,
@@ -75,7 +76,7 @@ def scaling(
     _measure(speed.scaling(repeat, largest), format, out)
 
 
-@app.command()
+@app.command(cls=Once)
 def policies(
     policy: Annotated[
         list[str] | None,
@@ -98,7 +99,7 @@ def policies(
     _measure(speed.policies(names, repeat), format, out)
 
 
-@app.command()
+@app.command(cls=Once)
 def search(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
@@ -111,7 +112,7 @@ def search(
     _measure(import_module("agents.scorer_speed").policy_search(repeat), format, out)
 
 
-@app.command()
+@app.command(cls=Once)
 def start(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
@@ -176,7 +177,7 @@ def show_(
     _print(rows, format, _title(found))
 
 
-@app.command()
+@app.command(cls=Once)
 def compare(
     before: Annotated[Path, typer.Argument(help="What --out wrote.")],
     after: Annotated[Path, typer.Argument(help="What --out wrote later.")],
@@ -215,8 +216,7 @@ def _measure(measurements: Iterator[dict[str, Any]], format: Format, out: Path |
     """Make the measurements, keep and print them."""
     from bfenv.bench import record
 
-    if out is not None and not out.parent.is_dir():
-        raise BfenvError(f"no such folder: {out.parent}")
+    check_folder(out)
     rows = []
     with show.progress() as progress:
         task = progress.add_task("", total=None)

@@ -8,24 +8,48 @@ from typing import Annotated
 import typer
 
 from bfenv.cli import bench, check, leaderboard, report, show, workloads
-from bfenv.cli.options import BackendOption, JobsOption, SchedulerOption, ShardOption
+from bfenv.cli.options import (
+    BackendOption,
+    JobsOption,
+    Once,
+    SchedulerOption,
+    ShardOption,
+    check_new,
+)
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 app = typer.Typer(
-    help="Backfilling schedulers of HPC clusters: simulate, compare, look up.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-leaderboard.app.command()(report.report)
-leaderboard.app.command()(report.export)
+leaderboard.app.command(cls=Once)(report.report)
+leaderboard.app.command(cls=Once)(report.export)
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(bench.app, name="bench")
-app.command()(report.gantt)
-app.command()(check.check)
+app.command(cls=Once)(report.gantt)
+app.command(cls=Once)(check.check)
+
+
+def _print_versions(asked: bool) -> None:
+    if asked:
+        from bfenv.bench.provenance import versions
+
+        print(", ".join(f"{what} {version}" for what, version in versions().items()))
+        raise typer.Exit
+
+
+@app.callback()
+def bfenv(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print it and exit.", callback=_print_versions),
+    ] = False,
+) -> None:
+    """Backfilling schedulers of HPC clusters: simulate, compare, look up."""
 
 
 WorkloadOption = Annotated[
@@ -37,7 +61,7 @@ LoadOption = Annotated[
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the rows.")]
 
 
-@app.command()
+@app.command(cls=Once)
 def evaluate(
     workload: WorkloadOption = "lublin",
     policy: Annotated[
@@ -98,7 +122,7 @@ def evaluate(
         show.rows(rows, format)
 
 
-@app.command()
+@app.command(cls=Once)
 def simulate(
     workload: WorkloadOption = "lublin",
     policy: Annotated[str, typer.Option("--policy", "-p", help="See `bfenv policies`.")] = "easy",
@@ -122,23 +146,25 @@ def simulate(
       bfenv simulate --policy easy --out easy_jobs.csv
       bfenv simulate --policy fcfs --load 0.7
     """
+    from bfenv.bench.evaluation import failures_told
     from bfenv.bench.export import schedule_csv, write_schedule
+    from bfenv.core.policy import find_policy
     from bfenv.core.simulator import simulate
     from bfenv.workloads.load import load_workload
 
-    if out is not None and out.exists() and not force:
-        raise BfenvError(f"{out} is there already; --force overwrites it")
-    if out is not None and not out.parent.is_dir():
-        raise BfenvError(f"no such folder: {out.parent}")
+    if out is not None:
+        check_new(out, force)
     trace = load_workload(workload, **({} if load is None else {"load": load}))
-    schedule = simulate(trace, policy, seed)
+    chosen = find_policy(policy)
+    with failures_told(chosen):
+        schedule = simulate(trace, chosen, seed)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:
         write_schedule(schedule, out)
 
 
-@app.command()
+@app.command(cls=Once)
 def policies(format: FormatOption = Format.table) -> None:
     """List the policies.
 
@@ -184,8 +210,10 @@ def main() -> None:
         sys.path.append(os.getcwd())
     try:
         sys.exit(app(prog_name="bfenv", standalone_mode=False))
-    except (BfenvError, OSError) as error:
+    except BfenvError as error:
         _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted")
     except Exception as error:

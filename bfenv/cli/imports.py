@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from bfenv.cli import show
+from bfenv.cli.options import check_new
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 
@@ -92,10 +93,7 @@ def import_(
 
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the file to write ends in .swf or .swf.gz")
-    if out.exists() and not force:
-        raise BfenvError(f"{out} is there already; --force overwrites it")
-    if not out.parent.is_dir():
-        raise BfenvError(f"no such folder: {out.parent}")
+    check_new(out, force)
     options = {
         "processors": processors,
         "timezone": timezone,

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from bfenv.cli import show
+from bfenv.cli.options import check_new
 from bfenv.cli.show import Format
-from bfenv.core.errors import BfenvError
 
 
 def info(
@@ -40,8 +40,7 @@ def info(
         from bfenv.bench.workload_plot import check_target, write_plot
 
         check_target(plot)
-        if plot.exists() and not force:
-            raise BfenvError(f"{plot} is there already; --force overwrites it")
+        check_new(plot, force)
     trace = load_workload(workload)
     numbers = summary(trace)
     if plot is not None:

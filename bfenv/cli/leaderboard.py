@@ -57,7 +57,8 @@ def run(
 
     Only those that the folder does not have yet are made. A run that was interrupted or killed goes
     on where it was. A policy that crashes or takes too long costs its own row, which says so. A row
-    is the same whoever makes it, so that shards may share a folder, or their folders be merged.
+    is the same whoever makes it, so that shards may share a folder, or their folders be merged. The
+    exit status is 1 where a row failed, now or before; --retry makes failed ones again.
 
     \b
     Suites:
@@ -119,7 +120,7 @@ def run(
 run.__doc__ = run.__doc__ and run.__doc__.format(
     suites="\n      ".join(f"{suite.name}: {suite.summary}" for suite in SUITES.values())
 )
-app.command()(run)
+app.command(cls=options.Once)(run)
 
 
 def _tell(outcome, out: Path) -> None:
@@ -138,10 +139,12 @@ def _tell(outcome, out: Path) -> None:
             title=f"Time by {column}"
             + (f", first {MOST} of {len(lines)}" if len(lines) > MOST else ""),
         )
-    failed = [row for row in outcome.made if row["status"] != "ok"]
-    print(f"{out}: {len(outcome.made)} rows made, {outcome.there} there already")
+    failed = [row for row in outcome.made + outcome.there if row["status"] != "ok"]
+    print(f"{out}: {len(outcome.made)} rows made, {len(outcome.there)} there already")
     for row in failed:
         print(
             f"failed: {row['policy']} on {row['workload']}, seed {row['seed']}: {row['error']}",
             file=sys.stderr,
         )
+    if failed:
+        raise typer.Exit(1)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import show
+from bfenv.cli import options, show
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -77,12 +77,14 @@ def report(
             raise BfenvError(f"{option} is for the page that --html writes, and there is no --html")
     board = read_board(folder)
     for path in (html, markdown):
-        _check_folder(path)
+        options.check_folder(path)
     if html is not None:
         from bfenv.bench.report.page import page
 
         choice = choose(board, workload, policy or (), _seconds(begin), _seconds(span))
         write_atomically(html, page(board, choice).encode())
+        if choice.absent:
+            print(f"bfenv: {html} is without a Gantt chart: {choice.absent}", file=sys.stderr)
     if markdown is not None:
         write_atomically(markdown, as_markdown(board).encode())
     if readme is not None:
@@ -125,7 +127,7 @@ def export(
     if out is None:
         sys.stdout.write(text)
         return
-    _check_target(out, force)
+    options.check_new(out, force)
     write_atomically(out, text.encode())
 
 
@@ -155,9 +157,11 @@ def gantt(
       bfenv gantt --out gantt.png
       bfenv gantt --policy fcfs --policy easy --from 5d --span 12h --out gantt.svg
     """
+    from bfenv.bench.evaluation import failures_told
     from bfenv.bench.gantt import write_gantt
     from bfenv.bench.window import interesting
     from bfenv.bench.workload_plot import check_target
+    from bfenv.core.policy import find_policy
     from bfenv.core.simulator import simulate
     from bfenv.workloads.load import load_workload
 
@@ -165,10 +169,13 @@ def gantt(
     if len(names) > 2:
         raise BfenvError(f"a Gantt chart is of one policy or two, not {len(names)}")
     check_target(out)
-    _check_target(out, force)
+    options.check_new(out, force)
     first, length = _seconds(begin), _seconds(span)
     trace = load_workload(workload)
-    schedules = [simulate(trace, name, seed) for name in names]
+    schedules = []
+    for chosen in map(find_policy, names):
+        with failures_told(chosen):
+            schedules.append(simulate(trace, chosen, seed))
     if first is None:
         first = interesting(schedules, length)
     write_gantt(schedules, out, first, length)
@@ -208,7 +215,7 @@ def _export_schedules(board, format: ExportFormat, out: Path | None, force: bool
 
     if out is None:
         raise BfenvError("schedules are many files: say --out FOLDER")
-    _check_folder(out)
+    options.check_folder(out)
     if out.exists() and not (force and out.is_dir()):
         raise BfenvError(f"{out} is there already; --force writes into a folder that is")
     out.mkdir(exist_ok=True)
@@ -221,21 +228,10 @@ def _export_schedules(board, format: ExportFormat, out: Path | None, force: bool
             except BfenvError as error:  # an agent's, for instance, that was not kept
                 missing.append(f"{row['policy']} on {row['workload']}: {error}")
                 continue
-            write_schedule(schedule, out / (safe_name(row["key"]) + suffix))
+            write_schedule(schedule, out / (safe_name(row["key"], 120, also="_") + suffix))
     if missing:
         count = f"{len(missing)} of {len(board.rows)}"
         raise BfenvError(f"{count} schedules could not be written, the first: {missing[0]}")
-
-
-def _check_target(path: Path, force: bool) -> None:
-    if path.exists() and not force:
-        raise BfenvError(f"{path} is there already; --force overwrites it")
-    _check_folder(path)
-
-
-def _check_folder(path: Path | None) -> None:
-    if path is not None and not path.parent.is_dir():
-        raise BfenvError(f"no such folder: {path.parent}")
 
 
 def _seconds(text: str | None) -> int | None:

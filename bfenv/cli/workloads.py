@@ -11,11 +11,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from bfenv.cli import show
 from bfenv.cli.imports import import_
 from bfenv.cli.info import info
+from bfenv.cli.options import Once
 from bfenv.cli.show import Format
 
 app = typer.Typer(rich_markup_mode=None)
-app.command("import")(import_)
-app.command()(info)
+app.command("import", cls=Once)(import_)
+app.command(cls=Once)(info)
 
 
 @app.callback(invoke_without_command=True)
@@ -54,7 +55,7 @@ def workloads(
     show.table(("workload", "", "remarks", "procs", "jobs"), lines, format, numbers=2)
 
 
-@app.command()
+@app.command(cls=Once)
 def fetch(
     name: Annotated[str, typer.Argument(help="Of a log, see `bfenv workloads`.")],
     folder: Annotated[

@@ -108,7 +108,7 @@ def test_a_saved_model_is_opened_only_where_it_is_trusted(tmp_path, algorithm):
         assert row["status"] == "ok", row["error"]
     else:  # it knows no masks, so that it may well do what is illegal
         assert row["status"] == "ok" or row["error"].startswith("illegal action")
-    assert run(TINY, [], [name], out=board, trust=True).there == 1
+    assert len(run(TINY, [], [name], out=board, trust=True).there) == 1
     train(1)  # another model of that name
     assert len(run(TINY, [], [name], out=board, trust=True).made) == 1
     assert len(rows(board)) == 2

@@ -65,7 +65,7 @@ def test_a_row_says_what_was_run_and_what_came_out(whole):
     assert row["workload_hash"] == content_hash(trace)
     assert (row["jobs"], row["processors"]) == (len(trace), trace.processors)
     assert row["offered_load"] == trace.offered_load
-    assert row["command"] == "bfenv leaderboard run --suite smoke-v1 --policy easy"
+    assert row["command"] == "bfenv leaderboard run --suite smoke-v1 --policy easy --out DIR"
     assert row["versions"]["numpy"] == np.__version__
     assert len(rows(whole)) == 12
     suite = json.loads((whole / "suite.json").read_bytes())
@@ -108,7 +108,7 @@ def test_shards_merged_are_the_whole(whole, tmp_path):
     assert one | two == contents(whole)
     shutil.copytree(tmp_path / "1", tmp_path / "2", dirs_exist_ok=True)
     outcome = run(SMOKE, POLICIES, out=tmp_path / "2")
-    assert (outcome.made, outcome.there) == ([], 12)
+    assert (outcome.made, len(outcome.there)) == ([], 12)
 
 
 def test_a_run_adds_what_is_missing_and_touches_nothing_else(whole, tmp_path):
@@ -116,7 +116,7 @@ def test_a_run_adds_what_is_missing_and_touches_nothing_else(whole, tmp_path):
     shutil.copytree(whole, folder)
     before = {path: path.stat().st_mtime_ns for path in (folder / "rows").iterdir()}
     outcome = run(SMOKE, [*POLICIES, "sjf", "sjf"], out=folder)
-    assert (len(outcome.made), outcome.there) == (4, 12)
+    assert (len(outcome.made), len(outcome.there)) == (4, 12)
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
 
 
@@ -181,7 +181,7 @@ def test_an_endless_loop_costs_its_own_row_and_says_so(tmp_path):
     outcome = run(TINY, [], [looping], out=tmp_path, timeout=4)
     (row,) = outcome.made
     assert (row["status"], row["error"]) == ("failed", "no result within 4 s")
-    assert run(TINY, ["easy"], [looping], out=tmp_path, timeout=4).there == 1
+    assert len(run(TINY, ["easy"], [looping], out=tmp_path, timeout=4).there) == 1
 
 
 def test_failed_rows_are_made_again_on_request_only(tmp_path):
@@ -212,6 +212,20 @@ def test_a_trace_with_other_content_ends_the_run(tmp_path):
     with pytest.raises(bfenv.BfenvError, match="expected sha256:0, found sha256:"):
         run(other, ["easy"], out=tmp_path)
     assert contents(tmp_path) == {}
+
+
+def test_a_row_finds_its_file_again_in_later_versions():
+    name = "module_of_mine:easy(order=sjf, backfill=saf, reservations=2, lookahead=100)"
+    task = Task("smoke-v1", "policy", name, "a_log@0.9", None, TINY.entries[0].traces[0], 1)
+    assert task.key == ("module-of-mine-easy-order-sjf-backfill-s_a-log-0.9_1_2f12f8e04464")
+
+
+def test_a_folder_without_rows_is_taken_by_another_suite(tmp_path):
+    trace = TINY.entries[0].traces[0]._replace(hash="sha256:0")
+    other = TINY._replace(entries=(TINY.entries[0]._replace(traces=(trace,)),))
+    with pytest.raises(bfenv.BfenvError, match="expected sha256:0"):
+        run(other, ["easy"], out=tmp_path)
+    assert len(run(TINY, ["easy"], out=tmp_path).made) == 1
 
 
 def test_a_folder_holds_one_suite(whole):
