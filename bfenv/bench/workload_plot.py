@@ -107,9 +107,7 @@ def _matplotlib():
     try:
         import matplotlib
     except ImportError as error:
-        raise BfenvError(
-            "pictures of workloads need matplotlib: pip install 'bfenv[plot]'"
-        ) from error
+        raise BfenvError("pictures need matplotlib: pip install 'bfenv[plot]'") from error
     return matplotlib
 
 

@@ -105,7 +105,8 @@ def table(
     for place, column in enumerate(columns):
         number = place >= words
         justify = "right" if number else "left"
-        grid.add_column(column, justify=justify, no_wrap=number, overflow="fold")
+        whole = number or (place == 0 and not numbers)  # names that are to be typed
+        grid.add_column(column, justify=justify, no_wrap=whole, overflow="fold")
     for line in lines:
         grid.add_row(*map(escape, line))  # names may have brackets
     # Not as the table's own title and caption, which are as narrow as the table.

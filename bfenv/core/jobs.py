@@ -70,8 +70,13 @@ class Trace:
             raise WorkloadError(f"{self.name}: a machine needs processors, got {self.processors}")
         if len(self.runtime) == 0:
             raise WorkloadError(f"{self.name}: the trace is empty")
-        for column, values in [*self.jobs._asdict().items(), ("runtime", self.runtime)]:
-            if values.dtype != np.int64 or values.shape != self.runtime.shape:
+        columns = self.jobs._asdict() | {"runtime": self.runtime}
+        lengths = {column: len(values) for column, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{length} of {column}" for column, length in lengths.items())
+            raise WorkloadError(f"{self.name}: columns of different lengths: {told}")
+        for column, values in columns.items():
+            if values.dtype != np.int64 or values.ndim != 1:
                 raise WorkloadError(
                     f"{self.name}: {column} is {values.dtype}{list(values.shape)}, "
                     f"expected int64[{len(self.runtime)}]"

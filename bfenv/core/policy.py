@@ -201,6 +201,9 @@ def find_policy(policy: str | Policy | Callable) -> Policy:
         found = _imported(policy)
         return found if isinstance(found, Policy) else _made(found, name=policy)
     known = policies()
+    if policy in families() and policy not in known:
+        options = inspect.signature(families()[policy]).parameters
+        raise PolicyError(f"{policy} is made of options, as in {policy}({next(iter(options))}=...)")
     if policy not in known:
         raise UnknownName("policy", policy, known)
     return known[policy]
@@ -208,6 +211,8 @@ def find_policy(policy: str | Policy | Callable) -> Policy:
 
 def _from_family(expression: str) -> Policy:
     name, options = _read(expression)
+    if name in policies() and name not in families():
+        raise PolicyError(f"{name} has no options; {', '.join(families())} have")
     if ":" not in name and name not in families():
         raise UnknownName("family of policies", name, families())
     family = _imported(name) if ":" in name else families()[name]
@@ -230,6 +235,9 @@ def _from_family(expression: str) -> Policy:
 def _imported(expression: str) -> Any:
     """What "module:object" names."""
     module, _, name = expression.partition(":")
+    if module.endswith(".py") or "/" in module:
+        stem = module.rpartition("/")[2].removesuffix(".py")
+        raise PolicyError(f"{expression}: a module is named, not its file, as in {stem}:{name}")
     try:
         return operator.attrgetter(name)(import_module(module))
     except AttributeError as error:

@@ -79,7 +79,8 @@ def read_swf(
     processors = _machine_size(labels) if processors is None else processors
     if processors is None:
         raise WorkloadError(
-            f"{path}: no MaxProcs or MaxNodes in the header; say processors=, how many there are"
+            f"{path}: no MaxProcs or MaxNodes in the header; say how many processors there are, "
+            f"as in {path}:processors=1024"
         )
     try:
         processors = operator.index(processors)

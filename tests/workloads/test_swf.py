@@ -364,7 +364,7 @@ def test_a_field_as_long_as_the_file_is_refused_at_once_and_in_one_line(tmp_path
         (HEADER, "the trace is empty: no job lines"),
         (HEADER + job(allocated=101) + job(runtime=-1) + job(runtime=0),
          r"the trace is empty: no usable job line \(no_runtime 2, too_large 1\)"),
-        (job(), "no MaxProcs or MaxNodes in the header; say processors="),
+        (job(), "no MaxProcs or MaxNodes in the header; say how many .*:processors=1024"),
         ("; MaxProcs: many\n" + job(), "no MaxProcs or MaxNodes"),
         ("; MaxProcs: 0\n" + job(), "no MaxProcs or MaxNodes"),
         (f"; MaxProcs: {'9' * 5000}\n" + job(), "a machine cannot have 9{18} processors"),
