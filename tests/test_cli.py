@@ -178,6 +178,16 @@ def test_an_agent_of_ones_own_is_found_in_the_folder_one_is_in(tmp_path):
     assert "failed" not in run.stderr
 
 
+@pytest.mark.parametrize("name", ["schedule.csv.gz", "schedule"])
+def test_a_schedule_is_not_written_under_a_name_that_tells_no_format(
+    bfenv_command, swf, tmp_path, name
+):
+    status, _, err = bfenv_command("simulate", "-w", swf, "-o", tmp_path / name)
+    assert status == 2
+    assert err.endswith(f"{name}: the name of a schedule's file ends in .csv, .swf or .swf.gz\n")
+    assert not (tmp_path / name).exists()
+
+
 def test_a_file_that_is_there_is_overwritten_only_by_force(bfenv_command, swf):
     status, _, err = bfenv_command("simulate", "-w", swf, "-o", swf)
     assert (status, swf.read_text()) == (2, SWF)

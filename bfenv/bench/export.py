@@ -11,6 +11,7 @@ import numpy as np
 
 from bfenv.bench.board import Row
 from bfenv.bench.placement import place
+from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.swf import RUNTIME, write_swf
@@ -29,14 +30,21 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
     """Write a schedule in the format of the file's name, in one step or not at all.
 
     .swf and .swf.gz are the Standard Workload Format, a name that ends in jobs.csv what Batsim
-    writes, anything else the columns of `schedule_csv`.
+    writes, other names in .csv the columns of `schedule_csv`. Raises BfenvError for another name.
     """
+    check_name(path)
     if path.name.endswith(SWF):
         write_swf(schedule.trace, path, schedule)
     elif path.name.endswith(BATSIM):
         write_atomically(path, batsim_csv(schedule).encode())
     else:
         write_atomically(path, schedule_csv(schedule).encode())
+
+
+def check_name(path: Path) -> None:
+    """Raise BfenvError if the name of the file does not tell a format for schedules."""
+    if not path.name.endswith((*SWF, ".csv")):
+        raise BfenvError(f"{path}: the name of a schedule's file ends in .csv, .swf or .swf.gz")
 
 
 def schedule_csv(schedule: Schedule) -> str:

@@ -176,9 +176,15 @@ def gantt(
     for chosen in map(find_policy, names):
         with failures_told(chosen):
             schedules.append(simulate(trace, chosen, seed))
+    end = max(int(schedule.end.max()) for schedule in schedules)
+    length = min(length, end)
     if first is None:
         first = interesting(schedules, length)
-    write_gantt(schedules, out, first, length)
+    if first < end:  # else it is an error, and told
+        length = min(length, end - first)
+    with show.progress() as progress:
+        progress.add_task("drawing", total=None)
+        write_gantt(schedules, out, first, length)
 
 
 def _print(board, format: Format) -> None:

@@ -178,15 +178,15 @@ def make_trace(
     text, NaN, fractions, unequal lengths or values out of range.
     """
     name = provenance.get("name", "unnamed")
-    runtime = _whole(name, "runtime", runtime)
+    submit, runtime = _whole(name, "submit", submit), _whole(name, "runtime", runtime)
 
     def whole(column, values, default):
         if values is None:
-            return default.copy() if column == "estimate" else np.full(len(runtime), default)
+            return default.copy() if column == "estimate" else np.full(len(submit), default)
         return _whole(name, column, values)
 
     jobs = Jobs(
-        submit=whole("submit", submit, 0),
+        submit=submit,
         size=whole("size", size, 1),
         estimate=whole("estimate", estimate, runtime),
         user=whole("user", user, -1),
