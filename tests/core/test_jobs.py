@@ -31,7 +31,7 @@ def trace(**columns):
         ({"estimate": [3, 2**62]}, "job 1: estimate 4611686018427387904 is beyond all time"),
         ({"requested_start": [0, -1]}, "job 1: requested_start -1 is negative"),
         ({"user": [0, -2]}, "job 1: user -2 is below -1"),
-        ({"submit": [0]}, "different lengths: 1 of submit, 2 of size, 2 of estimate, 2 of"),
+        ({"submit": [0]}, "different lengths: 1 of submit, 2 of size, .*, 2 of runtime"),
         ({"runtime": [1]}, "different lengths: 2 of submit, 2 of size, .*, 1 of runtime"),
         ({"processors": 0}, "needs processors, got 0"),
         ({"processors": 2**62}, "needs processors, got 4611686018427387904"),
