@@ -1,5 +1,6 @@
 """Multiple-queue backfilling against hand-solved cases, its naive version and its promises."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,6 +26,9 @@ from tests import naive_multiqueue
 from tests.conftest import log
 
 SMALL = {"bounds": (4, 8), "speculation": 3, "suspect": 4}  # options for small traces
+
+# Few small traces have claims that get in each other's way; uncompiled, all is slow.
+MANY = 60 if numba.config.DISABLE_JIT else 1000
 
 
 def schedule(policy, processors, *jobs, priority=None, requested_start=None, **options):
@@ -319,7 +323,7 @@ def test_a_claim_of_the_highest_priority_is_never_moved_later(trace):
     "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
 )
 @pytest.mark.parametrize("order", ["standard", "pyss"])
-@settings(max_examples=1000)  # few small traces have claims that get in each other's way
+@settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
 def test_plans_that_are_kept_are_those_that_would_be_made_anew(order, policy, trace):
     kept = passes(trace, policy, order)
@@ -331,7 +335,7 @@ def test_plans_that_are_kept_are_those_that_would_be_made_anew(order, policy, tr
 
 
 @pytest.mark.parametrize("queues", [QUEUES, easy_speculative(speculation=0)], ids=lambda p: p.name)
-@settings(max_examples=500)
+@settings(max_examples=MANY // 2)
 @given(trace=workloads(priorities=2), whims=st.randoms(use_true_random=False))
 def test_plans_that_others_do_not_follow_are_made_anew(queues, trace, whims):
     cluster, truth = new_cluster(trace)
