@@ -118,7 +118,8 @@ def test_one_ended_job_is_not_enough_for_a_prediction():
 def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival():
     jobs = (1, 2, 5, 5), (1, 2, 5, 5), (2, 1, 2, 2), (2, 1, 2, 2), (2, 1, 2, 2)
     endless = easy(backfill="aged-sjf", weight=1e308)
-    assert starts(endless, 3, *jobs) == starts("easy", 3, *jobs)
+    with np.errstate(over="ignore"):  # uncompiled, numpy warns
+        assert starts(endless, 3, *jobs) == starts("easy", 3, *jobs)
 
 
 def test_a_job_that_outlives_its_prediction_runs_on_and_is_given_a_minute_more():
