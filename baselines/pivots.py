@@ -174,17 +174,14 @@ def update(cluster, jobs, memory):
     refused again, for time alone only shortens what is free from now on: new jobs are looked at.
     Plans that others have not followed are drawn anew, as they are where starts are requested.
     """
-    state, profile, time = memory.state, memory.profile, now(cluster)
-    anew = memory.asked[0] or not _followed(cluster, memory)
+    state = memory.state
     state[SETTLED] = memory.levels[0] == 1 and not state[MOVED]
     state[MOVED] = 0
-    begin_at(profile, time)
-    for job in finished(cluster):
-        if cluster.kill[job] > time:
-            release(profile, jobs.size[job], time, cluster.kill[job])
-            state[SETTLED] = 0
-    due = _fall_due(cluster, jobs, memory) if state[NEXT] <= time else 0
-    if anew or profile.free[0] + due != free(cluster):
+    anew, due = memory.asked[0] or not _followed(cluster, memory), 0
+    if not anew:
+        due = _let_time_pass(cluster, jobs, memory)
+        anew = memory.profile.free[0] + due != free(cluster)
+    if anew:
         _draw_anew(cluster, jobs, memory)
         return 0, 0
     new_trial = state[UNTRIED]
@@ -194,6 +191,17 @@ def update(cluster, jobs, memory):
     elif state[SETTLED] and due == 0:
         return (new if state[LEFT] == free(cluster) else 0), new_trial
     return 0, 0
+
+
+@kernel
+def _let_time_pass(cluster, jobs, memory):
+    """Give back what has ended early; the processors that claims are to take now."""
+    begin_at(memory.profile, now(cluster))
+    for job in finished(cluster):
+        if cluster.kill[job] > now(cluster):
+            release(memory.profile, jobs.size[job], now(cluster), cluster.kill[job])
+            memory.state[SETTLED] = 0
+    return _fall_due(cluster, jobs, memory) if memory.state[NEXT] <= now(cluster) else 0
 
 
 @kernel

@@ -10,7 +10,9 @@ from bfenv.bench.cell import reason
 from bfenv.bench.metrics import metrics
 from bfenv.bench.sweep import portable, share, sweep, warm_up
 from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, find_policy
+from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import simulate
 from bfenv.workloads.load import load_workload, takes_seed
 
@@ -89,6 +91,13 @@ def row(workload: str, options: dict[str, Any], policy: Policy | str, seed: int)
         "seconds": seconds,
         **metrics(schedule),
     }
+
+
+def simulated(trace: Trace, policy: str | Policy, seed: int) -> Schedule:
+    """What `simulate` makes; PolicyError, in one line, whatever goes wrong in the policy."""
+    policy = find_policy(policy)
+    with failures_told(policy):
+        return simulate(trace, policy, seed)
 
 
 @contextmanager

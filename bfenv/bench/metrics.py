@@ -29,7 +29,7 @@ def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray
     return schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
 
 
-def delay_slowdown(schedule: Schedule, tau: int = 10) -> np.ndarray:
+def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     """(n,) float64: 1 + wait / max(runtime, tau), tau in seconds.
 
     Zotkin, Keleher and Perkovic 2000, section 2. It is at least the bounded slowdown, and more
@@ -38,7 +38,7 @@ def delay_slowdown(schedule: Schedule, tau: int = 10) -> np.ndarray:
     return 1.0 + schedule.wait / np.maximum(schedule.trace.runtime, tau)
 
 
-def width_slowdown(schedule: Schedule, tau: int = 10) -> np.ndarray:
+def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     """(n,) float64: (wait + runtime) / (size * max(runtime, tau)), tau in seconds.
 
     Zotkin, Keleher and Perkovic 2000, section 5.1, equation 2: jobs of equal work that take

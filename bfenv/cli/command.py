@@ -146,19 +146,15 @@ def simulate(
       bfenv simulate --policy easy --out easy_jobs.csv
       bfenv simulate --policy fcfs --load 0.7
     """
-    from bfenv.bench.evaluation import failures_told
+    from bfenv.bench.evaluation import simulated
     from bfenv.bench.export import check_name, schedule_csv, write_schedule
-    from bfenv.core.policy import find_policy
-    from bfenv.core.simulator import simulate
     from bfenv.workloads.load import load_workload
 
     if out is not None:
         check_name(out)
         check_new(out, force)
     trace = load_workload(workload, **({} if load is None else {"load": load}))
-    chosen = find_policy(policy)
-    with failures_told(chosen):
-        schedule = simulate(trace, chosen, seed)
+    schedule = simulated(trace, policy, seed)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:

@@ -110,10 +110,10 @@ def _column(what: str, cells: list[str]) -> list[tuple[str, str]]:
 def _users(numbers: dict[str, Any]) -> str:
     if not numbers["users"]:
         return "unknown"
-    unknown = (
-        f", {show.percent(numbers['no_user'])} of the jobs without" if numbers["no_user"] else ""
-    )
-    return f"{numbers['users']:,}{unknown}"
+    users = f"{numbers['users']:,}"
+    if numbers["no_user"]:
+        users += f", {show.percent(numbers['no_user'])} of the jobs without"
+    return users
 
 
 def _times(spread: dict[str, float]) -> str:

@@ -157,12 +157,10 @@ def gantt(
       bfenv gantt --out gantt.png
       bfenv gantt --policy fcfs --policy easy --from 5d --span 12h --out gantt.svg
     """
-    from bfenv.bench.evaluation import failures_told
+    from bfenv.bench.evaluation import simulated
     from bfenv.bench.gantt import write_gantt
     from bfenv.bench.window import interesting
     from bfenv.bench.workload_plot import check_target
-    from bfenv.core.policy import find_policy
-    from bfenv.core.simulator import simulate
     from bfenv.workloads.load import load_workload
 
     names = policy or ["easy"]
@@ -172,10 +170,7 @@ def gantt(
     options.check_new(out, force)
     first, length = _seconds(begin), _seconds(span)
     trace = load_workload(workload)
-    schedules = []
-    for chosen in map(find_policy, names):
-        with failures_told(chosen):
-            schedules.append(simulate(trace, chosen, seed))
+    schedules = [simulated(trace, name, seed) for name in names]
     end = max(int(schedule.end.max()) for schedule in schedules)
     length = min(length, end)
     if first is None:
