@@ -109,7 +109,7 @@ class _Announcement(event.Listener):
         if not self.said and str(CORE.parent.parent) in inspect.getfile(function):
             self.said = True
             print(
-                "bfenv: compiling its kernels, once for this machine (under a minute) ...",
+                "bfenv: compiling its kernels, once for this machine (all of them: a minute) ...",
                 file=sys.stderr,
                 flush=True,
             )
