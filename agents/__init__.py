@@ -1,9 +1,10 @@
-"""Agents that learn, and the one that does not: the floor that every other must rise above."""
+"""What acts in the environment: policies as agents, random ones, and those found by search."""
 
 from types import MappingProxyType
 
-from agents import scorer
-from agents.random import RandomAgent
+from bfenv.agents.policy_agent import PolicyAgent
+from bfenv.agents.random import RandomAgent
 
 ALL = MappingProxyType({"random": RandomAgent})
-FAMILIES = MappingProxyType({"scorer": scorer.scorer, "load-scorer": scorer.load_scorer})
+
+__all__ = ["ALL", "PolicyAgent", "RandomAgent"]

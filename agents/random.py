@@ -1,10 +1,10 @@
-"""An agent that starts whatever it may, at random (agents)."""
+"""An agent that starts whatever it may, at random."""
 
 from typing import Any
 
 import numpy as np
 
-from baselines.agent import machines_of
+from bfenv.agents.policy_agent import machines_of
 
 
 class RandomAgent:

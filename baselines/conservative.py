@@ -1,4 +1,4 @@
-"""Conservative backfilling: every waiting job has a reservation and keeps it (baselines).
+"""Conservative backfilling: every waiting job has a reservation and keeps it.
 
 Feitelson and Weil 1998, and Zotkin, Keleher and Perkovic 2000, sections 2, 6 and 8. A job is
 promised its anchor point when it is submitted: the first time at which it fits for its whole
@@ -10,7 +10,8 @@ order is that of the re-placement, and new jobs are promised what is left, in or
 section 8 says that the guarantees are generated in arrival order, and in Table 9 the orders do not
 differ when estimates are exact, as then no job is ever re-placed. The queue is gone through once
 per instant with early completions; gaps which this leaves wait for the next one. Plans without
-guarantees are in `baselines.conservative_replan`, and what is said there of random numbers holds.
+guarantees are in `bfenv.baselines.conservative_replan`, and what is said there of random numbers
+holds.
 """
 
 import math
@@ -19,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from baselines import conservative_replan
-from baselines.conservative_replan import new_stream, shuffled_ranking, sort
-from baselines.order import ORDERS, Ranking, find_order
+from bfenv.baselines import conservative_replan
+from bfenv.baselines.conservative_replan import new_stream, shuffled_ranking, sort
+from bfenv.baselines.priorities import ORDERS, Ranking, find_order
 from bfenv.core.cluster import (
     advance,
     finished,
@@ -102,8 +103,8 @@ def update(cluster, jobs, plan):
     begin_at(profile, time)
     replace = one_event_at_a_time(cluster) and len(finished(cluster)) > 0
     for job in finished(cluster):
-        if cluster.kill[job] > time:
-            release(profile, jobs.size[job], time, cluster.kill[job])
+        if cluster.kill_time[job] > time:
+            release(profile, jobs.size[job], time, cluster.kill_time[job])
             replace = True
     if not _followed(cluster, jobs, plan):
         draw(profile, cluster, jobs)

@@ -1,4 +1,4 @@
-"""Conservative backfilling without guarantees: planned anew at every pass (baselines).
+"""Conservative backfilling without guarantees: planned anew at every pass.
 
 Zotkin, Keleher and Perkovic 2000, section 8, Tables 10 and 11. The jobs are placed in the order of
 the sorted queue, each at its anchor point beside the running jobs and those placed before; those
@@ -8,8 +8,9 @@ any job that sorts before it: unless the order ages, jobs can starve.
 Whether a job keeps its random number is not said. Here all are drawn anew whenever the queue is
 sorted: on the CTC log with 430 processors this gives bounded slowdowns of 5.4 and 4.4 for the
 random orders of Table 10, where 5.45 and 4.38 are printed, and numbers kept for life 7.4 and 6.3.
-EASY, of which the paper has no random figures, keeps one number per job (`baselines.ordered`):
-its head would otherwise lose its reservation to the next number drawn.
+EASY, of which the paper has no random figures, keeps one number per job
+(`bfenv.baselines.easy_variants`): its head would otherwise lose its reservation to the next number
+drawn.
 """
 
 from functools import partial
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from baselines.order import ORDERS, Ranking, new_ranking, rank
+from bfenv.baselines.priorities import ORDERS, Ranking, new_ranking, rank
 from bfenv.core.cluster import advance, free, now, start, waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel

@@ -1,4 +1,4 @@
-"""EASY: aggressive backfilling with a reservation for the head of the queue (baselines).
+"""EASY: aggressive backfilling with a reservation for the head of the queue.
 
 Lifka 1995, as stated by Zotkin, Keleher and Perkovic 2000 (section 2) and Shmueli 2003
 (Algorithm 8). Both restart the scan of the queue after each backfilled job; as free processors

@@ -1,4 +1,4 @@
-"""First come, first served: the policy that backfilling improves on (baselines)."""
+"""First come, first served: the policy that backfilling improves on."""
 
 from bfenv.core.cluster import advance, free, start, waiting
 from bfenv.core.kernel import kernel

@@ -1,4 +1,4 @@
-"""LOS: the set of waiting jobs that leaves the fewest processors idle (baselines).
+"""LOS: the set of waiting jobs that leaves the fewest processors idle.
 
 Shmueli 2003, chapter 3. In every pass the head of the queue starts if it fits; if not, it has its
 shadow time and extra nodes. Among the jobs behind it, dynamic programming then chooses a set that

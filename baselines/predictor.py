@@ -1,4 +1,4 @@
-"""Predicted runtimes in place of estimates, as EASY++ makes and corrects them (baselines).
+"""Predicted runtimes in place of estimates, as EASY++ makes and corrects them.
 
 Tsafrir, Etsion and Feitelson 2007: a job is predicted to run for the mean of the runtimes of the
 last two jobs of its user that have ended, though never beyond its estimate, at which alone it is
@@ -17,7 +17,7 @@ import numpy as np
 from bfenv.core.cluster import Cluster, finished, now, running, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
-from bfenv.core.kernel import kernel, view
+from bfenv.core.kernel import inlined, kernel
 
 # Seconds by which a prediction is raised once it has been outlived so many times
 CORRECTIONS = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000)
@@ -91,7 +91,7 @@ def _expect(predictor, cluster):
     count = 0
     for place in range(predictor.count[0]):
         job = predictor.running[place]
-        if cluster.start[job] < 0 or cluster.end[job] >= 0 or cluster.kill[job] <= time:
+        if cluster.start[job] < 0 or cluster.end[job] >= 0 or cluster.kill_time[job] <= time:
             predictor.listed[job] = False
         else:
             _insert(predictor, count, job, _expected_end(predictor, cluster, job))
@@ -110,7 +110,7 @@ def _expect(predictor, cluster):
 def _expected_end(predictor, cluster, job):
     """When a running job is predicted to end; the prediction is raised until that is to come."""
     while cluster.start[job] + predictor.duration[job] <= now(cluster):
-        limit = cluster.kill[job] - cluster.start[job]
+        limit = cluster.kill_time[job] - cluster.start[job]
         step = predictor.corrections[job] + 1
         raised = limit
         if step < len(CORRECTIONS):
@@ -131,14 +131,14 @@ def _insert(predictor, count, job, end):
     predictor.running[place] = job
 
 
-@view
+@inlined
 def believed(cluster, predictor):
     """The machine as the predictor sees it: its expected ends are the predicted ones."""
     if not predictor.active[0]:
         return cluster
     _expect(predictor, cluster)
     return Cluster(
-        cluster.clock,
+        cluster.state,
         cluster.queue,
         predictor.running,
         predictor.expected_end,
@@ -146,7 +146,7 @@ def believed(cluster, predictor):
         cluster.finished,
         cluster.start,
         cluster.end,
-        cluster.kill,
+        cluster.kill_time,
         cluster.trial_start,
         cluster.trial_end,
     )

@@ -1,4 +1,4 @@
-"""Selective backfilling: reservations for jobs that have waited out of proportion (baselines).
+"""Selective backfilling: reservations for jobs that have waited out of proportion.
 
 Srinivasan, Kettimuthu, Subramani and Sadayappan 2002, as described by Shmueli 2003 (chapter 2): a
 job is given a reservation once its expected slowdown (w + e) / e, of its wait w and estimate e,
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from baselines.slack import (
+from bfenv.baselines.slack import (
     NEVER,
     not_negative,
     plan_profile,

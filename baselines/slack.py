@@ -1,4 +1,4 @@
-"""Slack-based and relaxed backfilling: whoever waits may be delayed, but not too much (baselines).
+"""Slack-based and relaxed backfilling: whoever waits may be delayed, but not too much.
 
 Talby and Feitelson 1999 (slack) and Ward, Mahood and West 2002 (relaxed), as described by Shmueli
 2003 (chapter 2): a waiting job has a slack, and a job may be backfilled if it delays no other by
@@ -140,8 +140,8 @@ def update(cluster, jobs, profile, plan):
     begin_at(profile, time)
     early = False
     for job in finished(cluster):
-        if cluster.kill[job] > time:
-            release(profile, jobs.size[job], time, cluster.kill[job])
+        if cluster.kill_time[job] > time:
+            release(profile, jobs.size[job], time, cluster.kill_time[job])
             early = True
     if not _followed(cluster, jobs, profile, plan):
         _draw_plan(cluster, jobs, profile, plan)

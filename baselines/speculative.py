@@ -1,4 +1,4 @@
-"""EASY with priorities, reservations and speculative execution (baselines).
+"""EASY with priorities, reservations and speculative execution.
 
 The policy that Lawson and Smirni 2002 (section 3) compare multiple-queue backfilling with:
 aggressive backfilling from a single queue, otherwise under the same rules. It is the algorithm of
@@ -6,12 +6,13 @@ their Figure 2 with one partition, whose pivot is the head of the queue. With eq
 neither reservations nor trials it is EASY.
 """
 
-from baselines.multiqueue import LONG, TRIAL, with_queues
+from bfenv.baselines.multiqueue.figure2 import LONG, TRIAL, with_queues
 from bfenv.core.policy import Policy
 
 
 def easy_speculative(speculation: int = TRIAL, suspect: int = LONG) -> Policy:
-    """Single-queue backfilling; the options are those of `baselines.multiqueue.multiqueue`.
+    """Single-queue backfilling; the options are those of
+    `bfenv.baselines.multiqueue.figure2.multiqueue`.
 
     Raises PolicyError on an option out of range.
     """

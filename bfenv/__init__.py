@@ -1,29 +1,58 @@
-"""bfenv: backfilling schedulers of HPC clusters as engine, environment and fair comparison."""
+"""bfenv: backfilling schedulers of HPC clusters as engine, environment and fair comparison.
 
+The names below are imported from their rooms when you first use them, so that a part of bfenv
+loads nothing but what it needs. `import bfenv` registers the environment "Backfill-v0".
+"""
+
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
-from bfenv.bench.metrics import metrics
-from bfenv.bench.sweep import simulate_many
-from bfenv.core.errors import BfenvError, PolicyError, UnknownName, WorkloadError
-from bfenv.core.jobs import Jobs, Trace, make_trace
-from bfenv.core.policy import Policy, policies, policy
-from bfenv.core.schedule import Schedule
-from bfenv.core.simulator import simulate
-from bfenv.workloads.load import load_workload
-from bfenv.workloads.swf import read_swf, write_swf
+if TYPE_CHECKING:
+    from bfenv.agents import PolicyAgent
+    from bfenv.analysis import metrics
+    from bfenv.baselines import find_policy, policies, policy, simulate
+    from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError, WorkloadError
+    from bfenv.core.jobs import Jobs, Trace, make_trace
+    from bfenv.core.policy import Policy
+    from bfenv.core.schedule import Schedule
+    from bfenv.envs import BackfillEnv, BackfillVectorEnv
+    from bfenv.parallel import simulate_many
+    from bfenv.testing import check_policy
+    from bfenv.workloads import load_workload, read_swf, write_swf
+
+_ROOMS = {
+    "bfenv.agents": ("PolicyAgent",),
+    "bfenv.analysis": ("metrics",),
+    "bfenv.baselines": ("find_policy", "policies", "policy", "simulate"),
+    "bfenv.core.errors": ("BfenvError", "PolicyError", "UnknownNameError", "WorkloadError"),
+    "bfenv.core.jobs": ("Jobs", "Trace", "make_trace"),
+    "bfenv.core.policy": ("Policy",),
+    "bfenv.core.schedule": ("Schedule",),
+    "bfenv.envs": ("BackfillEnv", "BackfillVectorEnv"),
+    "bfenv.parallel": ("simulate_many",),
+    "bfenv.testing": ("check_policy",),
+    "bfenv.workloads": ("load_workload", "read_swf", "write_swf"),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __version__ = version("bfenv")
 __all__ = [
+    "BackfillEnv",
+    "BackfillVectorEnv",
     "BfenvError",
     "Jobs",
     "Policy",
+    "PolicyAgent",
     "PolicyError",
     "Schedule",
     "Trace",
-    "UnknownName",
+    "UnknownNameError",
     "WorkloadError",
+    "check_policy",
+    "find_policy",
     "load_workload",
     "make_trace",
     "metrics",
@@ -34,6 +63,23 @@ __all__ = [
     "simulate_many",
     "write_swf",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its room, or a room, when it is first used."""
+    if name in _ROOM_OF:
+        value = getattr(import_module(_ROOM_OF[name]), name)
+    elif f"bfenv.{name}" in _ROOMS:
+        return import_module(f"bfenv.{name}")
+    else:
+        raise AttributeError(f"module 'bfenv' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 gymnasium.register(
     id="Backfill-v0",

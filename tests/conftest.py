@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import bfenv
-from tests import naive
+from tests.oracles import machine as naive
 
 settings.register_profile(
     "bfenv",
@@ -53,7 +53,7 @@ def small_traces(draw, jobs=8, processors=6, requested_starts=False):
 
 
 def as_naive(trace):
-    """The trace's jobs for tests.naive, and the processors."""
+    """The trace's jobs for tests.oracles.machine, and the processors."""
     columns = (
         trace.jobs.submit,
         trace.jobs.size,

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bfenv.core import policy
+from bfenv.baselines import registry
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 TEXT = README.read_text()
 
 
 def test_the_python_examples_print_what_they_say(monkeypatch):
-    monkeypatch.setattr(policy, "_registered", {})  # what they register is gone after them
+    monkeypatch.setattr(registry, "_registered", {})  # what they register is gone after them
     source = "\n".join(re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S))
     test = doctest.DocTestParser().get_doctest(source, {}, "README", str(README), 0)
     assert len(test.examples) > 15

@@ -1,3 +1,3 @@
-"""The command `bfenv` (top layer): `command` holds what can be said, `show` how it is printed."""
+"""The command `bfenv`: `command` holds what can be said, `show` how it is printed."""
 
-from bfenv.cli.command import main as main
+from bfenv.cli.app import main as main

@@ -1,7 +1,6 @@
-"""The commands `bfenv bench ...` (top layer)."""
+"""The commands `bfenv bench ...`."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 from bfenv.cli import show
 from bfenv.cli.options import Once, check_folder
 from bfenv.cli.show import Format
-from bfenv.core.errors import UnknownName
+from bfenv.core.errors import UnknownNameError
 
 app = typer.Typer(
     help="Measure how fast bfenv is on this machine. The best of several runs counts.",
@@ -38,7 +37,7 @@ def engine(
       bfenv bench engine --repeat 1
       bfenv bench engine --out before.json
     """
-    from bfenv.bench import speed
+    from bfenv.speed import engine as speed
 
     _measure(speed.engine(repeat), format, out)
 
@@ -53,7 +52,7 @@ def environment(
     Examples:
       bfenv bench environment
     """
-    from bfenv.bench import speed_env
+    from bfenv.speed import environments as speed_env
 
     _measure(speed_env.environment(repeat), format, out)
 
@@ -71,7 +70,7 @@ def scaling(
     Examples:
       bfenv bench scaling --largest 160000
     """
-    from bfenv.bench import speed
+    from bfenv.speed import engine as speed
 
     _measure(speed.scaling(repeat, largest), format, out)
 
@@ -92,8 +91,8 @@ def policies(
     Examples:
       bfenv bench policies --policy easy --policy los --repeat 1
     """
-    from bfenv.bench import speed
-    from bfenv.core.policy import find_policy, policies
+    from bfenv.baselines.registry import find_policy, policies
+    from bfenv.speed import engine as speed
 
     names = [find_policy(name) for name in policy or policies()]
     _measure(speed.policies(names, repeat), format, out)
@@ -109,7 +108,9 @@ def search(
     Examples:
       bfenv bench search --repeat 1
     """
-    _measure(import_module("agents.scorer_speed").policy_search(repeat), format, out)
+    from bfenv.speed import search as search_speed
+
+    _measure(search_speed.policy_search(repeat), format, out)
 
 
 @app.command(cls=Once)
@@ -122,7 +123,7 @@ def start(
     Examples:
       bfenv bench start --repeat 1
     """
-    from bfenv.bench import speed
+    from bfenv.speed import engine as speed
 
     _measure(speed.start(repeat), format, out)
 
@@ -140,12 +141,14 @@ def all_(
     Examples:
       bfenv bench all --out bench.json
     """
-    from bfenv.bench import speed, speed_env
+    from bfenv.speed import engine as speed
+    from bfenv.speed import environments as speed_env
+    from bfenv.speed import search as search_speed
 
     def rows():
         yield from speed.engine(repeat)
         yield from speed_env.environment(repeat)
-        yield from import_module("agents.scorer_speed").policy_search(repeat)
+        yield from search_speed.policy_search(repeat)
         yield from speed.scaling(min(repeat, 3), largest)
         yield from speed.start(repeat)
 
@@ -166,13 +169,13 @@ def show_(
     Examples:
       bfenv bench show bench.json --group traces --format markdown
     """
-    from bfenv.bench.record import read_record
+    from bfenv.speed.measurements import read_record
 
     found = read_record(file)
     known = dict.fromkeys(row["group"] for row in found["rows"])
     for name in group or ():
         if name not in known:
-            raise UnknownName("group", name, known)
+            raise UnknownNameError("group", name, known)
     rows = [row for row in found["rows"] if row["group"] in (group or known)]
     _print(rows, format, _title(found))
 
@@ -189,7 +192,7 @@ def compare(
     Examples:
       bfenv bench compare before.json after.json
     """
-    from bfenv.bench import record
+    from bfenv.speed import measurements as record
 
     records = [record.read_record(file) for file in (before, after)]
     rows = record.compare(*records)
@@ -214,7 +217,7 @@ def compare(
 
 def _measure(measurements: Iterator[dict[str, Any]], format: Format, out: Path | None) -> None:
     """Make the measurements, keep and print them."""
-    from bfenv.bench import record
+    from bfenv.speed import measurements as record
 
     check_folder(out)
     rows = []

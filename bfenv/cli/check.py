@@ -1,4 +1,4 @@
-"""The command `bfenv check`: what is wrong with a policy (top layer)."""
+"""The command `bfenv check`: what is wrong with a policy."""
 
 from typing import Annotated
 
@@ -30,7 +30,7 @@ def check(
       bfenv check mymodule:shortest
       bfenv check mymodule:shortest --workload lublin:load=0.9 --jobs 300
     """
-    from bfenv.testing import report_on
+    from bfenv.testing.report import report_on
     from bfenv.workloads.load import load_workload
 
     trace = None if workload is None else load_workload(workload)[:jobs]

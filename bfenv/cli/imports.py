@@ -1,4 +1,4 @@
-"""The command that makes a workload of a cluster's own log (top layer)."""
+"""The command that makes a workload of a cluster's own log."""
 
 import shlex
 import sys
@@ -89,7 +89,7 @@ def import_(
       bfenv workloads import --from sacct dump.txt --out site.swf.gz --processors 64 --unit nodes --timezone Europe/Prague
       bfenv workloads import --from csv jobs.csv --out site.swf.gz --processors 512 --map submit=Submitted,size=CPUs,start=Begin,end=End
     """  # noqa: E501
-    from bfenv.workloads.swf import write_swf
+    from bfenv.workloads.logs.swf import write_swf
 
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the file to write ends in .swf or .swf.gz")
@@ -106,13 +106,13 @@ def import_(
         if source is Source.sacct:
             if columns is not None or delimiter is not None:
                 raise BfenvError("--map and --delimiter are for --from csv")
-            from bfenv.workloads.accounting import read_sacct
+            from bfenv.workloads.logs.slurm import read_sacct
 
             trace = read_sacct(log, unit=unit.value, eligible=eligible, **options)
         else:
             if eligible or unit is not Unit.cpus:
                 raise BfenvError("--eligible and --unit are for --from sacct")
-            from bfenv.workloads.columns import is_parquet, read_columns
+            from bfenv.workloads.logs.table import is_parquet, read_columns
 
             if is_parquet(log) is not (source is Source.parquet):
                 raise BfenvError(f"{log}: not {source.value}")
@@ -144,7 +144,7 @@ def _mapping(text: str | None) -> dict[str, str]:
 
 
 def _seconds(text: str | None) -> int | None:
-    from bfenv.workloads.clock import seconds
+    from bfenv.workloads.logs.times import seconds
 
     try:
         return None if text is None else seconds(text)
@@ -154,7 +154,7 @@ def _seconds(text: str | None) -> int | None:
 
 def _report(log: Path, trace: Trace) -> None:
     """What became of the lines: a table of the counts that are not zero."""
-    from bfenv.workloads.cleaning import CHANGED, DROPPED, told
+    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, told
 
     counts = asdict(trace.cleaning)
     lines = [("jobs", f"{len(trace):,}", "")]

@@ -1,4 +1,4 @@
-"""What `bfenv workloads info` prints about a workload (top layer)."""
+"""What `bfenv workloads info` prints about a workload."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -37,7 +37,7 @@ def info(
     from bfenv.workloads.summary import summary
 
     if plot is not None:
-        from bfenv.bench.workload_plot import check_target, write_plot
+        from bfenv.analysis.plots.workload import check_target, write_plot
 
         check_target(plot)
         check_new(plot, force)
@@ -66,7 +66,7 @@ def _flat(numbers: Any, prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
-    from bfenv.workloads.cleaning import CHANGED, DROPPED, told
+    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, told
 
     cleaning, size, gap = numbers["cleaning"], numbers["size"], numbers["gap"]
     load = numbers["offered_load"]
@@ -131,7 +131,7 @@ def _percent(share: float) -> str:
 
 
 def _estimates(numbers: dict[str, Any], format: Format) -> None:
-    from bfenv.bench.workload_plot import duration
+    from bfenv.analysis.plots.workload import duration
 
     total, lines = 0.0, []
     for place, one in enumerate(numbers["popular"], start=1):

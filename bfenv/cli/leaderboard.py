@@ -1,4 +1,4 @@
-"""What can be said to `bfenv leaderboard` (top layer)."""
+"""What can be said to `bfenv leaderboard`."""
 
 import sys
 from itertools import count
@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bfenv.bench.cell import TIMEOUT
-from bfenv.bench.suite import DEFAULT, SUITES
 from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.suite import DEFAULT, SUITES
+from bfenv.parallel.worker_process import TIMEOUT
 
 app = typer.Typer(
     help="Compare policies and agents on frozen suites of traces.",
@@ -73,10 +73,10 @@ def run(
       bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 --out board
     """
-    from bfenv.bench import leaderboard
-    from bfenv.bench.suite import find_suite
-    from bfenv.bench.sweep import read_shard
-    from bfenv.core.policy import policies
+    from bfenv.baselines.registry import policies
+    from bfenv.leaderboard import run as leaderboard
+    from bfenv.leaderboard.suite import find_suite
+    from bfenv.parallel.sweep import read_shard
 
     names = [*(policies() if all_ else ()), *(policy or ())]
     if not names and not agent:
@@ -125,7 +125,7 @@ app.command(cls=options.Once)(run)
 
 def _tell(outcome, out: Path) -> None:
     """How many rows there are, which failed, and where the time went."""
-    from bfenv.bench.leaderboard import spent
+    from bfenv.leaderboard.run import spent
 
     for column, lines in spent(out).items() if outcome.made else ():
         cells = [

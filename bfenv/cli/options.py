@@ -1,4 +1,4 @@
-"""Options of the command line that several commands have (top layer)."""
+"""Options of the command line that several commands have."""
 
 from pathlib import Path
 from typing import Annotated

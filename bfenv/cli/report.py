@@ -1,4 +1,4 @@
-"""What is made of a leaderboard's folder, and the Gantt chart of a schedule (top layer)."""
+"""What is made of a leaderboard's folder, and the Gantt chart of a schedule."""
 
 import csv
 import json
@@ -65,11 +65,11 @@ def report(
       bfenv leaderboard report DIR --html board.html --markdown board.md
       bfenv leaderboard report DIR --html board.html --policy easy --policy sjf --from 36h --span 1h
     """
-    from bfenv.bench.board import read_board
-    from bfenv.bench.report.choice import choose
-    from bfenv.bench.report.markdown import markdown as as_markdown
-    from bfenv.bench.report.markdown import write_readme
     from bfenv.core.files import write_atomically
+    from bfenv.leaderboard.report.gantt_selection import choose
+    from bfenv.leaderboard.report.markdown import markdown as as_markdown
+    from bfenv.leaderboard.report.markdown import write_readme
+    from bfenv.leaderboard.store import read_board
 
     of_the_page = {"--workload": workload, "--policy": policy, "--from": begin, "--span": span}
     for option, value in of_the_page.items():
@@ -79,7 +79,7 @@ def report(
     for path in (html, markdown):
         options.check_folder(path)
     if html is not None:
-        from bfenv.bench.report.page import page
+        from bfenv.leaderboard.report.page import page
 
         choice = choose(board, workload, policy or (), _seconds(begin), _seconds(span))
         write_atomically(html, page(board, choice).encode())
@@ -114,9 +114,9 @@ def export(
       bfenv leaderboard export DIR --out rows.csv
       bfenv leaderboard export DIR --format swf --out schedules
     """
-    from bfenv.bench.board import read_board
-    from bfenv.bench.export import rows_csv, rows_jsonl
     from bfenv.core.files import write_atomically
+    from bfenv.leaderboard.export import rows_csv, rows_jsonl
+    from bfenv.leaderboard.store import read_board
 
     board = read_board(folder)
     if format in (ExportFormat.swf, ExportFormat.batsim):
@@ -157,10 +157,10 @@ def gantt(
       bfenv gantt --out gantt.png
       bfenv gantt --policy fcfs --policy easy --from 5d --span 12h --out gantt.svg
     """
-    from bfenv.bench.evaluation import simulated
-    from bfenv.bench.gantt import write_gantt
-    from bfenv.bench.window import interesting
-    from bfenv.bench.workload_plot import check_target
+    from bfenv.analysis.plots.gantt import write_gantt
+    from bfenv.analysis.plots.gantt_interval import interesting
+    from bfenv.analysis.plots.workload import check_target
+    from bfenv.parallel.evaluation import simulated
     from bfenv.workloads.load import load_workload
 
     names = policy or ["easy"]
@@ -183,7 +183,7 @@ def gantt(
 
 
 def _print(board, format: Format) -> None:
-    from bfenv.bench.report.markdown import (
+    from bfenv.leaderboard.report.markdown import (
         COLUMNS,
         DETAILS,
         cells,
@@ -210,9 +210,9 @@ def _print(board, format: Format) -> None:
 
 
 def _export_schedules(board, format: ExportFormat, out: Path | None, force: bool) -> None:
-    from bfenv.bench.again import schedule_of
-    from bfenv.bench.board import safe_name
-    from bfenv.bench.export import write_schedule
+    from bfenv.leaderboard.export import write_schedule
+    from bfenv.leaderboard.replay import schedule_of
+    from bfenv.leaderboard.store import safe_name
 
     if out is None:
         raise BfenvError("schedules are many files: say --out FOLDER")

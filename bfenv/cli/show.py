@@ -1,4 +1,4 @@
-"""How rows and tables are printed on the terminal, as JSON, CSV and Markdown (top layer)."""
+"""How rows and tables are printed on the terminal, as JSON, CSV and Markdown."""
 
 import csv
 import json
@@ -22,10 +22,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from bfenv.bench.comparison import STARVES
-from bfenv.bench.words import duration as duration
-from bfenv.bench.words import percent as percent
-from bfenv.bench.words import slowdown as slowdown
+from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.formatting import duration as duration
+from bfenv.analysis.formatting import percent as percent
+from bfenv.analysis.formatting import slowdown as slowdown
 
 COMPARED = (
     "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"

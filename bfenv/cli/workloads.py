@@ -1,4 +1,4 @@
-"""What can be said to `bfenv workloads`: list them, fetch them from the archive (top layer)."""
+"""What can be said to `bfenv workloads`: list them, fetch them from the archive."""
 
 import sys
 from pathlib import Path
@@ -72,7 +72,8 @@ def fetch(
       bfenv workloads fetch KTH-SP2-1996-2.1-cln
       bfenv workloads fetch SDSC-SP2-1998-4.2-cln --folder logs
     """
-    from bfenv.workloads import archive, catalogue
+    from bfenv.workloads.archive import catalogue
+    from bfenv.workloads.archive import download as archive
 
     log = catalogue.find_log(name)
     with _progress() as progress:
@@ -89,7 +90,9 @@ def fetch(
 
 def _rows() -> list[dict[str, Any]]:
     """Models, then the archive's logs, then other files at hand."""
-    from bfenv.workloads import archive, catalogue, load
+    from bfenv.workloads import load
+    from bfenv.workloads.archive import catalogue
+    from bfenv.workloads.archive import download as archive
 
     files = archive.at_hand()
     logs = {log.name: log for log in catalogue.CATALOGUE}

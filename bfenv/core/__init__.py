@@ -1,1 +1,1 @@
-"""The simulated machine: jobs, cluster, policies and the one event loop (bottom layer)."""
+"""The simulated machine: jobs, cluster, policies and the one event loop."""

@@ -1,6 +1,6 @@
 """The machine and its waiting queue: what a scheduler sees, and the verbs `start` and `advance`.
 
-Semantics (core layer; every other module builds on these two verbs and restates nothing):
+Semantics (every other module builds on these two verbs and restates nothing):
 
 * Time is whole seconds. At each distinct instant come first all completions, then all arrivals,
   then one scheduling pass. Ties are broken by job index, which is trace order.
@@ -19,7 +19,7 @@ A policy is given `Cluster` and `Jobs`. What only the simulator may know, true r
 ends of running jobs, is in `Truth`, which only `advance` takes: a policy cannot peek.
 
 All state is arrays in NamedTuples, so that it can be compiled, cached, copied and pickled; the
-integers are in `Cluster.clock`, each read through the small function of its name.
+integers are in `Cluster.state`, each read through the small function of its name.
 """
 
 from typing import NamedTuple
@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.jobs import FOREVER, Trace
-from bfenv.core.kernel import kernel, view
+from bfenv.core.kernel import inlined, kernel
 
-# Places in Cluster.clock
+# Places in Cluster.state
 (
     NOW,  # seconds
     FREE,  # processors
@@ -49,14 +49,14 @@ from bfenv.core.kernel import kernel, view
     STARTS,  # starts so far, counted if one event comes at a time
     FIRST_JOB,  # the first job to be submitted
 ) = range(17)
-CLOCK = 17
+STATE = 17
 JOB = 2**32 - 1  # the bits of an entry in the heap that are the job; above them, the start's number
 
 
 class Cluster(NamedTuple):
     """All that a scheduler may see of the machine."""
 
-    clock: np.ndarray  # (CLOCK,) int64, see the names above
+    state: np.ndarray  # (STATE,) int64, see the names above
     queue: np.ndarray  # (n,) int64 jobs; those waiting stand between QUEUE_BEGIN and QUEUE_END
     running: np.ndarray  # (m,) int64 jobs by expected end, RUNNING of them
     expected_end: np.ndarray  # (m,) int64 seconds, of the jobs in `running`, ascending
@@ -64,7 +64,7 @@ class Cluster(NamedTuple):
     finished: np.ndarray  # (m,) int64 jobs in index order, FINISHED of them
     start: np.ndarray  # (n,) int64 seconds; FOREVER until submitted, then -1 until started
     end: np.ndarray  # (n,) int64 seconds; -1 until ended
-    kill: np.ndarray  # (n,) int64 seconds: by when a started job ends at the latest
+    kill_time: np.ndarray  # (n,) int64 seconds: by when a started job ends at the latest
     trial_start: np.ndarray  # (n,) int64 seconds; -1 without a trial
     trial_end: np.ndarray  # (n,) int64 seconds; -1 unless killed at the end of its trial
 
@@ -91,7 +91,7 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     due += int(np.count_nonzero(trace.jobs.requested_start))
     per_job = [np.full(jobs, FOREVER if place == 1 else -1, dtype=np.int64) for place in range(6)]
     cluster = Cluster(
-        np.zeros(CLOCK, dtype=np.int64),
+        np.zeros(STATE, dtype=np.int64),
         per_job[0],
         *(np.empty(count, dtype=np.int64) for _ in range(4)),
         *per_job[1:],
@@ -102,95 +102,95 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
         np.empty(due, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
     )
-    empty(cluster, truth, trace.processors, 0, jobs)
-    cluster.clock[ONE_EVENT] = event_order == "pyss"
+    reset(cluster, truth, trace.processors, 0, jobs)
+    cluster.state[ONE_EVENT] = event_order == "pyss"
     return cluster, truth
 
 
 @kernel
-def empty(cluster, truth, processors, first_job, last_job):
+def reset(cluster, truth, processors, first_job, last_job):
     """Clear the machine in place; jobs first_job .. last_job - 1 are still to be submitted.
 
     Nothing of what the machine ran before stays: it would tell the runtimes of jobs to come.
     """
-    for job in range(cluster.clock[FIRST_JOB], cluster.clock[NEXT_JOB]):
+    for job in range(cluster.state[FIRST_JOB], cluster.state[NEXT_JOB]):
         cluster.start[job] = FOREVER
         cluster.end[job] = -1
-        cluster.kill[job] = -1
+        cluster.kill_time[job] = -1
         cluster.trial_start[job] = -1
         cluster.trial_end[job] = -1
-    one_event = cluster.clock[ONE_EVENT]
-    cluster.clock[:] = 0
-    cluster.clock[PROCESSORS] = processors
-    cluster.clock[FREE] = processors
-    cluster.clock[FIRST_JOB] = first_job
-    cluster.clock[NEXT_JOB] = first_job
-    cluster.clock[LAST_JOB] = last_job
-    cluster.clock[HORIZON] = FOREVER
-    cluster.clock[WAKE] = FOREVER
-    cluster.clock[OFFENDER] = -1
-    cluster.clock[ONE_EVENT] = one_event
+    one_event = cluster.state[ONE_EVENT]
+    cluster.state[:] = 0
+    cluster.state[PROCESSORS] = processors
+    cluster.state[FREE] = processors
+    cluster.state[FIRST_JOB] = first_job
+    cluster.state[NEXT_JOB] = first_job
+    cluster.state[LAST_JOB] = last_job
+    cluster.state[HORIZON] = FOREVER
+    cluster.state[WAKE] = FOREVER
+    cluster.state[OFFENDER] = -1
+    cluster.state[ONE_EVENT] = one_event
     truth.due[0] = 0
 
 
 # What a policy asks -------------------------------------------------------------------------
 
 
-@view
+@inlined
 def now(cluster):
     """The clock, in seconds."""
-    return cluster.clock[NOW]
+    return cluster.state[NOW]
 
 
-@view
+@inlined
 def free(cluster):
     """Processors that no job runs on."""
-    return cluster.clock[FREE]
+    return cluster.state[FREE]
 
 
-@view
+@inlined
 def waiting(cluster):
     """The queue, in order of submission; jobs started in this very pass still stand in it."""
-    return cluster.queue[cluster.clock[QUEUE_BEGIN] : cluster.clock[QUEUE_END]]
+    return cluster.queue[cluster.state[QUEUE_BEGIN] : cluster.state[QUEUE_END]]
 
 
-@view
+@inlined
 def running(cluster):
     """The running jobs by expected end; those of one expected end in the order of their starts."""
-    return cluster.running[: cluster.clock[RUNNING]]
+    return cluster.running[: cluster.state[RUNNING]]
 
 
-@view
+@inlined
 def expected_ends(cluster):
     """The expected ends, in seconds, of the jobs `running` gives, in the same order."""
-    return cluster.expected_end[: cluster.clock[RUNNING]]
+    return cluster.expected_end[: cluster.state[RUNNING]]
 
 
-@view
+@inlined
 def finished(cluster):
     """The jobs that ended at this instant; their true runtimes are now known: end - start."""
-    return cluster.finished[: cluster.clock[FINISHED]]
+    return cluster.finished[: cluster.state[FINISHED]]
 
 
-@view
+@inlined
 def started(cluster):
     """The jobs started in this pass, in that order."""
-    return cluster.started[: cluster.clock[STARTED]]
+    return cluster.started[: cluster.state[STARTED]]
 
 
-@view
+@inlined
 def one_event_at_a_time(cluster):
     """Whether each completion and each arrival has a pass of its own (event order "pyss")."""
-    return cluster.clock[ONE_EVENT] == 1
+    return cluster.state[ONE_EVENT] == 1
 
 
-@view
+@inlined
 def may_start(cluster, jobs, job):
     """Whether a waiting job fits on the machine and its requested start time has come."""
     return (
         cluster.start[job] < 0
-        and jobs.size[job] <= cluster.clock[FREE]
-        and jobs.requested_start[job] <= cluster.clock[NOW]
+        and jobs.size[job] <= cluster.state[FREE]
+        and jobs.requested_start[job] <= cluster.state[NOW]
     )
 
 
@@ -215,61 +215,61 @@ def try_start(cluster, jobs, job, limit):
     """
     _check_submitted(cluster, job)
     if cluster.trial_start[job] >= 0 or limit < 1:
-        cluster.clock[OFFENDER] = job
+        cluster.state[OFFENDER] = job
         raise ValueError("has had its trial, or a trial of no length")
     if limit < jobs.estimate[job]:
-        cluster.trial_start[job] = cluster.clock[NOW]
+        cluster.trial_start[job] = cluster.state[NOW]
     _launch(cluster, jobs, job, min(limit, jobs.estimate[job]))
 
 
 @kernel
 def wake_at(cluster, time):
     """Ask for a scheduling pass at `time`; of several wishes in one pass the earliest counts."""
-    if time > cluster.clock[NOW]:
-        cluster.clock[WAKE] = min(cluster.clock[WAKE], time)
+    if time > cluster.state[NOW]:
+        cluster.state[WAKE] = min(cluster.state[WAKE], time)
 
 
 @kernel
 def _check_submitted(cluster, job):
-    if job < 0 or job >= cluster.clock[NEXT_JOB]:
-        cluster.clock[OFFENDER] = max(job, 0)
+    if job < 0 or job >= cluster.state[NEXT_JOB]:
+        cluster.state[OFFENDER] = max(job, 0)
         raise ValueError("has not been submitted")
 
 
 @kernel
 def _launch(cluster, jobs, job, limit):
-    clock = cluster.clock
+    state = cluster.state
     if not may_start(cluster, jobs, job):
-        clock[OFFENDER] = job
+        state[OFFENDER] = job
         raise ValueError("does not wait, does not fit, or asked to start later")
-    kill = clock[NOW] + limit
-    cluster.start[job] = clock[NOW]
-    cluster.kill[job] = kill
-    clock[FREE] -= jobs.size[job]
-    cluster.started[clock[STARTED]] = job
-    clock[STARTED] += 1
-    place = clock[RUNNING]
-    while place > 0 and cluster.expected_end[place - 1] > kill:
+    kill_time = state[NOW] + limit
+    cluster.start[job] = state[NOW]
+    cluster.kill_time[job] = kill_time
+    state[FREE] -= jobs.size[job]
+    cluster.started[state[STARTED]] = job
+    state[STARTED] += 1
+    place = state[RUNNING]
+    while place > 0 and cluster.expected_end[place - 1] > kill_time:
         cluster.expected_end[place] = cluster.expected_end[place - 1]
         cluster.running[place] = cluster.running[place - 1]
         place -= 1
-    cluster.expected_end[place] = kill
+    cluster.expected_end[place] = kill_time
     cluster.running[place] = job
-    clock[RUNNING] += 1
+    state[RUNNING] += 1
 
 
 @kernel
 def retract(cluster, jobs):
     """Undo the starts of this pass and its wish to be woken, as long as the clock stands still."""
-    clock = cluster.clock
-    while clock[STARTED] > 0:
-        clock[STARTED] -= 1
-        job = cluster.started[clock[STARTED]]
+    state = cluster.state
+    while state[STARTED] > 0:
+        state[STARTED] -= 1
+        job = cluster.started[state[STARTED]]
         _leave_machine(cluster, jobs, job)
         cluster.start[job] = -1
         if cluster.trial_end[job] < 0:
             cluster.trial_start[job] = -1
-    clock[WAKE] = FOREVER
+    state[WAKE] = FOREVER
 
 
 # What the simulator does --------------------------------------------------------------------
@@ -279,23 +279,23 @@ def retract(cluster, jobs):
 def advance(cluster, jobs, truth):
     """Go on to the next scheduling pass; False, with the clock where it was, when there is none.
 
-    There is none when no event is left, or none before clock[HORIZON].
+    There is none when no event is left, or none before state[HORIZON].
     """
-    settle(cluster, jobs, truth)
-    clock = cluster.clock
+    commit_starts(cluster, jobs, truth)
+    state = cluster.state
     time = next_event(cluster, jobs, truth)
-    if time >= clock[HORIZON]:
+    if time >= state[HORIZON]:
         return False
-    clock[NOW] = time
-    clock[WAKE] = FOREVER
-    clock[FINISHED] = 0
-    clock[PASSES] += 1
-    if clock[ONE_EVENT]:
+    state[NOW] = time
+    state[WAKE] = FOREVER
+    state[FINISHED] = 0
+    state[PASSES] += 1
+    if state[ONE_EVENT]:
         _one_event(cluster, jobs, truth)
     else:
         while truth.due[0] > 0 and truth.due_time[0] == time:
-            _due(cluster, jobs, truth)
-        while clock[NEXT_JOB] < clock[LAST_JOB] and jobs.submit[clock[NEXT_JOB]] == time:
+            _handle_event(cluster, jobs, truth)
+        while state[NEXT_JOB] < state[LAST_JOB] and jobs.submit[state[NEXT_JOB]] == time:
             _arrive(cluster, jobs, truth)
     return True
 
@@ -303,95 +303,95 @@ def advance(cluster, jobs, truth):
 @kernel
 def next_event(cluster, jobs, truth):
     """The instant of the next scheduling pass; FOREVER when nothing is left to happen."""
-    clock = cluster.clock
-    time = clock[WAKE]
-    if clock[NEXT_JOB] < clock[LAST_JOB]:
-        time = min(time, jobs.submit[clock[NEXT_JOB]])
+    state = cluster.state
+    time = state[WAKE]
+    if state[NEXT_JOB] < state[LAST_JOB]:
+        time = min(time, jobs.submit[state[NEXT_JOB]])
     if truth.due[0] > 0:
         time = min(time, truth.due_time[0])
     return time
 
 
 @kernel
-def settle(cluster, jobs, truth):
+def commit_starts(cluster, jobs, truth):
     """Take the jobs started in this pass out of the queue and decide, in secret, their ends."""
-    clock = cluster.clock
-    if clock[STARTED] == 0:
+    state = cluster.state
+    if state[STARTED] == 0:
         return
     last = 0
     for job in started(cluster):
         last = max(last, job)
-        limit = cluster.kill[job] - cluster.start[job]
-        clock[STARTS] += clock[ONE_EVENT]
-        entry = (clock[STARTS] << 32) | job
+        limit = cluster.kill_time[job] - cluster.start[job]
+        state[STARTS] += state[ONE_EVENT]
+        entry = (state[STARTS] << 32) | job
         _push(truth, cluster.start[job] + min(truth.runtime[job], limit), entry)
-    clock[STARTED] = 0
+    state[STARTED] = 0
     # The queue is ascending, so the last started job is found by bisection; the jobs before it
     # that still wait move up, and those behind it stay.
-    place = clock[QUEUE_BEGIN] + np.searchsorted(waiting(cluster), last)
+    place = state[QUEUE_BEGIN] + np.searchsorted(waiting(cluster), last)
     kept = place
-    while place >= clock[QUEUE_BEGIN]:
+    while place >= state[QUEUE_BEGIN]:
         job = cluster.queue[place]
         if cluster.start[job] < 0:
             cluster.queue[kept] = job
             kept -= 1
         place -= 1
-    clock[QUEUE_BEGIN] = kept + 1
+    state[QUEUE_BEGIN] = kept + 1
 
 
 @kernel
 def _one_event(cluster, jobs, truth):
-    clock = cluster.clock
-    while clock[RUNNING] > 0 and cluster.expected_end[0] <= clock[NOW]:
+    state = cluster.state
+    while state[RUNNING] > 0 and cluster.expected_end[0] <= state[NOW]:
         _leave_machine(cluster, jobs, cluster.running[0])
-    if clock[NEXT_JOB] < clock[LAST_JOB] and jobs.submit[clock[NEXT_JOB]] == clock[NOW]:
+    if state[NEXT_JOB] < state[LAST_JOB] and jobs.submit[state[NEXT_JOB]] == state[NOW]:
         _arrive(cluster, jobs, truth)
-    elif truth.due[0] > 0 and truth.due_time[0] == clock[NOW]:
-        _due(cluster, jobs, truth)
+    elif truth.due[0] > 0 and truth.due_time[0] == state[NOW]:
+        _handle_event(cluster, jobs, truth)
 
 
 @kernel
 def _arrive(cluster, jobs, truth):
-    clock = cluster.clock
-    job = clock[NEXT_JOB]
-    clock[NEXT_JOB] += 1
+    state = cluster.state
+    job = state[NEXT_JOB]
+    state[NEXT_JOB] += 1
     cluster.start[job] = -1
     cluster.end[job] = -1
     cluster.trial_start[job] = -1
     cluster.trial_end[job] = -1
-    cluster.queue[clock[QUEUE_END]] = job
-    clock[QUEUE_END] += 1
-    if jobs.requested_start[job] > clock[NOW]:
+    cluster.queue[state[QUEUE_END]] = job
+    state[QUEUE_END] += 1
+    if jobs.requested_start[job] > state[NOW]:
         _push(truth, jobs.requested_start[job], ~job)
 
 
 @kernel
-def _due(cluster, jobs, truth):
+def _handle_event(cluster, jobs, truth):
     """The first entry of the heap: a job ends, its trial ends, or its requested start has come."""
     entry = _pop(truth)
     if entry < 0:
         return
     job = entry & JOB
-    clock = cluster.clock
-    if not (clock[ONE_EVENT] and cluster.kill[job] <= clock[NOW]):  # else gone already
+    state = cluster.state
+    if not (state[ONE_EVENT] and cluster.kill_time[job] <= state[NOW]):  # else gone already
         _leave_machine(cluster, jobs, job)
-    if clock[NOW] - cluster.start[job] < truth.runtime[job]:
+    if state[NOW] - cluster.start[job] < truth.runtime[job]:
         _requeue(cluster, job)
     else:
-        cluster.end[job] = clock[NOW]
-        cluster.finished[clock[FINISHED]] = job
-        clock[FINISHED] += 1
+        cluster.end[job] = state[NOW]
+        cluster.finished[state[FINISHED]] = job
+        state[FINISHED] += 1
 
 
 @kernel
 def _leave_machine(cluster, jobs, job):
-    clock = cluster.clock
-    clock[FREE] += jobs.size[job]
-    place = np.searchsorted(expected_ends(cluster), cluster.kill[job])
+    state = cluster.state
+    state[FREE] += jobs.size[job]
+    place = np.searchsorted(expected_ends(cluster), cluster.kill_time[job])
     while cluster.running[place] != job:
         place += 1
-    clock[RUNNING] -= 1
-    while place < clock[RUNNING]:
+    state[RUNNING] -= 1
+    while place < state[RUNNING]:
         cluster.running[place] = cluster.running[place + 1]
         cluster.expected_end[place] = cluster.expected_end[place + 1]
         place += 1
@@ -400,12 +400,12 @@ def _leave_machine(cluster, jobs, job):
 @kernel
 def _requeue(cluster, job):
     """Back to its old place: the jobs before it move down by one, where there is room."""
-    clock = cluster.clock
-    cluster.trial_end[job] = clock[NOW]
+    state = cluster.state
+    cluster.trial_end[job] = state[NOW]
     cluster.start[job] = -1
-    clock[QUEUE_BEGIN] -= 1
-    place = clock[QUEUE_BEGIN]
-    while place + 1 < clock[QUEUE_END] and cluster.queue[place + 1] < job:
+    state[QUEUE_BEGIN] -= 1
+    place = state[QUEUE_BEGIN]
+    while place + 1 < state[QUEUE_END] and cluster.queue[place + 1] < job:
         cluster.queue[place] = cluster.queue[place + 1]
         place += 1
     cluster.queue[place] = job

@@ -1,4 +1,4 @@
-"""What can be wrong with a user's input, one class per kind (core layer)."""
+"""What can be wrong with a user's input, one class per kind."""
 
 import difflib
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ class PolicyError(BfenvError):
     """A policy that cannot run, made an illegal start, or left jobs waiting for ever."""
 
 
-class UnknownName(BfenvError):
+class UnknownNameError(BfenvError):
     """A name that nothing is registered under; the nearest known names are suggested."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]):

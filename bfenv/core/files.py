@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all (core layer)."""
+"""Files that are written whole or not at all."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""What users ask for (Jobs) and what a machine was asked to run (Trace) (core layer)."""
+"""What users ask for (Jobs) and what a machine was asked to run (Trace)."""
 
 import hashlib
 import operator

@@ -1,4 +1,4 @@
-"""`kernel`: numba's compiler with a disk cache that never serves stale code (core layer).
+"""`kernel`: numba's compiler with a disk cache that never serves stale code.
 
 numba checks a cached function against its own source file only; a change in a function that it
 calls from another file goes unnoticed. Here the cache directory is named by a digest of all the
@@ -21,7 +21,6 @@ from numba.core import event
 from numba.extending import register_jitable
 
 CORE = Path(__file__).resolve().parent
-LAYERS = ("core", "workloads", "envs", "bench")  # of bfenv; each imports only those before it
 
 
 @cache
@@ -47,27 +46,27 @@ def _digest(*sources: Path) -> str:
     for source in sources:
         files = sorted(source.rglob("*.py")) if source.is_dir() else [source]
         for file in files:
-            digest.update(file.as_posix().encode())
-            digest.update(file.read_bytes())
+            content = file.read_bytes()
+            if file.is_relative_to(CORE) or b"bfenv.core.kernel" in content:
+                digest.update(file.as_posix().encode())
+                digest.update(content)
     return digest.hexdigest()[:16]
 
 
 def _sources(function: Callable) -> tuple[Path, ...]:
     """The files and folders of all that the function may call."""
     file = Path(inspect.getfile(function)).resolve()
-    layers = tuple(CORE.parent / layer for layer in LAYERS)
-    for place, layer in enumerate(layers):
-        if file.is_relative_to(layer):
-            return layers[: place + 1]
-    baselines = CORE.parent.parent / "baselines"
-    if file.is_relative_to(baselines):
-        return CORE, baselines
+    package = CORE.parent
+    rooms = [package, *(package.parent / room for room in ("baselines", "agents"))]
+    own = tuple(room for room in rooms if room.is_dir())
+    if any(file.is_relative_to(room) for room in own):
+        return own
     if not (file.parent / "__init__.py").exists():  # a module on its own: those beside it
-        return *layers, baselines, *sorted(file.parent.glob("*.py"))
+        return *own, *sorted(file.parent.glob("*.py"))
     folder = file.parent
     while (folder.parent / "__init__.py").exists():
         folder = folder.parent
-    return *layers, baselines, folder
+    return *own, folder
 
 
 def kernel(function: Callable) -> Callable:
@@ -88,7 +87,7 @@ def kernel(function: Callable) -> Callable:
         numba.config.CACHE_DIR = previous
 
 
-def view(function: Callable) -> Callable:
+def inlined(function: Callable) -> Callable:
     """Let kernels call a function that only looks: it is written out at each call.
 
     It may return a slice of an argument, as a kernel may not; called from Python it is Python.

@@ -1,4 +1,4 @@
-"""Availability profile: free processors over future time, by estimates (core layer).
+"""Availability profile: free processors over future time, by estimates.
 
 The profile is a staircase: `free[i]` processors from `time[i]` until `time[i + 1]`, and from the
 last step on for ever. The functions change it in place. Shadow time and extra nodes, which need

@@ -1,4 +1,4 @@
-"""Schedule: when each job of a trace ran, and whether that is possible (core layer)."""
+"""Schedule: when each job of a trace ran, and whether that is possible."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.kernel import view
+from bfenv.core.kernel import inlined
 
 TAU = 10  # seconds, of the bounded slowdown
 
@@ -22,7 +22,7 @@ def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return time[last], np.cumsum(change[..., order], axis=-1)[..., last]
 
 
-@view
+@inlined
 def bounded_slowdown(wait, runtime, tau=TAU):
     """max(1, (wait + runtime) / max(runtime, tau)), of a job or of arrays of them, in seconds.
 

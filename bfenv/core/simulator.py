@@ -1,36 +1,32 @@
-"""Run a trace under a policy from its first arrival to its last end (core layer).
+"""Run a trace under a policy from its first arrival to its last end.
 
 The semantics of the machine are stated in `bfenv.core.cluster`.
 """
-
-from collections.abc import Callable
 
 import numpy as np
 
 from bfenv.core.cluster import OFFENDER, advance, new_cluster
 from bfenv.core.errors import PolicyError, WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy, able, find_policy, new_memory
+from bfenv.core.policy import Policy, able, new_memory
 from bfenv.core.schedule import Schedule
 
 
 def simulate(
-    trace: Trace, policy: str | Policy | Callable, seed: int = 0, *, event_order: str = "standard"
+    trace: Trace, policy: Policy, seed: int = 0, *, event_order: str = "standard"
 ) -> Schedule:
-    """The schedule that `policy`, anything that `find_policy` takes, makes of `trace`.
+    """The schedule that `policy` makes of `trace`; `bfenv.simulate` also takes its name.
 
     `seed` matters to stochastic policies only. `event_order="pyss"` follows the event order of
     the simulator pyss, for comparison with published schedules.
 
-    Raises UnknownName for a policy nobody registered, BfenvError for a seed that is none,
-    WorkloadError for a trace that is none, and PolicyError when the policy makes an illegal start,
-    leaves jobs waiting for ever, or does not plan for requested start times while the trace has
-    some.
+    Raises BfenvError for a seed that is none, WorkloadError for a trace that is none, and
+    PolicyError when the policy makes an illegal start, leaves jobs waiting for ever, or does not
+    plan for requested start times while the trace has some.
     """
     if not isinstance(trace, Trace):
         given = repr(trace) if isinstance(trace, str) else type(trace).__name__
         raise WorkloadError(f"not a Trace but {given}; load_workload makes one of a name or a file")
-    policy = find_policy(policy)
     if not able(policy, trace.jobs):
         raise PolicyError(
             f"{policy.name} does not plan for requested start times, and job "
@@ -46,7 +42,7 @@ def simulate(
             while advance(cluster, jobs, truth):
                 policy.decide(cluster, jobs, memory)
     except ValueError as error:
-        job = cluster.clock[OFFENDER]
+        job = cluster.state[OFFENDER]
         if job < 0:  # not the machine's complaint but a fault of the policy's own
             raise
         raise PolicyError(f"{policy.name}: illegal start of job {job}: it {error}") from error

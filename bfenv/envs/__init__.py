@@ -1,1 +1,6 @@
-"""The Gymnasium environments over the engine (imports bfenv.core and bfenv.workloads)."""
+"""Backfill-v0: the machine and its queue as Gymnasium environments."""
+
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.vector import BackfillVectorEnv
+
+__all__ = ["BackfillEnv", "BackfillVectorEnv"]

@@ -1,4 +1,4 @@
-"""Backfill-v0: the machine and its queue as a Gymnasium environment (envs layer)."""
+"""Backfill-v0: the machine and its queue as a Gymnasium environment."""
 
 import operator
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ import numpy as np
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
+from bfenv.envs.batch import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation
-from bfenv.envs.machine import Machine
+from bfenv.envs.handle import Machine
 from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, Feature
 
 

@@ -1,4 +1,4 @@
-"""Episodes on the machine: what an action does, which are legal, where time stops (envs layer).
+"""Episodes on the machine: what an action does, which are legal, where time stops.
 
 The kernels work on N environments at once. What changes is a Batch of arrays with N rows, what does
 not, the traces the episodes are taken from, is Tables of arrays with K rows; a single environment
@@ -11,21 +11,21 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.cluster import (
-    CLOCK,
     FREE,
     NEXT_JOB,
+    STATE,
     Cluster,
     Truth,
     advance,
+    commit_starts,
     finished,
     may_start,
     now,
-    settle,
     start,
     waiting,
 )
 from bfenv.core.jobs import FOREVER, Jobs, Trace
-from bfenv.core.kernel import kernel, view
+from bfenv.core.kernel import inlined, kernel
 from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.observation import observe, remember
@@ -63,8 +63,8 @@ SUMS = 8
 class Batch(NamedTuple):
     """The state of N environments."""
 
-    clock: np.ndarray  # (N, CLOCK) int64
-    per_job: np.ndarray  # (N, 6, n) int64: queue, start, end, kill, trial_start, trial_end
+    cluster_state: np.ndarray  # (N, STATE) int64
+    per_job: np.ndarray  # (N, 6, n) int64: queue, start, end, kill_time, trial_start, trial_end
     per_run: np.ndarray  # (N, 4, m) int64: running, expected_end, started, finished
     heap: np.ndarray  # (N, 2, h) int64: due_time, due_job
     counters: np.ndarray  # (N, COUNTERS) int64, see the names above
@@ -141,7 +141,7 @@ def new_batch(traces: Sequence[Trace], environments: int, window: int) -> Batch:
         return np.zeros((environments, *shape), dtype=dtype)
 
     batch = Batch(
-        clock=room(CLOCK),
+        cluster_state=room(STATE),
         per_job=room(6, jobs),
         per_run=room(4, running),
         heap=room(2, running + wishes),
@@ -156,11 +156,11 @@ def new_batch(traces: Sequence[Trace], environments: int, window: int) -> Batch:
     return batch
 
 
-@view
+@inlined
 def cluster_of(batch, i):
     """The machine of environment i."""
     return Cluster(
-        batch.clock[i],
+        batch.cluster_state[i],
         batch.per_job[i, 0],
         batch.per_run[i, 0],
         batch.per_run[i, 1],
@@ -174,14 +174,14 @@ def cluster_of(batch, i):
     )
 
 
-@view
+@inlined
 def jobs_of(batch, tables, i):
     """The requests of the trace that environment i runs."""
     requests = tables.requests[batch.counters[i, TRACE]]
     return Jobs(requests[0], requests[1], requests[2], requests[3], requests[4], requests[5])
 
 
-@view
+@inlined
 def truth_of(batch, tables, i):
     """What only the simulator knows of environment i."""
     runtime = tables.runtime[batch.counters[i, TRACE]]
@@ -211,7 +211,7 @@ def begin(batch, tables, rules, i, opening, first, last):
     sums[:] = 0.0
     batch.accuracy[i] = 0.0
     batch.mask[i] = 0
-    for job in range(opening, min(first, cluster.clock[NEXT_JOB])):
+    for job in range(opening, min(first, cluster.state[NEXT_JOB])):
         if cluster.end[job] >= 0:
             remember(cluster, jobs, batch.accuracy[i], job)
     _run_on(batch, cluster, jobs, truth, rules, i)
@@ -307,7 +307,7 @@ def _run_on(batch, cluster, jobs, truth, rules, i):
 @kernel
 def _start(batch, cluster, jobs, truth, i, job):
     start(cluster, jobs, job)
-    settle(cluster, jobs, truth)
+    commit_starts(cluster, jobs, truth)
     if batch.counters[i, FIRST] <= job < batch.counters[i, LAST]:
         waited = now(cluster) - jobs.submit[job]
         batch.counters[i, UNSTARTED] -= 1
@@ -323,7 +323,7 @@ def _write_mask(batch, cluster, jobs, rules, i):
     window = len(mask) - 1
     mask[:] = 0
     mask[window] = 1
-    if len(line) == 0 or cluster.clock[FREE] == 0:
+    if len(line) == 0 or cluster.state[FREE] == 0:
         return
     seen = min(window, len(line))
     if rules.reservation_depth == 0:

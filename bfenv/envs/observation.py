@@ -1,4 +1,4 @@
-"""What an agent sees: the tables of features and the kernel that writes them (envs layer).
+"""What an agent sees: the tables of features and the kernel that writes them.
 
 Everything is computed from requests, the clock, expected ends and finished jobs. The functions
 x / (x + c) squash [0, inf) into [0, 1) with 1/2 at c; they are written `squash(x, c)`.
@@ -116,7 +116,7 @@ def observe(cluster, jobs, accuracy, time_of_day, queue, profile, machine):
     """
     window = len(queue)
     line = waiting(cluster)
-    processors = cluster.clock[PROCESSORS]
+    processors = cluster.state[PROCESSORS]
     time = now(cluster)
     shadow_time, extra_nodes = time, processors
     if len(line) > 0:
@@ -147,7 +147,7 @@ def observe(cluster, jobs, accuracy, time_of_day, queue, profile, machine):
         profile[step] = available / processors
 
     beyond = max(len(line) - window, 0)
-    angle = (cluster.clock[NOW] + time_of_day) % 86400 * (2 * np.pi / 86400)
+    angle = (cluster.state[NOW] + time_of_day) % 86400 * (2 * np.pi / 86400)
     machine[0] = free(cluster) / processors
     machine[1] = squash(len(line), window)
     machine[2] = squash(beyond, window)

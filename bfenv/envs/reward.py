@@ -1,10 +1,10 @@
-"""Rewards: the growth of a metric since the last decision; they add up to it (envs layer)."""
+"""Rewards: the growth of a metric since the last decision; they add up to it."""
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import NamedTuple
 
-from bfenv.core.errors import BfenvError, UnknownName
+from bfenv.core.errors import BfenvError, UnknownNameError
 
 
 class Totals(NamedTuple):
@@ -39,7 +39,7 @@ REWARDS = {"bounded_slowdown": bounded_slowdown, "wait": wait}
 def find_reward(reward: str | Reward) -> Reward:
     """A reward by name, by "module:function", or a function of (before, after) itself.
 
-    Raises UnknownName for another name, BfenvError for a module or function that is not there.
+    Raises UnknownNameError for another name, BfenvError for a module or function that is not there.
     """
     if callable(reward):
         return reward
@@ -47,7 +47,7 @@ def find_reward(reward: str | Reward) -> Reward:
         raise BfenvError(f"a reward is a name or a function, not {type(reward).__name__}")
     if ":" not in reward:
         if reward not in REWARDS:
-            raise UnknownName("reward", reward, REWARDS)
+            raise UnknownNameError("reward", reward, REWARDS)
         return REWARDS[reward]
     module, _, name = reward.partition(":")
     try:

@@ -1,4 +1,4 @@
-"""Many Backfill-v0 environments at once behind stable-baselines3's VecEnv (envs layer).
+"""Many Backfill-v0 environments at once behind stable-baselines3's VecEnv.
 
 Needs stable-baselines3, which nothing else in bfenv imports.
 """
@@ -10,9 +10,9 @@ import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from bfenv.core.errors import BfenvError
+from bfenv.envs.batch import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation, shown
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation, shown
-from bfenv.envs.machine import Machine
+from bfenv.envs.handle import Machine
 from bfenv.envs.vector import whole_actions
 
 
@@ -21,7 +21,7 @@ class BackfillVecEnv(VecEnv):
 
     Seeds, actions, observations, rewards and infos are those of as many `BackfillEnv` in a
     `DummyVecEnv`, bit by bit. `env_method("action_masks")` gives the legal actions, as MaskablePPO
-    asks for them, `env_method("plan")` what `baselines.agent` asks for.
+    asks for them, `env_method("plan")` what `bfenv.agents.policy_agent` asks for.
 
     The settings are those of `BackfillEnv`.
     Raises BfenvError on a wrong setting.
@@ -66,7 +66,7 @@ class BackfillVecEnv(VecEnv):
         return observation(view), rewards, dones, infos
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of `bfenv.envs.machine.Machine`, of each environment asked for."""
+        """An attribute of `bfenv.envs.handle.Machine`, of each environment asked for."""
         if attr_name == "render_mode":
             return [self.fleet.render_mode for _ in self._get_indices(indices)]
         return [getattr(self.machines[i], attr_name) for i in self._get_indices(indices)]
@@ -76,7 +76,7 @@ class BackfillVecEnv(VecEnv):
         raise BfenvError(f"{attr_name} cannot be set in one environment of a BackfillVecEnv")
 
     def env_method(self, method_name: str, *args, indices: Any = None, **kwargs) -> list[Any]:
-        """Call a method of `bfenv.envs.machine.Machine`, of each environment asked for."""
+        """Call a method of `bfenv.envs.handle.Machine`, of each environment asked for."""
         if method_name == "action_masks":
             masks = self.fleet.batch.mask.astype(bool)
             return [masks[i] for i in self._get_indices(indices)]

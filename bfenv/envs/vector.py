@@ -1,4 +1,4 @@
-"""Many Backfill-v0 environments at once behind Gymnasium's VectorEnv (envs layer)."""
+"""Many Backfill-v0 environments at once behind Gymnasium's VectorEnv."""
 
 from typing import Any, ClassVar
 
@@ -8,9 +8,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from bfenv.core.errors import BfenvError
+from bfenv.envs.batch import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation, shown
 from bfenv.envs.episode import Report, View
-from bfenv.envs.fleet import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation, shown
-from bfenv.envs.machine import Machine
+from bfenv.envs.handle import Machine
 
 
 class BackfillVectorEnv(VectorEnv):

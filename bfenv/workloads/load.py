@@ -1,4 +1,4 @@
-"""Find a workload by name or path (workloads layer)."""
+"""Find a workload by name or path."""
 
 import inspect
 import os
@@ -11,16 +11,16 @@ from typing import Any, get_args
 
 import numpy as np
 
-from bfenv.core.errors import UnknownName, WorkloadError
+from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.workloads import archive
-from bfenv.workloads import estimates as models
-from bfenv.workloads.catalogue import CATALOGUE
-from bfenv.workloads.lublin import TYPELESS, Parameters, generate, scaled
-from bfenv.workloads.sud import sud
-from bfenv.workloads.swf import read_swf
+from bfenv.workloads.archive import download as archive
+from bfenv.workloads.archive.catalogue import CATALOGUE
+from bfenv.workloads.logs.swf import read_swf
+from bfenv.workloads.models import estimates as models
+from bfenv.workloads.models.lublin import TYPELESS, Parameters, generate, scaled
+from bfenv.workloads.models.sud import sud
+from bfenv.workloads.requests import MODELS, with_estimates
 from bfenv.workloads.transform import is_random, transformed
-from bfenv.workloads.user_requests import MODELS, with_estimates
 
 SUFFIXES = (".swf", ".swf.gz")
 LIMITS = {"procs": 2**31, "jobs": 10**8, "emax": 2**31}  # of the model, far beyond use
@@ -44,7 +44,7 @@ def load_workload(workload: str | os.PathLike, **options) -> Trace:
     Options may also follow the name, as in "lublin:procs=128,load=0.9" or
     "KTH-SP2-1996-2.1-cln:estimates=exact,load=0.9,high=0.75,seed=3".
 
-    Raises UnknownName with suggestions, FileNotFoundError for a path that leads nowhere, and
+    Raises UnknownNameError with suggestions, FileNotFoundError for a path that leads nowhere, and
     WorkloadError for an option that the workload does not have or a bad value.
     """
     name, options = _split(workload, options)
@@ -108,11 +108,11 @@ def lublin(
     share of serial jobs, `p_pow2` that of parallel jobs of a power of two, and `pa`, at most 0,
     ties runtime to size, the more the farther from 0; None is as published.
 
-    Raises WorkloadError for a value out of range, UnknownName for another model of estimates.
+    Raises WorkloadError for a value out of range, UnknownNameError for another model of estimates.
     """
     known = sorted(MODELS.keys() - {"user"})
     if estimates not in known:
-        raise UnknownName("model of estimates of lublin", estimates, known)
+        raise UnknownNameError("model of estimates of lublin", estimates, known)
     if seed < 0:
         raise WorkloadError(f"lublin: seed is not negative, got {seed}")
     for option, value in {"procs": procs, "jobs": jobs, "emax": emax}.items():
@@ -259,4 +259,4 @@ def _locate(name: str) -> Path:
         raise WorkloadError(f"{name} is not at hand; `bfenv workloads fetch {name}` downloads it")
     if name.endswith(SUFFIXES) or os.path.basename(name) != name:
         raise FileNotFoundError(f"no such workload file: {name}")
-    raise UnknownName("workload", name, workloads().keys() | known)
+    raise UnknownNameError("workload", name, workloads().keys() | known)

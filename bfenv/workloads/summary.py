@@ -1,4 +1,4 @@
-"""Numbers about a workload: its content, its gaps, how its users estimate (workloads layer)."""
+"""Numbers about a workload: its content, its gaps, how its users estimate."""
 
 import re
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from bfenv.core.jobs import Trace
-from bfenv.workloads.swf import FIELDS, SUBMIT
+from bfenv.workloads.logs.swf import FIELDS, SUBMIT
 
 POPULAR = 20  # estimates, the number that Tsafrir (JSSPP 2010), section 5, counts
 QUANTILES = (10, 25, 50, 75, 90)  # percent

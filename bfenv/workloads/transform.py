@@ -1,6 +1,6 @@
-"""New traces from old: all steps in order; load, shaking, off-line, parts (workloads layer).
+"""New traces from old: all steps in order; load, shaking, off-line, parts.
 
-The steps that change what users ask for are in `bfenv.workloads.user_requests`. The name of a
+The steps that change what users ask for are in `bfenv.workloads.requests`. The name of a
 trace tells what was done to it, as in "log+exact@0.9+offline".
 
 References
@@ -15,9 +15,9 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from bfenv.core.errors import UnknownName, WorkloadError
+from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Trace
-from bfenv.workloads.user_requests import (
+from bfenv.workloads.requests import (
     RANDOM,
     generator,
     with_estimates,
@@ -203,10 +203,10 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
     """First job and one past the last job of a named part of the trace's time span.
 
     "train" is the first half, "validation" the next tenth, "test" the last 40 %, "all" everything.
-    Raises UnknownName on another name and WorkloadError when no job is in the part.
+    Raises UnknownNameError on another name and WorkloadError when no job is in the part.
     """
     if not isinstance(split, str) or split not in SPLITS:
-        raise UnknownName("split", str(split), SPLITS)
+        raise UnknownNameError("split", str(split), SPLITS)
     first, last = (_jobs_before(trace, percent) for percent in SPLITS[split])
     if first >= last:
         raise WorkloadError(f"{trace.name}: no job in the split {split!r}")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import baselines
 import bfenv
-from agents.scorer import (
+from bfenv.agents import PolicyAgent
+from bfenv.agents.search.scorer import (
     METRICS,
     NAMES,
     dimension,
@@ -22,16 +22,16 @@ from agents.scorer import (
     scores,
     weights,
 )
-from agents.scorer_kernel import curve, write_scores
+from bfenv.agents.search.scoring import curve, write_scores
+from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import waiting
-from bfenv.core.policy import find_policy
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.workloads.transform import split_range
-from tests.baselines.test_easy_family import crowded_traces, stretched
+from tests.baselines.test_easy_variants import crowded_traces, stretched
 from tests.conftest import as_naive, log
-from tests.naive import simulate as naive_simulate
-from tests.naive_scorer import Scorer
-from tests.naive_scorer import tanh as naive_tanh
+from tests.oracles.machine import simulate as naive_simulate
+from tests.oracles.scorer import Scorer
+from tests.oracles.scorer import tanh as naive_tanh
 
 HIDDEN = (0, 1, 3)
 both_event_orders = pytest.mark.parametrize("event_order", ["standard", "pyss"])
@@ -159,7 +159,7 @@ def test_replayed_through_the_environment_it_makes_the_same_schedule(hidden):
     env = BackfillEnv(
         trace, window=400, episode_jobs=None, warmup_jobs=0, split="all", every_pass=True
     )
-    agent = baselines.agent(policy, env)
+    agent = PolicyAgent(policy, env)
     observation, _ = env.reset(seed=0)
     done = False
     while not done:
@@ -251,7 +251,7 @@ def test_no_evaluation_knows_of_the_one_before(monkeypatch):
     thetas = np.random.default_rng(2).normal(size=(5, dimension()))
     together = evaluate_many(trace, thetas)
     backwards = evaluate_many(trace, thetas[::-1])[::-1]
-    monkeypatch.setattr("agents.scorer.JOBS_PER_CALL", 2 * len(trace))
+    monkeypatch.setattr("bfenv.agents.search.scorer.JOBS_PER_CALL", 2 * len(trace))
     assert np.array_equal(together, backwards)
     assert np.array_equal(together, evaluate_many(trace, thetas))
     assert np.array_equal(together[2], evaluate_many(trace, thetas[2])[0])
@@ -376,7 +376,7 @@ def test_parameters_that_are_none_are_refused(theta, hidden, message):
 
 
 def test_a_weight_on_no_feature_and_requested_starts_are_refused():
-    with pytest.raises(bfenv.UnknownName, match="did you mean estimate"):
+    with pytest.raises(bfenv.UnknownNameError, match="did you mean estimate"):
         weights(estimates=1)
     trace = bfenv.make_trace([0], [1], [1], 1, requested_start=[5])
     with pytest.raises(bfenv.PolicyError, match="requested start times"):

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from baselines.conservative import (
+from bfenv.baselines.conservative import (
     CONSERVATIVE,
     CONSERVATIVE_RANDOM,
     CONSERVATIVE_RANDOM_SJF,
@@ -15,7 +15,7 @@ from baselines.conservative import (
     decide,
     new_plan,
 )
-from baselines.conservative_replan import (
+from bfenv.baselines.conservative_replan import (
     CONSERVATIVE_REPLAN,
     CONSERVATIVE_REPLAN_AGED_RANDOM,
     CONSERVATIVE_REPLAN_AGED_SJF,
@@ -26,16 +26,16 @@ from baselines.conservative_replan import (
 from bfenv.core.cluster import (
     PASSES,
     advance,
+    commit_starts,
     may_start,
     new_cluster,
     now,
-    settle,
     start,
     waiting,
     wake_at,
 )
-from tests import naive_conservative as naive
 from tests.conftest import log, small_traces
+from tests.oracles import conservative as naive
 
 GUARANTEED = (CONSERVATIVE, CONSERVATIVE_SJF, CONSERVATIVE_RANDOM, CONSERVATIVE_RANDOM_SJF)
 REPLANNED = (
@@ -315,7 +315,7 @@ def test_it_takes_over_a_machine_at_any_moment(trace, passes):
     for policy in (*GUARANTEED, *REPLANNED):
 
         def late(cluster, jobs, memory, policy=policy):
-            if cluster.clock[PASSES] > passes:
+            if cluster.state[PASSES] > passes:
                 policy.decide(cluster, jobs, memory)
                 return
             for job in waiting(cluster):
@@ -337,7 +337,7 @@ def test_a_plan_that_was_not_followed_is_made_anew():
     while advance(cluster, trace.jobs, truth):
         if now(cluster) != 4:
             decide(cluster, trace.jobs, plan)
-    settle(cluster, trace.jobs, truth)
+    commit_starts(cluster, trace.jobs, truth)
     assert cluster.start.tolist() == [0, 7, 9, 12]
     assert plan.guarantee.tolist() == [-1, 4, 6, 12]
 

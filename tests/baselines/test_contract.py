@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import baselines
 import bfenv
+from bfenv import baselines
+from bfenv.agents import PolicyAgent
 from bfenv.core.cluster import new_cluster
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
@@ -85,7 +86,7 @@ def test_the_seed_matters_to_stochastic_policies_and_to_no_other(policy):
 def test_it_is_described_and_found_by_its_name(policy):
     assert baselines.ALL[policy.name] is policy
     assert policy.summary and policy.source
-    assert bfenv.core.policy.find_policy(policy.name) is policy
+    assert bfenv.find_policy(policy.name) is policy
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def replay(policy, trace):
     env = BackfillEnv(
         trace, window=len(trace), episode_jobs=None, warmup_jobs=0, split="all", every_pass=True
     )
-    agent = baselines.agent(policy, env, SEED)
+    agent = PolicyAgent(policy, env, SEED)
     observation, info = env.reset(seed=0)
     done = False
     while not done:
@@ -161,7 +162,7 @@ def test_it_copes_with_a_machine_that_is_already_busy(policy):
     env = BackfillEnv(
         workload(), window=200, episode_jobs=30, warmup_jobs=60, split="all", every_pass=True
     )
-    agent = baselines.agent(policy, env, SEED)
+    agent = PolicyAgent(policy, env, SEED)
     observation, _ = env.reset(options={"first_job": 70})
     done = False
     while not done:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 
 import bfenv
-from bfenv.core.cluster import advance, new_cluster, settle, start, waiting
+from bfenv.core.cluster import advance, commit_starts, new_cluster, start, waiting
 from bfenv.core.profile import shadow
-from tests import naive
 from tests.conftest import as_naive, log, small_traces
+from tests.oracles import machine as naive
 
 
 def schedule(policy, processors, *jobs, **options):
@@ -92,7 +92,7 @@ def thesis_machine():
     advance(cluster, trace.jobs, truth)
     start(cluster, trace.jobs, 0)
     advance(cluster, trace.jobs, truth)
-    settle(cluster, trace.jobs, truth)
+    commit_starts(cluster, trace.jobs, truth)
     return cluster, trace.jobs
 
 

@@ -6,14 +6,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from baselines import los as module
-from baselines.los import VARIANTS, los, table
-from bfenv.core.cluster import advance, free, new_cluster, retract, settle, start, started, waiting
+from bfenv.baselines import los as module
+from bfenv.baselines.los import VARIANTS, los, table
+from bfenv.baselines.registry import find_policy
+from bfenv.core.cluster import (
+    advance,
+    commit_starts,
+    free,
+    new_cluster,
+    retract,
+    start,
+    started,
+    waiting,
+)
 from bfenv.core.errors import PolicyError
-from bfenv.core.policy import find_policy
 from bfenv.core.profile import shadow
-from tests import naive_los
 from tests.conftest import as_naive, log, small_traces
+from tests.oracles import los as naive_los
 
 # Shmueli 2003, Figures 3.1 and 3.4: five jobs wait at t = 25, 5 processors are free, 3 are extra.
 SIZES, SSIZES, FREE, EXTRA = [7, 2, 1, 2, 3], [7, 0, 1, 2, 3], 5, 3
@@ -26,7 +35,7 @@ def thesis_machine():
     advance(cluster, trace.jobs, truth)
     start(cluster, trace.jobs, 0)
     advance(cluster, trace.jobs, truth)
-    settle(cluster, trace.jobs, truth)
+    commit_starts(cluster, trace.jobs, truth)
     return cluster, trace
 
 

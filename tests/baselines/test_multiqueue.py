@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from baselines.multiqueue import multiqueue
-from baselines.speculative import easy_speculative
+from bfenv.baselines.multiqueue.figure2 import multiqueue
+from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import (
     WAKE,
     advance,
@@ -22,8 +22,8 @@ from bfenv.core.cluster import (
     waiting,
 )
 from bfenv.core.errors import PolicyError
-from tests import naive_multiqueue
 from tests.conftest import log
+from tests.oracles import multiqueue as naive_multiqueue
 
 SMALL = {"bounds": (4, 8), "speculation": 3, "suspect": 4}  # options for small traces
 
@@ -347,9 +347,9 @@ def test_plans_that_others_do_not_follow_are_made_anew(queues, trace, whims):
         for memory in (kept, anew):
             queues.decide(cluster, jobs, memory)
             chosen.append(started(cluster).tolist())
-            wake = cluster.clock[WAKE]
+            wake = cluster.state[WAKE]
             retract(cluster, jobs)
-            cluster.clock[WAKE] = wake
+            cluster.state[WAKE] = wake
         assert chosen[0] == chosen[1]
         assert kept.pivot.tolist() == anew.pivot.tolist()
         assert kept.planned.tolist() == anew.planned.tolist()

@@ -2,8 +2,8 @@
 
 import pytest
 
-import baselines
 import bfenv
+from bfenv import baselines
 
 # Machine of 4 processors, exact estimates; all but job 0 wait when it ends at 10.
 #

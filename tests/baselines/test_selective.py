@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from baselines.selective import SELECTIVE, selective
+from bfenv.baselines.selective import SELECTIVE, selective
 from bfenv.core.errors import PolicyError
-from tests import naive, naive_slack
 from tests.baselines.test_slack import crowds, with_another
 from tests.conftest import as_naive, log, small_traces
+from tests.oracles import machine as naive
+from tests.oracles import slack as naive_slack
 
 # (submit, size, estimate) on 2 processors; job 1 needs both
 JOBS = (0, 1, 4), (1, 2, 6), (2, 1, 5), (4, 1, 5), (5, 1, 5), (8, 1, 5), (8, 1, 3)

@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from baselines.slack import NEVER, RELAXED, SLACK, relaxed, slack
+from bfenv.baselines.registry import find_policy
+from bfenv.baselines.slack import NEVER, RELAXED, SLACK, relaxed, slack
 from bfenv.core.cluster import advance, new_cluster, now
 from bfenv.core.errors import PolicyError
-from bfenv.core.policy import find_policy
-from tests import naive, naive_slack
 from tests.conftest import as_naive, log, small_traces
+from tests.oracles import machine as naive
+from tests.oracles import slack as naive_slack
 
 
 def schedule(policy, processors, *jobs):

@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from baselines.multiqueue import multiqueue
-from baselines.speculative import easy_speculative
+from bfenv.baselines.multiqueue.figure2 import multiqueue
+from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import (
     NEXT_JOB,
     advance,
+    commit_starts,
     free,
     may_start,
     new_cluster,
     now,
     retract,
     running,
-    settle,
     start,
     try_start,
     waiting,
@@ -202,13 +202,13 @@ class Whim:
         assert {job for job in queue if cluster.start[job] >= 0} == begun
         assert begun <= set(runs.tolist())
         assert free(cluster) == self.processors - jobs.size[runs].sum()
-        assert cluster.kill[runs].tolist() == sorted(cluster.kill[runs].tolist())
-        assert (cluster.kill[runs] > now(cluster)).all()
+        assert cluster.kill_time[runs].tolist() == sorted(cluster.kill_time[runs].tolist())
+        assert (cluster.kill_time[runs] > now(cluster)).all()
         still = [job for job in queue if job not in begun]
         assert ((cluster.trial_start[still] >= 0) == (cluster.trial_end[still] >= 0)).all()
-        for job in range(int(cluster.clock[NEXT_JOB])):
+        for job in range(int(cluster.state[NEXT_JOB])):
             ended = bool(cluster.end[job] >= 0)
-            overdue = bool(cluster.start[job] >= 0 and cluster.kill[job] <= now(cluster))
+            overdue = bool(cluster.start[job] >= 0 and cluster.kill_time[job] <= now(cluster))
             places = job in queue and job not in begun, job in runs, ended, overdue and not ended
             assert places.count(True) == 1  # overdue is possible under "pyss" alone
 
@@ -230,7 +230,7 @@ def test_trials_of_one_instant_return_to_their_places_whatever_the_order_of_thei
     advance(cluster, trace.jobs, truth)
     for job in (5, 0, 3, 1):
         try_start(cluster, trace.jobs, job, 4)
-    settle(cluster, trace.jobs, truth)
+    commit_starts(cluster, trace.jobs, truth)
     assert waiting(cluster).tolist() == [2, 4]
     start(cluster, trace.jobs, 4)
     assert advance(cluster, trace.jobs, truth)

@@ -7,6 +7,7 @@ import bfenv
 from bfenv.core.cluster import (
     HORIZON,
     advance,
+    commit_starts,
     finished,
     free,
     may_start,
@@ -14,7 +15,6 @@ from bfenv.core.cluster import (
     now,
     retract,
     running,
-    settle,
     start,
     try_start,
     waiting,
@@ -59,7 +59,7 @@ def test_a_job_is_expected_to_end_at_its_estimate_and_ends_at_its_runtime():
     cluster, jobs, truth = machine((0, 1, 9, 4), (1, 1, 2, 2))
     advance(cluster, jobs, truth)
     start(cluster, jobs, 0)
-    assert cluster.kill[0] == 9
+    assert cluster.kill_time[0] == 9
     assert cluster.end[0] == -1
     advance(cluster, jobs, truth)
     start(cluster, jobs, 1)
@@ -75,7 +75,7 @@ def test_started_jobs_stand_in_the_queue_until_the_pass_is_over():
     start(cluster, jobs, 2)
     start(cluster, jobs, 0)
     assert waiting(cluster).tolist() == [0, 1, 2, 3]
-    settle(cluster, jobs, truth)
+    commit_starts(cluster, jobs, truth)
     assert waiting(cluster).tolist() == [1, 3]
 
 
@@ -124,7 +124,7 @@ def test_a_trial_that_outlives_its_limit_is_killed_and_the_job_waits_in_its_old_
     advance(cluster, jobs, truth)  # 1: arrivals
     advance(cluster, jobs, truth)  # 2: job 0 has ended
     try_start(cluster, jobs, 1, 3)
-    assert cluster.kill[1] == 5
+    assert cluster.kill_time[1] == 5
     advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 5, "free": 1, "waiting": [1, 2], "running": []}
     assert (cluster.trial_start[1], cluster.trial_end[1]) == (2, 5)
@@ -168,7 +168,7 @@ def test_retract_leaves_the_machine_as_it_was_before_the_pass():
     cluster, jobs, truth = machine((0, 1, 9, 9), (0, 1, 5, 5), (0, 1, 9, 3), (0, 1, 9, 9))
     advance(cluster, jobs, truth)
     start(cluster, jobs, 0)
-    settle(cluster, jobs, truth)
+    commit_starts(cluster, jobs, truth)
     before = state(cluster)
     start(cluster, jobs, 1)
     try_start(cluster, jobs, 2, 4)
@@ -183,7 +183,7 @@ def test_retract_leaves_the_machine_as_it_was_before_the_pass():
 
 def test_nothing_happens_at_the_horizon_or_beyond():
     cluster, jobs, truth = machine((0, 1, 5, 5), (3, 1, 5, 5))
-    cluster.clock[HORIZON] = 3
+    cluster.state[HORIZON] = 3
     assert advance(cluster, jobs, truth)
     assert not advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 0, "free": 4, "waiting": [0], "running": []}

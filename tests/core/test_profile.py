@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfenv.core.cluster import advance, expected_ends, new_cluster, running, settle, start
+from bfenv.core.cluster import advance, commit_starts, expected_ends, new_cluster, running, start
 from bfenv.core.jobs import make_trace
 from bfenv.core.profile import (
     anchor_point,
@@ -18,7 +18,7 @@ from bfenv.core.profile import (
     reserve,
     shadow,
 )
-from tests import naive
+from tests.oracles import machine as naive
 
 PROCESSORS = 6
 
@@ -39,7 +39,7 @@ def machines(draw):
     advance(cluster, trace.jobs, truth)
     for job in range(len(runs)):
         start(cluster, trace.jobs, job)
-    settle(cluster, trace.jobs, truth)
+    commit_starts(cluster, trace.jobs, truth)
     return cluster, trace.jobs, [(0, end, size) for end, size in runs]
 
 

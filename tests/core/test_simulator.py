@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import baselines
 import bfenv
+from bfenv import baselines
 from bfenv.core.cluster import free, start, waiting, wake_at
 from tests.conftest import as_naive, small_traces
 
@@ -13,7 +13,7 @@ from tests.conftest import as_naive, small_traces
 def greedy(cluster, jobs, memory):
     """Plain Python: start whatever fits."""
     for job in waiting(cluster):
-        if jobs.size[job] <= free(cluster) and jobs.requested_start[job] <= cluster.clock[0]:
+        if jobs.size[job] <= free(cluster) and jobs.requested_start[job] <= cluster.state[0]:
             start(cluster, jobs, job)
 
 
@@ -77,9 +77,9 @@ def test_wake_ups_are_scheduling_passes():
     times = []
 
     def late(cluster, jobs, memory):
-        times.append(int(cluster.clock[0]))
-        if cluster.clock[0] < 5:
-            wake_at(cluster, cluster.clock[0] + 2)
+        times.append(int(cluster.state[0]))
+        if cluster.state[0] < 5:
+            wake_at(cluster, cluster.state[0] + 2)
         elif cluster.start[0] < 0:
             start(cluster, jobs, 0)
 

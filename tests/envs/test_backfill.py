@@ -12,13 +12,13 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import baselines
 import bfenv
+from bfenv.agents import PolicyAgent
 from bfenv.core.cluster import expected_ends, now, running, waiting
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.observation import QUEUE
-from tests import naive
 from tests.conftest import log, small_traces
+from tests.oracles import machine as naive
 
 
 def whole(trace, window=8, **options):
@@ -71,7 +71,7 @@ def test_stable_baselines3s_checker_has_nothing_to_say_but_of_two_dimensional_bo
 @settings(max_examples=60)
 def test_a_policy_driven_through_step_makes_the_schedule_of_simulate(trace, policy):
     env = whole(trace, window=10)
-    agent = baselines.agent(policy, env)
+    agent = PolicyAgent(policy, env)
     _, info = play(env, agent)
     schedule = bfenv.simulate(trace, policy)
     assert env.cluster.start.tolist() == schedule.start.tolist()
@@ -82,14 +82,14 @@ def test_a_policy_driven_through_step_makes_the_schedule_of_simulate(trace, poli
 def test_a_replay_of_the_embedded_workload_is_the_schedule_of_simulate(policy):
     trace = bfenv.load_workload("lublin")[:2000]
     env = whole(trace, window=2000)
-    play(env, baselines.agent(policy, env))
+    play(env, PolicyAgent(policy, env))
     assert np.array_equal(env.cluster.start, bfenv.simulate(trace, policy).start)
 
 
 def test_a_replay_of_a_real_log_is_the_schedule_of_simulate():
     trace = log("KTH-SP2-1996-2.1-cln")[:3000]
     env = whole(trace, window=500)
-    play(env, baselines.agent("easy", env))
+    play(env, PolicyAgent("easy", env))
     assert np.array_equal(env.cluster.start, bfenv.simulate(trace, "easy").start)
 
 
@@ -123,7 +123,7 @@ def test_whatever_legal_actions_are_taken_the_schedule_is_possible(trace, seed):
 def test_rewards_add_up_to_the_reported_metric(reward, metric):
     env = gymnasium.make("Backfill-v0", reward=reward, episode_jobs=64, warmup_jobs=64).unwrapped
     for seed in range(3):
-        rewards, info = play(env, baselines.agent("easy", env), seed)
+        rewards, info = play(env, PolicyAgent("easy", env), seed)
         jobs = env.episode_jobs
         trace = env.trace
         waits = (
@@ -139,14 +139,14 @@ def test_rewards_add_up_to_the_reported_metric(reward, metric):
 @given(small_traces(jobs=10))
 def test_the_rewards_of_a_whole_trace_are_the_metrics_of_its_schedule(trace):
     env = whole(trace, window=10)
-    rewards, _ = play(env, baselines.agent("easy", env))
+    rewards, _ = play(env, PolicyAgent("easy", env))
     mean = bfenv.metrics(bfenv.simulate(trace, "easy"))["mean_bounded_slowdown"]
     assert sum(rewards) == pytest.approx(-mean, rel=1e-12)
 
 
 def test_rewards_are_dense():
     env = gymnasium.make("Backfill-v0", episode_jobs=64, warmup_jobs=64).unwrapped
-    rewards, _ = play(env, baselines.agent("fcfs", env), seed=4)
+    rewards, _ = play(env, PolicyAgent("fcfs", env), seed=4)
     assert sum(reward < 0 for reward in rewards) > len(rewards) / 4
     assert max(rewards) <= 0
 

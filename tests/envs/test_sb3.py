@@ -11,8 +11,8 @@ from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
 
-import baselines
 import bfenv
+from bfenv.agents import PolicyAgent
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.sb3 import BackfillVecEnv
 from tests.envs.test_vector import SHORT, same, some_actions
@@ -97,7 +97,7 @@ def test_a_policy_acts_in_all_of_them():
     for env in (mine, yours):
         env.seed(4)
         observation, total = env.reset(), np.zeros(3)
-        agent = baselines.agent("easy", env)
+        agent = PolicyAgent("easy", env)
         for _ in range(50):
             observation, rewards, _, _ = env.step(agent.predict(observation)[0])
             total += rewards

@@ -10,9 +10,9 @@ import warnings
 from pathlib import Path
 
 from bfenv.core.errors import BfenvError
-from bfenv.workloads.accounting import read_sacct
-from bfenv.workloads.columns import read_columns
-from bfenv.workloads.swf import read_swf, write_swf
+from bfenv.workloads.logs.slurm import read_sacct
+from bfenv.workloads.logs.swf import read_swf, write_swf
+from bfenv.workloads.logs.table import read_columns
 
 FOLDER = tempfile.TemporaryDirectory(prefix="bfenv-fuzz-")
 ZONES = ("UTC", "Europe/Prague", "America/St_Johns", "Pacific/Apia")

@@ -18,8 +18,10 @@ from typer.testing import CliRunner
 
 import bfenv
 from bfenv.cli import workloads as command
-from bfenv.workloads import archive, catalogue, text
-from bfenv.workloads.catalogue import CATALOGUE, Log
+from bfenv.workloads.archive import catalogue
+from bfenv.workloads.archive import download as archive
+from bfenv.workloads.archive.catalogue import CATALOGUE, Log
+from bfenv.workloads.logs import text
 
 
 def swf(seed):
@@ -338,7 +340,7 @@ def test_a_name_that_leads_elsewhere_is_no_log(server, cache, tmp_path, monkeypa
     for path in (tmp_path / "x.swf", tmp_path / FILE):
         path.write_bytes(PACKED)
     monkeypatch.setenv("BFENV_TRACES", str(folder))
-    with pytest.raises(bfenv.UnknownName, match="unknown log"):
+    with pytest.raises(bfenv.UnknownNameError, match="unknown log"):
         fetch(server, name)
     assert archive.locate(name) is None
     assert server.asked == [] and not cache.exists()
@@ -548,7 +550,7 @@ def test_the_catalogue_is_right_about_the_logs_at_hand(log):
 
 
 def test_a_log_not_in_the_catalogue_is_answered_with_those_alike():
-    with pytest.raises(bfenv.UnknownName, match=r"unknown log 'Known'; did you mean Known-1"):
+    with pytest.raises(bfenv.UnknownNameError, match=r"unknown log 'Known'; did you mean Known-1"):
         catalogue.find_log("Known")
     assert catalogue.find_log(f"{KNOWN}.swf").name == KNOWN
 

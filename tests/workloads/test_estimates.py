@@ -16,7 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads import estimates, lublin
+from bfenv.workloads.models import estimates, lublin
 
 HOUR = 3600
 

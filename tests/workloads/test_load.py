@@ -10,7 +10,7 @@ import pytest
 
 import bfenv
 from bfenv.workloads import load
-from bfenv.workloads.estimates import FEWEST_JOBS
+from bfenv.workloads.models.estimates import FEWEST_JOBS
 from bfenv.workloads.transform import (
     at_once,
     shaken,
@@ -83,12 +83,14 @@ def test_the_names_are_the_model_and_the_logs_in_the_folder(folder, monkeypatch)
 
 
 def test_an_unknown_name_suggests_the_nearest(folder):
-    with pytest.raises(bfenv.UnknownName, match=r"'ANL-2012'; did you mean ANL-20(09|10) or ANL"):
+    with pytest.raises(
+        bfenv.UnknownNameError, match=r"'ANL-2012'; did you mean ANL-20(09|10) or ANL"
+    ):
         bfenv.load_workload("ANL-2012")
-    with pytest.raises(bfenv.UnknownName, match="'lubin'; did you mean lublin"):
+    with pytest.raises(bfenv.UnknownNameError, match="'lubin'; did you mean lublin"):
         bfenv.load_workload("lubin")
     with pytest.raises(
-        bfenv.UnknownName, match=r"'\?\?\?'; known: ANL-2009, ANL-2010, ANL-Intrepid.* more"
+        bfenv.UnknownNameError, match=r"'\?\?\?'; known: ANL-2009, ANL-2010, ANL-Intrepid.* more"
     ):
         bfenv.load_workload("???")
 
@@ -101,7 +103,7 @@ def test_a_path_that_leads_nowhere_is_named(folder, name):
 
 @pytest.mark.parametrize("name", ["", "x" * 5000, "a\0b"])
 def test_what_can_be_no_file_name_is_an_unknown_name(folder, name):
-    with pytest.raises(bfenv.UnknownName):
+    with pytest.raises(bfenv.UnknownNameError):
         bfenv.load_workload(name)
 
 

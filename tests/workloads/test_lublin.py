@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bfenv.workloads import lublin
+from bfenv.workloads.models import lublin
 
 RUNS, JOBS = 16, 100_000
 

@@ -7,9 +7,9 @@ import zlib
 import pytest
 
 import bfenv
-from bfenv.workloads import text
-from bfenv.workloads.accounting import read_sacct
-from bfenv.workloads.columns import read_columns
+from bfenv.workloads.logs import text
+from bfenv.workloads.logs.slurm import read_sacct
+from bfenv.workloads.logs.table import read_columns
 
 LINE = "1 0 -1 5 1 -1 -1 1 9 -1 1 1 1 1 1 1 -1 -1\n"
 

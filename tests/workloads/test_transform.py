@@ -6,6 +6,13 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.workloads.requests import (
+    MODELS,
+    RANDOM,
+    with_estimates,
+    with_priorities,
+    with_requested_starts,
+)
 from bfenv.workloads.transform import (
     at_once,
     shaken,
@@ -14,13 +21,6 @@ from bfenv.workloads.transform import (
     windows,
     with_arrival_rate,
     with_load,
-)
-from bfenv.workloads.user_requests import (
-    MODELS,
-    RANDOM,
-    with_estimates,
-    with_priorities,
-    with_requested_starts,
 )
 from tests.conftest import small_traces
 
@@ -349,5 +349,5 @@ def test_a_single_job_is_there_to_test():
 
 
 def test_an_unknown_split_suggests_the_nearest():
-    with pytest.raises(bfenv.UnknownName, match="unknown split 'tests'; did you mean test"):
+    with pytest.raises(bfenv.UnknownNameError, match="unknown split 'tests'; did you mean test"):
         split_range(trace([0, 9]), "tests")

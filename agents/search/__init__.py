@@ -1,0 +1,1 @@
+"""Policies found by search over parameters."""

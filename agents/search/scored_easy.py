@@ -1,0 +1,102 @@
+"""EASY in the order of a scorer, compiled: one pass, one run, many runs."""
+
+import math
+
+from bfenv.agents.search.scoring import best_of, learn, prepare, write_scores
+from bfenv.core.cluster import PROCESSORS, advance, free, now, reset, start, waiting
+from bfenv.core.kernel import kernel
+from bfenv.core.profile import shadow
+from bfenv.core.schedule import bounded_slowdown
+
+METRICS = ("mean_bounded_slowdown", "mean_wait", "max_wait", "utilization", "makespan")
+
+
+@kernel
+def decide(cluster, jobs, memory):
+    """Start jobs, the best score first, until one, the head, must wait; backfill behind it."""
+    if memory.learns[0]:
+        learn(cluster, jobs, memory)
+    if not _any_fits(cluster, jobs):
+        return  # so that no score matters
+    queue = waiting(cluster)
+    head, fitting = write_scores(cluster, jobs, memory)
+    while head >= 0 and jobs.size[queue[head]] <= free(cluster):
+        start(cluster, jobs, queue[head])
+        memory.score[head] = -math.inf
+        head = best_of(memory.score, len(queue))
+    if head >= 0 and free(cluster) > 0:
+        _backfill(cluster, jobs, memory, head, fitting)
+
+
+@kernel
+def run(cluster, jobs, truth, memory):
+    """The event loop with this policy in it."""
+    while advance(cluster, jobs, truth):
+        decide(cluster, jobs, memory)
+
+
+@kernel
+def _any_fits(cluster, jobs):
+    if free(cluster) > 0:
+        for job in waiting(cluster):
+            if jobs.size[job] <= free(cluster):
+                return True
+    return False
+
+
+@kernel
+def _backfill(cluster, jobs, memory, head, count):
+    """Start the best of `count` jobs that does not delay the head, as long as there is one."""
+    queue, places = waiting(cluster), memory.places
+    shadow_time, extra_nodes = shadow(cluster, jobs, queue[head])
+    while count > 0:
+        kept, best, highest = 0, -1, -math.inf
+        for k in range(count):
+            place = places[k]
+            job = queue[place]
+            if jobs.size[job] > free(cluster) or memory.score[place] == -math.inf:
+                continue
+            if now(cluster) + jobs.estimate[job] > shadow_time and jobs.size[job] > extra_nodes:
+                continue
+            places[kept] = place
+            kept += 1
+            if memory.score[place] > highest:
+                best, highest = place, memory.score[place]
+        count = kept
+        if best >= 0:
+            job = queue[best]
+            start(cluster, jobs, job)
+            memory.score[best] = -math.inf
+            if now(cluster) + jobs.estimate[job] > shadow_time:
+                extra_nodes -= jobs.size[job]
+
+
+@kernel
+def evaluate(cluster, jobs, truth, memory, thetas, results):
+    """Run the trace once with each row of `thetas` (k, d); writes METRICS to `results` (k, m)."""
+    processors = cluster.state[PROCESSORS]
+    for i in range(len(thetas)):
+        reset(cluster, truth, processors, 0, len(jobs.submit))
+        prepare(memory, jobs, processors, thetas[i])
+        run(cluster, jobs, truth, memory)
+        _measure(cluster, jobs, truth, processors, results[i])
+
+
+@kernel
+def _measure(cluster, jobs, truth, processors, result):
+    """METRICS of the run, in that order; sums in trace order."""
+    count = len(jobs.submit)
+    slowdowns, busy, waits, longest, last = 0.0, 0.0, 0, 0, 0
+    for job in range(count):
+        waited = cluster.start[job] - jobs.submit[job]
+        slowdowns += bounded_slowdown(waited, truth.runtime[job])
+        busy += float(jobs.size[job]) * truth.runtime[job]
+        waits += waited
+        longest = max(longest, waited)
+        last = max(last, cluster.end[job])
+    makespan = last - jobs.submit[0]
+    result[0] = slowdowns / count
+    result[1] = waits / count
+    result[2] = longest
+    result[3] = busy / (processors * makespan)
+    result[4] = makespan

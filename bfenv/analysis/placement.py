@@ -1,0 +1,87 @@
+"""Which processors each job of a schedule gets when somebody wants to know.
+
+The machine of `bfenv.core` counts processors and does not tell them apart. For pictures and for
+formats that name them, processors are handed out here, lowest first, in order of start.
+"""
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.schedule import Schedule
+
+Span = tuple[int, int]  # first processor, one past the last
+
+
+class Placed(NamedTuple):
+    """A run of a job, or a trial of one, and the processors it has from start to end."""
+
+    job: int
+    start: int  # seconds
+    end: int  # seconds
+    trial: bool
+    spans: list[Span]
+
+
+def place(schedule: Schedule, begin: int | None = None, stop: int | None = None) -> list[Placed]:
+    """The runs that overlap [begin, stop) seconds, all without them, in order of start.
+
+    A job gets the lowest gap that holds it in one piece, or the lowest free processors where none
+    does. A possible schedule never lacks any. Which ones a run gets depends on the window asked
+    for, as what ended before it is not looked at.
+    """
+    runs = _runs(schedule, begin, stop)
+    free: list[Span] = [(0, schedule.trace.processors)]
+    busy: list[tuple[int, int, list[Span]]] = []  # end, place in runs, spans
+    placed = []
+    for number, (start, _, job, end, trial) in enumerate(runs):
+        while busy and busy[0][0] <= start:
+            free = _give_back(free, heapq.heappop(busy)[2])
+        spans, free = _take(free, int(schedule.trace.jobs.size[job]))
+        heapq.heappush(busy, (end, number, spans))
+        placed.append(Placed(job, start, end, trial, spans))
+    return placed
+
+
+def _runs(schedule: Schedule, begin, stop) -> list[tuple[int, int, int, int, bool]]:
+    """(start, order, job, end, trial), ascending; runs that end at once hold nothing."""
+    tried = np.flatnonzero(schedule.trial_end >= 0)
+    job = np.concatenate([np.arange(len(schedule.trace)), tried])
+    start = np.concatenate([schedule.start, schedule.trial_start[tried]])
+    end = np.concatenate([schedule.end, schedule.trial_end[tried]])
+    trial = np.arange(len(job)) >= len(schedule.trace)
+    chosen = end > start
+    if begin is not None:
+        chosen &= end > begin
+    if stop is not None:
+        chosen &= start < stop
+    chosen = np.flatnonzero(chosen)
+    columns = (start[chosen], chosen, job[chosen], end[chosen], trial[chosen])
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _take(free: list[Span], size: int) -> tuple[list[Span], list[Span]]:
+    """Spans of `size` processors, and what remains free."""
+    for i, (first, last) in enumerate(free):
+        if last - first >= size:
+            rest = [(first + size, last)] if last - first > size else []
+            return [(first, first + size)], free[:i] + rest + free[i + 1 :]
+    taken: list[Span] = []
+    while size:
+        first, last = free[0]
+        part = min(size, last - first)
+        taken.append((first, first + part))
+        size -= part
+        free = ([(first + part, last)] if first + part < last else []) + free[1:]
+    return taken, free
+
+
+def _give_back(free: list[Span], spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for first, last in sorted(free + spans):
+        if merged and merged[-1][1] == first:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    return merged

@@ -1,1 +1,0 @@
-"""Measuring and comparing schedules (imports everything in bfenv but the command line)."""

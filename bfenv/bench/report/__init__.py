@@ -1,1 +1,0 @@
-"""A leaderboard as a table, as Markdown and as a page of HTML (bench layer)."""

@@ -1,0 +1,188 @@
+"""What a rendering may show of an environment, as plain numbers and words.
+
+Both renderings are made from a Scene and from nothing else. It is computed from requests, the
+clock and expected ends; true runtimes do not enter it, so no rendering can show them.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from bfenv.core.cluster import PROCESSORS, Cluster, expected_ends, free, now, running, waiting
+from bfenv.core.jobs import Jobs
+from bfenv.core.profile import shadow
+
+if TYPE_CHECKING:
+    from bfenv.envs.handle import Machine
+
+DAY = 86_400
+# Lengths of time, in seconds, that people read at a glance
+NICE = tuple(
+    [1, 2, 5, 10, 15, 30]
+    + [count * 60 for count in (1, 2, 5, 10, 15, 30)]
+    + [count * 3600 for count in (1, 2, 3, 4, 6, 8, 12)]
+    + [count * DAY for count in (1, 2, 3, 5, 7, 10, 15, 30, 60, 120, 365)]
+)
+
+
+class Run(NamedTuple):
+    """A running job."""
+
+    job: int
+    size: int  # processors
+    start: int  # seconds
+    end: int  # seconds, expected
+
+
+class Head(NamedTuple):
+    """The reservation of the head of the queue, as EASY makes it."""
+
+    job: int
+    size: int  # processors
+    estimate: int  # seconds
+    begin: int  # seconds: the shadow time, or the requested start if that is later
+    extra: int  # processors free then beyond its need
+
+
+class Row(NamedTuple):
+    """A waiting job in a slot."""
+
+    slot: int
+    job: int
+    user: str
+    size: int  # processors
+    estimate: int  # seconds
+    wait: int  # seconds
+    obstacle: str  # why it may not start; empty if it may
+
+
+class Scene(NamedTuple):
+    """One decision point."""
+
+    workload: str
+    now: int  # seconds
+    midnight: int  # seconds: a midnight not after time 0, where days are counted from
+    processors: int
+    free: int  # processors
+    runs: list[Run]  # by expected end
+    head: Head | None
+    rows: list[Row]  # by slot: the first of the queue, and of those behind them what may start
+    window: int
+    waiting: int  # jobs
+    legal: int  # jobs that may start now
+    episode: int  # jobs of the episode
+    started: int  # of them
+    illegal: int  # actions
+    forced: int  # starts
+
+
+def look(env: "Machine", rows: int) -> Scene:
+    """What there is to show of an environment, with so many rows of the queue at most.
+
+    Raises ResetNeeded before the first `reset`.
+    """
+    if env.pass_id[0] == 0:
+        raise ResetNeeded("call env.reset() before env.render()")
+    cluster, jobs = env.cluster, env.trace.jobs
+    mask = env.action_masks()[: env.window]
+    return Scene(
+        workload=env.trace.name,
+        now=int(now(cluster)),
+        midnight=-env.trace.time_of_day,
+        processors=int(cluster.state[PROCESSORS]),
+        free=int(free(cluster)),
+        runs=_runs(cluster, jobs),
+        head=_head(cluster, jobs),
+        rows=_rows(cluster, jobs, mask, rows, over=env.unstarted == 0),
+        window=env.window,
+        waiting=len(waiting(cluster)),
+        legal=int(mask.sum()),
+        episode=len(env.episode_jobs),
+        started=len(env.episode_jobs) - env.unstarted,
+        illegal=env.illegal_actions,
+        forced=env.forced_starts,
+    )
+
+
+def horizon(jobs: Jobs) -> int:
+    """Seconds ahead that hold most of what runs: four of five running jobs are no longer.
+
+    A job is met running the more often the longer it is, hence the weights.
+    """
+    longest_last = np.sort(jobs.estimate)
+    share = np.cumsum(longest_last, dtype=np.float64)
+    return nice(int(longest_last[np.searchsorted(share, 0.8 * share[-1])]))
+
+
+def nice(seconds: float) -> int:
+    """The next round length of time."""
+    return next((length for length in NICE if length >= seconds), int(seconds))
+
+
+def span(seconds: int) -> str:
+    """A length of time by its two largest units: 12s, 4m 30s, 18h, 3d 04h."""
+    for unit, letter, part, small in (
+        (DAY, "d", 3600, "h"),
+        (3600, "h", 60, "m"),
+        (60, "m", 1, "s"),
+    ):
+        if seconds >= unit:
+            rest = seconds % unit // part
+            return (
+                f"{seconds // unit}{letter} {rest:02}{small}"
+                if rest
+                else f"{seconds // unit}{letter}"
+            )
+    return f"{seconds}s"
+
+
+def day(scene: Scene, time: int) -> str:
+    """The day of an instant, counted from 1."""
+    return f"day {(time - scene.midnight) // DAY + 1}"
+
+
+def clock(scene: Scene, time: int) -> str:
+    """The time of day of an instant, hh:mm:ss."""
+    second = (time - scene.midnight) % DAY
+    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+
+
+def _runs(cluster: Cluster, jobs: Jobs) -> list[Run]:
+    runs = running(cluster)
+    columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster))
+    return [Run(*run) for run in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _head(cluster: Cluster, jobs: Jobs) -> Head | None:
+    if len(waiting(cluster)) == 0:
+        return None
+    job = int(waiting(cluster)[0])
+    begin, extra = shadow(cluster, jobs, job)
+    return Head(job, int(jobs.size[job]), int(jobs.estimate[job]), int(begin), int(extra))
+
+
+def _rows(cluster: Cluster, jobs: Jobs, mask: np.ndarray, count: int, over: bool) -> list[Row]:
+    """Half of the rows at least for the first of the queue, half at most for what may start."""
+    legal = np.flatnonzero(mask)[: count // 2].tolist()
+    first = range(min(len(mask), len(waiting(cluster))))
+    slots = sorted(list(dict.fromkeys([*legal, *first]))[:count])
+    return [_row(cluster, jobs, slot, bool(mask[slot]), over) for slot in slots]
+
+
+def _row(cluster: Cluster, jobs: Jobs, slot: int, legal: bool, over: bool) -> Row:
+    job = int(waiting(cluster)[slot])
+    starts_in = int(jobs.requested_start[job] - now(cluster))
+    if legal:
+        obstacle = ""
+    elif over:
+        obstacle = "episode over"
+    elif starts_in > 0:
+        obstacle = f"requested start in {span(starts_in)}"
+    elif jobs.size[job] > free(cluster):
+        obstacle = "too large now"
+    else:
+        obstacle = "would delay a reservation"
+    user = str(jobs.user[job]) if jobs.user[job] >= 0 else "-"
+    wait = int(now(cluster) - jobs.submit[job])
+    return Row(slot, job, user, int(jobs.size[job]), int(jobs.estimate[job]), wait, obstacle)

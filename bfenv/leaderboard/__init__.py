@@ -1,0 +1,1 @@
+"""Policies and agents ranked on frozen suites of traces."""

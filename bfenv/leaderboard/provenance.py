@@ -1,0 +1,50 @@
+"""What numbers depend on: versions, commit, machine."""
+
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import numba
+import numpy as np
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What a result may depend on."""
+    return {
+        "bfenv": version("bfenv"),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "python": platform.python_version(),
+    }
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the sources in use, with -dirty where they differ; None outside of git."""
+    file = Path(__file__).resolve()
+    try:
+        for command in (
+            ["git", "ls-files", "--error-unmatch", file.name],
+            ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
+        ):
+            run = subprocess.run(
+                command, cwd=file.parent, capture_output=True, text=True, timeout=30, check=True
+            )
+        return run.stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def machine() -> str:
+    """Processor and number of cores, in a line."""
+    name = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as file:
+            name = next(line.split(":")[1].strip() for line in file if "model name" in line)
+    except (OSError, StopIteration):
+        pass
+    return f"{name}, {os.cpu_count()} cores"

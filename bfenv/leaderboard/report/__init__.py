@@ -1,0 +1,1 @@
+"""A leaderboard as a table, as Markdown and as a page of HTML."""

@@ -1,0 +1,1 @@
+"""How fast bfenv is on this machine."""

@@ -1,0 +1,122 @@
+"""Steps per second of the environments, with legal actions drawn at random.
+
+The rows are as in `bfenv.speed.engine`. Drawing the actions is part of what is measured: a compiled
+function does it, for numpy's way costs as much as the step.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from bfenv.core.kernel import kernel
+from bfenv.envs.vector import BackfillVectorEnv
+from bfenv.speed.engine import Row, row
+
+WINDOW = 64
+COUNTS = (1, 4, 16, 64, 256)  # of environments
+VEC_ENV = 64  # environments of the VecEnv
+CALLS = 20_000  # steps measured at a time, over all environments ten times as many
+
+
+def environment(repeat: int) -> Iterator[Row]:
+    """The single environment, vectors of them, and stable-baselines3's VecEnv if it is there."""
+    for depth in (0, 1):
+        what = f"window {WINDOW}, reservation_depth {depth}"
+        step = _single({"window": WINDOW, "reservation_depth": depth})
+        yield _row("gymnasium.make", what, repeat, step)
+    for count in COUNTS:
+        yield _row("gymnasium.make_vec", f"{count} environments", repeat, _vector(count))
+    try:
+        step = _vec_env(VEC_ENV)
+    except ModuleNotFoundError:
+        return  # stable-baselines3 is an extra
+    yield _row("BackfillVecEnv", f"{VEC_ENV} environments, masks asked for", repeat, step)
+
+
+def _row(group: str, what: str, repeat: int, step: Callable[[int], int]) -> Row:
+    step(CALLS // 10)  # compile, or load the compiled; and leave the first, like episodes
+    rates = []
+    for _ in range(repeat):
+        begin = time.perf_counter()
+        steps = step(CALLS)
+        rates.append(steps / (time.perf_counter() - begin))
+    return row(group, what, "random legal", 0, rates, "steps/s")
+
+
+def _single(options: dict[str, Any]) -> Callable[[int], int]:
+    """A loop over the steps of one environment, as a user would write it."""
+    env = gymnasium.make("Backfill-v0", **options)
+    generator = np.random.default_rng(0)
+    mask = env.reset(seed=0)[1]["action_mask"]
+
+    def run(steps: int) -> int:
+        nonlocal mask
+        for draw in generator.integers(2**31, size=steps).tolist():
+            _, _, terminated, truncated, info = env.step(_pick(mask, draw))
+            if terminated or truncated:
+                _, info = env.reset()
+            mask = info["action_mask"]
+        return steps
+
+    return run
+
+
+def _vector(count: int) -> Callable[[int], int]:
+    env = BackfillVectorEnv(count, window=WINDOW)
+    generator = np.random.default_rng(0)
+    masks = env.reset(seed=0)[1]["action_mask"]
+    actions = np.empty(count, dtype=np.int64)
+
+    def run(steps: int) -> int:
+        nonlocal masks
+        calls = 10 * steps // count
+        for _ in range(calls):
+            _pick_all(masks, generator.integers(2**31, size=count), actions)
+            masks = env.step(actions)[4]["action_mask"]
+        return calls * count
+
+    return run
+
+
+def _vec_env(count: int) -> Callable[[int], int]:
+    from bfenv.envs.sb3 import BackfillVecEnv
+
+    env = BackfillVecEnv(count, window=WINDOW)
+    generator = np.random.default_rng(0)
+    env.seed(0)
+    env.reset()
+    actions = np.empty(count, dtype=np.int64)
+
+    def run(steps: int) -> int:
+        calls = 10 * steps // count
+        for _ in range(calls):
+            masks = np.stack(env.env_method("action_masks"))
+            _pick_all(masks, generator.integers(2**31, size=count), actions)
+            env.step(actions)
+        return calls * count
+
+    return run
+
+
+@kernel
+def _pick(mask, draw):
+    """A legal action by a number drawn from a range far larger than the mask."""
+    legal = 0
+    for action in range(len(mask)):
+        legal += mask[action]
+    left = draw % legal
+    for action in range(len(mask)):
+        if mask[action]:
+            if left == 0:
+                return action
+            left -= 1
+    return -1
+
+
+@kernel
+def _pick_all(masks, draws, actions):
+    for i in range(len(actions)):
+        actions[i] = _pick(masks[i], draws[i])

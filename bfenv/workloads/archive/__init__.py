@@ -1,0 +1,1 @@
+"""Logs of the Parallel Workloads Archive."""

@@ -1,0 +1,114 @@
+"""Backfills, wild ones, and the time they steal."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.analysis.backfills import backfills, head_promises
+from tests.analysis.drawn import DRAWN, TRYING, drawn
+from tests.conftest import small_traces
+
+
+def test_the_heel_and_toe_dynamic_steals_four_seconds_from_the_head():
+    """Tsafrir 2010, Figure 6: estimates are double the runtimes, job 3 needs all processors."""
+    #  P
+    #  2 |22224444663333    the head, job 3, could truly start at 6, when job 1 ends; after the
+    #  1 |111111555 3333    start of job 4 at 8, after that of job 5 at 9, after job 6 at 10
+    #    +---------> t
+    runtime = [6, 4, 5, 4, 3, 2]
+    trace = bfenv.make_trace(
+        [0] * 6, [1, 1, 2, 1, 1, 1], runtime, 2, estimate=[2 * r for r in runtime]
+    )
+    schedule = bfenv.simulate(trace, "easy").check()
+    assert schedule.start.tolist() == [0, 0, 10, 4, 6, 8]
+    found = backfills(schedule)
+    assert found.backfilled.tolist() == [False, False, False, True, True, True]
+    assert found.stolen.tolist() == [0, 0, 0, 2, 1, 1]
+    assert found.wild.tolist() == found.backfilled.tolist()
+
+
+@given(small_traces())
+def test_with_exact_estimates_easy_steals_nothing(trace):
+    jobs = trace.jobs
+    exact = bfenv.make_trace(jobs.submit, jobs.size, trace.runtime, trace.processors)
+    assert not backfills(bfenv.simulate(exact, "easy")).wild.any()
+
+
+@given(small_traces())
+def test_under_fcfs_nothing_is_backfilled(trace):
+    found = backfills(bfenv.simulate(trace, "fcfs"))
+    assert not found.backfilled.any() and not found.stolen.any()
+
+
+@given(small_traces())
+def test_backfills_are_those_of_a_list_of_what_ran(trace):
+    schedule = bfenv.simulate(trace, "easy")
+    found = backfills(schedule)
+    jobs = trace.jobs
+    start, end = schedule.start.tolist(), schedule.end.tolist()
+    ran = []
+
+    def earliest(need, time):
+        while sum(s for s, e in ran if e > time) + need > trace.processors:
+            time += 1
+        return time
+
+    for job in sorted(range(len(start)), key=lambda job: (start[job], job)):
+        now = start[job]
+        waits = [j for j in range(len(start)) if jobs.submit[j] <= now < start[j]]
+        before = earliest(jobs.size[waits[0]], now) if waits else now
+        ran.append((int(jobs.size[job]), end[job]))
+        backfilled = bool(waits) and waits[0] < job
+        assert found.backfilled[job] == backfilled
+        after = earliest(jobs.size[waits[0]], now) if backfilled else before
+        assert found.stolen[job] == after - before
+
+
+def test_the_promise_of_a_head_is_its_shadow_time_when_it_became_the_head():
+    """Job 1 may count on 5, the estimate's end; job 3 becomes the head as job 1 starts."""
+    assert head_promises(DRAWN).tolist() == [-1, 5, -1, 9]
+
+
+def test_a_policy_that_lets_others_pass_breaks_the_promise():
+    """Job 1 needs both processors and was promised 4; shortest jobs first, 2 and 3 pass it."""
+    trace = bfenv.make_trace([0, 1, 2, 2], [1, 2, 1, 1], [4, 9, 4, 4], 2)
+    passed = drawn(trace, [0, 10, 2, 6])
+    assert head_promises(passed).tolist() == [-1, 4, -1, -1]
+
+
+def test_a_promise_is_not_before_the_requested_start():
+    trace = bfenv.make_trace([0, 0], [2, 2], [3, 1], 2, requested_start=[0, 7])
+    assert head_promises(drawn(trace, [0, 8])).tolist() == [-1, 7]
+
+
+@given(small_traces(jobs=12))
+def test_easy_keeps_every_promise(trace):
+    schedule = bfenv.simulate(trace, "easy")
+    promises = head_promises(schedule)
+    assert (schedule.start <= promises)[promises >= 0].all()
+
+
+@given(small_traces(requested_starts=True), st.sampled_from(["conservative", TRYING]))
+def test_promises_are_those_of_a_list_of_what_runs(trace, policy):
+    schedule = bfenv.simulate(trace, policy)
+    jobs, start = trace.jobs, schedule.start.tolist()
+    ran = [
+        (start[job], int(schedule.end[job]), start[job] + int(jobs.estimate[job]), job)
+        for job in range(len(start))
+    ] + [
+        (int(schedule.trial_start[job]), int(end), int(end), job)
+        for job, end in enumerate(schedule.trial_end)
+        if end >= 0
+    ]
+    expected = []
+    for job, own in enumerate(start):
+        now = max([int(jobs.submit[job]), *start[:job]])
+        if own <= now:
+            expected.append(-1)
+            continue
+        runs = [(until, other) for begin, end, until, other in ran if begin <= now < end]
+        time, need = now, int(jobs.size[job])
+        while sum(jobs.size[o] for until, o in runs if until > time) > trace.processors - need:
+            time += 1
+        expected.append(max(time, int(jobs.requested_start[job])))
+    assert head_promises(schedule).tolist() == expected

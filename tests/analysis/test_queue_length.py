@@ -1,0 +1,100 @@
+"""The queue over time, second by second."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.analysis.queue_length import (
+    loss_of_capacity,
+    mean_queue_length,
+    queue_curve,
+    queue_length,
+)
+from tests.analysis.drawn import DRAWN, TRIED, TRYING, drawn
+from tests.conftest import small_traces
+
+POLICIES = st.sampled_from(["fcfs", "easy", "sjf", "conservative", TRYING])
+
+
+def seconds(schedule):
+    """(begin, end, tried) of every job's wait, and (begin, end, size) of all that ran."""
+    jobs, tried = schedule.trace.jobs, schedule.trial_end >= 0
+    waits, ran = [], []
+    for job in range(len(jobs.submit)):
+        begin, start = int(jobs.submit[job]), int(schedule.start[job])
+        wish = max(begin, int(jobs.requested_start[job]))
+        first, again = start, start
+        if tried[job]:
+            first, again = int(schedule.trial_start[job]), int(schedule.trial_end[job])
+            ran.append((first, again, int(jobs.size[job])))
+        waits.append((begin, wish, first, again, start))
+        ran.append((start, int(schedule.end[job]), int(jobs.size[job])))
+    return waits, ran
+
+
+def test_the_queue_by_hand():
+    times, jobs = queue_length(DRAWN)
+    assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 4, 9], [0, 1, 2, 1, 0])
+    assert mean_queue_length(DRAWN) == 10 / 29
+    assert loss_of_capacity(DRAWN) == 1 / (4 * 29)  # one processor, from 1 to 2
+
+
+def test_a_job_on_trial_is_not_in_the_queue():
+    times, jobs = queue_length(TRIED)
+    assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 5], [0, 1, 1, 0])
+    assert mean_queue_length(TRIED) == 4 / 9
+    assert loss_of_capacity(TRIED) == 1 / (3 * 9)
+
+
+def test_a_job_loses_no_capacity_before_it_may_start():
+    trace = bfenv.make_trace([0, 0], [1, 1], [9, 1], 2, requested_start=[0, 6])
+    assert loss_of_capacity(drawn(trace, [0, 6])) == 0
+    assert loss_of_capacity(drawn(trace, [0, 8])) == 2 / (2 * 9)
+
+
+def test_an_idle_machine_with_an_empty_queue_loses_nothing():
+    trace = bfenv.make_trace([0, 100], [1, 1], [5, 5], 8)
+    schedule = bfenv.simulate(trace, "easy")
+    assert loss_of_capacity(schedule) == mean_queue_length(schedule) == 0
+
+
+@given(small_traces(requested_starts=True), st.sampled_from(["conservative", TRYING]))
+def test_queue_and_lost_capacity_are_those_of_every_second(trace, policy):
+    schedule = bfenv.simulate(trace, policy)
+    waits, ran = seconds(schedule)
+    begin, end = int(trace.jobs.submit[0]), int(schedule.end.max())
+    times, jobs = queue_length(schedule)
+    total = lost = 0
+    for t in range(begin, end):
+        queue = sum(b <= t < first or again <= t < start for b, _, first, again, start in waits)
+        ready = sum(w <= t < first or again <= t < start for _, w, first, again, start in waits)
+        assert jobs[np.searchsorted(times, t, side="right") - 1] == queue
+        total += queue
+        lost += (trace.processors - sum(s for b, e, s in ran if b <= t < e)) * (ready > 0)
+    assert mean_queue_length(schedule) == pytest.approx(total / (end - begin))
+    assert loss_of_capacity(schedule) == pytest.approx(lost / (trace.processors * (end - begin)))
+
+
+@given(small_traces(), POLICIES, st.integers(1, 7))
+def test_the_curve_has_the_means_of_its_parts(trace, policy, parts):
+    schedule = bfenv.simulate(trace, policy)
+    cuts, means = queue_curve(schedule, parts)
+    waits, _ = seconds(schedule)
+    begin, end = int(trace.jobs.submit[0]), int(schedule.end.max())
+    assert cuts[0] == begin and cuts[-1] == end and len(cuts) == len(means) + 1
+    assert len(means) == min(parts, end - begin)
+    for left, right, found in zip(cuts[:-1], cuts[1:], means, strict=True):
+        queue = [
+            sum(b <= t < first or again <= t < start for b, _, first, again, start in waits)
+            for t in range(left, right)
+        ]
+        assert found == pytest.approx(sum(queue) / len(queue))
+
+
+def test_the_curve_of_a_long_schedule_has_200_parts_and_its_mean():
+    schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=500"), "easy")
+    cuts, means = queue_curve(schedule)
+    assert len(means) == 200 and np.ptp(np.diff(cuts)) <= 1
+    assert np.average(means, weights=np.diff(cuts)) == pytest.approx(mean_queue_length(schedule))

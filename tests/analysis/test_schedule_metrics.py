@@ -1,0 +1,89 @@
+"""Metrics of schedules drawn by hand, and against slow versions of themselves."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import bfenv
+from bfenv.analysis import schedule_metrics as m
+from tests.analysis.drawn import DRAWN, TRIED
+from tests.conftest import small_traces
+
+
+def test_times_and_slowdowns_by_hand():
+    assert m.wait(DRAWN).tolist() == [0, 3, 0, 7]
+    assert m.response(DRAWN).tolist() == [4, 8, 2, 27]
+    assert m.slowdown(DRAWN).tolist() == [1, 1.6, 1, 1.35]
+    assert m.bounded_slowdown(DRAWN).tolist() == [1, 1, 1, 1.35]
+    assert m.bounded_slowdown(DRAWN, tau=6).tolist() == [1, 8 / 6, 1, 1.35]
+    assert m.delay_slowdown(DRAWN).tolist() == [1, 1.3, 1, 1.35]
+    assert m.width_slowdown(DRAWN).tolist() == [4 / 30, 8 / 40, 2 / 10, 27 / 20]
+    assert m.makespan(DRAWN) == 29
+    assert m.utilization(DRAWN) == (3 * 4 + 4 * 5 + 2 + 20) / (4 * 29)
+
+
+def test_killed_trials_are_busy_and_the_response_is_to_the_last_end():
+    assert m.utilization(TRIED) == (2 * 2 + 2 * 4 + 3 * 3) / (3 * 9)
+    assert m.response(TRIED).tolist() == [9, 4]
+
+
+def test_jobs_of_equal_work_done_at_once_are_equal_however_wide():
+    """The example of Zotkin, Keleher and Perkovic 2000, section 5.1: 11 and 110 become 11 each."""
+    trace = bfenv.make_trace([0, 0], [1, 10], [100, 10], 11)
+    start = np.array([1000, 1090])
+    none = np.array([-1, -1])
+    schedule = bfenv.Schedule(trace, "", 0, start, start + trace.runtime, none, none)
+    assert m.bounded_slowdown(schedule).tolist() == [11, 110]
+    assert m.width_slowdown(schedule).tolist() == [11, 11]
+
+
+def test_the_names_that_others_rely_on_come_first_and_in_order():
+    found = bfenv.metrics(DRAWN)
+    assert list(found)[:10] == [
+        "mean_wait",
+        "mean_bounded_slowdown",
+        "utilization",
+        "max_wait",
+        "p95_wait",
+        "makespan",
+        "median_wait",
+        "p99_wait",
+        "mean_response",
+        "p95_bounded_slowdown",
+    ]
+    assert all(type(value) is float for value in found.values())
+
+
+def test_the_summary_by_hand():
+    found = bfenv.metrics(DRAWN)
+    expected = {
+        "mean_wait": 2.5,
+        "median_wait": 1.5,
+        "max_wait": 7.0,
+        "p95_wait": 3 + 4 * 0.85,  # between the last two of four jobs
+        "p99_wait": 3 + 4 * 0.97,
+        "mean_response": 41 / 4,
+        "p95_response": 8 + 19 * 0.85,
+        "max_response": 27.0,
+        "mean_bounded_slowdown": 4.35 / 4,
+        "median_bounded_slowdown": 1.0,
+        "p95_bounded_slowdown": 1 + 0.35 * 0.85,
+        "p99_bounded_slowdown": 1 + 0.35 * 0.97,
+        "max_bounded_slowdown": 1.35,
+        "mean_slowdown": 4.95 / 4,
+        "mean_delay_slowdown": 4.65 / 4,
+        "mean_width_slowdown": (4 / 30 + 0.2 + 0.2 + 1.35) / 4,
+        "makespan": 29.0,
+        "utilization": 54 / 116,
+    }
+    assert found == pytest.approx(expected)
+
+
+@given(small_traces())
+def test_slowdowns_are_in_their_order(trace):
+    """Unbounded above or equal bounded, the one of delays at least the bounded one, all from 1."""
+    schedule = bfenv.simulate(trace, "easy")
+    bounded, slowdown = m.bounded_slowdown(schedule), m.slowdown(schedule)
+    assert (bounded >= 1).all() and (slowdown >= bounded).all()
+    assert (m.delay_slowdown(schedule) >= bounded).all()
+    assert (m.width_slowdown(schedule) <= slowdown).all()

@@ -1,0 +1,180 @@
+"""What a row says of a schedule: complete, plain, and the same every time."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.analysis.comparison import differences
+from bfenv.analysis.summary import (
+    backfill_metrics,
+    head_metrics,
+    reservation_metrics,
+    result,
+)
+from bfenv.core.errors import BfenvError
+from tests.analysis.drawn import DRAWN, TRIED, drawn
+from tests.conftest import log
+
+
+@pytest.fixture(scope="module")
+def schedules():
+    trace = bfenv.load_workload("lublin:jobs=2300,procs=64,load=0.9")
+    return [bfenv.simulate(trace, policy) for policy in ("sjf", "easy", "fcfs")]
+
+
+def test_a_result_is_plain_json_and_the_same_every_time(schedules):
+    schedule, easy, fcfs = schedules
+    found = result(schedule, easy, fcfs=fcfs)
+    text = json.dumps(found, sort_keys=True, indent=1, allow_nan=False)
+    assert json.loads(text) == found
+    again = bfenv.simulate(schedule.trace, "sjf")
+    assert json.dumps(result(again, easy, fcfs=fcfs), sort_keys=True, indent=1) == text
+
+
+def test_a_result_has_the_parts_of_a_row(schedules):
+    schedule, easy, _ = schedules
+    found = result(schedule, easy)
+    assert list(found) == ["metrics", "classes", "versus", "curves"]
+    summary = bfenv.metrics(schedule)
+    assert {name: found["metrics"][name] for name in summary} == summary
+    assert all(value is None or type(value) is float for value in found["metrics"].values())
+    for part in found["classes"].values():
+        assert list(part) == ["jobs", "mean_wait", "mean_bounded_slowdown"]
+    assert found["versus"]["reference"] == "easy"
+    for name in ("mean_bounded_slowdown", "mean_wait"):
+        expected = differences(schedule, easy)[name]
+        assert found["versus"][name] == {
+            "difference": expected.value,
+            "low": expected.low,
+            "high": expected.high,
+            "confidence": 0.95,
+            "batches": 20,
+            "jobs": 2300,
+        }
+    quantiles = found["curves"]["wait_quantiles"]
+    assert len(quantiles) == 101 and quantiles == sorted(quantiles)
+    assert quantiles[-1] == summary["max_wait"] and quantiles[50] == summary["median_wait"]
+    queue = found["curves"]["queue_length"]
+    assert len(queue["time"]) == 201 and len(queue["jobs"]) == 200
+    per_1000 = found["curves"]["per_1000"]
+    assert len(per_1000["time"]) == len(per_1000["slowdown_ratio"]) == 2
+
+
+def test_what_needs_another_schedule_is_left_out_without_it(schedules):
+    schedule, easy, fcfs = schedules
+    alone, beside = result(schedule), result(schedule, easy)
+    assert alone["versus"] == {} and "per_1000" not in alone["curves"]
+    referred = {"slowdown_ratio", "longest_wait_ratio"}
+    assert beside["metrics"].keys() - alone["metrics"].keys() == referred
+    fair = result(schedule, fcfs=fcfs)["metrics"].keys() - alone["metrics"].keys()
+    assert fair == {"later_than_fcfs", "mean_delay_to_fcfs"}
+
+
+def test_the_reference_beside_itself_differs_by_nothing(schedules):
+    easy = schedules[1]
+    found = result(easy, easy, fcfs=easy)
+    assert found["metrics"]["slowdown_ratio"] == found["metrics"]["later_than_fcfs"] == 0
+    assert found["metrics"]["longest_wait_ratio"] == 1
+    assert found["metrics"]["broken_promises"] == found["metrics"]["max_head_delay"] == 0
+    assert found["curves"]["per_1000"]["slowdown_ratio"] == [0, 0]
+
+
+def test_shortest_first_breaks_promises_and_delays_jobs(schedules):
+    schedule, _, fcfs = schedules
+    found = result(schedule, fcfs=fcfs)["metrics"]
+    late = schedule.start - fcfs.start
+    assert found["broken_promises"] > 0 and found["mean_head_delay"] > 0
+    assert found["later_than_fcfs"] == pytest.approx((late > 0).mean())
+    assert found["mean_delay_to_fcfs"] == pytest.approx(late[late > 0].sum() / len(late))
+
+
+def test_the_replayed_metrics_by_hand():
+    assert backfill_metrics(DRAWN) == {
+        "backfilled": 0.25,
+        "wild_backfills": 0,
+        "mean_stolen_time": 0,
+    }
+    assert head_metrics(DRAWN) == {
+        "heads": 2,
+        "broken_promises": 0,
+        "mean_head_delay": 0,
+        "max_head_delay": 0,
+    }
+    trace = bfenv.make_trace([0, 1, 2, 2], [1, 2, 1, 1], [4, 9, 4, 4], 2)
+    passed = drawn(trace, [0, 10, 2, 6])  # job 1, promised 4, is passed twice
+    assert head_metrics(passed) == {
+        "heads": 1,
+        "broken_promises": 1,
+        "mean_head_delay": 6,
+        "max_head_delay": 6,
+    }
+    # Job 2 delays the head from 4 to 6, job 3 from 6 to 10.
+    assert backfill_metrics(passed) == {
+        "backfilled": 0.5,
+        "wild_backfills": 1,
+        "mean_stolen_time": 1.5,
+    }
+
+
+def test_missed_reservations_by_hand():
+    """Job 1 is on time, job 2 is 3 s late, job 3 came after its time and starts at once."""
+    trace = bfenv.make_trace([0, 0, 0, 20], [1] * 4, [5, 2, 1, 1], 1, requested_start=[0, 5, 4, 10])
+    schedule = drawn(trace, [0, 5, 7, 20])
+    assert reservation_metrics(schedule) == {
+        "reservations": 3,
+        "missed_reservations": 1,
+        "mean_reservation_delay": 1,
+    }
+
+
+def test_what_has_no_value_is_none_and_not_a_number_of_some_kind():
+    schedule = bfenv.simulate(bfenv.make_trace([0], [1], [1], 1), "easy")
+    found = result(schedule, schedule)
+    none = {name for name, value in found["metrics"].items() if value is None}
+    assert none == {
+        "user_fairness",
+        "max_user_bounded_slowdown",
+        "wild_backfills",
+        "broken_promises",
+        "mean_head_delay",
+        "max_head_delay",
+        "mean_reservation_delay",
+    }
+    assert found["versus"]["mean_wait"]["low"] is None
+    assert found["classes"]["long wide"] == {
+        "jobs": 0,
+        "mean_wait": None,
+        "mean_bounded_slowdown": None,
+    }
+    assert found["curves"]["queue_length"] == {"time": [0, 1], "jobs": [0]}
+
+
+def test_a_starving_job_beside_a_reference_without_waits_is_infinite_and_therefore_none():
+    trace = bfenv.make_trace([0, 0], [1, 1], [4, 2], 2)
+    found = result(drawn(trace, [0, 1]), drawn(trace, [0, 0]))
+    assert found["metrics"]["longest_wait_ratio"] is None
+
+
+def test_trials_are_in_all_of_it():
+    found = result(TRIED, TRIED)
+    assert found["metrics"]["mean_queue_length"] == 4 / 9
+    assert not any(math.isnan(value) for value in found["metrics"].values() if value is not None)
+
+
+@pytest.mark.parametrize("role", ["reference", "fcfs"])
+def test_other_jobs_are_no_reference(schedules, role):
+    with pytest.raises(BfenvError, match="not the same jobs"):
+        result(DRAWN, **{role: schedules[1]})
+
+
+def test_a_log_has_a_result_without_a_gap():
+    trace = log("KTH-SP2-1996-2")[:5000]
+    easy = bfenv.simulate(trace, "easy")
+    found = result(easy, easy, fcfs=bfenv.simulate(trace, "fcfs"))
+    assert found["metrics"]["broken_promises"] == 0  # EASY keeps them
+    none = {name for name, value in found["metrics"].items() if value is None}
+    assert none == {"mean_reservation_delay"}
+    assert np.sum([part["jobs"] for part in found["classes"].values()]) == 2 * 5000

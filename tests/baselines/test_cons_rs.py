@@ -1,0 +1,107 @@
+"""CONS+RS against a hand-solved case, its naive version, and plain conservative backfilling."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.baselines.cons_rs import CONS_RS, cons_rs, expect, finish, prepare, search
+from bfenv.baselines.conservative import CONSERVATIVE
+from bfenv.core.cluster import advance, new_cluster, waiting
+from tests.baselines.test_conservative import EVENT_ORDERS, make, numbers, rows, starts
+from tests.conftest import log, small_traces
+from tests.oracles import conservative as naive
+
+
+def blocked():
+    """Job 0 should end at 10, and the plan is then 1 at 10, the others at 16; it ends at 4."""
+    return make(2, (0, 2, 10, 4), (1, 2, 6, 6), (1, 1, 2, 2), (1, 2, 1, 1))
+
+
+def test_a_job_is_moved_behind_others_if_their_wait_and_slowdown_improve_by_more():
+    #  P   conservative     CONS+RS
+    #  2 |0000111111  3  |00003  111111      with job 1 last, and then job 2 after job 3, the waits
+    #  1 |0000111111223  |0000322111111      fall from 3 9 11 to 6 4 3
+    assert starts(CONSERVATIVE, blocked()) == [0, 4, 10, 12]
+    assert starts(CONS_RS, blocked()) == [0, 7, 5, 4]
+
+
+def test_a_move_that_does_not_improve_the_plan_is_undone():
+    """Two jobs of equal size and length can only change places."""
+    trace = make(1, (0, 1, 9, 4), (1, 1, 3, 3), (2, 1, 3, 3))
+    assert starts(CONS_RS, trace) == starts(CONSERVATIVE, trace) == [0, 4, 7]
+
+
+def test_without_early_completions_there_is_no_search():
+    trace = make(2, (0, 2, 4, 4), (1, 2, 6, 6), (1, 1, 2, 2), (1, 2, 1, 1))
+    assert starts(CONS_RS, trace) == starts(CONSERVATIVE, trace) == [0, 4, 10, 12]
+
+
+def test_a_job_that_comes_later_than_promised_shows_in_the_records():
+    #  P
+    #  1 |00223111111      job 1 was promised second 3
+    trace = make(1, (0, 1, 3, 2), (1, 1, 6, 6), (1, 1, 2, 2), (1, 1, 1, 1))
+    schedule = bfenv.simulate(trace, CONS_RS)
+    assert schedule.records["guarantee"].tolist() == [-1, 3, 9, 11]
+    assert schedule.start[1] > 3
+
+
+@pytest.mark.parametrize("event_order", EVENT_ORDERS)
+@given(st.data(), st.sampled_from((1, 3, 10)), st.integers(0, 99))
+@settings(max_examples=200)
+def test_it_equals_its_naive_version(event_order, data, iterations, seed):
+    trace = data.draw(small_traces(jobs=10, requested_starts=event_order == "standard"))
+    policy, jobs = cons_rs(iterations), rows(trace)
+    result = bfenv.simulate(trace, policy, seed, event_order=event_order).check()
+    generator = np.random.default_rng(seed)
+    draw = numbers(generator).__next__
+    expected = naive.random_search(jobs, trace.processors, draw, iterations, event_order)
+    assert result.start.tolist() == expected
+
+
+@given(small_traces(jobs=10, requested_starts=True), st.integers(0, 9))
+@settings(max_examples=50)
+def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
+    cluster, truth = new_cluster(trace)
+    memory = CONS_RS.memory(trace.jobs, trace.processors, np.random.default_rng(seed))
+    while advance(cluster, trace.jobs, truth):
+        if prepare(cluster, trace.jobs, memory):
+            planned = waiting(cluster)[memory.plan.reserved[waiting(cluster)] >= 0]
+            before = expect(memory.plan, trace.jobs, planned)
+            if search(cluster, trace.jobs, memory, 10):
+                after = expect(memory.plan, trace.jobs, planned)
+                assert sum(np.divide(after, before)) <= 2
+        finish(cluster, trace.jobs, memory)
+
+
+@given(small_traces(requested_starts=True))
+def test_without_iterations_it_is_conservative_backfilling(trace):
+    assert starts(cons_rs(0), trace) == starts(CONSERVATIVE, trace)
+
+
+def test_a_time_limit_takes_the_place_of_the_number_of_iterations():
+    assert starts(cons_rs(limit_ms=20), blocked()) == [0, 7, 5, 4]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iterations": -1}, "iterations"),
+        ({"iterations": 2.5}, "iterations"),
+        ({"limit_ms": 0}, "limit_ms"),
+        ({"limit_ms": "long"}, "limit_ms"),
+    ],
+)
+def test_a_wrong_option_is_named(options, message):
+    with pytest.raises(bfenv.PolicyError, match=message):
+        cons_rs(**options)
+
+
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln"])
+def test_on_logs_it_waits_less_than_conservative_and_easy_as_published(name):
+    """Klusacek and Rudova 2011 find so on six other logs."""
+    trace = log(name)
+    wait = bfenv.simulate(trace, CONS_RS).check().wait.mean()
+    assert wait < 0.95 * bfenv.simulate(trace, CONSERVATIVE).wait.mean()
+    assert wait < 0.95 * bfenv.simulate(trace, "easy").wait.mean()

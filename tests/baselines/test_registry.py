@@ -1,0 +1,237 @@
+"""Policies of one's own: made of functions, registered, found by name, imported, pickled."""
+
+import dataclasses
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.baselines import registry
+from bfenv.baselines.registry import find_policy
+from bfenv.core.cluster import advance, may_start, start, waiting
+from bfenv.core.kernel import kernel
+from bfenv.core.policy import able, new_memory
+
+
+@pytest.fixture(autouse=True)
+def no_trace_of_it_remains(monkeypatch):
+    monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+
+
+TRACE = bfenv.make_trace([0, 0, 0, 0], [2, 2, 1, 2], [4, 3, 2, 1], 2)
+
+
+def shortest(cluster, jobs):
+    """Shortest estimate first, whatever fits.
+
+    More is said below.
+    """
+    for job in sorted(waiting(cluster), key=lambda job: jobs.estimate[job]):
+        if may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+
+
+def counting(cluster, jobs, memory):
+    memory.append(len(memory))
+    shortest(cluster, jobs)
+
+
+def lottery(cluster, jobs, generator):
+    for job in generator.permutation(waiting(cluster)):
+        if may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+
+
+@bfenv.policy(name="decorated-lottery", stochastic=True)
+def decorated(cluster, jobs, generator):
+    lottery(cluster, jobs, generator)
+
+
+@kernel
+def first_fit(cluster, jobs):
+    for job in waiting(cluster):
+        if may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+
+
+@kernel
+def decide(cluster, jobs, memory):
+    first_fit(cluster, jobs)
+
+
+@kernel
+def run(cluster, jobs, truth, memory):
+    while advance(cluster, jobs, truth):
+        decide(cluster, jobs, memory)
+
+
+def with_limit(limit=2):
+    return bfenv.Policy(name=f"limit-{limit}", decide=decide)
+
+
+def test_a_function_of_cluster_and_jobs_is_a_policy():
+    for named in (shortest, f"{__name__}:shortest", bfenv.policy(shortest), "shortest"):
+        assert bfenv.simulate(TRACE, named).start.tolist() == [6, 3, 1, 0]
+
+
+def test_the_decorator_registers_a_policy_by_the_name_of_the_function():
+    made = bfenv.policy(shortest, source="me")
+    assert made == bfenv.policies()["shortest"] == find_policy("shortest")
+    assert (made.name, made.summary, made.source) == (
+        "shortest", "Shortest estimate first, whatever fits.", "me",
+    )  # fmt: skip
+    assert bfenv.policy(first_fit).name == "first-fit"
+    assert list(bfenv.policies())[-2:] == ["shortest", "first-fit"]
+    assert find_policy(f"{__name__}:shortest").name == f"{__name__}:shortest"
+
+
+def test_defining_it_again_replaces_it_but_no_other_policy_is_replaced():
+    bfenv.policy(shortest, summary="old")
+    bfenv.policy(shortest, summary="new")
+    assert bfenv.policies()["shortest"].summary == "new"
+    for taken in ("easy", "shortest"):
+        with pytest.raises(bfenv.PolicyError, match=f"another policy of the name '{taken}'"):
+            bfenv.policy(first_fit, name=taken)
+
+
+def test_a_stochastic_function_is_handed_the_generator_of_the_seed():
+    made = bfenv.policy(lottery, stochastic=True)
+    jobs = bfenv.make_trace(*np.array([[0] * 9, [1] * 9, [1] * 9]), 1)
+    seeds = (0, 1, 0)
+    one, two, again = (bfenv.simulate(jobs, made, seed).start.tolist() for seed in seeds)
+    assert one == again != two
+    order = np.random.default_rng(0).permutation(9)
+    assert one[order[0]] == 0
+
+
+def test_a_memory_is_made_afresh_for_every_run():
+    seen = []
+
+    def memory(jobs, processors, generator):
+        seen.append([])
+        return seen[-1]
+
+    made = bfenv.policy(counting, memory=memory)
+    for _ in range(2):
+        bfenv.simulate(TRACE, made)
+    assert len(seen) == 2 and seen[0] == seen[1] != []
+
+
+def test_a_kernel_is_a_policy_compiled_loop_or_not():
+    loops = bfenv.policy(first_fit), bfenv.policy(decide, run=run, name="compiled")
+    one, two = (bfenv.simulate(TRACE, policy).start.tolist() for policy in loops)
+    assert one == two == [0, 4, 7, 9]
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (lambda cluster: None, {}, "is no policy: a policy is a function of cluster and jobs"),
+        (3, {}, "int is no policy"),
+        (shortest, {"stohastic": True}, "no option 'stohastic'"),
+        (shortest, {"decide": counting}, "no option 'decide'"),
+    ],
+)
+def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, message):
+    with pytest.raises(bfenv.PolicyError, match=message):
+        bfenv.policy(function, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nosuchmodule:f", "no policy nosuchmodule:f: 'nosuchmodule': ModuleNotFoundError"),
+        ("os:nosuch", "no policy os:nosuch: module 'os' has no attribute 'nosuch'"),
+        ("os:sep", "os:sep is no policy"),
+        ("./mine.py:never", "./mine.py:never: a module is named, not its file, as in mine:never"),
+        ("sjf(order=saf)", "sjf has no options; queue, easy, .* have"),
+        ("scorer", r"scorer is made of options, as in scorer\(theta=...\)"),
+        (":", "no policy :"),
+        ("os:", "no policy os:"),
+        ("os:sep(a=1)", "os:sep is no function that makes policies"),
+        (f"{__name__}:with_limit(most=3)", "has no option 'most'; it has limit"),
+        (f"{__name__}:shortest()", "missing a required argument: 'cluster'"),
+        (3, "a policy is a name, a Policy or a function, not 3"),
+        (None, "a policy is a name, a Policy or a function, not None"),
+        ("eazy", "unknown policy 'eazy'; did you mean easy"),
+    ],
+)
+def test_a_name_that_leads_to_no_policy_says_why(name, message):
+    with pytest.raises(bfenv.BfenvError, match=message):
+        find_policy(name)
+
+
+def test_a_function_of_a_module_makes_policies_from_options():
+    assert find_policy(f"{__name__}:with_limit(limit=7)").name == "limit-7"
+    assert find_policy(f"{__name__}:with_limit()").name == "limit-2"
+
+
+def test_a_decorated_policy_is_pickled_by_its_name_and_others_by_their_parts():
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    plain = find_policy(shortest)
+    assert pickle.loads(pickle.dumps(plain)) == plain
+    assert pickle.loads(pickle.dumps(find_policy("easy"))).name == "easy"
+
+
+def test_able_is_who_plans_for_requested_starts():
+    wishes = bfenv.make_trace([0], [1], [1], 1, requested_start=[5]).jobs
+    assert able(find_policy("conservative"), wishes) and not able(find_policy("easy"), wishes)
+    assert able(find_policy("easy"), TRACE.jobs)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", None, True, float("nan")])
+def test_a_seed_that_is_none_is_named(seed):
+    with pytest.raises(bfenv.BfenvError, match=f"a seed is a whole number from 0 on, not {seed!r}"):
+        bfenv.simulate(TRACE, "easy", seed=seed)
+    assert new_memory(find_policy("easy"), TRACE.jobs, 2, np.int64(3)) == ()
+
+
+def test_every_field_of_a_policy_is_pickled():
+    policy = dataclasses.replace(find_policy("slack"), summary="mine")
+    twin = pickle.loads(pickle.dumps(policy))
+    for field in ("name", "summary", "source", "stochastic", "stateful", "trials"):
+        assert getattr(twin, field) == getattr(policy, field)
+
+
+MODULE = """
+import bfenv
+from bfenv.core.cluster import may_start, start, waiting
+
+@bfenv.policy
+def shortest(cluster, jobs):
+    for job in sorted(waiting(cluster), key=lambda job: jobs.estimate[job]):
+        if may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+"""
+
+
+def command(folder, *arguments):
+    program = "from bfenv.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-P", "-c", program, *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_command_finds_modules_of_the_current_folder(tmp_path):
+    (tmp_path / "own_policy.py").write_text(MODULE)
+    (tmp_path / "csv.py").write_text("raise SystemExit('shadowed')")
+    options = "-w lublin:jobs=50,procs=8 -p own_policy:shortest -p fcfs -f csv".split()
+    result = command(tmp_path, "evaluate", *options)
+    assert result.returncode == 0, result.stderr
+    assert [line.split(",")[0] for line in result.stdout.splitlines()] == [
+        "policy", "shortest", "fcfs",
+    ]  # fmt: skip
+    (tmp_path / "broken_policy.py").write_text("1 / 0")
+    result = command(tmp_path, "simulate", "-p", "broken_policy:f")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == (
+        "bfenv: no policy broken_policy:f: 'broken_policy': ZeroDivisionError: division by zero\n"
+    )

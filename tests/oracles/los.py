@@ -1,0 +1,161 @@
+"""Slow, obviously right LOS in plain Python: the thesis' tables, cell by cell, in three dimensions.
+
+Nothing here is shared with the packages under test. Source: Shmueli (2003), Backfilling with
+Lookahead to Optimize the Performance of Parallel Job Scheduling, chapter 3. The machine and the
+event loop are those of tests.oracles.machine.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import inf
+
+from tests.oracles.machine import (
+    Job,
+    Machine,
+    Policy,
+    Schedule,
+    free_at,
+    shadow_and_extra,
+    simulate,
+)
+
+
+@dataclass
+class Cell:
+    """One cell of M': utilization, extra processors needed, merit and the trace markers."""
+
+    util: int = 0
+    sutil: int = 0
+    merit: float = 0
+    selected: bool = False
+    bypassed: bool = False
+
+
+Matrix = dict[tuple[int, int, int], Cell]
+
+
+def construct(sizes: list[int], ssizes: list[int], n: int, extra: int, gains=None) -> Matrix:
+    """Fill M' by algorithm 3, or with a merit that each job adds to by algorithms 6 and 7.
+
+    Algorithm 1 is the plane k = 0, in which no job with a shadow size can be selected.
+    """
+    # Row 0 and column 0 are zeros.
+    m = {(0, j, k): Cell() for j in range(n + 1) for k in range(extra + 1)}
+    m |= {(i, 0, k): Cell() for i in range(len(sizes) + 1) for k in range(extra + 1)}
+    for k in range(extra + 1):
+        for i, (size, ssize) in enumerate(zip(sizes, ssizes, strict=True), start=1):
+            for j in range(1, n + 1):
+                above = m[i - 1, j, k]
+                bypass = Cell(above.util, above.sutil, above.merit, False, True)
+                if size > j or ssize > k:
+                    m[i, j, k] = bypass
+                    continue
+                rest = m[i - 1, j - size, k - ssize]
+                util, sutil = rest.util + size, rest.sutil + ssize
+                merit = rest.merit + (gains[i - 1] if gains else 0)
+                select = Cell(util, sutil, merit, True, False)
+                if util > above.util or (util == above.util and sutil < above.sutil):
+                    m[i, j, k] = select
+                elif util == above.util and sutil == above.sutil:
+                    if merit < above.merit:
+                        m[i, j, k] = bypass
+                    else:
+                        select.bypassed = merit == above.merit
+                        m[i, j, k] = select
+                else:
+                    m[i, j, k] = bypass
+    return m
+
+
+def trace(
+    m: Matrix, sizes: list[int], ssizes: list[int], n: int, extra: int, selected_first: bool
+) -> list[int]:
+    """Read the chosen jobs, 1 .. |WQ|, off M' by algorithm 4 or 5."""
+    chosen, i, j, k = [], len(sizes), n, extra
+    while i > 0 and j > 0:
+        cell = m[i, j, k]
+        if cell.selected if selected_first else not cell.bypassed:
+            chosen.append(i)
+            j -= sizes[i - 1]
+            k -= ssizes[i - 1]
+        i -= 1
+    return chosen[::-1]
+
+
+class Los(Policy):
+    """LOS; `variant` is a name of the thesis, `lookahead` a number of jobs or None."""
+
+    def __init__(self, variant: str = "full", lookahead: int | None = 50):
+        """Begin; nothing has happened yet."""
+        self.variant = variant
+        self.lookahead = lookahead
+        self.event = False  # whether anything happened since the last pass
+
+    def arrived(self, machine: Machine, job: int) -> None:
+        """Take note of an arrival."""
+        self.event = True
+
+    def ended(self, machine: Machine, any_early: bool) -> None:
+        """Take note that jobs have ended."""
+        self.event = True
+
+    def choose(self, machine: Machine, shadow: float, extra: int) -> list[int]:
+        """Choose the jobs to start among those behind the head, which has been dealt with."""
+        now = machine.now
+        n = free_at(machine.expected(), machine.processors, now)
+        # Section 3.5.1: leave out what is too large, then keep the first C jobs.
+        queue = [job for job in machine.waiting if machine.jobs[job].size <= n][: self.lookahead]
+        jobs = [machine.jobs[job] for job in queue]
+        sizes = [job.size for job in jobs]
+        ssizes = [0 if now + job.estimate <= shadow else job.size for job in jobs]
+        gains = None
+        if self.variant == "basic":
+            extra = 0
+        elif self.variant == "maxjobs":
+            gains = [1] * len(jobs)
+        elif self.variant == "max-slowdown":
+            gains = [(now - job.submit + job.estimate) / job.estimate for job in jobs]
+        m = construct(sizes, ssizes, n, extra, gains)
+        chosen = trace(m, sizes, ssizes, n, extra, self.variant == "selected-first")
+        return [queue[i - 1] for i in chosen]
+
+    def schedule(self, machine: Machine) -> None:
+        """Start the head or find its reservation (section 3.2.1); then start the chosen jobs.
+
+        A second pass at the same event would not find what the first one left: it has a new head.
+        """
+        if not machine.waiting or not self.event:
+            return
+        self.event = False
+        shadow, extra = inf, 0
+        head = machine.waiting[0]
+        if machine.fits_now(head):
+            machine.start(head)
+        else:
+            shadow, extra = shadow_and_extra(
+                machine.expected(), machine.processors, machine.jobs[head], machine.now
+            )
+        for job in self.choose(machine, shadow, extra):
+            machine.start(job)
+
+
+def los(
+    jobs: list[Job],
+    processors: int,
+    variant: str = "full",
+    lookahead: int | None = 50,
+    event_order: str = "standard",
+) -> Schedule:
+    """Schedule by LOS."""
+    return simulate(jobs, processors, Los(variant, lookahead), event_order)
+
+
+def best_by_trial(sizes: list[int], ssizes: list[int], n: int, extra: int) -> tuple[int, int]:
+    """Find, by trying every set, the greatest utilization and the fewest extras that reach it."""
+    best = (0, 0)
+    for count in range(1, len(sizes) + 1):
+        for chosen in combinations(range(len(sizes)), count):
+            size, ssize = sum(sizes[i] for i in chosen), sum(ssizes[i] for i in chosen)
+            if size <= n and ssize <= extra:
+                best = max(best, (size, -ssize))
+    return best[0], -best[1]

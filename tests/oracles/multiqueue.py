@@ -1,0 +1,254 @@
+"""Slow, obviously right multiple-queue backfilling in plain Python: an oracle of the test-suite.
+
+Lawson and Smirni 2002, Figure 2 and sections 2.1 and 2.2, told with lists of intervals
+`(begin, end, size)` and with processors that each have an owner. Nothing is shared with the
+packages under test. One queue is the case of no bounds.
+
+What the paper leaves open, as decided in `bfenv.baselines.multiqueue.figure2`:
+
+- A claim is a trial or a pivot that has been promised a start. Nobody starts or is planned over a
+  claim, but for claims of higher priority and new reservations: these ignore it, and if it cannot
+  stay where it is, it is planned again when its turn comes.
+- Jobs with a requested start have no trial and stand in no queue.
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a user submits, and how long it will really run; times are whole seconds."""
+
+    submit: int
+    size: int
+    estimate: int
+    runtime: int
+    priority: int = 0
+    requested_start: int = 0  # 0: it stands in a queue
+
+
+@dataclass
+class Outcome:
+    """What happened to each job; -1 where nothing did."""
+
+    start: list[int]
+    end: list[int]
+    trial_start: list[int]
+    trial_end: list[int]
+    reserved: list[int]  # the start promised to a job with a requested start
+    borrowed: list[int]  # processors that changed their owner for its start
+    claims: list[dict[int, int]] = field(default_factory=list)  # after each pass
+
+
+def room(intervals, processors, size, begin, length):
+    """Tell whether `size` processors are free from `begin` for `length` seconds."""
+    moments = [begin] + [b for b, _, _ in intervals if begin < b < begin + length]
+    return all(
+        sum(s for b, e, s in intervals if b <= moment < e) + size <= processors
+        for moment in moments
+    )
+
+
+def earliest(intervals, processors, size, length, not_before):
+    """Find the first time from `not_before` on at which there is room."""
+    candidates = [not_before, *sorted(e for _, e, _ in intervals if e > not_before)]
+    return next(t for t in candidates if room(intervals, processors, size, t, length))
+
+
+class Scheduler:
+    """One machine, its queues, and everybody's plans."""
+
+    def __init__(self, jobs, processors, bounds, speculation, suspect):
+        """`bounds` of the estimates between queues; trials of jobs with more than `suspect` s."""
+        self.jobs, self.processors, self.bounds = jobs, processors, bounds
+        self.speculation, self.suspect = speculation, suspect
+        none = [-1] * len(jobs)
+        self.outcome = Outcome(*(list(none) for _ in range(6)))
+        self.waiting = set()
+        self.running = {}  # job -> (start, when it is expected to end, when it does)
+        self.held = {}  # running job -> the processors it holds
+        self.claims = {}  # trial or pivot -> promised start
+        self.now = 0
+        queues = len(bounds) + 1
+        self.owner = [processor % queues for processor in range(processors)]
+
+    # Who is what
+
+    def partition(self, job):
+        """Equation (1): the queue, counted from 0."""
+        return sum(self.jobs[job].estimate >= bound for bound in self.bounds)
+
+    def reserves(self, job):
+        return self.jobs[job].requested_start > 0
+
+    def wants_trial(self, job):
+        return (
+            self.speculation > 0
+            and self.jobs[job].estimate > self.suspect
+            and not self.reserves(job)
+            and self.outcome.trial_end[job] < 0
+        )
+
+    def queued(self):
+        return [j for j in self.waiting if not self.reserves(j) and not self.wants_trial(j)]
+
+    def rank(self, job):
+        return -self.jobs[job].priority, job
+
+    def pivot(self, partition):
+        """The first job in the queue of that partition, or None."""
+        queue = [job for job in self.queued() if self.partition(job) == partition]
+        return min(queue, key=self.rank, default=None)
+
+    def length(self, job):
+        estimate = self.jobs[job].estimate
+        return min(self.speculation, estimate) if self.wants_trial(job) else estimate
+
+    # What holds processors, now or later
+
+    def at(self, job, begin):
+        return begin, begin + self.length(job), self.jobs[job].size
+
+    def firm(self):
+        """Running jobs and accepted reservations."""
+        runs = [(start, end, self.jobs[j].size) for j, (start, end, _) in self.running.items()]
+        promised = [
+            self.at(job, self.outcome.reserved[job])
+            for job in self.waiting
+            if self.outcome.reserved[job] >= 0
+        ]
+        return runs + promised
+
+    def fits(self, job, begin, intervals):
+        return room(intervals, self.processors, self.jobs[job].size, begin, self.length(job))
+
+    def intervals_of(self, claims):
+        return [self.at(job, begin) for job, begin in claims.items()]
+
+    def keep_what_fits(self, claims, others):
+        """Of `claims`, most urgent first, those with room beside `others` and the ones kept."""
+        kept = {}
+        for job in sorted(others, key=self.rank):
+            beside = self.firm() + self.intervals_of(claims) + self.intervals_of(kept)
+            if others[job] >= self.now and self.fits(job, others[job], beside):
+                kept[job] = others[job]
+        return {**claims, **kept}
+
+    def plan(self, job):
+        """Line 3: the earliest start that delays no claim of equal or higher priority."""
+        urgency = self.jobs[job].priority
+        others = {j: begin for j, begin in self.claims.items() if j != job}
+        respected = {j: b for j, b in others.items() if self.jobs[j].priority >= urgency}
+        lower = {j: b for j, b in others.items() if self.jobs[j].priority < urgency}
+        begin = earliest(
+            self.firm() + self.intervals_of(respected),
+            self.processors,
+            self.jobs[job].size,
+            self.length(job),
+            self.now,
+        )
+        respected[job] = begin
+        self.claims = self.keep_what_fits(respected, lower)
+        return begin
+
+    # Starts
+
+    def start(self, job):
+        length = self.length(job)
+        self.claims.pop(job, None)
+        self.waiting.remove(job)
+        self.outcome.start[job] = self.now
+        runtime = self.jobs[job].runtime
+        end = self.now + length
+        self.running[job] = self.now, end, min(end, self.now + runtime)
+        self.hold(job)
+
+    def hold(self, job):
+        """Take idle processors, those of the own partition first; others change their owner.
+
+        They come from the partition with the most idle processors, then from the next.
+        """
+        mine, size = self.partition(job), self.jobs[job].size
+        busy = {processor for held in self.held.values() for processor in held}
+        idle = [processor for processor in range(self.processors) if processor not in busy]
+        count = [sum(self.owner[p] == q for p in idle) for q in range(len(self.bounds) + 1)]
+        idle.sort(key=lambda p: (self.owner[p] != mine, -count[self.owner[p]], self.owner[p]))
+        taken = idle[:size]
+        assert len(taken) == size
+        self.outcome.borrowed[job] = sum(self.owner[p] != mine for p in taken)
+        for processor in taken:
+            self.owner[processor] = mine
+        self.held[job] = taken
+
+    # The pass
+
+    def schedule(self):
+        for job in sorted(self.waiting):
+            if self.reserves(job) and self.outcome.reserved[job] < 0:
+                request = self.jobs[job]
+                self.outcome.reserved[job] = earliest(
+                    self.firm(),
+                    self.processors,
+                    request.size,
+                    request.estimate,
+                    max(self.now, request.requested_start),
+                )
+        for job in sorted(self.waiting):
+            if self.outcome.reserved[job] == self.now:
+                self.start(job)
+
+        pivots = {self.pivot(partition) for partition in range(len(self.bounds) + 1)}
+        claims = {j: b for j, b in self.claims.items() if j in pivots or self.wants_trial(j)}
+        self.claims = self.keep_what_fits({}, claims)
+
+        for urgency in sorted({self.jobs[job].priority for job in self.waiting}, reverse=True):
+            level = sorted(job for job in self.waiting if self.jobs[job].priority == urgency)
+            for job in level:
+                if self.wants_trial(job) and self.plan(job) == self.now:
+                    self.start(job)
+            for job in [job for job in level if job in self.queued()]:
+                if job == self.pivot(self.partition(job)):
+                    if self.plan(job) == self.now:
+                        self.start(job)
+                elif self.fits(job, self.now, self.firm() + self.intervals_of(self.claims)):
+                    self.start(job)
+        self.outcome.claims.append(dict(self.claims))
+
+    # The clock
+
+    def end_jobs(self):
+        """Jobs that have run end; those at the end of their trial wait again."""
+        for job, (start, _, end) in sorted(self.running.items()):
+            if end > self.now:
+                continue
+            del self.running[job], self.held[job]
+            if end - start == self.jobs[job].runtime:
+                self.outcome.end[job] = end
+            else:
+                self.outcome.trial_start[job], self.outcome.trial_end[job] = start, end
+                self.outcome.start[job] = -1
+                self.waiting.add(job)
+
+    def run(self):
+        self.now = -1
+        while True:
+            times = [job.submit for job in self.jobs]
+            times += [end for _, _, end in self.running.values()]
+            times += [self.jobs[job].requested_start for job in self.waiting]
+            times += [self.outcome.reserved[job] for job in self.waiting]
+            times += self.claims.values()
+            times = [time for time in times if time > self.now]
+            if not times:
+                break
+            self.now = min(times)
+            self.end_jobs()
+            self.waiting |= {j for j, job in enumerate(self.jobs) if job.submit == self.now}
+            self.schedule()
+        assert not self.waiting
+        assert not self.running
+        return self.outcome
+
+
+def multiqueue(jobs, processors, bounds=(1000, 10000), speculation=180, suspect=1000):
+    """Schedule by multiple-queue backfilling; no bounds is a single queue."""
+    return Scheduler(jobs, processors, bounds, speculation, suspect).run()
