@@ -31,9 +31,7 @@ def quantities(job, now, jobs, ended, queued, running, tried):
         "expansion": (wait + me["estimate"]) / me["estimate"],
         "prediction": prediction,
         "predicted_expansion": (wait + prediction) / prediction,
-        "user_runtime": len(runtimes) / sum(1 / r for r in runtimes)
-        if runtimes
-        else me["estimate"],
+        "user_runtime": harmonic_mean(runtimes) if runtimes else me["estimate"],
         "same_estimate_runtime": mean([r for o, r in mine if o["estimate"] == me["estimate"]]),
         "same_size_runtime": mean([r for o, r in mine if o["size"] == me["size"]]),
         "last_runtime": runtimes[-1] if runtimes else me["estimate"],
