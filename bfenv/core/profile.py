@@ -52,8 +52,8 @@ def shadow(cluster, jobs, head):
 
 
 @kernel
-def draw(profile, cluster, jobs):
-    """The profile of the running jobs alone, each of them to its expected end."""
+def rebuild(profile, cluster, jobs):
+    """Make the profile that of the running jobs alone, each of them to its expected end."""
     profile.time[0] = now(cluster)
     profile.free[0] = free(cluster)
     last = 0

@@ -26,7 +26,7 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import inlined, kernel
-from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
+from bfenv.core.profile import Profile, anchor_point, fits, rebuild, reserve, shadow
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.observation import observe, remember
 
@@ -349,7 +349,7 @@ def _write_mask_by_plan(batch, cluster, jobs, rules, i):
     window = len(mask) - 1
     steps = batch.counters[i, PLAN_STEPS : PLAN_STEPS + 1]
     plan = Profile(batch.plan[i, 0], batch.plan[i, 1], steps)
-    draw(plan, cluster, jobs)
+    rebuild(plan, cluster, jobs)
     depth = rules.reservation_depth if rules.reservation_depth >= 0 else len(line)
     for slot in range(min(depth, len(line))):
         job = line[slot]
