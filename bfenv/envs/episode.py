@@ -26,7 +26,7 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import inlined, kernel
-from bfenv.core.profile import Profile, anchor_point, draw, fits, reserve, shadow
+from bfenv.core.profile import Profile, anchor_point, fits, rebuild, reserve, shadow
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.observation import observe, remember
 
@@ -41,7 +41,7 @@ from bfenv.envs.observation import observe, remember
     ILLEGAL,  # of them illegal
     OFFENCE,  # 1 if the last action was
     FORCED,  # starts so far that the environment had to make, for nothing else could happen
-    DUE,  # Truth.due
+    DUE,  # Truth.event_count
     PLAN_STEPS,  # Profile.steps of the guard's plan
 ) = range(11)
 COUNTERS = 11
@@ -66,7 +66,7 @@ class Batch(NamedTuple):
     cluster_state: np.ndarray  # (N, STATE) int64
     per_job: np.ndarray  # (N, 6, n) int64: queue, start, end, kill_time, trial_start, trial_end
     per_run: np.ndarray  # (N, 4, m) int64: running, expected_end, started, finished
-    heap: np.ndarray  # (N, 2, h) int64: due_time, due_job
+    heap: np.ndarray  # (N, 2, h) int64: event_time, event_entry
     counters: np.ndarray  # (N, COUNTERS) int64, see the names above
     sums: np.ndarray  # (N, SUMS) float64, see the names above
     accuracy: np.ndarray  # (N, 2, users) float64: sum and count of runtime / estimate
@@ -349,7 +349,7 @@ def _write_mask_by_plan(batch, cluster, jobs, rules, i):
     window = len(mask) - 1
     steps = batch.counters[i, PLAN_STEPS : PLAN_STEPS + 1]
     plan = Profile(batch.plan[i, 0], batch.plan[i, 1], steps)
-    draw(plan, cluster, jobs)
+    rebuild(plan, cluster, jobs)
     depth = rules.reservation_depth if rules.reservation_depth >= 0 else len(line)
     for slot in range(min(depth, len(line))):
         job = line[slot]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bfenv.core.cluster import (
-    OFFENDER,
     PASSES,
     QUEUE_BEGIN,
     QUEUE_END,
@@ -16,7 +15,8 @@ from bfenv.core.cluster import (
     started,
     waiting,
 )
-from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.errors import BfenvError
+from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Trace
 from bfenv.envs import episode
 
@@ -86,7 +86,7 @@ class Machine:
 
         A wake-up that it asks for will come. The policy is shown the window of the queue, as an
         agent is. After these actions, as long as `pass_id` is the same, it would pass. Raises
-        PolicyError on an illegal start.
+        IllegalStartError on an illegal start.
         """
         cluster, jobs = self.cluster, self.trace.jobs
         queue_end = int(cluster.state[QUEUE_END])
@@ -100,11 +100,10 @@ class Machine:
                 slots.remove(job)
             return actions
         except ValueError as error:
-            job = int(cluster.state[OFFENDER])
-            if job < 0:  # not the machine's complaint but a fault of the policy's own
+            illegal_start = find_illegal_start(cluster, jobs)
+            if illegal_start is None:  # a fault of the policy's own code
                 raise
-            cluster.state[OFFENDER] = -1
-            raise PolicyError(f"illegal start of job {job}: it {error}") from error
+            raise illegal_start from error
         finally:
             wake = cluster.state[WAKE]
             retract(cluster, jobs)

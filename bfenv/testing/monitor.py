@@ -11,8 +11,6 @@ import numpy as np
 
 from bfenv.baselines.registry import simulate
 from bfenv.core.cluster import (
-    FREE,
-    NEXT_JOB,
     NOW,
     OFFENDER,
     WAKE,
@@ -25,7 +23,8 @@ from bfenv.core.cluster import (
     try_start,
     waiting,
 )
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import StarvationError
+from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
@@ -80,10 +79,9 @@ class Spy:
         self._count_idle(cluster)
 
     def _failed(self, error: BaseException, cluster: Cluster, jobs: Jobs) -> Faulty:
-        job, when = int(cluster.state[OFFENDER]), self._when(cluster)
-        if job >= 0 and isinstance(error, ValueError):
-            reason = _obstacle(cluster, jobs, job) or str(error)
-            return Faulty("illegal start", f"{when}: job {job} {reason}")
+        when = self._when(cluster)
+        if isinstance(error, ValueError) and (illegal := find_illegal_start(cluster, jobs)):
+            return Faulty("illegal start", f"{when}: job {illegal.job} {illegal.reason}")
         if isinstance(error, ValueError) and "read-only" in str(error):
             return Faulty("tampering", f"{when}: it writes to the jobs, {raised(error)}")
         return Faulty("failure", f"{when}: {raised(error)}")
@@ -126,9 +124,8 @@ def spied(policy: Policy, trace: Trace, beat: Callable[[Trace, int], None]) -> t
     spy = Spy(policy.decide, trace, beat)
     try:
         schedule = simulate(trace, replace(policy, decide=spy, run=None)).check()
-    except PolicyError as error:
-        what = str(error).removeprefix(f"{policy.name} ").removeprefix(f"{policy.name}: ")
-        raise Faulty("starvation", f"{trace.name!r}: it {what}") from error
+    except StarvationError as error:
+        raise Faulty("starvation", f"{trace.name!r}: it {error.reason}") from error
     except Faulty:
         raise
     except (Exception, SystemExit) as error:  # of its memory or its records
@@ -138,22 +135,6 @@ def spied(policy: Policy, trace: Trace, beat: Callable[[Trace, int], None]) -> t
             what = f"{len(values)} records {name!r} of {len(trace)} jobs of {trace.name!r}"
             raise Faulty("failure", what)
     return schedule, spy
-
-
-def _obstacle(cluster: Cluster, jobs: Jobs, job: int) -> str:
-    """Why a job may not start now."""
-    now, free = int(cluster.state[NOW]), int(cluster.state[FREE])
-    if job >= len(jobs.submit):
-        return "does not exist"
-    if job >= cluster.state[NEXT_JOB]:
-        return f"is only submitted at {jobs.submit[job]} s"
-    if cluster.start[job] >= 0:
-        return f"has started already, at {cluster.start[job]} s"
-    if jobs.size[job] > free:
-        return f"needs {jobs.size[job]} processors; free: {free}"
-    if jobs.requested_start[job] > now:
-        return f"asks to start at {jobs.requested_start[job]} s"
-    return ""
 
 
 def _visible(cluster: Cluster) -> dict[str, np.ndarray]:
