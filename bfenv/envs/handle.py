@@ -15,7 +15,7 @@ from bfenv.core.cluster import (
     started,
     waiting,
 )
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.envs.batch import EnvBatch
