@@ -87,10 +87,10 @@ def _open_agent(trace: Trace, name: str, seed: int) -> tuple[Any, BackfillEnv]:
         if env.observation_space != model.observation_space:
             raise BfenvError(f"{agent_name.base}: was trained on other observations than these")
         return model, env
-    found = find_agent(name)
+    agent = find_agent(name)
     env = BackfillEnv(trace, **WHOLE_TRACE, **agent_name.options)
-    is_agent = hasattr(found, "predict") and not inspect.isclass(found)
-    return (found if is_agent else found(env, seed)), env
+    is_factory = inspect.isclass(agent) or not hasattr(agent, "predict")
+    return (agent(env, seed) if is_factory else agent), env
 
 
 def _takes_masks(agent: Any) -> bool:

@@ -28,7 +28,7 @@ def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
     ------
     BfenvError
         If the workload's content is not that of the row, the schedule on disk is not one of the
-        workload, or there is none and the policy cannot be run again.
+        workload, or nothing is on disk and the policy cannot be run again.
     """
     trace = trace_of(row)
     path = schedule_file(leaderboard.folder, row.key)

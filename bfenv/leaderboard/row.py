@@ -1,7 +1,7 @@
 """One row of a leaderboard: a typed record, and its form in JSON.
 
-A row holds what depends on the task and on the versions of the programs only, so that it has the
-same bytes whoever makes it. Times, which differ from run to run, are kept in another file.
+A row holds what depends on the task and on the versions of the programs only, so it has the same
+bytes on every machine. Times, which differ from run to run, are in another file.
 """
 
 import hashlib
@@ -120,7 +120,7 @@ class Row:
     workload_hash: str  # `content_hash` of the trace
     processors: int
     jobs: int
-    load: float | None  # offered load asked for; None for the workload's own
+    load: float | None  # offered load of the suite's entry; None for the workload's own
     offered_load: float | None  # offered load of the trace
     seed: int
     status: str  # "ok", or "failed"

@@ -94,14 +94,15 @@ def run_suite(
         fails costs its own row only, which has the reason.
     """
     check_workers(jobs, backend, scheduler)
-    check_number("timeout", timeout, most=LONGEST_TIMEOUT, positive=True)
+    check_number("timeout", timeout, positive=True)
+    check_number("timeout", timeout, most=LONGEST_TIMEOUT)
     _check_trust(agents, trust)
     plan = take_shard(plan_rows(suite, policies, agents, seeds), shard)
     folder = Path(out)
     open_store(folder, suite)
-    found = {task.key: _existing_row(folder, task, retry) for task in plan}
-    tasks = [task for task in plan if found[task.key] is None]
-    outcome = Outcome([], [row for row in found.values() if row is not None])
+    existing = {task.key: _existing_row(folder, task, retry) for task in plan}
+    tasks = [task for task in plan if existing[task.key] is None]
+    outcome = Outcome([], [row for row in existing.values() if row is not None])
     if not tasks:
         return outcome
     costs = _warm_up(tasks, timeout, check=backend == "loky")

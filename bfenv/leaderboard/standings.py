@@ -143,8 +143,8 @@ def _interval(logs: _LogRatios, name: str) -> tuple[float | None, float | None, 
     """The geometric mean ratio, and the ends of its interval."""
     if not logs.are_whole(name):
         return None, None, None
-    found = bootstrap(logs.by_policy[name], mean, **logs.options())
-    ratio, low, high = np.exp([found.value, found.low, found.high]).tolist()
+    interval = bootstrap(logs.by_policy[name], mean, **logs.options())
+    ratio, low, high = np.exp([interval.value, interval.low, interval.high]).tolist()
     return _finite(ratio), _finite(low), _finite(high)
 
 

@@ -1,9 +1,9 @@
 """The folder of a leaderboard: what a run writes there, and reading it as a `Leaderboard`.
 
-A folder holds `suite.json`, and for each row `rows/<key>.json`, the same bytes whoever makes it,
-`timings/<key>.json`, which differs from run to run, and on request `schedules/<key>.npz`. The row
-is written last, and atomically. So a row exists only when all its files do, an interrupted run can
-resume, and the folders of shards can be merged by copying.
+A folder holds `suite.json`, and for each row `rows/<key>.json`, whose bytes are the same on every
+machine, `timings/<key>.json`, which differs from run to run, and on request `schedules/<key>.npz`.
+The row is written last, and atomically. So a row exists only when all its files do, an interrupted
+run can resume, and the folders of shards can be merged by copying.
 """
 
 import io
@@ -92,7 +92,7 @@ def open_store(folder: Path, suite: Suite) -> None:
 
 
 def find_row(folder: Path, key: str) -> Row | None:
-    """Read the row of a key. None if there is none, or it is damaged, as by a full disk."""
+    """Read the row of a key; None if it is missing, or damaged, as a full disk leaves it."""
     path = folder / "rows" / f"{key}.json"
     try:
         return Row.from_json(path.read_bytes(), path)

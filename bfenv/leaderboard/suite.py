@@ -29,7 +29,7 @@ class Entry(NamedTuple):
 
     label: str
     traces: tuple[FrozenTrace, ...]  # one per seed; a single trace serves all seeds
-    load: float | None  # offered load asked for; None for the log's own
+    load: float | None  # offered load to scale to; None for the log's own
 
 
 class Suite(NamedTuple):
@@ -85,10 +85,10 @@ def load_frozen(source: str, expected: str) -> Trace:
         If the hash differs, or the trace cannot be loaded.
     """
     trace = load_workload(source)
-    found = content_hash(trace)
-    if found != expected:
+    actual = content_hash(trace)
+    if actual != expected:
         raise WorkloadError(
-            f"{source}: its content is not the suite's: expected {expected}, found {found}; "
+            f"{source}: its content is not the suite's: expected {expected}, found {actual}; "
             "results on it are not comparable (a changed suite is a new version)"
         )
     return trace
@@ -100,7 +100,7 @@ def find_suite(name: str) -> Suite:
     Raises
     ------
     UnknownNameError
-        If there is none; similar names are suggested.
+        If no suite has the name; similar names are suggested.
     """
     if name not in SUITES:
         raise UnknownNameError("suite", name, SUITES)

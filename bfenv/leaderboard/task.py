@@ -58,7 +58,7 @@ def plan_rows(
             f"{suite.name} takes no agents: its jobs are not kept apart from those to train on"
         )
     for name in set(policies) & set(agents):  # in a ranking they would be one
-        raise BfenvError(f"{name} is asked for as a policy and as an agent: choose one")
+        raise BfenvError(f"{name} is given as a policy and as an agent: choose one")
     players = [("policy", name, find_policy(name).stochastic) for name in policies]
     players += [("agent", name, is_stochastic(name)) for name in agents]
     codes = {(kind, name): code_hash(kind, name) for kind, name, _ in players}

@@ -124,7 +124,7 @@ def run_plan(
     PolicyError
         If a policy raises anything or makes an illegal start.
     BfenvError
-        If a workload cannot be loaded, or there is no such place to run.
+        If a workload cannot be loaded, or `jobs`, `backend` or `scheduler` is wrong.
     """
     policies = list({run.policy: None for run in plan})
     rows: dict[int, Row] = {}
@@ -141,15 +141,15 @@ def run_plan(
 
 def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, seed: int) -> Row:
     """Return the row of a run; its "seconds" are those of the simulation alone."""
-    found = find_policy(policy)
+    resolved = find_policy(policy)
     trace = load_workload(workload, **options)
-    with as_policy_error(found):
-        warm_up(found)  # so that no compilation is timed
+    with as_policy_error(resolved):
+        warm_up(resolved)  # so that no compilation is timed
         begin = time.perf_counter()
-        schedule = simulate(trace, found, seed)
+        schedule = simulate(trace, resolved, seed)
         seconds = time.perf_counter() - begin
     return {
-        "policy": found.name,
+        "policy": resolved.name,
         "workload": trace.name,
         "processors": trace.processors,
         "jobs": len(trace),
@@ -162,9 +162,9 @@ def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, s
 
 def simulate_safely(trace: Trace, policy: str | Policy, seed: int) -> Schedule:
     """Simulate, and raise a PolicyError of one line whatever goes wrong in the policy."""
-    found = find_policy(policy)
-    with as_policy_error(found):
-        return simulate(trace, found, seed)
+    resolved = find_policy(policy)
+    with as_policy_error(resolved):
+        return simulate(trace, resolved, seed)
 
 
 @contextmanager

@@ -62,17 +62,23 @@ def simulate_many(
     """
     sources = [traces] if isinstance(traces, Trace | str) else list(traces)
     names = [policies] if isinstance(policies, Policy | str) else list(policies)
-    found = [find_policy(name) for name in names]
+    resolved = [find_policy(name) for name in names]
     numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     loaded = [load_workload(source) if isinstance(source, str) else source for source in sources]
     trace_of_task, tasks = [], []
     for source, trace in zip(sources, loaded, strict=True):
-        for name, policy in zip(names, found, strict=True):
+        for name, policy in zip(names, resolved, strict=True):
             for seed in numbers if policy.stochastic else numbers[:1]:
                 trace_of_task.append(trace)
                 tasks.append((source, portable(name), seed, event_order))
     results = run_tasks(
-        _simulate, tasks, jobs=jobs, backend=backend, scheduler=scheduler, warm=found, ordered=True
+        _simulate,
+        tasks,
+        jobs=jobs,
+        backend=backend,
+        scheduler=scheduler,
+        warm=resolved,
+        ordered=True,
     )
     return _attach_traces(results, trace_of_task)
 

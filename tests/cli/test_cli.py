@@ -184,7 +184,8 @@ def test_a_schedule_is_not_written_under_a_name_that_tells_no_format(
 ):
     status, _, err = bfenv_command("simulate", "-w", swf, "-o", tmp_path / name)
     assert status == 2
-    assert err.endswith("the name of a schedule's file must end in .csv, .swf or .swf.gz\n")
+    assert f"{name}: the name of a schedule's file" in err
+    assert err.endswith("must end in .csv, .swf or .swf.gz\n")
     assert not (tmp_path / name).exists()
 
 
