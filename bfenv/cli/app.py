@@ -93,22 +93,17 @@ def evaluate(
       bfenv evaluate --shard 3/20 --format csv
     """
     from bfenv.baselines.registry import policies
-    from bfenv.parallel.evaluation import evaluate, runs
-    from bfenv.parallel.sweep import read_shard, share
+    from bfenv.parallel.evaluation import plan_evaluation, run_plan
+    from bfenv.parallel.shards import read_shard, take_shard
 
-    chosen = list(policy or policies())
+    plan = plan_evaluation(workload, list(policy or policies()), seeds, load)
     if not policy:
-        chosen = _able(chosen, runs(workload, chosen, seeds, load))
-    part = read_shard(shard)
+        plan = _able(plan)
+    plan = take_shard(plan, read_shard(shard))
     with show.progress() as progress:
-        total = len(share(runs(workload, chosen, seeds, load), part))
-        task = progress.add_task("simulating", total=total)
-        rows = evaluate(
-            workload,
-            chosen,
-            seeds=seeds,
-            load=load,
-            shard=part,
+        task = progress.add_task("simulating", total=len(plan))
+        rows = run_plan(
+            plan,
             done=lambda row: progress.update(task, advance=1, description=row["policy"]),
             jobs=jobs,
             backend=backend,
@@ -147,14 +142,14 @@ def simulate(
       bfenv simulate --policy fcfs --load 0.7
     """
     from bfenv.leaderboard.export import check_name, schedule_csv, write_schedule
-    from bfenv.parallel.evaluation import simulated
+    from bfenv.parallel.evaluation import simulate_safely
     from bfenv.workloads.load import load_workload
 
     if out is not None:
         check_name(out)
         check_new(out, force)
     trace = load_workload(workload, **({} if load is None else {"load": load}))
-    schedule = simulated(trace, policy, seed)
+    schedule = simulate_safely(trace, policy, seed)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:
@@ -181,8 +176,8 @@ def policies(format: FormatOption = Format.table) -> None:
     )
 
 
-def _able(policies: list[str], runs: list) -> list[str]:
-    """The policies that can do all of these runs; says on stderr which cannot."""
+def _able(runs: list) -> list:
+    """The runs of the policies that can do all of theirs; says on stderr which cannot."""
     from bfenv.baselines.registry import find_policy
     from bfenv.core.policy import able
     from bfenv.workloads.load import load_workload
@@ -194,9 +189,9 @@ def _able(policies: list[str], runs: list) -> list[str]:
         unable |= {run.policy for run in here if not able(find_policy(run.policy), jobs)}
     if unable:
         what = "left out, for they do not plan for requested start times"
-        names = ", ".join(name for name in policies if name in unable)
+        names = ", ".join(dict.fromkeys(run.policy for run in runs if run.policy in unable))
         print(f"bfenv: {what}: {names}", file=sys.stderr)
-    return [name for name in policies if name not in unable]
+    return [run for run in runs if run.policy not in unable]
 
 
 def main() -> None:

@@ -66,29 +66,28 @@ def report(
       bfenv leaderboard report DIR --html board.html --policy easy --policy sjf --from 36h --span 1h
     """
     from bfenv.core.files import write_atomically
-    from bfenv.leaderboard.report.gantt_selection import choose
-    from bfenv.leaderboard.report.markdown import markdown as as_markdown
-    from bfenv.leaderboard.report.markdown import write_readme
-    from bfenv.leaderboard.store import read_board
+    from bfenv.leaderboard.report.gantt_selection import select_gantt
+    from bfenv.leaderboard.report.markdown import render_markdown, write_readme
+    from bfenv.leaderboard.store import read_leaderboard
 
     of_the_page = {"--workload": workload, "--policy": policy, "--from": begin, "--span": span}
     for option, value in of_the_page.items():
         if value and html is None:
             raise BfenvError(f"{option} is for the page that --html writes, and there is no --html")
-    board = read_board(folder)
+    board = read_leaderboard(folder)
     for path in (html, markdown):
         options.check_folder(path)
     if html is not None:
-        from bfenv.leaderboard.report.page import page
+        from bfenv.leaderboard.report.page import render_page
 
-        choice = choose(board, workload, policy or (), _seconds(begin), _seconds(span))
-        write_atomically(html, page(board, choice).encode())
+        choice = select_gantt(board, workload, policy or (), _seconds(begin), _seconds(span))
+        write_atomically(html, render_page(board, choice).encode())
         if choice.absent:
             print(f"bfenv: {html} is without a Gantt chart: {choice.absent}", file=sys.stderr)
     if markdown is not None:
-        write_atomically(markdown, as_markdown(board).encode())
+        write_atomically(markdown, render_markdown(board).encode())
     if readme is not None:
-        write_readme(readme, as_markdown(board))
+        write_readme(readme, render_markdown(board))
     _print(board, format)
 
 
@@ -116,13 +115,13 @@ def export(
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.export import rows_csv, rows_jsonl
-    from bfenv.leaderboard.store import read_board
+    from bfenv.leaderboard.store import read_leaderboard
 
-    board = read_board(folder)
+    board = read_leaderboard(folder)
     if format in (ExportFormat.swf, ExportFormat.batsim):
         _export_schedules(board, format, out, force)
         return
-    rows = [*board.rows, *board.failed]
+    rows = board.all_rows
     text = rows_csv(rows) if format is ExportFormat.csv else rows_jsonl(rows)
     if out is None:
         sys.stdout.write(text)
@@ -160,7 +159,7 @@ def gantt(
     from bfenv.analysis.plots.gantt import write_gantt
     from bfenv.analysis.plots.gantt_interval import interesting
     from bfenv.analysis.plots.workload import check_target
-    from bfenv.parallel.evaluation import simulated
+    from bfenv.parallel.evaluation import simulate_safely
     from bfenv.workloads.load import load_workload
 
     names = policy or ["easy"]
@@ -170,7 +169,7 @@ def gantt(
     options.check_new(out, force)
     first, length = _seconds(begin), _seconds(span)
     trace = load_workload(workload)
-    schedules = [simulated(trace, name, seed) for name in names]
+    schedules = [simulate_safely(trace, name, seed) for name in names]
     end = max(int(schedule.end.max()) for schedule in schedules)
     length = min(length, end)
     if first is None:
@@ -183,15 +182,8 @@ def gantt(
 
 
 def _print(board, format: Format) -> None:
-    from bfenv.leaderboard.report.markdown import (
-        COLUMNS,
-        DETAILS,
-        cells,
-        markdown,
-        notes,
-        ranked,
-        title,
-    )
+    from bfenv.leaderboard.report.markdown import render_markdown
+    from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
 
     lines = ranked(board)
     if format is Format.json:
@@ -201,18 +193,18 @@ def _print(board, format: Format) -> None:
         writer.writerow(type(lines[0])._fields)
         writer.writerows(lines)
     elif format is Format.markdown:
-        sys.stdout.write(markdown(board))
+        sys.stdout.write(render_markdown(board))
     else:
-        kept = [i for i, column in enumerate(COLUMNS) if show.is_wide() or column not in DETAILS]
-        table = [[line[i] for i in kept] for line in map(cells, lines)]
-        show.table([COLUMNS[i] for i in kept], table, numbers=len(kept) - 2, title=title(board))
+        shown = [column for column in TEXT_COLUMNS if show.is_wide() or not column.is_detail]
+        headings = [column.lines for column in shown]
+        table = [[column.marked(line) for column in shown] for line in lines]
+        show.table(headings, table, numbers=len(shown) - 2, title=title(board))
         print("\n".join(notes(board, lines)))
 
 
 def _export_schedules(board, format: ExportFormat, out: Path | None, force: bool) -> None:
     from bfenv.leaderboard.export import write_schedule
     from bfenv.leaderboard.replay import schedule_of
-    from bfenv.leaderboard.store import safe_name
 
     if out is None:
         raise BfenvError("schedules are many files: say --out FOLDER")
@@ -227,9 +219,9 @@ def _export_schedules(board, format: ExportFormat, out: Path | None, force: bool
             try:
                 schedule = schedule_of(board, row)
             except BfenvError as error:  # an agent's, for instance, that was not kept
-                missing.append(f"{row['policy']} on {row['workload']}: {error}")
+                missing.append(f"{row.policy} on {row.workload}: {error}")
                 continue
-            write_schedule(schedule, out / (safe_name(row["key"], 120, also="_") + suffix))
+            write_schedule(schedule, out / (row.key + suffix))
     if missing:
         count = f"{len(missing)} of {len(board.rows)}"
         raise BfenvError(f"{count} schedules could not be written, the first: {missing[0]}")

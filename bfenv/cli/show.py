@@ -26,6 +26,7 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import duration as duration
 from bfenv.analysis.formatting import percent as percent
 from bfenv.analysis.formatting import slowdown as slowdown
+from bfenv.leaderboard.reference import REFERENCE
 
 COMPARED = (
     "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
@@ -133,7 +134,7 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         return sum(run[column] for run in runs) / len(runs)
 
     # A mean bought by starving jobs is not to be read without saying so.
-    easy = {run["seed"]: run["max_wait"] for run in by_policy.get("easy", ())}
+    easy = {run["seed"]: run["max_wait"] for run in by_policy.get(REFERENCE, ())}
     starving = {
         row["policy"]
         for row in rows
@@ -162,7 +163,9 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         numbers=len(COMPARED) - 1,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
-        note=f"{MARK} starves: its longest wait is over twice EASY's" if starving else "",
+        note=f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
+        if starving
+        else "",
     )
 
 

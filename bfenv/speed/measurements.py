@@ -9,7 +9,7 @@ from typing import Any
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.leaderboard.provenance import commit, machine, versions
-from bfenv.leaderboard.store import LARGEST
+from bfenv.leaderboard.row_checks import LARGEST
 
 SCHEMA = 1
 KEYS = ("group", "what", "subject")  # by which the rows of two records are matched
