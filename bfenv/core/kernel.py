@@ -48,10 +48,11 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
     It may return a slice of an argument, as a kernel may not; called from Python it is Python.
     """
-    function = register_jitable(function)  # gives its name a type in kernels
-    function.targetoptions = {"inline": "always"}  # numba inlines whatever has these two
-    function.py_func = function
-    return function
+    typed: Any = register_jitable(function)  # gives its name a type in kernels
+    typed.targetoptions = {"inline": "always"}  # numba inlines whatever has these two
+    typed.py_func = function
+    inlined_function: Callable[..., Any] = typed
+    return inlined_function
 
 
 class _Called(JITCodeLibrary):
