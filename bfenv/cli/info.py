@@ -37,14 +37,15 @@ def info(
     from bfenv.workloads.summary import summary
 
     if plot is not None:
-        from bfenv.analysis.plots.workload import check_target, write_plot
+        from bfenv.analysis.plots.figure import check_target
+        from bfenv.analysis.plots.workload import write_workload
 
         check_target(plot)
         check_new(plot, force)
     trace = load_workload(workload)
     numbers = summary(trace)
     if plot is not None:
-        write_plot(trace, plot)
+        write_workload(trace, plot)
     if format is Format.json:
         show.rows([numbers], format)
     elif format is Format.csv:
@@ -131,7 +132,7 @@ def _percent(share: float) -> str:
 
 
 def _estimates(numbers: dict[str, Any], format: Format) -> None:
-    from bfenv.analysis.plots.workload import duration
+    from bfenv.analysis.formatting import compound_duration
 
     total, lines = 0.0, []
     for place, one in enumerate(numbers["popular"], start=1):
@@ -139,7 +140,7 @@ def _estimates(numbers: dict[str, Any], format: Format) -> None:
         lines.append(
             (
                 str(place),
-                duration(one["estimate"]),
+                compound_duration(one["estimate"]),
                 f"{one['jobs']:,}",
                 show.percent(one["share"]),
                 show.percent(total),

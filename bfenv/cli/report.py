@@ -157,9 +157,9 @@ def gantt(
       bfenv gantt --out gantt.png
       bfenv gantt --policy fcfs --policy easy --from 5d --span 12h --out gantt.svg
     """
+    from bfenv.analysis.plots.figure import check_target
     from bfenv.analysis.plots.gantt import write_gantt
-    from bfenv.analysis.plots.gantt_interval import interesting
-    from bfenv.analysis.plots.workload import check_target
+    from bfenv.analysis.plots.gantt_interval import choose_begin
     from bfenv.parallel.evaluation import simulated
     from bfenv.workloads.load import load_workload
 
@@ -174,7 +174,7 @@ def gantt(
     end = max(int(schedule.end.max()) for schedule in schedules)
     length = min(length, end)
     if first is None:
-        first = interesting(schedules, length)
+        first = choose_begin(schedules, length)
     if first < end:  # else it is an error, and told
         length = min(length, end - first)
     with show.progress() as progress:

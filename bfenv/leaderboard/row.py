@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.summary import result
+from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
@@ -85,7 +85,7 @@ def _made(task: Task, keep: bool) -> Made:
     timing: dict[str, Any] = {}
     try:
         schedule, timing = _run(task, trace)
-        row |= result(schedule.check(), reference, fcfs=fair)
+        row |= summarize(schedule.check(), reference, fcfs=fair)
         if keep:
             arrays = kept_arrays(schedule)
     except BaseException as error:  # a KeyboardInterrupt, too: no Ctrl-C is heard in a cell
@@ -123,7 +123,7 @@ def warm_seconds(policy: str) -> float:
         begin = time.perf_counter()
         schedule = simulate(trace, found)
         end = time.perf_counter()
-        result(schedule, schedule, fcfs=schedule)  # compiled, too
+        summarize(schedule, schedule, fcfs=schedule)  # compiled, too
     return (end - begin) / len(trace)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.plots.gantt_interval import interesting, readable_span
+from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.replay import schedule_of
@@ -50,7 +50,7 @@ def choose(
         return Choice(workload, [], 0, 0, str(error))
     span = span or readable_span(schedules[0])
     return Choice(
-        workload, schedules, interesting(schedules, span) if begin is None else begin, span
+        workload, schedules, choose_begin(schedules, span) if begin is None else begin, span
     )
 
 
