@@ -31,7 +31,8 @@ def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray
 
     `bfenv.core.schedule.bounded_slowdown` has the formula.
     """
-    return schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
+    values: np.ndarray = schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
+    return values
 
 
 def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:

@@ -19,7 +19,7 @@ DATES: dict[str, dict[str, Any]] = {
 }
 # Okabe and Ito's colours, which everybody can distinguish.
 BLUE, RED, GREEN, ORANGE, GREY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#6B6B6B"
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {  # matplotlib's rcParams
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",

@@ -7,7 +7,7 @@ Figures 13 to 15. `bfenv.analysis.plots.workload_panels` draws each of them.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bfenv.analysis.formatting import compound_duration
 from bfenv.analysis.plots.figure import STYLE, check_matplotlib, write_figure
@@ -17,7 +17,7 @@ from bfenv.core.jobs import Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LAYOUT = [
+LAYOUT: list[Any] = [
     ["distributions", "distributions", "accuracy"],
     ["lengths", "lengths", "within"],
     ["popular", "sizes", "hours"],

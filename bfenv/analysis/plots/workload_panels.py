@@ -31,7 +31,8 @@ def _distributions(axes: "Axes", trace: Trace) -> None:
 
 def _accuracy(axes: "Axes", trace: Trace) -> None:
     accuracy = trace.runtime / trace.jobs.estimate
-    axes.hist(accuracy, np.linspace(0, 1, 21), weights=_percent(accuracy), color=BLUE, rwidth=0.9)
+    bins = np.linspace(0, 1, 21).tolist()
+    axes.hist(accuracy, bins, weights=_percent(accuracy), color=BLUE, rwidth=0.9)
     median = float(np.median(accuracy))
     axes.axvline(median, color=RED, linewidth=1.5)
     axes.annotate(
@@ -50,7 +51,7 @@ def _lengths(axes: "Axes", trace: Trace) -> None:
     longest = float(np.percentile(trace.runtime, 99.5))
     width = next((w for w in WIDTHS if longest / w <= 300), DAY)
     edges = np.arange(0, longest + 2 * width, width)
-    axes.hist(trace.runtime / HOUR, edges / HOUR, color=BLUE)
+    axes.hist(trace.runtime / HOUR, (edges / HOUR).tolist(), color=BLUE)
     beyond = int(np.count_nonzero(trace.runtime > edges[-1]))
     axes.set(
         title=f"Jobs by length, in steps of {compound_duration(width)}", xlabel="runtime (h)",
