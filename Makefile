@@ -1,20 +1,25 @@
 # The two commands of the README, and what a developer needs besides.
 PYTHON ?= python3
 BIN := .venv/bin
+SOURCES := $(shell find bfenv baselines agents -name '*.py')
 
-.PHONY: demo test lint coverage wheel clean
+.PHONY: demo test quick lint coverage wheel clean
 
-demo: .venv/core  ## every policy on the embedded workload, compared in a table
-	$(BIN)/bfenv evaluate
+demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
+	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
 test: .venv/all  ## the whole suite
 	$(BIN)/bfenv evaluate --format csv > /dev/null  # compile once, not once per worker
 	$(BIN)/python -m pytest -n auto --durations 10
 
-lint: .venv/all
+quick: .venv/all  ## the tests that need no torch, browser or real log; under a minute on two cores
+	$(BIN)/python -m pytest -n auto -q -m "not (slow or torch or browser or logs or dask)"
+
+lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
+	cd .venv/installed && ../bin/lint-imports --no-cache --config ../../pyproject.toml
+	cd .venv/installed && ../bin/mypy --config-file ../../pyproject.toml -p bfenv
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
 	BFENV_TRACES= NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=bfenv/core,baselines \
@@ -23,10 +28,11 @@ coverage: .venv/all  ## lines of the kernels that the small scenarios reach, unc
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 
 wheel: .venv/all
+	rm -rf build
 	$(BIN)/python -m build
 
 clean:
-	rm -rf .venv dist
+	rm -rf .venv build dist
 
 .venv/core: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -37,4 +43,11 @@ clean:
 .venv/all: .venv/core
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable ".[agents,dev]"
+	touch $@
+
+# Tools that read sources do not follow an editable install: give them the package as it is installed.
+.venv/installed: .venv/all $(SOURCES)
+	rm -rf build $@
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --target $@ .
+	rm -rf build
 	touch $@

@@ -41,9 +41,9 @@ from bfenv.core.profile import (
     Profile,
     anchor_before,
     begin_at,
-    draw,
     new_profile,
     place,
+    rebuild,
     release,
     reserve,
 )
@@ -107,7 +107,7 @@ def update(cluster, jobs, plan):
             release(profile, jobs.size[job], time, cluster.kill_time[job])
             replace = True
     if not _followed(cluster, jobs, plan):
-        draw(profile, cluster, jobs)
+        rebuild(profile, cluster, jobs)
         for job in waiting(cluster):
             plan.reserved[job] = NONE
     return replace

@@ -23,7 +23,7 @@ from bfenv.core.cluster import advance, free, now, start, waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, draw, new_profile, place
+from bfenv.core.profile import Profile, new_profile, place, rebuild
 
 
 class Scratch(NamedTuple):
@@ -85,7 +85,7 @@ def decide(cluster, jobs, memory):
     """Place the jobs in order and start those that can start now; stop when all is in use."""
     profile, line = memory.profile, memory.ranking.line
     count = sort(memory.ranking, memory.stream, cluster, jobs)
-    draw(profile, cluster, jobs)
+    rebuild(profile, cluster, jobs)
     for job in line[:count]:
         if free(cluster) == 0:
             break

@@ -28,7 +28,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, draw, fits, new_profile, place, reserve, shadow
+from bfenv.core.profile import Profile, fits, new_profile, place, rebuild, reserve, shadow
 
 
 class Memory(NamedTuple):
@@ -98,7 +98,7 @@ def _backfill(cluster, jobs, memory, queue):
     if planned:
         if not _any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
             return
-        draw(memory.profile, machine, jobs)
+        rebuild(memory.profile, machine, jobs)
         _make_reservations(cluster, jobs, memory, queue)
     if not memory.two_orders[0]:
         for job in queue:

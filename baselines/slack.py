@@ -44,9 +44,9 @@ from bfenv.core.profile import (
     anchor_point,
     begin_at,
     copy,
-    draw,
     new_profile,
     place,
+    rebuild,
     release,
     reserve,
 )
@@ -110,7 +110,7 @@ def others_can_wait(cluster, jobs, memory, job):
     size, estimate, kind = jobs.size[job], jobs.estimate[job], kinds[job]
     for other in waiting(cluster):
         memory.earliest[kinds[other]] = now(cluster)
-    draw(profile, cluster, jobs)
+    rebuild(profile, cluster, jobs)
     trial[job] = now(cluster)
     reserve(profile, size, now(cluster), now(cluster) + estimate)
     turn = NEVER  # where the predecessor of the kind would stand
@@ -171,7 +171,7 @@ def _followed(cluster, jobs, profile, plan):
 @kernel
 def _draw_plan(cluster, jobs, profile, plan):
     """The profile of running and planned jobs, those that missed their starts from now on."""
-    draw(profile, cluster, jobs)
+    rebuild(profile, cluster, jobs)
     for job in waiting(cluster):
         if plan[job] != NEVER:
             plan[job] = max(plan[job], now(cluster))

@@ -6,6 +6,7 @@ loads nothing but what it needs. `import bfenv` registers the environment "Backf
 
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from bfenv.parallel import simulate_many
     from bfenv.testing import check_policy
     from bfenv.workloads import load_workload, read_swf, write_swf
+
+# In a checkout two rooms, baselines and agents, stand beside this folder instead of in it.
+if not Path(__file__).with_name("baselines").is_dir():
+    __path__.append(str(Path(__file__).resolve().parent.parent))
 
 _ROOMS = {
     "bfenv.agents": ("PolicyAgent",),

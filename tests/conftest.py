@@ -1,6 +1,9 @@
 """What tests share: small traces, their naive form, and real logs with the marker `logs`."""
 
 import os
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,8 @@ from hypothesis import strategies as st
 
 import bfenv
 from tests.oracles import machine as naive
+
+ROOT = Path(__file__).resolve().parent.parent
 
 settings.register_profile(
     "bfenv",
@@ -79,3 +84,27 @@ def pytest_itemcollected(item):
     code = getattr(getattr(item, "function", None), "__code__", None)
     if code and "log" in code.co_names and item.function.__globals__.get("log") is log:
         item.add_marker("logs")
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The wheel of this checkout, built without a network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"  # building leaves files behind
+    source.mkdir()
+    names = ("bfenv", "baselines", "agents", "pyproject.toml", "README.md", "LICENSE")
+    for name in names:
+        subprocess.run(["cp", "-r", ROOT / name, source / name], check=True)
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder]
+    subprocess.run([*command, source], check=True, capture_output=True)
+    (file,) = folder.glob("*.whl")
+    return file
+
+
+@pytest.fixture(scope="session")
+def installed(wheel, tmp_path_factory):
+    """A folder with the wheel unpacked in it: the package as users have it."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder

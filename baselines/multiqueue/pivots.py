@@ -27,10 +27,10 @@ from bfenv.core.profile import (
     anchor_before,
     anchor_point,
     begin_at,
-    draw,
     fits,
     new_profile,
     place,
+    rebuild,
     release,
     reserve,
 )
@@ -221,7 +221,7 @@ def _draw_anew(cluster, jobs, memory):
     state[UNTRIED] = state[SEEN] = state[SETTLED] = 0
     _find_new(cluster, memory)
     _find_pivots(cluster, jobs, memory)
-    draw(memory.profile, cluster, jobs)
+    rebuild(memory.profile, cluster, jobs)
     _honour_reservations(cluster, jobs, memory)
     _hold_claims(cluster, jobs, memory, memory.levels[0])
 

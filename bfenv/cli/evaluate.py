@@ -1,7 +1,7 @@
 """The command `bfenv evaluate`."""
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from bfenv.cli.options import (
     WorkloadOption,
 )
 from bfenv.cli.show import Format
+
+if TYPE_CHECKING:
+    from bfenv.parallel.evaluation import Run
 
 
 def evaluate(
@@ -51,37 +54,32 @@ def evaluate(
       bfenv evaluate --shard 3/20 --format csv
     """
     from bfenv.baselines.registry import policies
-    from bfenv.parallel.evaluation import evaluate, runs
-    from bfenv.parallel.sweep import read_shard, share
+    from bfenv.parallel.evaluation import plan_evaluation, run_plan
+    from bfenv.parallel.shards import read_shard, take_shard
 
-    chosen = list(policy or policies())
+    plan = plan_evaluation(workload, list(policy or policies()), seeds, load)
     if not policy:
-        chosen = _able(chosen, runs(workload, chosen, seeds, load))
-    part = read_shard(shard)
+        plan = _able(plan)
+    plan = take_shard(plan, read_shard(shard))
     with show.progress() as progress:
-        total = len(share(runs(workload, chosen, seeds, load), part))
-        task = progress.add_task("simulating", total=total)
-        rows = evaluate(
-            workload,
-            chosen,
-            seeds=seeds,
-            load=load,
-            shard=part,
+        task = progress.add_task("simulating", total=len(plan))
+        rows = run_plan(
+            plan,
             done=lambda row: progress.update(task, advance=1, description=row["policy"]),
             jobs=jobs,
             backend=backend,
             scheduler=scheduler,
         )
     if not rows and format is not Format.json:
-        print(f"bfenv: shard {shard} of so few runs has none", file=sys.stderr)
+        print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
     elif format in (Format.table, Format.markdown):
         show.comparison(rows, format)
     else:
         show.rows(rows, format)
 
 
-def _able(policies: list[str], runs: list[Any]) -> list[str]:
-    """Return the policies that can do all of these runs; print to stderr which cannot."""
+def _able(runs: "list[Run]") -> "list[Run]":
+    """Return the runs of the policies that can do all of theirs; print which cannot to stderr."""
     from bfenv.baselines.registry import find_policy
     from bfenv.core.policy import able
     from bfenv.workloads.load import load_workload
@@ -93,6 +91,6 @@ def _able(policies: list[str], runs: list[Any]) -> list[str]:
         unable |= {run.policy for run in here if not able(find_policy(run.policy), jobs)}
     if unable:
         what = "left out, because they do not plan for requested start times"
-        names = ", ".join(name for name in policies if name in unable)
+        names = ", ".join(dict.fromkeys(run.policy for run in runs if run.policy in unable))
         print(f"bfenv: {what}: {names}", file=sys.stderr)
-    return [name for name in policies if name not in unable]
+    return [run for run in runs if run.policy not in unable]

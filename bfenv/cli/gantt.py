@@ -52,7 +52,7 @@ def gantt(
     from bfenv.analysis.plots.figure import check_target
     from bfenv.analysis.plots.gantt import write_gantt
     from bfenv.analysis.plots.gantt_interval import choose_begin
-    from bfenv.parallel.evaluation import simulated
+    from bfenv.parallel.evaluation import simulate_safely
     from bfenv.workloads.load import load_workload
 
     names = policy or ["easy"]
@@ -61,7 +61,7 @@ def gantt(
     check_target(out)
     check_new(out, force)
     trace = load_workload(workload)
-    schedules = [simulated(trace, name, seed) for name in names]
+    schedules = [simulate_safely(trace, name, seed) for name in names]
     end = max(int(schedule.end.max()) for schedule in schedules)
     span = min(span, end)
     if begin is None:

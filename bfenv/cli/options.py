@@ -56,7 +56,7 @@ FormatOption = Annotated[
     Format,
     typer.Option("--format", "-f", metavar="FORMAT", help=f"Output format: {choices(Format)}."),
 ]
-BoardArgument = Annotated[
+LeaderboardArgument = Annotated[
     Path,
     typer.Argument(metavar="DIR", help="Folder of `bfenv leaderboard run --out DIR`."),
 ]

@@ -24,6 +24,7 @@ from rich.table import Table
 
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import duration, percent, slowdown
+from bfenv.leaderboard.reference import REFERENCE
 
 COMPARED = (
     "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
@@ -146,7 +147,7 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         return float(sum(run[column] for run in runs) / len(runs))
 
     # A low mean may be bought by starving jobs, so those policies are marked.
-    easy = {run["seed"]: run["max_wait"] for run in by_policy.get("easy", ())}
+    easy = {run["seed"]: run["max_wait"] for run in by_policy.get(REFERENCE, ())}
     starving = {
         row["policy"]
         for row in rows
@@ -175,7 +176,9 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         numbers=len(COMPARED) - 1,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
-        note=f"{MARK} starves: its longest wait is over twice EASY's" if starving else "",
+        note=f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
+        if starving
+        else "",
     )
 
 

@@ -41,14 +41,14 @@ def simulate(
       bfenv simulate --policy fcfs --load 0.7
     """
     from bfenv.leaderboard.export import check_name, schedule_csv, write_schedule
-    from bfenv.parallel.evaluation import simulated
+    from bfenv.parallel.evaluation import simulate_safely
     from bfenv.workloads.load import load_workload
 
     if out is not None:
         check_name(out)
         check_new(out, force)
     trace = load_workload(workload, **({} if load is None else {"load": load}))
-    schedule = simulated(trace, policy, seed)
+    schedule = simulate_safely(trace, policy, seed)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:

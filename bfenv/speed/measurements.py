@@ -10,9 +10,9 @@ from typing import Any, NoReturn, TypedDict
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.leaderboard.provenance import commit, machine, versions
+from bfenv.leaderboard.row_checks import LARGEST
 
 SCHEMA = 1
-LARGEST = 2.0**62  # of any number; beyond are infinities and nonsense
 KEYS = ("group", "what", "subject")  # which identify a measurement in a file
 VERSIONS = ("python", "numpy", "numba", "bfenv")  # shown with the measurements
 PUBLISHED = Path(__file__).with_name("measured.json")  # the measurements of the README

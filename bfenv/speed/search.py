@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.agents.search.scorer import evaluate_many, scorer, weights
+from bfenv.agents.search import evaluate_many, scorer, weights
 from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.registry import simulate
 from bfenv.core.jobs import Trace

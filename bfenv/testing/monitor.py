@@ -11,8 +11,6 @@ import numpy as np
 
 from bfenv.baselines.registry import simulate
 from bfenv.core.cluster import (
-    FREE,
-    NEXT_JOB,
     NOW,
     OFFENDER,
     WAKE,
@@ -25,7 +23,8 @@ from bfenv.core.cluster import (
     try_start,
     waiting,
 )
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import StarvationError
+from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
@@ -85,10 +84,9 @@ class PolicyMonitor:
         self._check_idle(cluster)
 
     def _failed(self, error: BaseException, cluster: Cluster, jobs: Jobs) -> PolicyFault:
-        job, when = int(cluster.state[OFFENDER]), self._when(cluster)
-        if job >= 0 and isinstance(error, ValueError):
-            reason = _obstacle(cluster, jobs, job) or str(error)
-            return PolicyFault("illegal start", f"{when}: job {job} {reason}")
+        when = self._when(cluster)
+        if isinstance(error, ValueError) and (illegal := find_illegal_start(cluster, jobs)):
+            return PolicyFault("illegal start", f"{when}: job {illegal.job} {illegal.reason}")
         if isinstance(error, ValueError) and "read-only" in str(error):
             return PolicyFault(
                 "tampering", f"{when}: it writes to the jobs, {describe_error(error)}"
@@ -139,9 +137,8 @@ def run_monitored(policy: Policy, trace: Trace, on_pass: OnPass) -> tuple[Schedu
     monitor = PolicyMonitor(policy.decide, trace, on_pass)
     try:
         schedule = simulate(trace, replace(policy, decide=monitor, run=None)).check()
-    except PolicyError as error:
-        what = str(error).removeprefix(f"{policy.name} ").removeprefix(f"{policy.name}: ")
-        raise PolicyFault("starvation", f"{trace.name!r}: it {what}") from error
+    except StarvationError as error:
+        raise PolicyFault("starvation", f"{trace.name!r}: it {error.reason}") from error
     except PolicyFault:
         raise
     except (Exception, SystemExit) as error:  # of its memory or its records
@@ -151,22 +148,6 @@ def run_monitored(policy: Policy, trace: Trace, on_pass: OnPass) -> tuple[Schedu
             what = f"{len(values)} records {name!r} of {len(trace)} jobs of {trace.name!r}"
             raise PolicyFault("failure", what)
     return schedule, monitor
-
-
-def _obstacle(cluster: Cluster, jobs: Jobs, job: int) -> str:
-    """Return why a job may not start now."""
-    now, free = int(cluster.state[NOW]), int(cluster.state[FREE])
-    if job >= len(jobs.submit):
-        return "does not exist"
-    if job >= cluster.state[NEXT_JOB]:
-        return f"is only submitted at {jobs.submit[job]} s"
-    if cluster.start[job] >= 0:
-        return f"has started already, at {cluster.start[job]} s"
-    if jobs.size[job] > free:
-        return f"needs {jobs.size[job]} processors; free: {free}"
-    if jobs.requested_start[job] > now:
-        return f"asks to start at {jobs.requested_start[job]} s"
-    return ""
 
 
 def _visible(cluster: Cluster) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 from bfenv.baselines.registry import simulate
 from bfenv.core.cluster import FREE, NOW, Cluster, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import IllegalStartError, StarvationError
 from bfenv.core.jobs import Jobs, Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
@@ -294,8 +294,8 @@ def _simulate(policy: Policy, trace: Trace, seed: int, on_pass: OnPass) -> Sched
     try:
         return simulate(trace, policy, seed)
     except (Exception, SystemExit) as error:
-        kind = "starvation" if isinstance(error, PolicyError) else "failure"
-        kind = "illegal start" if "illegal start" in str(error) else kind
+        kinds = {IllegalStartError: "illegal start", StarvationError: "starvation"}
+        kind = kinds.get(type(error), "failure")
         what = f"on {trace.name!r} or a variant of it, seed {seed}: {describe_error(error)}"
         raise PolicyFault(kind, what) from error
 

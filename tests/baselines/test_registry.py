@@ -130,8 +130,8 @@ def test_a_kernel_is_a_policy_compiled_loop_or_not():
 @pytest.mark.parametrize(
     ("function", "options", "message"),
     [
-        (lambda cluster: None, {}, "is no policy: a policy is a function of cluster and jobs"),
-        (3, {}, "int is no policy"),
+        (lambda cluster: None, {}, "is not a policy: expected a function of cluster and jobs"),
+        (3, {}, "int is not a policy"),
         (shortest, {"stohastic": True}, "no option 'stohastic'"),
         (shortest, {"decide": counting}, "no option 'decide'"),
     ],
@@ -146,7 +146,7 @@ def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, mess
     [
         ("nosuchmodule:f", "no policy nosuchmodule:f: 'nosuchmodule': ModuleNotFoundError"),
         ("os:nosuch", "no policy os:nosuch: module 'os' has no attribute 'nosuch'"),
-        ("os:sep", "os:sep is no policy"),
+        ("os:sep", "os:sep is not a policy"),
         ("./mine.py:never", "./mine.py:never: a module is named, not its file, as in mine:never"),
         ("sjf(order=saf)", "sjf has no options; queue, easy, .* have"),
         ("scorer", r"scorer is made of options, as in scorer\(theta=...\)"),
@@ -185,7 +185,7 @@ def test_able_is_who_plans_for_requested_starts():
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", None, True, float("nan")])
 def test_a_seed_that_is_none_is_named(seed):
-    with pytest.raises(bfenv.BfenvError, match=f"a seed is a whole number from 0 on, not {seed!r}"):
+    with pytest.raises(bfenv.BfenvError, match=f"seed must be an integer >= 0, got {seed!r}"):
         bfenv.simulate(TRACE, "easy", seed=seed)
     assert new_memory(find_policy("easy"), TRACE.jobs, 2, np.int64(3)) == ()
 

@@ -11,7 +11,7 @@ from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.leaderboard.store import Board
+    from bfenv.leaderboard.store import Leaderboard
 
 
 class ExportFormat(StrEnum):
@@ -24,7 +24,7 @@ class ExportFormat(StrEnum):
 
 
 def export(
-    folder: options.BoardArgument,
+    folder: options.LeaderboardArgument,
     format: Annotated[
         ExportFormat,
         typer.Option(
@@ -53,13 +53,13 @@ def export(
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.export import rows_csv, rows_jsonl
-    from bfenv.leaderboard.store import read_board
+    from bfenv.leaderboard.store import read_leaderboard
 
-    board = read_board(folder)
+    leaderboard = read_leaderboard(folder)
     if format in (ExportFormat.swf, ExportFormat.batsim):
-        _export_schedules(board, format, out, force)
+        _export_schedules(leaderboard, format, out, force)
         return
-    rows = [*board.rows, *board.failed]
+    rows = leaderboard.all_rows
     text = rows_csv(rows) if format is ExportFormat.csv else rows_jsonl(rows)
     if out is None:
         sys.stdout.write(text)
@@ -68,10 +68,11 @@ def export(
     write_atomically(out, text.encode())
 
 
-def _export_schedules(board: "Board", format: ExportFormat, out: Path | None, force: bool) -> None:
+def _export_schedules(
+    leaderboard: "Leaderboard", format: ExportFormat, out: Path | None, force: bool
+) -> None:
     from bfenv.leaderboard.export import write_schedule
     from bfenv.leaderboard.replay import schedule_of
-    from bfenv.leaderboard.store import safe_name
 
     if out is None:
         raise BfenvError(f"--format {format.value} writes many files and needs --out FOLDER")
@@ -82,13 +83,13 @@ def _export_schedules(board: "Board", format: ExportFormat, out: Path | None, fo
     suffix = ".swf.gz" if format is ExportFormat.swf else "_jobs.csv"
     missing = []
     with show.progress() as progress:
-        for row in progress.track(board.rows, description="exporting"):
+        for row in progress.track(leaderboard.rows, description="exporting"):
             try:
-                schedule = schedule_of(board, row)
+                schedule = schedule_of(leaderboard, row)
             except BfenvError as error:  # such as one of an agent that was not kept
-                missing.append(f"{row['policy']} on {row['workload']}: {error}")
+                missing.append(f"{row.policy} on {row.workload}: {error}")
                 continue
-            write_schedule(schedule, out / (safe_name(row["key"], 120, also="_") + suffix))
+            write_schedule(schedule, out / (row.key + suffix))
     if missing:
-        count = f"{len(missing)} of {len(board.rows)}"
+        count = f"{len(missing)} of {len(leaderboard.rows)}"
         raise BfenvError(f"{count} schedules could not be written, first {missing[0]}")

@@ -14,11 +14,11 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.leaderboard.store import Board
+    from bfenv.leaderboard.store import Leaderboard
 
 
 def report(
-    folder: options.BoardArgument,
+    folder: options.LeaderboardArgument,
     format: FormatOption = Format.table,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")
@@ -63,44 +63,36 @@ def report(
         --from 36h --span 1h
     """
     from bfenv.core.files import write_atomically
-    from bfenv.leaderboard.report.gantt_selection import choose
-    from bfenv.leaderboard.report.markdown import markdown as as_markdown
-    from bfenv.leaderboard.report.markdown import write_readme
-    from bfenv.leaderboard.store import read_board
+    from bfenv.leaderboard.report.gantt_selection import select_gantt
+    from bfenv.leaderboard.report.markdown import render_markdown, write_readme
+    from bfenv.leaderboard.store import read_leaderboard
 
     of_the_page = {"--workload": workload, "--from": begin, "--span": span}
     for option, value in (of_the_page | {"--policy": policy or None}).items():
         if value is not None and html is None:
             raise BfenvError(f"{option} needs --html: it sets the Gantt chart of the page")
-    board = read_board(folder)
+    leaderboard = read_leaderboard(folder)
     for path in (html, markdown):
         options.check_folder(path)
     if html is not None:
-        from bfenv.leaderboard.report.page import page
+        from bfenv.leaderboard.report.page import render_page
 
-        choice = choose(board, workload, policy or (), begin, span)
-        write_atomically(html, page(board, choice).encode())
-        if choice.absent:
-            print(f"bfenv: {html} has no Gantt chart: {choice.absent}", file=sys.stderr)
+        selection = select_gantt(leaderboard, workload, policy or (), begin, span)
+        write_atomically(html, render_page(leaderboard, selection).encode())
+        if selection.absent:
+            print(f"bfenv: {html} has no Gantt chart: {selection.absent}", file=sys.stderr)
     if markdown is not None:
-        write_atomically(markdown, as_markdown(board).encode())
+        write_atomically(markdown, render_markdown(leaderboard).encode())
     if readme is not None:
-        write_readme(readme, as_markdown(board))
-    _print(board, format)
+        write_readme(readme, render_markdown(leaderboard))
+    _print(leaderboard, format)
 
 
-def _print(board: "Board", format: Format) -> None:
-    from bfenv.leaderboard.report.markdown import (
-        COLUMNS,
-        DETAILS,
-        cells,
-        markdown,
-        notes,
-        ranked,
-        title,
-    )
+def _print(leaderboard: "Leaderboard", format: Format) -> None:
+    from bfenv.leaderboard.report.markdown import render_markdown
+    from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
 
-    lines = ranked(board)
+    lines = ranked(leaderboard)
     if format is Format.json:
         print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
     elif format is Format.csv:
@@ -108,9 +100,10 @@ def _print(board: "Board", format: Format) -> None:
         writer.writerow(type(lines[0])._fields)
         writer.writerows(lines)
     elif format is Format.markdown:
-        sys.stdout.write(markdown(board))
+        sys.stdout.write(render_markdown(leaderboard))
     else:
-        kept = [i for i, column in enumerate(COLUMNS) if show.is_wide() or column not in DETAILS]
-        table = [[line[i] for i in kept] for line in map(cells, lines)]
-        show.table([COLUMNS[i] for i in kept], table, numbers=len(kept) - 2, title=title(board))
-        print("\n".join(notes(board, lines)))
+        shown = [column for column in TEXT_COLUMNS if show.is_wide() or not column.is_detail]
+        headings = [column.lines for column in shown]
+        table = [[column.marked(line) for column in shown] for line in lines]
+        show.table(headings, table, numbers=len(shown) - 2, title=title(leaderboard))
+        print("\n".join(notes(leaderboard, lines)))

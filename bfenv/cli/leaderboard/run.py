@@ -4,7 +4,7 @@ import sys
 import textwrap
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -84,9 +84,10 @@ def run(
         --out board
     """
     from bfenv.baselines.registry import policies
-    from bfenv.leaderboard import run as leaderboard
+    from bfenv.leaderboard.row import Row
+    from bfenv.leaderboard.run import run_suite
     from bfenv.leaderboard.suite import find_suite
-    from bfenv.parallel.sweep import read_shard
+    from bfenv.parallel.shards import read_shard
 
     names = [*(policies() if all_ else ()), *(policy or ())]
     if not names and not agent:
@@ -100,13 +101,13 @@ def run(
             total = rows
             progress.update(bar, total=cost, rows=f"0/{rows}", description="simulating")
 
-        def done(row: dict[str, Any], cost: float) -> None:
-            text = f"{row['policy']} on {row['workload']}"
+        def done(row: Row, cost: float) -> None:
+            text = f"{row.policy} on {row.workload}"
             progress.update(
                 bar, advance=cost, rows=f"{next(number)}/{total}", description=text[:40]
             )
 
-        outcome = leaderboard.run(
+        outcome = run_suite(
             find_suite(suite),
             names,
             agent or (),
@@ -139,9 +140,9 @@ run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
 
 def _tell(outcome: "Outcome", out: Path) -> None:
     """Print where the time went, how many rows there are, and which failed."""
-    from bfenv.leaderboard.run import spent
+    from bfenv.leaderboard.timings import time_spent
 
-    for column, lines in spent(out).items() if outcome.made else ():
+    for column, lines in time_spent(out).items() if outcome.new_rows else ():
         cells = [
             (name, f"{rows:,}", duration(time) if time >= 2 else show.quantity(time, "s"))
             for name, rows, time in lines[:MOST]
@@ -153,11 +154,11 @@ def _tell(outcome: "Outcome", out: Path) -> None:
             title=f"Time by {column}"
             + (f", first {MOST} of {len(lines)}" if len(lines) > MOST else ""),
         )
-    failed = [row for row in outcome.made + outcome.there if row["status"] != "ok"]
-    print(f"{out}: {len(outcome.made)} rows made, {len(outcome.there)} there already")
+    failed = [row for row in outcome.new_rows + outcome.existing_rows if not row.ok]
+    print(f"{out}: {len(outcome.new_rows)} rows made, {len(outcome.existing_rows)} there already")
     for row in failed:
         print(
-            f"failed: {row['policy']} on {row['workload']}, seed {row['seed']}: {row['error']}",
+            f"failed: {row.policy} on {row.workload}, seed {row.seed}: {row.error}",
             file=sys.stderr,
         )
     if failed:

@@ -8,12 +8,12 @@ import re
 import pytest
 
 import bfenv
-from tests.leaderboard.boards import make_board
+from tests.leaderboard.stores import make_store
 
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory):
-    return make_board(tmp_path_factory.mktemp("export") / "board")
+    return make_store(tmp_path_factory.mktemp("export") / "board")
 
 
 def test_rows(run, board, tmp_path):
@@ -31,7 +31,7 @@ def test_schedules(run, board, tmp_path):
     """Schedules are exported to a folder, each in a file of its own."""
     folder = tmp_path / "swf"
     assert run("leaderboard", "export", board, "-f", "swf", "-o", folder)[0] == 0
-    (one,) = folder.glob("easy-lublin-64*.swf.gz")
+    (one,) = folder.glob("easy_lublin-64*.swf.gz")
     trace = bfenv.load_workload("lublin:procs=64,jobs=600,load=0.8,seed=0")
     waits = bfenv.simulate(trace, "easy").wait
     assert bfenv.read_swf(one).records[:, 2].tolist() == waits.tolist()
@@ -44,7 +44,7 @@ def test_schedules(run, board, tmp_path):
 
 def test_missing_schedule(run, tmp_path):
     """A schedule that cannot be made is reported, and the others are written."""
-    folder = make_board(tmp_path / "board", policies=("easy", "fcfs"))
+    folder = make_store(tmp_path / "board", policies=("easy", "fcfs"))
     (changed, *_) = sorted((folder / "rows").glob("*easy*"))
     row = json.loads(changed.read_text())
     changed.write_text(json.dumps(row | {"workload_hash": "sha256:" + "0" * 64}))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def test_failed_rows(run, tmp_path):
     """The command prints new, existing and failed rows; the status is 1 if any failed."""
-    agent = "tests.leaderboard.players:raising:window=4"
+    agent = "tests.leaderboard.sample_agents:raising:window=4"
     command = ["leaderboard", "run", "-s", "smoke-v1", "-p", "easy", "-a", agent, "-j", 1, "-o"]
     status, out, err = run(*command, tmp_path / "board", "--timeout", "10min")
     assert status == 1

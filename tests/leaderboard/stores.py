@@ -1,9 +1,10 @@
-"""Folders as a leaderboard run leaves them, made by simulating, for tests of what reads them."""
+"""Folders of rows as a run leaves them, made without it, for tests of what reads them.
 
-import hashlib
+The rows are spelled out as JSON here, independent of `bfenv.leaderboard.row`.
+"""
+
 import json
 import platform
-import re
 from itertools import pairwise
 
 import numba
@@ -11,6 +12,7 @@ import numpy as np
 
 import bfenv
 from bfenv.analysis.schedule_metrics import bounded_slowdown, metrics
+from bfenv.leaderboard.row import row_key
 from bfenv.workloads.load import takes_seed
 
 POLICIES = ("fcfs", "easy", "easy-sjbf", "easy-saf", "conservative", "sjf", "easy-lxf", "los")
@@ -20,7 +22,7 @@ WORKLOADS = {
 }
 
 
-def make_board(
+def make_store(
     folder, policies=POLICIES, workloads=WORKLOADS, seeds=1, keep=False, suite="test-v1"
 ):
     """Rows of every policy, workload and seed under `folder`, and their schedules if `keep`."""
@@ -73,7 +75,7 @@ def row_of(schedule, reference, label, source, seed, suite="test-v1"):
         "curves": {
             "wait_quantiles": np.percentile(schedule.wait, range(101)).tolist(),
             "queue_length": queue_length(schedule),
-            "per_1000": {},
+            "per_1000": {"time": [0, 3600], "slowdown_ratio": [0.5, None]},
         },
         "versions": {
             "bfenv": bfenv.__version__,
@@ -87,12 +89,19 @@ def row_of(schedule, reference, label, source, seed, suite="test-v1"):
 
 
 def write_row(folder, row):
-    exact = f"{row['policy']}\0{row['workload']}\0{row['seed']}"
-    name = re.sub(r"[^A-Za-z0-9.-]+", "_", f"{row['policy']}-{row['workload']}-{row['seed']}")
-    key = f"{name[:60]}-{hashlib.sha256(exact.encode()).hexdigest()[:8]}"
-    text = json.dumps(row, sort_keys=True, indent=1)
+    """Write a row, and return its key."""
+    key = row_key(row["kind"], row["policy"], row["workload"], row["seed"])
+    text = json.dumps(row, sort_keys=True, indent=1) + "\n"
     (folder / "rows" / f"{key}.json").write_text(text, encoding="utf-8")
     return key
+
+
+def write_store(folder, rows):
+    """Write rows into a new folder, and return it."""
+    (folder / "rows").mkdir(parents=True)
+    for row in rows:
+        write_row(folder, row)
+    return folder
 
 
 def versus(difference, batches=20):
@@ -112,17 +121,17 @@ def versus(difference, batches=20):
 
 def classes(schedule):
     long, wide = schedule.trace.runtime > 3600, schedule.trace.jobs.size > 8
-    slowdown, found = bounded_slowdown(schedule), {}
+    slowdown, parts = bounded_slowdown(schedule), {}
     for one, is_long in (("short", ~long), ("long", long)):
         for other, is_wide in (("narrow", ~wide), ("wide", wide)):
             chosen = is_long & is_wide
-            some = bool(chosen.any())
-            found[f"{one} {other}"] = {
+            is_filled = bool(chosen.any())
+            parts[f"{one} {other}"] = {
                 "jobs": int(chosen.sum()),
-                "mean_wait": float(schedule.wait[chosen].mean()) if some else None,
-                "mean_bounded_slowdown": float(slowdown[chosen].mean()) if some else None,
+                "mean_wait": float(schedule.wait[chosen].mean()) if is_filled else None,
+                "mean_bounded_slowdown": float(slowdown[chosen].mean()) if is_filled else None,
             }
-    return found
+    return parts
 
 
 def queue_length(schedule, parts=200):

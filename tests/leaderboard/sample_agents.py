@@ -1,4 +1,4 @@
-"""Agents, good and bad, that tests of the leaderboard find by name."""
+"""Agents, good and bad, that tests of the leaderboard name."""
 
 import os
 
@@ -9,7 +9,7 @@ from bfenv.core.kernel import kernel
 
 
 class First:
-    """Starts the first job that may start; takes masks; always the same."""
+    """Starts the first job that may start; takes masks; deterministic."""
 
     stochastic = False
 
@@ -19,7 +19,7 @@ class First:
 
 
 class Counting:
-    """Its state is how many actions it took, which it loses if it is not handed back."""
+    """Counts its actions in its state, which is lost unless the caller hands it back."""
 
     def predict(self, observation, state=None, episode_start=None, deterministic=False):
         state = 0 if episode_start[0] else state + 1
@@ -46,7 +46,7 @@ def spin(number):
 
 
 class Bad:
-    """Something that no agent should do."""
+    """Does something that no agent should do."""
 
     stochastic = False
 

@@ -6,10 +6,9 @@ import shutil
 
 import pytest
 
-from bfenv.leaderboard.report.gantt_selection import choose
-from bfenv.leaderboard.report.page import page
-from bfenv.leaderboard.store import read_board
-from tests.leaderboard.boards import make_board
+from bfenv.leaderboard.store import read_leaderboard
+from tests.leaderboard.report.conftest import page_of
+from tests.leaderboard.stores import make_store
 
 OPTIONS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -44,16 +43,15 @@ def driver(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """Of a page with hostile names in it."""
-    folder = make_board(tmp_path_factory.mktemp("browser") / "board")
+    folder = make_store(tmp_path_factory.mktemp("browser") / "store")
     for path in (folder / "rows").glob("*.json"):
         row = json.loads(path.read_text())
         row["policy"] = {"los": HOSTILE, "sjf": ALIEN}.get(row["policy"], row["policy"])
         row["workload"] += HOSTILE
         row["command"] = ALIEN
         path.write_text(json.dumps(row))
-    board = read_board(folder)
     file = folder / "page.html"
-    file.write_text(page(board, choose(board)), encoding="utf-8")
+    file.write_text(page_of(read_leaderboard(folder)), encoding="utf-8")
     return file.as_uri()
 
 
@@ -83,8 +81,8 @@ def ranking(driver):
     )
 
 
-def heading(driver, place):
-    return driver.find_elements("css selector", "#ranking thead th")[place]
+def heading(driver, column):
+    return driver.find_elements("css selector", "#ranking thead th")[column]
 
 
 def test_a_click_on_a_heading_sorts_and_another_turns_it_round(opened):
@@ -113,7 +111,7 @@ def test_the_keyboard_alone_sorts(opened):
     assert names == sorted(names)
     opened.switch_to.active_element.send_keys(Keys.SPACE)
     assert [row[0].lower() for row in ranking(opened)] == sorted(names, reverse=True)
-    assert "descending" in opened.find_element("id", "said").get_attribute("textContent")
+    assert "descending" in opened.find_element("id", "status").get_attribute("textContent")
 
 
 def test_a_policy_picked_is_highlighted_in_every_chart(opened):

@@ -1,0 +1,165 @@
+"""The rooms of the code: what they may import, how large they are, what each file says it holds."""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import grimp
+import pytest
+
+from tests.conftest import ROOT
+
+ROOMS = {
+    "agents": ROOT / "agents",
+    "baselines": ROOT / "baselines",
+    **{path.name: path for path in (ROOT / "bfenv").iterdir() if (path / "__init__.py").exists()},
+}
+LARGEST_SHARE = 0.2  # of the lines, in one room
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [Path(sys.executable).parent / "lint-imports", "--no-cache", "--config"]
+    return subprocess.run(
+        [*command, ROOT / "pyproject.toml"], cwd=folder, capture_output=True, text=True
+    )
+
+
+def files():
+    return [file for room in ROOMS.values() for file in room.rglob("*.py")]
+
+
+def test_imports_point_down(installed):
+    """No room imports one that stands above it."""
+    result = lint_imports(installed)
+    assert result.returncode == 0, result.stdout
+    assert "1 kept, 0 broken" in result.stdout
+
+
+def test_an_upward_import_is_found(installed, tmp_path):
+    """The check of imports can fail."""
+    copy = tmp_path / "bfenv"
+    for file in (installed / "bfenv").rglob("*.py"):
+        target = copy / file.relative_to(installed / "bfenv")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(file.read_text())
+    errors = copy / "core" / "errors.py"
+    errors.write_text(errors.read_text() + "import bfenv.workloads.load\n")
+    result = lint_imports(tmp_path)
+    assert result.returncode == 1, result.stdout
+    assert "bfenv.core is not allowed to import bfenv.workloads" in result.stdout
+
+
+def circles(graph) -> list[set[str]]:
+    """Groups of modules each of which reaches all others of its group by imports."""
+    reached = {module: graph.find_downstream_modules(module) for module in graph.modules}
+    found = []
+    for module, below in reached.items():
+        group = {other for other in below if module in reached[other]} | {module}
+        if len(group) > 1 and group not in found:
+            found.append(group)
+    return found
+
+
+def test_imports_have_no_circle(installed, monkeypatch):
+    """No module imports itself by way of others, not even for types."""
+    monkeypatch.syspath_prepend(str(installed))
+    monkeypatch.chdir(installed)
+    names = [
+        f"bfenv.{file.relative_to(installed / 'bfenv').with_suffix('').as_posix()}".replace(
+            "/", "."
+        )
+        for file in (installed / "bfenv").rglob("*.py")
+    ]
+    assert len(names) > 100
+    graph = _graph(installed)
+    assert circles(graph) == []
+    graph.add_import(importer="bfenv.core.errors", imported="bfenv.workloads.load")
+    assert circles(graph) != []
+
+
+def _graph(installed: Path):
+    """The imports of the installed package, read in a process whose path begins there."""
+    program = (
+        "import pickle, sys, grimp; g = grimp.build_graph('bfenv', cache_dir=None);"
+        "edges = [(m, i) for m in g.modules for i in g.find_modules_directly_imported_by(m)];"
+        "sys.stdout.buffer.write(pickle.dumps((sorted(g.modules), edges)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], cwd=installed, capture_output=True, check=True
+    )
+    import pickle
+
+    modules, edges = pickle.loads(run.stdout)
+    graph = grimp.ImportGraph()
+    for module in modules:
+        graph.add_module(module)
+    for importer, imported in edges:
+        if importer != "bfenv":  # the root's imports are for type checkers, which need no order
+            graph.add_import(importer=importer, imported=imported)
+    return graph
+
+
+def test_the_core_loads_no_other_room():
+    """`import bfenv.core` imports nothing above it."""
+    program = "import sys, bfenv.core; print(*sorted(m for m in sys.modules if 'bfenv' in m))"
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = [module for module in run.stdout.split() if module.startswith("bfenv")]
+    assert "bfenv.core" in loaded
+    assert [m for m in loaded if m != "bfenv" and not m.startswith("bfenv.core")] == []
+
+
+def test_no_room_is_a_hall():
+    """The largest room holds at most a fifth of the lines."""
+    lines = {
+        name: sum(len(file.read_text().splitlines()) for file in room.rglob("*.py"))
+        for name, room in ROOMS.items()
+    }
+    assert len(lines) >= 11
+    name = max(lines, key=lines.get)
+    assert lines[name] <= LARGEST_SHARE * sum(lines.values()), (name, lines)
+
+
+def test_every_package_is_shipped():
+    """Every folder of code is in the list of packages, and nothing else is."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    there = {"bfenv"}
+    for name, room in ROOMS.items():
+        for init in room.rglob("__init__.py"):
+            parts = init.parent.relative_to(room).parts
+            there.add(".".join(["bfenv", name, *parts]))
+    assert sorted(listed) == sorted(there)
+
+
+@pytest.mark.parametrize("name", sorted(ROOMS))
+def test_a_room_exports_its_names(name):
+    """Every room says what is public, and has it."""
+    program = (
+        f"import bfenv.{name} as room; assert room.__all__ == sorted(room.__all__, key=str), 1; "
+        "missing = [n for n in room.__all__ if not hasattr(room, n)]; assert not missing, missing"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_own_modules_are_imported_from_bfenv():
+    """Nothing imports `baselines` or `agents` as top-level modules, which may be a user's own."""
+    for file in [*files(), *(ROOT / "tests").rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            assert not {name.partition(".")[0] for name in names} & {"baselines", "agents"}, file
+
+
+@pytest.mark.parametrize("folder", [*sorted(ROOMS), "tests"])
+def test_every_file_says_what_it_holds(folder):
+    """The first line of every file is a docstring."""
+    for file in ROOMS.get(folder, ROOT / folder).rglob("*.py"):
+        text = file.read_text()
+        if text:
+            assert text.startswith(('"""', 'r"""')), file
