@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from types import FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -34,7 +33,7 @@ PATIENCE = 0.5  # seconds of compiling before it is announced
 LARGE = 60_000  # bytes of bitcode
 
 
-def kernel(function: Callable) -> Callable:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` with numba on first use; later processes load it from the disk cache.
 
     Kernels allocate nothing and return no arrays, which the compiler enforces: they are compiled
@@ -44,21 +43,22 @@ def kernel(function: Callable) -> Callable:
     return function if numba.config.DISABLE_JIT else Kernel(function)
 
 
-def inlined(function: Callable) -> Callable:
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let kernels call a function that only looks: it is written out at each call.
 
     It may return a slice of an argument, as a kernel may not; called from Python it is Python.
     """
-    function = register_jitable(function)  # gives its name a type in kernels
-    function.targetoptions = {"inline": "always"}  # numba inlines whatever has these two
-    function.py_func = function
-    return function
+    typed: Any = register_jitable(function)  # gives its name a type in kernels
+    typed.targetoptions = {"inline": "always"}  # numba inlines whatever has these two
+    typed.py_func = function
+    inlined_function: Callable[..., Any] = typed
+    return inlined_function
 
 
 class _Called(JITCodeLibrary):
     """The code of a kernel that Python calls: the wrapper alone, with all else inside it."""
 
-    def _optimize_final_module(self):
+    def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
             wrapper = function.name.startswith("_ZN7cpython")
             if not function.is_declaration and not wrapper:
@@ -69,12 +69,12 @@ class _Called(JITCodeLibrary):
 class _Inlined(JITCodeLibrary):
     """The code of a kernel that kernels call: never machine code of its own."""
 
-    def _optimize_final_module(self):
+    def _optimize_final_module(self) -> None:
         # A large one takes long, gains little, and is optimized again where it is written out.
         if len(self._final_module.as_bitcode()) < LARGE:
             super()._optimize_final_module()
 
-    def _finalize_final_module(self):
+    def _finalize_final_module(self) -> None:
         self._shared_module = self._final_module.clone()  # what callers are given
         for function in self._shared_module.functions:
             if not function.is_declaration and function.linkage == llvm.Linkage.external:
@@ -88,7 +88,9 @@ class _Inlined(JITCodeLibrary):
 class _Compiler(Compiler):
     """numba's compiler, which writes into a library of the class `Library`."""
 
-    def __init__(self, typing_context, target_context, *rest):
+    Library: type[JITCodeLibrary]
+
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
         super().__init__(typing_context, target_context, *rest)
         self.state.library = self.Library(target_context.codegen(), "kernel")
         self.state.library.enable_object_caching()
@@ -105,7 +107,9 @@ class _CompilerOfInlined(_Compiler):
 class Kernel(CPUDispatcher):
     """A compiled function. Python calls this one; kernels are given `inlined` instead."""
 
-    def __init__(self, function: FunctionType, locals: Any = None, targetoptions: Any = None):
+    def __init__(
+        self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None
+    ) -> None:
         # the further arguments are numba's, from an unpickled kernel
         super().__init__(function, targetoptions=dict(OPTIONS), pipeline_class=_CompilerOfCalled)
         self._cache = KernelCache(function, "called")
@@ -124,11 +128,11 @@ class Kernel(CPUDispatcher):
         """Whether a call would be a recursive one."""
         return bool(super().is_compiling or self.inlined.is_compiling)
 
-    def get_call_template(self, args, kws):
+    def get_call_template(self, args: Any, kws: Any) -> Any:
         """What a kernel that calls this one is told of its types."""
         return self.inlined.get_call_template(args, kws)
 
-    def get_overload(self, sig):
+    def get_overload(self, sig: Any) -> Any:
         """What a kernel that calls this one is linked with."""
         return self.inlined.get_overload(sig)
 
@@ -136,11 +140,11 @@ class Kernel(CPUDispatcher):
 class _Announcement(event.Listener):
     """Says on stderr, once per module, that the wait is a compilation of bfenv's."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._said: set[str] = set()
         self._timers: list[threading.Timer] = []  # of the kernels that are being compiled
 
-    def on_start(self, event):
+    def on_start(self, event: Any) -> None:
         dispatcher = event.data["dispatcher"]
         timer = threading.Timer(PATIENCE, self._say, [dispatcher])
         timer.daemon = True
@@ -148,10 +152,10 @@ class _Announcement(event.Listener):
             timer.start()
         self._timers.append(timer)
 
-    def on_end(self, event):
+    def on_end(self, event: Any) -> None:
         self._timers.pop().cancel()
 
-    def _say(self, kernel: Kernel):
+    def _say(self, kernel: Kernel) -> None:
         module = kernel.py_func.__module__
         if module not in self._said:
             self._said.add(module)

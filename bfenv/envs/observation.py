@@ -174,12 +174,13 @@ def _write_queue(cluster, jobs, accuracy, shadow_time, extra_nodes, queue):
 def _write_profile(cluster, jobs, profile):
     runs = running(cluster)
     ends = expected_ends(cluster)
+    time, processors = now(cluster), cluster.state[PROCESSORS]
     available, k = free(cluster), 0
     for step in range(len(AHEAD)):
-        while k < len(runs) and ends[k] <= now(cluster) + AHEAD[step]:
+        while k < len(runs) and ends[k] <= time + AHEAD[step]:
             available += jobs.size[runs[k]]
             k += 1
-        profile[step] = available / cluster.state[PROCESSORS]
+        profile[step] = available / processors
 
 
 @kernel
