@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.summary import result
+from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
@@ -64,7 +64,7 @@ def _make_row(task: Task, keep_schedule: bool) -> MadeRow:
     seconds: dict[str, float] = {}
     try:
         schedule, seconds = _run(task, trace)
-        row = row.with_results(result(schedule.check(), reference, fcfs=fair))
+        row = row.with_results(summarize(schedule.check(), reference, fcfs=fair))
         if keep_schedule:
             arrays = schedule_arrays(schedule)
     except BaseException as error:  # KeyboardInterrupt, too: Ctrl-C does not reach this process
@@ -102,7 +102,7 @@ def warm_seconds(name: str) -> float:
         begin = time.perf_counter()
         schedule = simulate(trace, policy)
         end = time.perf_counter()
-        result(schedule, schedule, fcfs=schedule)  # compile what measures it, too
+        summarize(schedule, schedule, fcfs=schedule)  # compile what measures it, too
     return (end - begin) / len(trace)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.cli.imports import import_
+from bfenv.cli.workloads.import_ import import_log
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs import slurm as accounting
 from bfenv.workloads.logs.cleaning import DROPPED
@@ -100,7 +100,7 @@ def test_a_dump_is_what_its_lines_say(tmp_path):
 
 def test_the_documented_commands_columns_are_those_read_and_shown_everywhere():
     words = accounting.COMMAND.split()
-    for text in (inspect.getdoc(read_sacct), inspect.getdoc(import_)):
+    for text in (inspect.getdoc(read_sacct), inspect.getdoc(import_log)):
         assert set(words) <= set(text.split()), text
     source = inspect.getsource(accounting)
     assert all(f'"{column}"' in source or f'"{column.lower()}"' in source for column in COLUMNS)

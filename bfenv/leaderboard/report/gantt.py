@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
-from bfenv.analysis.formatting import MISSING, duration
+from bfenv.analysis.formatting import MISSING, duration, moment
+from bfenv.analysis.formatting import compound_duration as length
 from bfenv.analysis.placement import Placed
-from bfenv.analysis.plots.gantt import COLOURS, Scene, moment, scene
-from bfenv.analysis.plots.workload import duration as length
+from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, scene
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.report.charts import badge, data

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.plots.gantt_interval import interesting, readable_span
+from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.reference import REFERENCE
@@ -72,7 +72,7 @@ def select_gantt(
     except (BfenvError, OSError) as error:
         return GanttSelection(workload, [], 0, 0, str(error))
     span = span or readable_span(schedules[0])
-    begin = interesting(schedules, span) if begin is None else begin
+    begin = choose_begin(schedules, span) if begin is None else begin
     return GanttSelection(workload, schedules, begin, span)
 
 

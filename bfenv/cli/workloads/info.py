@@ -1,31 +1,39 @@
-"""What `bfenv workloads info` prints about a workload."""
+"""The command `bfenv workloads info`."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from bfenv.analysis.formatting import compound_duration, duration, moment, percent
 from bfenv.cli import show
-from bfenv.cli.options import check_new
+from bfenv.cli.options import ForceOption, FormatOption, check_new
 from bfenv.cli.show import Format
+from bfenv.core.durations import MINUTE
 
 
 def info(
     workload: Annotated[
-        str, typer.Argument(help="Name (see `bfenv workloads`) or SWF file, with options.")
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            help="Name or SWF file, with options.",
+            show_default=True,
+        ),
     ] = "lublin",
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw it too: a .png, .svg or .pdf file.")
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw it as well, to a .png, .svg or .pdf file."
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
-    format: Annotated[
-        Format, typer.Option("--format", "-f", help="How to print the numbers.")
-    ] = Format.table,
+    force: ForceOption = False,
+    format: FormatOption = Format.table,
 ) -> None:
-    """Look at a workload in numbers, and draw it.
+    """Show a workload in numbers, and draw it.
 
-    They tell of jobs, load, what is missing, and how users estimate. json and csv have every
-    number, times in seconds and shares from 0 to 1.
+    The numbers describe jobs, load, missing data and users' estimates. json and csv have all of
+    them, with times in seconds and shares from 0 to 1.
 
     \b
     Examples:
@@ -37,14 +45,15 @@ def info(
     from bfenv.workloads.summary import summary
 
     if plot is not None:
-        from bfenv.analysis.plots.workload import check_target, write_plot
+        from bfenv.analysis.plots.figure import check_target
+        from bfenv.analysis.plots.workload import write_workload
 
         check_target(plot)
         check_new(plot, force)
     trace = load_workload(workload)
     numbers = summary(trace)
     if plot is not None:
-        write_plot(trace, plot)
+        write_workload(trace, plot)
     if format is Format.json:
         show.rows([numbers], format)
     elif format is Format.csv:
@@ -57,7 +66,7 @@ def info(
 
 
 def _flat(numbers: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """Each number under its path, as in size.mean and popular.1.estimate."""
+    """Return each number with its path, as in size.mean and popular.1.estimate."""
     if not isinstance(numbers, dict | list):
         return [(prefix, "" if numbers is None else numbers)]
     parts = numbers.items() if isinstance(numbers, dict) else enumerate(numbers, start=1)
@@ -70,27 +79,27 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
 
     cleaning, size, gap = numbers["cleaning"], numbers["size"], numbers["gap"]
     load = numbers["offered_load"]
-    begin = f"{numbers['time_of_day'] // 3600:02}:{numbers['time_of_day'] % 3600 // 60:02}"
+    begin = moment(numbers["time_of_day"] // MINUTE * MINUTE)
     begin = f"{numbers['weekday']} {begin}" if numbers["weekday"] else begin
     lines = [
         ("machine", f"{numbers['processors']:,} processors"),
-        ("span", f"{show.duration(numbers['span'])}, from {begin}"),
+        ("span", f"{duration(numbers['span'])}, from {begin}"),
         ("offered load", "all jobs at once" if load is None else f"{load:.3f}"),
         ("users", _users(numbers)),
         ("size", f"mean {size['mean']:,.1f}, median {size['p50']:,.0f}, up to {size['max']:,.0f}"),
-        ("", f"{show.percent(numbers['serial'])} serial"),
-        ("", f"{show.percent(numbers['parallel_powers_of_two'])} parallel, a power of two"),
+        ("", f"{percent(numbers['serial'])} serial"),
+        ("", f"{percent(numbers['parallel_powers_of_two'])} parallel, a power of two"),
         ("runtime", _times(numbers["runtime"])),
         ("estimate", _times(numbers["estimate"])),
         ("runtime / estimate", _accuracy(numbers["accuracy"])),
-        ("", f"{show.percent(numbers['exact'])} exact"),
+        ("", f"{percent(numbers['exact'])} exact"),
     ]
     if gap is not None:
         lines.append(("between arrivals", _times(gap)))
     if numbers["high_priority"]:
-        lines.append(("high priority", f"{show.percent(numbers['high_priority'])} of the jobs"))
+        lines.append(("high priority", f"{percent(numbers['high_priority'])} of the jobs"))
     if numbers["requested_start"]:
-        lines.append(("requested start", f"{show.percent(numbers['requested_start'])} of the jobs"))
+        lines.append(("requested start", f"{percent(numbers['requested_start'])} of the jobs"))
     for what, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
         counts = [f"{count:,} {why}" for count, why in told(cleaning, reasons)]
         lines += _column(what, counts or ["nothing"])
@@ -104,7 +113,7 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _column(what: str, cells: list[str]) -> list[tuple[str, str]]:
-    return [(what if place == 0 else "", cell) for place, cell in enumerate(cells)]
+    return [(what if i == 0 else "", cell) for i, cell in enumerate(cells)]
 
 
 def _users(numbers: dict[str, Any]) -> str:
@@ -112,12 +121,12 @@ def _users(numbers: dict[str, Any]) -> str:
         return "unknown"
     users = f"{numbers['users']:,}"
     if numbers["no_user"]:
-        users += f", {show.percent(numbers['no_user'])} of the jobs without"
+        users += f", {percent(numbers['no_user'])} of the jobs without"
     return users
 
 
 def _times(spread: dict[str, float]) -> str:
-    mean, median, most = (show.duration(spread[key]) for key in ("mean", "p50", "max"))
+    mean, median, most = (duration(spread[key]) for key in ("mean", "p50", "max"))
     return f"mean {mean}, median {median}, up to {most}"
 
 
@@ -127,22 +136,20 @@ def _accuracy(spread: dict[str, float]) -> str:
 
 
 def _percent(share: float) -> str:
-    return show.percent(share) if share >= 0.001 else "< 0.1 %"
+    return percent(share) if share >= 0.001 else "< 0.1 %"
 
 
 def _estimates(numbers: dict[str, Any], format: Format) -> None:
-    from bfenv.analysis.plots.workload import duration
-
     total, lines = 0.0, []
-    for place, one in enumerate(numbers["popular"], start=1):
+    for rank, one in enumerate(numbers["popular"], start=1):
         total += one["share"]
         lines.append(
             (
-                str(place),
-                duration(one["estimate"]),
+                str(rank),
+                compound_duration(one["estimate"]),
                 f"{one['jobs']:,}",
-                show.percent(one["share"]),
-                show.percent(total),
+                percent(one["share"]),
+                percent(total),
             )
         )
     print(f"The most popular of {numbers['distinct_estimates']:,} estimates:\n")

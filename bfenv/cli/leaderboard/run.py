@@ -1,77 +1,87 @@
-"""What can be said to `bfenv leaderboard`."""
+"""The command `bfenv leaderboard run`."""
 
 import sys
+import textwrap
 from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bfenv.analysis.formatting import compound_duration, duration
 from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.suite import DEFAULT, SUITES
 from bfenv.parallel.worker_process import TIMEOUT
 
-app = typer.Typer(
-    help="Compare policies and agents on frozen suites of traces.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-MOST = 10  # lines of where the time went
+if TYPE_CHECKING:
+    from bfenv.leaderboard.run import Outcome
 
-
-@app.callback()
-def leaderboard() -> None:
-    """Compare policies and agents on frozen suites of traces."""
+MOST = 10  # lines on where the time went
 
 
 def run(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the rows; made if need be.")],
-    suite: Annotated[str, typer.Option("--suite", "-s", help="See the list above.")] = DEFAULT,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder of the rows, created if necessary."
+        ),
+    ],
+    suite: Annotated[
+        str, typer.Option("--suite", "-s", metavar="SUITE", help="See the list above.")
+    ] = DEFAULT,
     policy: Annotated[
-        list[str] | None, typer.Option("--policy", "-p", help="Repeat for several.")
+        list[str] | None,
+        typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several."),
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Every registered policy.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Run every registered policy.")] = False,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", "-a", help="Name, module:object or saved model; repeat."),
+        typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="The first so many of the suite's seeds.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Run only the first N seeds of the suite."),
     ] = None,
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
     shard: options.ShardOption = "1/1",
     keep_schedules: Annotated[
-        bool, typer.Option("--keep-schedules", help="Write start and end of every job, too.")
+        bool, typer.Option("--keep-schedules", help="Also write start and end of every job.")
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds that a row may take.")] = TIMEOUT,
-    retry: Annotated[bool, typer.Option("--retry", help="Make failed rows again.")] = False,
+    timeout: Annotated[
+        int,
+        options.duration_option(
+            "--timeout", f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]", least=1
+        ),
+    ] = int(TIMEOUT),
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed rows again.")] = False,
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Open saved models, which may run anything, all the same."),
+        typer.Option("--trust", help="Load saved models, although they can execute any code."),
     ] = False,
 ) -> None:
-    """Make the rows of policies and agents on a suite.
+    """Run policies and agents on a suite.
 
-    Only those that the folder does not have yet are made. A run that was interrupted or killed goes
-    on where it was. A policy that crashes or takes too long costs its own row, which says so. A row
-    is the same whoever makes it, so that shards may share a folder, or their folders be merged. The
-    exit status is 1 where a row failed, now or before; --retry makes failed ones again.
+    Each workload and seed is one row. Rows that the folder already has are skipped, so an
+    interrupted run resumes. If a policy fails or takes too long, only its row fails, and it records
+    the reason. Rows do not depend on how the work is split: shards may share a folder, or their
+    folders be merged. The exit status is 1 if any row has failed, now or before.
 
     \b
     Suites:
       {suites}
 
-    An agent is a name, module:object with a predict() or a function of environment and seed that
-    makes one, or a model saved by stable-baselines3 or sb3-contrib; options of its environment may
-    follow, as in model.zip:reservation_depth=1.
+    An agent is a registered name; "module:object", either an object with a predict() method or a
+    function of environment and seed that returns one; or a model saved by stable-baselines3 or
+    sb3-contrib. Options of its environment may follow, as in model.zip:reservation_depth=1.
 
     \b
     Examples:
       bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
-      bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 --out board
+      bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 \\
+        --out board
     """
     from bfenv.baselines.registry import policies
     from bfenv.leaderboard.row import Row
@@ -118,19 +128,23 @@ def run(
     _tell(outcome, out)
 
 
-run.__doc__ = run.__doc__ and run.__doc__.format(
-    suites="\n      ".join(f"{suite.name}: {suite.summary}" for suite in SUITES.values())
-)
-app.command(cls=options.Once)(run)
+def _list_suites() -> str:
+    indent = 6 * " "
+    lines = (f"{suite.name}: {suite.summary}" for suite in SUITES.values())
+    wrapped = (textwrap.fill(line, 70, subsequent_indent=indent + "  ") for line in lines)
+    return f"\n{indent}".join(wrapped)
 
 
-def _tell(outcome, out: Path) -> None:
-    """How many rows there are, which failed, and where the time went."""
+run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
+
+
+def _tell(outcome: "Outcome", out: Path) -> None:
+    """Print where the time went, how many rows there are, and which failed."""
     from bfenv.leaderboard.timings import time_spent
 
     for column, lines in time_spent(out).items() if outcome.new_rows else ():
         cells = [
-            (name, f"{rows:,}", show.duration(time) if time >= 2 else show.quantity(time, "s"))
+            (name, f"{rows:,}", duration(time) if time >= 2 else show.quantity(time, "s"))
             for name, rows, time in lines[:MOST]
         ]
         show.table(

@@ -1,41 +1,31 @@
-"""The picture of a workload: that there is one, of every trace, and what its panels show."""
-
-import sys
+"""The picture of a workload and its panels (workload.py and workload_panels.py)."""
 
 import numpy as np
 import pytest
 
 import bfenv
-from bfenv.analysis.plots.workload import check_target, duration, plot, write_plot
+from bfenv.analysis.plots.workload import draw_workload, write_workload
 from bfenv.workloads.transform import at_once
 
 pytest.importorskip("matplotlib")
 
 
 def panels(trace):
-    return {axes.get_title(loc="left").split(":")[0]: axes for axes in plot(trace).axes}
+    return {axes.get_title(loc="left").split(":")[0]: axes for axes in draw_workload(trace).axes}
 
 
-@pytest.mark.parametrize(
-    ("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")]
-)
-def test_a_picture_is_of_the_kind_that_its_name_says(tmp_path, suffix, begin):
-    path = tmp_path / f"one{suffix}"
-    write_plot(bfenv.load_workload("lublin", jobs=300), path)
-    assert path.read_bytes().startswith(begin)
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_equal_traces_have_equal_pictures(tmp_path):
+def test_equal_files(tmp_path):
+    """Equal traces have equal pictures, and others do not."""
     trace = bfenv.load_workload("lublin", jobs=300)
     one, two, other = (tmp_path / f"{name}.svg" for name in ("one", "two", "other"))
-    write_plot(trace, one)
-    write_plot(trace, two)
-    write_plot(bfenv.load_workload("lublin", jobs=300, seed=1), other)
+    write_workload(trace, one)
+    write_workload(trace, two)
+    write_workload(bfenv.load_workload("lublin", jobs=300, seed=1), other)
     assert one.read_bytes() == two.read_bytes() != other.read_bytes()
 
 
-def test_every_trace_has_a_picture():
+def test_every_trace():
+    """Every trace has a picture, however short or long."""
     model = bfenv.load_workload("lublin", jobs=300)
     for trace in (
         model,
@@ -45,12 +35,13 @@ def test_every_trace_has_a_picture():
         bfenv.make_trace([0, 0], [1, 1], [1, 1], 1),
         bfenv.make_trace([0, 10**9], [10**6, 3], [10**8, 1], 10**6, estimate=[10**9, 1]),
     ):
-        figure = plot(trace)
+        figure = draw_workload(trace)
         figure.canvas.draw()
         assert len(figure.axes) == 9
 
 
-def test_the_panels_show_the_numbers_of_the_trace():
+def test_panels():
+    """The panels show the numbers of the trace."""
     trace = bfenv.make_trace(
         [0, 3600, 7200, 7300], [1, 2, 3, 4], [60, 60, 600, 900], 4, estimate=[60, 120, 3600, 3600]
     )
@@ -74,7 +65,8 @@ def test_the_panels_show_the_numbers_of_the_trace():
     assert sum(lengths) == 4
 
 
-def test_weekends_are_shown_where_the_date_is_known(tmp_path):
+def test_weekdays(tmp_path):
+    """Weekdays are shown if the date is known."""
     line = "1 {} -1 5 2 -1 -1 2 20 -1 1 1 1 1 1 1 -1 -1"
     days = "\n".join(line.format(86_400 * day) for day in range(14))
     head = "; MaxProcs: 8\n; UnixStartTime: 843470000\n"
@@ -83,39 +75,3 @@ def test_weekends_are_shown_where_the_date_is_known(tmp_path):
     assert [round(bar.get_height(), 6) for bar in axes.patches] == [round(100 / 7, 6)] * 7
     model = panels(bfenv.load_workload("lublin", jobs=300))["Arrivals by day of the week"]
     assert not model.patches and "no weekdays" in model.texts[0].get_text()
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0, "0 s"), (59, "59 s"), (60, "1 min"), (90, "1 min 30 s"), (900, "15 min"),
-        (3600, "1 h"), (7140, "1 h 59 min"), (12_000, "3 h 20 min"), (129_600, "36 h"),
-        (172_800, "2 d"), (216_000, "2 d 12 h"), (28_762_000, "333 d"), (10**8, "1,157 d"),
-    ],
-)  # fmt: skip
-def test_times_are_for_people(seconds, text):
-    assert duration(seconds) == text
-
-
-def test_a_picture_of_another_kind_or_in_no_folder_is_refused(tmp_path):
-    for name in ("a.gif", "a", "a.png.gz"):
-        with pytest.raises(bfenv.BfenvError, match=r"a picture is \.png, \.svg, \.pdf, not"):
-            check_target(tmp_path / name)
-    with pytest.raises(bfenv.BfenvError, match="no such folder"):
-        check_target(tmp_path / "nowhere" / "a.png")
-
-
-def test_without_matplotlib_the_way_to_get_it_is_told(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(bfenv.BfenvError, match=r"pip install 'bfenv\[plot\]'"):
-        write_plot(bfenv.load_workload("lublin", jobs=300), tmp_path / "a.png")
-    assert not list(tmp_path.iterdir())
-
-
-def test_nothing_but_a_picture_needs_matplotlib():
-    import subprocess
-
-    modules = "sys, bfenv.cli.info, bfenv.analysis.plots.workload"
-    code = f"import {modules}; print('matplotlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
