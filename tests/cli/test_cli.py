@@ -55,7 +55,7 @@ def test_evaluate_prints_every_registered_policy_best_first(bfenv_command):
 
 
 def test_evaluate_leaves_out_who_cannot_plan_for_requested_starts_and_says_so(bfenv_command):
-    workload = "lublin:jobs=40,procs=16,reserved=0.3"
+    workload = "lublin:jobs=40,procs=16,requested_start_share=0.3"
     status, out, err = bfenv_command("evaluate", "-w", workload, "-f", "csv")
     assert status == 0
     shown = {row["policy"] for row in csv.DictReader(io.StringIO(out))}

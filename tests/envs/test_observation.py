@@ -200,7 +200,7 @@ def test_a_new_episode_knows_nothing_of_what_the_last_one_ran():
 
 
 def test_jobs_with_requested_starts_can_be_warmed_up():
-    env = BackfillEnv("lublin:reserved=0.1", episode_jobs=50, warmup_jobs=50)
+    env = BackfillEnv("lublin:requested_start_share=0.1", episode_jobs=50, warmup_jobs=50)
     observation, _ = env.reset(seed=0)
     assert env.observation_space.contains(observation)
 
