@@ -93,8 +93,9 @@ def _rows() -> list[dict[str, Any]]:
     from bfenv.workloads import load
     from bfenv.workloads.archive import catalogue
     from bfenv.workloads.archive import download as archive
+    from bfenv.workloads.archive.local import local_logs
 
-    files = archive.at_hand()
+    files = local_logs()
     logs = {log.name: log for log in catalogue.CATALOGUE}
     models = {name: text for name, text in load.workloads().items() if name not in files | logs}
     rows = [_row(name, remarks=text) for name, text in models.items()]
