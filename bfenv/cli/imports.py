@@ -12,6 +12,7 @@ import typer
 
 from bfenv.cli import show
 from bfenv.cli.options import check_new
+from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 
@@ -62,7 +63,7 @@ def import_(
     ] = False,
     longest: Annotated[
         str | None,
-        typer.Option(help="Limit of jobs without one, seconds or D-HH:MM:SS.  [default: runtime]"),
+        typer.Option(help="Limit of jobs without one, as 90m, 2d or 1-12:00.  [default: runtime]"),
     ] = None,
     overrun: Annotated[
         Overrun, typer.Option(help="Beyond the limit: cut the runtime, or raise the limit.")
@@ -112,7 +113,8 @@ def import_(
         else:
             if eligible or unit is not Unit.cpus:
                 raise BfenvError("--eligible and --unit are for --from sacct")
-            from bfenv.workloads.logs.table import is_parquet, read_columns
+            from bfenv.workloads.logs.parquet import is_parquet
+            from bfenv.workloads.logs.table import read_columns
 
             if is_parquet(log) is not (source is Source.parquet):
                 raise BfenvError(f"{log}: not {source.value}")
@@ -144,22 +146,20 @@ def _mapping(text: str | None) -> dict[str, str]:
 
 
 def _seconds(text: str | None) -> int | None:
-    from bfenv.workloads.logs.times import seconds
-
     try:
-        return None if text is None else seconds(text)
-    except ValueError as error:
+        return None if text is None else parse_duration(text)
+    except BfenvError as error:
         raise BfenvError(f"--longest: {error}") from None
 
 
 def _report(log: Path, trace: Trace) -> None:
     """What became of the lines: a table of the counts that are not zero."""
-    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, told
+    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, count_reasons
 
     counts = asdict(trace.cleaning)
     lines = [("jobs", f"{len(trace):,}", "")]
     for what, reasons in (("dropped", DROPPED), ("of the jobs", CHANGED)):
-        lines += [(what, f"{count:,}", why) for count, why in told(counts, reasons)]
+        lines += [(what, f"{count:,}", why) for count, why in count_reasons(counts, reasons)]
     total = len(trace) + trace.cleaning.dropped
     print(f"{log.name}: {total:,} lines\n")
     show.table(("", "lines", "why"), lines)

@@ -64,7 +64,7 @@ def test_it_writes_a_workload_says_what_was_dropped_and_what_to_type_next(comman
 
 
 def test_its_options_are_those_of_the_readers(command):
-    command("dump.txt -o a.swf --processors 8 --longest 1-00:00:00 --overrun extend --eligible")
+    command("dump.txt -o a.swf --processors 8 --longest 1d --overrun extend --eligible")
     assert bfenv.read_swf("a.swf").jobs.estimate.tolist() == [100, 86_400]
     with pytest.raises(BfenvError, match="NNodes"):
         command("dump.txt -o b.swf --processors 8 --unit nodes")
@@ -72,15 +72,13 @@ def test_its_options_are_those_of_the_readers(command):
 
 def test_a_table_needs_a_map_and_its_malformed_lines_are_skipped_if_asked_to(command):
     options = "--from csv jobs.csv -o a.swf --processors 8 --map submit=when,size=cpus,runtime=ran"
-    with pytest.raises(BfenvError, match="'then' is no time"):
+    with pytest.raises(BfenvError, match=r"jobs\.csv:3: submit: 'then'"):
         command(options)
     assert not Path("a.swf").exists()
     out, err = command(f"{options} --skip --delimiter ';'")
     assert "malformed line" in out
-    assert err == (
-        "bfenv: 1 malformed line skipped, first jobs.csv:3: submit: 'then' is no time "
-        "(YYYY-MM-DDTHH:MM:SS, or seconds since 1970)\n"
-    )
+    assert err.startswith("bfenv: 1 ") and "jobs.csv:3: submit: 'then'" in err
+    assert err.count("\n") == 1
     assert len(bfenv.read_swf("a.swf")) == 1
 
 
@@ -96,11 +94,11 @@ def test_it_overwrites_only_by_force(command):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("dump.txt -o a.swf", "at least 4, that many were in use at once"),
+        ("dump.txt -o a.swf", r"processors.*\b4\b"),
         ("dump.txt -o a.txt --processors 8", r"ends in \.swf or \.swf\.gz"),
         ("dump.txt -o none/a.swf --processors 8", "no such folder: none"),
         ("dump.txt -o a.swf --processors 8 --map submit=x", "--map and --delimiter are for"),
-        ("dump.txt -o a.swf --processors 8 --longest soon", "--longest: 'soon' is no duration"),
+        ("dump.txt -o a.swf --processors 8 --longest soon", "--longest: 'soon'"),
         ("jobs.csv -o a.swf --from csv", "say what the columns are"),
         ("jobs.csv -o a.swf --from csv --eligible", "are for --from sacct"),
         ("jobs.csv -o a.swf --from csv --map submit", "'submit' is not field=column"),

@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 
 import bfenv
 from bfenv.cli.info import info
-from bfenv.workloads.summary import summary
+from bfenv.workloads.summary import summarize
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command()(info)
-WORKLOAD = "lublin:jobs=300,high=0.75,reserved=0.05,seed=3"
+WORKLOAD = "lublin:jobs=300,high_priority_share=0.75,requested_start_share=0.05,seed=3"
 
 
 def run(*arguments):
@@ -26,7 +26,7 @@ def test_the_table_tells_machine_load_and_estimates():
     error, text = run(WORKLOAD)
     assert error is None
     trace = bfenv.load_workload(WORKLOAD)
-    top = summary(trace)["popular"][0]
+    top = summarize(trace)["popular"][0]
     for expected in (
         "300 jobs", "256 processors", f"{trace.offered_load:.3f}", "75.0 % of the jobs",
         "5.0 % of the jobs", "18 h", f"{100 * top['share']:.1f} %", trace.hash[:16],
@@ -50,7 +50,7 @@ def test_what_was_dropped_cut_and_missing_is_told(tmp_path):
 
 
 def test_json_and_csv_have_every_number():
-    numbers = summary(bfenv.load_workload(WORKLOAD))
+    numbers = summarize(bfenv.load_workload(WORKLOAD))
     assert json.loads(run(WORKLOAD, "--format", "json")[1]) == [numbers]
     rows = list(csv.DictReader(io.StringIO(run(WORKLOAD, "-f", "csv")[1])))
     told = {row["what"]: row["value"] for row in rows}
@@ -73,5 +73,5 @@ def test_a_picture_is_written_and_overwritten_only_by_force(tmp_path):
 
 
 def test_jobs_all_at_once_have_no_load():
-    error, text = run("lublin:jobs=300,offline=true")
+    error, text = run("lublin:jobs=300,all_at_once=true")
     assert error is None and "all jobs at once" in text
