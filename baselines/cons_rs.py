@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.baselines.conservative import admit, update
-from bfenv.baselines.expressions import expression
+from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import (
     NONE,
     Reservations,

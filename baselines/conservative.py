@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.conservative_replan import replan_policy
-from bfenv.baselines.expressions import expression
+from bfenv.baselines.policy_names import expression
 from bfenv.baselines.priorities import Order, Ranking, check_weight, find_order
 from bfenv.baselines.reservations import (
     NONE,

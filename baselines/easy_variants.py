@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from bfenv.baselines.easy_pass import Options, decide, new_memory, run
-from bfenv.baselines.expressions import expression
+from bfenv.baselines.policy_names import expression
 from bfenv.baselines.predictor import check_predictor
 from bfenv.baselines.priorities import check_weight, find_order
 from bfenv.core.arguments import check_integer

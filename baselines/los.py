@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.expressions import expression
+from bfenv.baselines.policy_names import expression
 from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.cluster import advance, free, now, start, waiting
 from bfenv.core.errors import PolicyError

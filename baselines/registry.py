@@ -24,8 +24,8 @@ from bfenv.baselines import (
     slack,
     speculative,
 )
-from bfenv.baselines.expressions import family_name
 from bfenv.baselines.multiqueue import figure2
+from bfenv.baselines.policy_names import family_name
 from bfenv.core import simulator
 from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.expressions import expression
+from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import (
     NONE,
     Reservations,

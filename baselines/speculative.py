@@ -6,8 +6,8 @@ their Figure 2 with one partition, whose pivot is the head of the queue. With eq
 neither reservations nor trials it is EASY.
 """
 
-from bfenv.baselines.expressions import expression
 from bfenv.baselines.multiqueue.figure2 import LONG, TRIAL, with_queues
+from bfenv.baselines.policy_names import expression
 from bfenv.core.policy import Policy
 
 

@@ -41,7 +41,6 @@ trials that delay pivots KTH's middle class gains, but the jobs of CTC as a whol
 from functools import partial
 from itertools import pairwise
 
-from bfenv.baselines.expressions import expression
 from bfenv.baselines.multiqueue.changes import remember, update
 from bfenv.baselines.multiqueue.memory import (
     QUEUED,
@@ -54,6 +53,7 @@ from bfenv.baselines.multiqueue.memory import (
 )
 from bfenv.baselines.multiqueue.partitions import reassign_processors
 from bfenv.baselines.multiqueue.promises import promise
+from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import NONE
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import advance, free, now, start, try_start, waiting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bfenv.baselines.expressions import expression, family_name
+from bfenv.baselines.policy_names import expression, family_name
 from bfenv.baselines.registry import find_policy
 
 

@@ -1,4 +1,4 @@
-"""Expressions: the text that names a policy made from options, as in "easy(order=sjf)"."""
+"""The text that names a policy made from options, as in "easy(order=sjf)"."""
 
 import inspect
 from collections.abc import Callable, Mapping
