@@ -1,4 +1,7 @@
-"""What acts in the environment: policies as agents, random ones, and those found by search."""
+"""What acts in the environment: any policy as an agent, random actions, policies found by search.
+
+`ALL` holds the agents with a name, by that name.
+"""
 
 from types import MappingProxyType
 

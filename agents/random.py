@@ -1,23 +1,34 @@
-"""An agent that starts whatever it may, at random."""
+"""RandomAgent: legal actions at random."""
 
 from typing import Any
 
 import numpy as np
 
-from bfenv.agents.policy_agent import machines_of
+from bfenv.envs.handle import handles_of
 
 
 class RandomAgent:
-    """Draws uniformly among the legal actions, the pass included; predict() as in PolicyAgent."""
+    """Takes each legal action, the pass included, with the same probability.
 
-    def __init__(self, env: Any, seed: int = 0):
-        self.machines = machines_of(env)
+    Parameters
+    ----------
+    env
+        One environment, or a vector of them in this process, see `handles_of`.
+    """
+
+    def __init__(self, env: Any, seed: int = 0) -> None:
+        self.handles = handles_of(env)
         self.generator = np.random.default_rng(seed)
 
     def predict(
-        self, observation, state=None, episode_start=None, deterministic=False, action_masks=None
-    ):
-        """One legal action for every environment, and `state` as it came."""
-        masks = [machine.action_masks() for machine in self.machines]
+        self,
+        observation: dict[str, np.ndarray],
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = False,
+        action_masks: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, Any]:
+        """Return one legal action for every environment, and `state` unchanged."""
+        masks = [handle.action_masks() for handle in self.handles]
         actions = np.array([self.generator.choice(np.flatnonzero(mask)) for mask in masks])
         return (actions if observation["cluster"].ndim == 2 else actions[0]), state

@@ -1,4 +1,4 @@
-"""What tests share: small traces, their naive form, and real logs where there are some."""
+"""What tests share: small traces, their naive form, and real logs with the marker `logs`."""
 
 import os
 import subprocess
@@ -72,11 +72,18 @@ def as_naive(trace):
 
 
 def log(name, **options):
-    """A real log from $BFENV_TRACES; without it the test is skipped, and says so."""
+    """Load a real log from $BFENV_TRACES, or skip the test if that is not set."""
     folder = os.environ.get("BFENV_TRACES")
     if not folder:
         pytest.skip("BFENV_TRACES names no folder of logs")
     return bfenv.load_workload(str(Path(folder) / f"{name}.swf.gz"), **options)
+
+
+def pytest_itemcollected(item):
+    """Give every test that calls `log` the marker `logs`."""
+    code = getattr(getattr(item, "function", None), "__code__", None)
+    if code and "log" in code.co_names and item.function.__globals__.get("log") is log:
+        item.add_marker("logs")
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
-"""EASY in the order of a scorer, compiled: one pass, one run, many runs."""
+"""EASY in the order of a scorer: the kernels of one pass, one run and many runs."""
 
 import math
 
-from bfenv.agents.search.scoring import best_of, learn, prepare, write_scores
+from bfenv.agents.search.scoring import best_of, prepare, record_ended, write_scores
 from bfenv.core.cluster import PROCESSORS, advance, free, now, reset, start, waiting
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
@@ -13,19 +13,19 @@ METRICS = ("mean_bounded_slowdown", "mean_wait", "max_wait", "utilization", "mak
 
 @kernel
 def decide(cluster, jobs, memory):
-    """Start jobs, the best score first, until one, the head, must wait; backfill behind it."""
-    if memory.learns[0]:
-        learn(cluster, jobs, memory)
+    """Start jobs by descending score until one, the head, must wait; backfill behind it."""
+    if memory.uses_accuracy[0]:
+        record_ended(cluster, jobs, memory)
     if not _any_fits(cluster, jobs):
-        return  # so that no score matters
+        return  # no score matters
     queue = waiting(cluster)
-    head, fitting = write_scores(cluster, jobs, memory)
+    head, count = write_scores(cluster, jobs, memory)
     while head >= 0 and jobs.size[queue[head]] <= free(cluster):
         start(cluster, jobs, queue[head])
         memory.score[head] = -math.inf
         head = best_of(memory.score, len(queue))
     if head >= 0 and free(cluster) > 0:
-        _backfill(cluster, jobs, memory, head, fitting)
+        _backfill(cluster, jobs, memory, head, count)
 
 
 @kernel
@@ -46,22 +46,22 @@ def _any_fits(cluster, jobs):
 
 @kernel
 def _backfill(cluster, jobs, memory, head, count):
-    """Start the best of `count` jobs that does not delay the head, as long as there is one."""
-    queue, places = waiting(cluster), memory.places
+    """Start the best of the `count` fitting jobs that does not delay the head, again and again."""
+    queue, fitting = waiting(cluster), memory.fitting
     shadow_time, extra_nodes = shadow(cluster, jobs, queue[head])
     while count > 0:
         kept, best, highest = 0, -1, -math.inf
-        for k in range(count):
-            place = places[k]
-            job = queue[place]
-            if jobs.size[job] > free(cluster) or memory.score[place] == -math.inf:
+        for position in range(count):
+            k = fitting[position]
+            job = queue[k]
+            if jobs.size[job] > free(cluster) or memory.score[k] == -math.inf:
                 continue
             if now(cluster) + jobs.estimate[job] > shadow_time and jobs.size[job] > extra_nodes:
                 continue
-            places[kept] = place
+            fitting[kept] = k
             kept += 1
-            if memory.score[place] > highest:
-                best, highest = place, memory.score[place]
+            if memory.score[k] > highest:
+                best, highest = k, memory.score[k]
         count = kept
         if best >= 0:
             job = queue[best]
@@ -73,7 +73,7 @@ def _backfill(cluster, jobs, memory, head, count):
 
 @kernel
 def evaluate(cluster, jobs, truth, memory, thetas, results):
-    """Run the trace once with each row of `thetas` (k, d); writes METRICS to `results` (k, m)."""
+    """Run the trace with each row of `thetas` (k, d); write METRICS to that of `results` (k, m)."""
     processors = cluster.state[PROCESSORS]
     for i in range(len(thetas)):
         reset(cluster, truth, processors, 0, len(jobs.submit))
@@ -84,7 +84,7 @@ def evaluate(cluster, jobs, truth, memory, thetas, results):
 
 @kernel
 def _measure(cluster, jobs, truth, processors, result):
-    """METRICS of the run, in that order; sums in trace order."""
+    """Write the METRICS of the run; sums are in trace order."""
     count = len(jobs.submit)
     slowdowns, busy, waits, longest, last = 0.0, 0.0, 0, 0, 0
     for job in range(count):

@@ -1,5 +1,98 @@
-"""Numbers and pictures of a schedule."""
+"""Numbers and pictures of a schedule.
 
-from bfenv.analysis.schedule_metrics import metrics
+`metrics` has the usual numbers of one schedule. `summarize` has everything that a leaderboard row
+reports, including comparisons with a reference on the same jobs. The other functions are the parts
+of both. Pictures are in `bfenv.analysis.plots`; they need matplotlib, the numbers do not.
+"""
 
-__all__ = ["metrics"]
+from bfenv.analysis.backfills import Backfills, find_backfills, head_promises
+from bfenv.analysis.comparison import (
+    STARVES,
+    check_comparable,
+    differences,
+    longest_wait_ratio,
+    slowdown_ratio,
+    slowdown_ratios,
+)
+from bfenv.analysis.fairness import by_user, delays, jain, overtaken, user_fairness
+from bfenv.analysis.intervals import (
+    Interval,
+    batch_means,
+    bootstrap,
+    geometric_mean_ratio,
+    interquartile_mean,
+    probability_of_improvement,
+    ranks,
+    student_quantile,
+)
+from bfenv.analysis.job_classes import class_metrics, classify_jobs
+from bfenv.analysis.placement import Placed, place
+from bfenv.analysis.queue_length import (
+    loss_of_capacity,
+    mean_queue_length,
+    queue_curve,
+    queue_steps,
+)
+from bfenv.analysis.schedule_metrics import (
+    bounded_slowdown,
+    delay_slowdown,
+    makespan,
+    metrics,
+    response,
+    slowdown,
+    utilization,
+    wait,
+    width_slowdown,
+)
+from bfenv.analysis.summary import (
+    backfill_metrics,
+    head_metrics,
+    reservation_metrics,
+    summarize,
+)
+
+__all__ = [
+    "STARVES",
+    "Backfills",
+    "Interval",
+    "Placed",
+    "backfill_metrics",
+    "batch_means",
+    "bootstrap",
+    "bounded_slowdown",
+    "by_user",
+    "check_comparable",
+    "class_metrics",
+    "classify_jobs",
+    "delay_slowdown",
+    "delays",
+    "differences",
+    "find_backfills",
+    "geometric_mean_ratio",
+    "head_metrics",
+    "head_promises",
+    "interquartile_mean",
+    "jain",
+    "longest_wait_ratio",
+    "loss_of_capacity",
+    "makespan",
+    "mean_queue_length",
+    "metrics",
+    "overtaken",
+    "place",
+    "probability_of_improvement",
+    "queue_curve",
+    "queue_steps",
+    "ranks",
+    "reservation_metrics",
+    "response",
+    "slowdown",
+    "slowdown_ratio",
+    "slowdown_ratios",
+    "student_quantile",
+    "summarize",
+    "user_fairness",
+    "utilization",
+    "wait",
+    "width_slowdown",
+]

@@ -1,4 +1,4 @@
-"""Which jobs were backfilled, what that cost the head, and what it was promised."""
+"""Which jobs were backfilled, what that cost the head of the queue, and what it was promised."""
 
 from typing import NamedTuple
 
@@ -9,61 +9,69 @@ from bfenv.core.schedule import Schedule
 
 
 class Backfills(NamedTuple):
-    """Per job, in trace order."""
+    """Backfilling per job, in trace order."""
 
-    backfilled: np.ndarray  # (n,) bool: started while a job submitted earlier went on waiting
+    backfilled: np.ndarray  # (n,) bool: started while a job submitted earlier was still waiting
     stolen: np.ndarray  # (n,) int64 seconds by which its start delayed the head's true earliest
 
     @property
     def wild(self) -> np.ndarray:
         """(n,) bool: the start delayed the earliest time at which the head could have started."""
-        return self.stolen > 0
+        late: np.ndarray = self.stolen > 0
+        return late
 
 
-def backfills(schedule: Schedule) -> Backfills:
-    """Judge every start by the truth, after the event (Tsafrir 2010, section 3.3).
+def find_backfills(schedule: Schedule) -> Backfills:
+    """Find the backfilled jobs, and the time that each of them stole from the head.
 
-    The head at a start is the first job, in order of submission, that goes on waiting. Its true
-    earliest start follows from when the running jobs did end; a backfill that moves it is wild, and
-    what it moves it by is stolen time. Jobs that start at one instant are judged in index order,
-    which is that of EASY's scan. Killed trials hold their processors like any other job.
+    Starts are judged in hindsight, by true runtimes (Tsafrir 2010, section 3.3). The head at a
+    start is the first job, in submission order, that keeps waiting. Its true earliest start
+    follows from the true ends of the running jobs. A backfill that moves it is wild, and the
+    seconds by which it moves are stolen time. Jobs that start at the same instant are judged in
+    index order, the order in which EASY scans the queue. Killed trials hold processors like any
+    other job.
     """
     count = len(schedule.trace)
-    ran = _ran(schedule)
+    runs = _runs(schedule)
     backfilled = np.zeros(count, dtype=np.bool_)
     stolen = np.zeros(count, dtype=np.int64)
-    _judge(
-        ran, ran.end, schedule.trace.jobs.submit, schedule.trace.processors, _machine(schedule),
+    _judge_starts(
+        runs, runs.end, schedule.trace.jobs.submit, schedule.trace.processors, _running(schedule),
         backfilled, stolen,
     )  # fmt: skip
     return Backfills(backfilled, stolen)
 
 
 def head_promises(schedule: Schedule) -> np.ndarray:
-    """(n,) int64 seconds: when each job could expect to start as it became the head; -1 for none.
+    """Return the start time that each job could expect when it became the head.
 
-    A job becomes the head when all jobs submitted before it have started; one that starts at that
-    instant or earlier has no promise. The promise is its shadow time (Shmueli 2003, section
-    3.2.1), by estimates, after the starts of that instant, and not before its requested start
-    time. EASY in the order of submission keeps every one of these promises, whatever the
-    estimates are worth; a policy that lets others pass the head may break them.
+    A job becomes the head when all jobs submitted before it have started. A job that starts at
+    that instant or earlier has no promise. The promise is the job's shadow time (Shmueli 2003,
+    section 3.2.1), by estimates, after the starts of that instant; it is not before the requested
+    start time. EASY in submission order keeps every promise, however wrong the estimates are. A
+    policy that lets jobs pass the head may break promises.
+
+    Returns
+    -------
+    promises
+        (n,) int64 seconds, -1 for no promise.
     """
     jobs, start = schedule.trace.jobs, schedule.start
     before = np.maximum.accumulate(np.concatenate([[0], start[:-1]]))
     since = np.maximum(jobs.submit, before)
     heads = np.flatnonzero(start > since)
-    ran = _ran(schedule)
-    expected = ran.end.copy()
-    expected[: len(start)] = start + jobs.estimate  # a trial ends at its limit, known beforehand
+    runs = _runs(schedule)
+    expected = runs.end.copy()
+    expected[: len(start)] = start + jobs.estimate  # a trial ends at its limit, known in advance
     promises = np.full(len(start), -1, dtype=np.int64)
-    _promise(
-        ran, expected, heads, since, schedule.trace.processors, _machine(schedule), promises
+    _promise_starts(
+        runs, expected, heads, since, schedule.trace.processors, _running(schedule), promises
     )  # fmt: skip
     return np.where(promises < 0, -1, np.maximum(promises, jobs.requested_start))
 
 
-class _Ran(NamedTuple):
-    """All that held processors: the jobs in trace order, then the killed trials."""
+class _Runs(NamedTuple):
+    """Everything that held processors: the jobs in trace order, then the killed trials."""
 
     order: np.ndarray  # (m,) int64 by start, at one instant by index
     start: np.ndarray  # (m,) int64 seconds
@@ -71,97 +79,97 @@ class _Ran(NamedTuple):
     size: np.ndarray  # (m,) int64 processors
 
 
-def _ran(schedule: Schedule) -> _Ran:
+def _runs(schedule: Schedule) -> _Runs:
     tried = np.flatnonzero(schedule.trial_end >= 0)
     size = schedule.trace.jobs.size
     start = np.concatenate([schedule.start, schedule.trial_start[tried]])
     end = np.concatenate([schedule.end, schedule.trial_end[tried]])
     order = np.argsort(start, kind="stable")
-    return _Ran(order, start, end, np.concatenate([size, size[tried]]))
+    return _Runs(order, start, end, np.concatenate([size, size[tried]]))
 
 
-def _machine(schedule: Schedule) -> np.ndarray:
-    """Room for what runs at one time: true ends, sizes, and the ends by which it is sorted."""
+def _running(schedule: Schedule) -> np.ndarray:
+    """Allocate room for all runs at one time: true ends, sizes, and the keys that sort them."""
     most = min(2 * len(schedule.trace), schedule.trace.processors)
     return np.empty((3, most), dtype=np.int64)
 
 
 @kernel
-def _judge(ran, key, submit, processors, running, backfilled, stolen):
-    """Replay the starts, filling `backfilled` and `stolen`."""
-    count = len(submit)
-    head, runs, free = 0, 0, processors
-    for item in ran.order:
-        now = ran.start[item]
-        runs, gone = _leave(running, runs, now)
-        free += gone
-        while head < count and ran.start[head] <= now:
+def _judge_starts(runs, key, submit, processors, running, backfilled, stolen):
+    """Replay the starts. Fills `backfilled` and `stolen`."""
+    jobs = len(submit)
+    head, count, free = 0, 0, processors
+    for item in runs.order:
+        now = runs.start[item]
+        count, released = _remove_ended(running, count, now)
+        free += released
+        while head < jobs and runs.start[head] <= now:
             head += 1
         before = now
-        judged = item < count and head < item and submit[head] <= now
+        judged = item < jobs and head < item and submit[head] <= now
         if judged:
-            before = _earliest(running, runs, free, ran.size[head], now)
-        _enter(running, runs, ran.end[item], ran.size[item], key[item])
-        runs += 1
-        free -= ran.size[item]
+            before = _earliest(running, count, free, runs.size[head], now)
+        _insert(running, count, runs.end[item], runs.size[item], key[item])
+        count += 1
+        free -= runs.size[item]
         if judged:
             backfilled[item] = True
-            stolen[item] = _earliest(running, runs, free, ran.size[head], now) - before
+            stolen[item] = _earliest(running, count, free, runs.size[head], now) - before
 
 
 @kernel
-def _promise(ran, key, heads, since, processors, running, promises):
-    """Replay the starts, filling `promises` of the heads, who became that at `since`."""
-    place, runs, free = 0, 0, processors
+def _promise_starts(runs, key, heads, since, processors, running, promises):
+    """Replay the starts. Fills `promises` of the heads, which became the head at `since`."""
+    i, count, free = 0, 0, processors
     for head in heads:
         now = since[head]
-        while place < len(ran.order) and ran.start[ran.order[place]] <= now:
-            item = ran.order[place]
-            runs, gone = _leave(running, runs, ran.start[item])
-            _enter(running, runs, ran.end[item], ran.size[item], key[item])
-            runs += 1
-            free += gone - ran.size[item]
-            place += 1
-        runs, gone = _leave(running, runs, now)
-        free += gone
-        promises[head] = _earliest(running, runs, free, ran.size[head], now)
+        while i < len(runs.order) and runs.start[runs.order[i]] <= now:
+            item = runs.order[i]
+            count, released = _remove_ended(running, count, runs.start[item])
+            _insert(running, count, runs.end[item], runs.size[item], key[item])
+            count += 1
+            free += released - runs.size[item]
+            i += 1
+        count, released = _remove_ended(running, count, now)
+        free += released
+        promises[head] = _earliest(running, count, free, runs.size[head], now)
 
 
 @kernel
-def _leave(running, runs, now):
-    """Take out of `running` what has truly ended; how many stay, and the processors let go."""
-    stay, gone = 0, 0
-    for place in range(runs):
-        if running[0, place] <= now:
-            gone += running[1, place]
+def _remove_ended(running, count, now):
+    """Remove from `running` what has truly ended; return how many stay, and freed processors."""
+    stay, released = 0, 0
+    for i in range(count):
+        if running[0, i] <= now:
+            released += running[1, i]
         else:
-            if stay < place:
+            if stay < i:
                 for row in range(3):
-                    running[row, stay] = running[row, place]
+                    running[row, stay] = running[row, i]
             stay += 1
-    return stay, gone
+    return stay, released
 
 
 @kernel
-def _enter(running, runs, end, size, key):
-    """Put one more into `running`, which is ascending in `key`."""
-    place = runs
-    while place > 0 and running[2, place - 1] > key:
+def _insert(running, count, end, size, key):
+    """Insert a run into `running`, which ascends in `key`."""
+    i = count
+    while i > 0 and running[2, i - 1] > key:
         for row in range(3):
-            running[row, place] = running[row, place - 1]
-        place -= 1
-    running[0, place] = end
-    running[1, place] = size
-    running[2, place] = key
+            running[row, i] = running[row, i - 1]
+        i -= 1
+    running[0, i] = end
+    running[1, i] = size
+    running[2, i] = key
 
 
 @kernel
-def _earliest(running, runs, free, need, now):
-    """When `need` processors are free, if all that runs ends by the key it is sorted by."""
+def _earliest(running, count, free, need, now):
+    """Return when `need` processors are free, if every run ends at its key."""
     time = now
-    for place in range(runs):
+    for i in range(count):
         if free >= need:
             break
-        free += running[1, place]
-        time = running[2, place]
+        free += running[1, i]
+        time = running[2, i]
     return time

@@ -7,29 +7,34 @@ from bfenv.core.schedule import Schedule
 
 
 def jain(shares: np.ndarray) -> float:
-    """Jain's fairness index of shares: (sum x)^2 / (K sum x^2), from 1 / K to 1, all equal.
+    """Return Jain's fairness index of K shares: (sum x)^2 / (K sum x^2).
 
-    Jain, Chiu and Hawe, DEC-TR-301, 1984. NaN for no shares or where all are 0.
+    It ranges from 1 / K to 1, where all shares are equal; it is NaN if there are no shares or all
+    of them are 0 (Jain, Chiu and Hawe, DEC-TR-301, 1984).
     """
     squares = len(shares) * float(np.sum(np.square(shares, dtype=np.float64)))
     return float(np.sum(shares)) ** 2 / squares if squares else float("nan")
 
 
 def by_user(schedule: Schedule, values: np.ndarray) -> np.ndarray:
-    """(users,) float64: mean of (n,) values per user who has jobs; unknown users are left out."""
+    """Return the mean of `values`, (n,) one per job, for each user: (users,) float64.
+
+    Users are in ascending order. Jobs of unknown users are left out.
+    """
     order = np.argsort(schedule.trace.jobs.user, kind="stable")
     user = schedule.trace.jobs.user[order]
     begins = np.flatnonzero(np.diff(user, prepend=-1))
     if len(begins) == 0:
         return np.empty(0)
     jobs = np.diff(begins, append=len(user))
-    return np.add.reduceat(values[order].astype(np.float64), begins) / jobs
+    means: np.ndarray = np.add.reduceat(values[order].astype(np.float64), begins) / jobs
+    return means
 
 
 def user_fairness(schedule: Schedule) -> dict[str, float]:
-    """Jain's index over the users' mean bounded slowdowns, and the largest of these.
+    """Return Jain's index over the users' mean bounded slowdowns, and the largest of these.
 
-    NaN where the trace knows no users.
+    Both are NaN if all users are unknown.
     """
     means = by_user(schedule, bounded_slowdown(schedule))
     return {
@@ -39,21 +44,22 @@ def user_fairness(schedule: Schedule) -> dict[str, float]:
 
 
 def overtaken(schedule: Schedule) -> np.ndarray:
-    """(n,) bool: a job submitted later (trace order) started earlier.
+    """Return which jobs start after a job that was submitted later: (n,) bool.
 
-    Such a job did not have its place of the first come, first served order of starts. No other
-    schedule is needed to say so; how much it cost the job is another matter: see `delays`.
+    "Later" is later in trace order. For what being overtaken costs, see `delays`.
     """
     earliest = np.minimum.accumulate(schedule.start[::-1])[::-1]  # of this and all later jobs
-    return earliest < schedule.start
+    late: np.ndarray = earliest < schedule.start
+    return late
 
 
 def delays(schedule: Schedule, fair: Schedule) -> np.ndarray:
-    """(n,) int64 seconds by which jobs start later than in a schedule that is held to be fair.
+    """Return how much later than in a fair schedule each job starts: (n,) int64 seconds, >= 0.
 
-    As with the fair start times of Sabin and Sadayappan (JSSPP 2005), a job is treated unfairly
-    that starts later than its fair start time, and being early makes up for nothing. Here the fair
-    start time is that of one schedule of the same trace, commonly first come, first served without
-    backfilling; theirs takes a simulation per job.
+    `fair` is a schedule of the same trace, usually first come, first served without backfilling.
+    As in Sabin and Sadayappan (JSSPP 2005), a job is treated unfairly if it starts after its fair
+    start time, and early starts compensate nothing. Their fair start times take one simulation
+    per job; these take one in all.
     """
-    return np.maximum(0, schedule.start - fair.start)
+    late: np.ndarray = np.maximum(0, schedule.start - fair.start)
+    return late

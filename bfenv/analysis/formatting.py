@@ -1,32 +1,59 @@
-"""Durations, slowdowns and percents in the few digits that mean something."""
+"""Durations, times, slowdowns and shares as text, with only the digits that carry meaning.
+
+A missing number, None, is written as `MISSING`.
+"""
+
+from itertools import pairwise
+
+from bfenv.core.durations import DAY, HOUR, MINUTE, SECOND, format_duration
 
 MISSING = "–"
 
 
 def duration(seconds: float | None) -> str:
-    """Like 47 s, 12.3 min, 5.4 h, 3.1 d."""
-    if seconds is None:
-        return MISSING
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if abs(seconds) >= 2 * length:
-            return f"{seconds / length:,.1f} {unit}"
+    """Format a duration in one unit, like 47 s, 12.3 min, 5.4 h or 3.1 d."""
+    return MISSING if seconds is None else format_duration(seconds)
+
+
+def compound_duration(seconds: float) -> str:
+    """Format a duration in two whole units, like 45 s, 15 min, 3 h 20 min, 36 h or 333 d.
+
+    Use it for round durations, such as estimates. From 30 of its larger unit on, a duration is
+    rounded to that unit.
+    """
+    units = (("d", DAY), ("h", HOUR), ("min", MINUTE), ("s", SECOND))
+    for (unit, length), (smaller, part) in pairwise(units):
+        whole, rest = divmod(round(seconds / part), length // part)
+        if whole >= 30:
+            return f"{seconds / length:,.0f} {unit}"
+        if whole > (unit == "d"):  # 36 h, but 2 d
+            return f"{whole} {unit} {rest} {smaller}" if rest else f"{whole} {unit}"
     return f"{seconds:.0f} s"
 
 
+def moment(seconds: int) -> str:
+    """Format a time since the first submission, like 1 d 06:00 or 00:01:01."""
+    day, rest = divmod(seconds, DAY)
+    hour, rest = divmod(rest, HOUR)
+    minute, second = divmod(rest, MINUTE)
+    clock = f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
+    return f"{day} d {clock}" if day else clock
+
+
 def slowdown(value: float | None) -> str:
-    """Two digits after the point, as long as they mean something."""
+    """Format a slowdown with two decimals, from 1000 on with none."""
     if value is None:
         return MISSING
     return f"{value:,.2f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def percent(share: float | None) -> str:
-    """Like 78.8 %."""
+    """Format a share from 0 to 1 as a percentage, like 78.8 %."""
     return MISSING if share is None else f"{share:.1%}".replace("%", " %")
 
 
 def ratio(value: float | None) -> str:
-    """Three digits: 0.873, 12.4, 317."""
+    """Format a ratio with about three digits, like 0.873, 12.4 or 317."""
     if value is None:
         return MISSING
     digits = 3 if value < 10 else 1 if value < 100 else 0

@@ -1,23 +1,24 @@
-"""Classes of jobs, and the metrics of each."""
+"""Classes of jobs, by runtime and size and by estimate, and the metrics of each class."""
 
 import numpy as np
 
 from bfenv.analysis.schedule_metrics import bounded_slowdown
+from bfenv.core.durations import HOUR
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 
-LONG = 3_600  # seconds; a runtime over this is long
-WIDE = 8  # processors; a size over this is wide
-MEDIUM_ESTIMATE, LONG_ESTIMATE = 1_000, 10_000  # seconds, where these classes begin
+LONG = HOUR  # seconds; a job is long if its runtime is above this
+WIDE = 8  # processors; a job is wide if its size is above this
+MEDIUM_ESTIMATE, LONG_ESTIMATE = 1_000, 10_000  # seconds at which these classes begin
 
 
-def job_classes(trace: Trace) -> dict[str, np.ndarray]:
-    """(n,) bool per class.
+def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
+    """Return, for each class by name, which jobs belong to it: (n,) bool.
 
-    Two partitions of the jobs: by runtime, over an hour or not, and size, over 8 processors or not
-    (Srinivasan, Kettimuthu, Subramani and Sadayappan, Characterization of Backfilling Strategies
-    for Parallel Job Scheduling, 2002); and by estimate, as jobs are queued by Lawson and Smirni
-    2002, equation 1.
+    There are two partitions of the jobs. One is by runtime, above an hour or not, and by size,
+    above 8 processors or not (Srinivasan, Kettimuthu, Subramani and Sadayappan, Characterization
+    of Backfilling Strategies for Parallel Job Scheduling, 2002). The other is by estimate, with
+    the limits of Lawson and Smirni 2002, equation 1.
     """
     long, wide = trace.runtime > LONG, trace.jobs.size > WIDE
     estimate = trace.jobs.estimate
@@ -33,15 +34,18 @@ def job_classes(trace: Trace) -> dict[str, np.ndarray]:
 
 
 def class_metrics(schedule: Schedule) -> dict[str, dict[str, float]]:
-    """Number of jobs, mean wait (s) and mean bounded slowdown per class; NaN means of no jobs."""
+    """Return the number of jobs, mean wait (s) and mean bounded slowdown of each class.
+
+    The means of an empty class are NaN.
+    """
     waits, slowdowns = schedule.wait, bounded_slowdown(schedule)
     return {
         name: {
-            "jobs": int(chosen.sum()),
-            "mean_wait": _mean(waits[chosen]),
-            "mean_bounded_slowdown": _mean(slowdowns[chosen]),
+            "jobs": int(members.sum()),
+            "mean_wait": _mean(waits[members]),
+            "mean_bounded_slowdown": _mean(slowdowns[members]),
         }
-        for name, chosen in job_classes(schedule.trace).items()
+        for name, members in classify_jobs(schedule.trace).items()
     }
 
 

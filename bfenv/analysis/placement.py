@@ -1,7 +1,7 @@
-"""Which processors each job of a schedule gets when somebody wants to know.
+"""Which processors each job of a schedule gets, for pictures and formats that name them.
 
-The machine of `bfenv.core` counts processors and does not tell them apart. For pictures and for
-formats that name them, processors are handed out here, lowest first, in order of start.
+The simulated cluster counts processors and does not name them. Here the lowest free ones are
+assigned, in order of start.
 """
 
 import heapq
@@ -15,7 +15,7 @@ Span = tuple[int, int]  # first processor, one past the last
 
 
 class Placed(NamedTuple):
-    """A run of a job, or a trial of one, and the processors it has from start to end."""
+    """A run of a job, or a trial of one, and the processors it holds from start to end."""
 
     job: int
     start: int  # seconds
@@ -25,44 +25,46 @@ class Placed(NamedTuple):
 
 
 def place(schedule: Schedule, begin: int | None = None, stop: int | None = None) -> list[Placed]:
-    """The runs that overlap [begin, stop) seconds, all without them, in order of start.
+    """Return the runs that overlap [begin, stop) seconds, or all runs, in order of start.
 
-    A job gets the lowest gap that holds it in one piece, or the lowest free processors where none
-    does. A possible schedule never lacks any. Which ones a run gets depends on the window asked
-    for, as what ended before it is not looked at.
+    A run gets the lowest gap that holds it in one piece, or the lowest free processors if no gap
+    does. A possible schedule never lacks processors. The processors of a run depend on the
+    interval, because runs that end before it are ignored.
     """
     runs = _runs(schedule, begin, stop)
     free: list[Span] = [(0, schedule.trace.processors)]
-    busy: list[tuple[int, int, list[Span]]] = []  # end, place in runs, spans
+    busy: list[tuple[int, int, list[Span]]] = []  # end, index in runs, spans
     placed = []
-    for number, (start, _, job, end, trial) in enumerate(runs):
+    for i, (start, _, job, end, trial) in enumerate(runs):
         while busy and busy[0][0] <= start:
             free = _give_back(free, heapq.heappop(busy)[2])
         spans, free = _take(free, int(schedule.trace.jobs.size[job]))
-        heapq.heappush(busy, (end, number, spans))
+        heapq.heappush(busy, (end, i, spans))
         placed.append(Placed(job, start, end, trial, spans))
     return placed
 
 
-def _runs(schedule: Schedule, begin, stop) -> list[tuple[int, int, int, int, bool]]:
-    """(start, order, job, end, trial), ascending; runs that end at once hold nothing."""
+def _runs(
+    schedule: Schedule, begin: int | None, stop: int | None
+) -> list[tuple[int, int, int, int, bool]]:
+    """Return (start, order, job, end, trial), ascending; runs of no length hold nothing."""
     tried = np.flatnonzero(schedule.trial_end >= 0)
     job = np.concatenate([np.arange(len(schedule.trace)), tried])
     start = np.concatenate([schedule.start, schedule.trial_start[tried]])
     end = np.concatenate([schedule.end, schedule.trial_end[tried]])
     trial = np.arange(len(job)) >= len(schedule.trace)
-    chosen = end > start
+    overlaps = end > start
     if begin is not None:
-        chosen &= end > begin
+        overlaps &= end > begin
     if stop is not None:
-        chosen &= start < stop
-    chosen = np.flatnonzero(chosen)
-    columns = (start[chosen], chosen, job[chosen], end[chosen], trial[chosen])
+        overlaps &= start < stop
+    kept = np.flatnonzero(overlaps)
+    columns = (start[kept], kept, job[kept], end[kept], trial[kept])
     return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def _take(free: list[Span], size: int) -> tuple[list[Span], list[Span]]:
-    """Spans of `size` processors, and what remains free."""
+    """Return spans of `size` processors, and the spans that remain free."""
     for i, (first, last) in enumerate(free):
         if last - first >= size:
             rest = [(first + size, last)] if last - first > size else []

@@ -1,4 +1,4 @@
-"""How many jobs wait, and what stands idle meanwhile, as functions of time."""
+"""How many jobs wait, and how much capacity is idle meanwhile, over time."""
 
 import numpy as np
 
@@ -8,22 +8,22 @@ from bfenv.core.schedule import Schedule, steps
 Steps = tuple[np.ndarray, np.ndarray]  # instants (k,) int64 seconds, ascending; values from then on
 
 
-def queue_length(schedule: Schedule) -> Steps:
-    """Instants (k,) int64 seconds and (k,) int64 jobs in the queue from then on.
+def queue_steps(schedule: Schedule) -> Steps:
+    """Return the instants, (k,) int64 seconds, and the jobs in the queue from then on, (k,) int64.
 
-    A job is in the queue from its submit time until its start, but for the time of its trial.
+    A job is in the queue from its submit time until its start, except during its trial.
     """
     tried = schedule.trial_end >= 0
-    come = (schedule.trace.jobs.submit, schedule.trial_end[tried])
-    go = (schedule.start, schedule.trial_start[tried])
-    change = np.repeat(np.array([1, -1]), sum(map(len, come)))
-    return steps(np.concatenate(come + go), change)
+    entries = (schedule.trace.jobs.submit, schedule.trial_end[tried])
+    exits = (schedule.start, schedule.trial_start[tried])
+    change = np.repeat(np.array([1, -1]), sum(map(len, entries)))
+    return steps(np.concatenate(entries + exits), change)
 
 
 def mean_queue_length(schedule: Schedule) -> float:
-    """Jobs in the queue, mean over the makespan.
+    """Return the mean number of jobs in the queue over the makespan.
 
-    By Little's law that is the total time in the queue over the makespan.
+    By Little's law this is the total time in the queue over the makespan.
     """
     tried = schedule.trial_end >= 0
     trials = (schedule.trial_end - schedule.trial_start)[tried]
@@ -31,26 +31,33 @@ def mean_queue_length(schedule: Schedule) -> float:
 
 
 def queue_curve(schedule: Schedule, parts: int = 200) -> Steps:
-    """The makespan cut at (m + 1,) int64 seconds, and (m,) float64 mean queue length in each part.
+    """Return the mean queue length in each of `parts` equal parts of the makespan.
 
-    The m parts are equal but for rounding to whole seconds: `parts` of them, fewer where the
+    The parts are equal except for rounding to whole seconds. There are fewer of them if the
     makespan has fewer seconds.
+
+    Returns
+    -------
+    cuts
+        (m + 1,) int64 seconds, the limits of the m parts.
+    jobs
+        (m,) float64.
     """
     begin, length = int(schedule.trace.jobs.submit[0]), makespan(schedule)
     parts = min(parts, length)
     cuts = begin + np.array([length * part // parts for part in range(parts + 1)])
-    times, jobs = queue_length(schedule)
+    times, jobs = queue_steps(schedule)
     areas = np.concatenate([[0.0], np.cumsum(np.diff(times).astype(np.float64) * jobs[:-1])])
     return cuts, np.diff(np.interp(cuts, times, areas)) / np.diff(cuts)
 
 
 def loss_of_capacity(schedule: Schedule) -> float:
-    """Processor-seconds idle while a job waits, over processors x makespan.
+    """Return the processor-seconds idle while a job waits, over processors x makespan.
 
-    With f free processors between an event and the next, and d = 1 if anything waits then and 0
-    if not: the sum of f d (length of the interval), over processors x makespan (Zhang, Franke,
-    Moreira and Sivasubramaniam, JSSPP 2001). Lost to fragmentation and to reservations alike.
-    Jobs count as waiting from their requested start times on.
+    Between an event and the next, let f processors be free, and d be 1 if a job waits and 0 if
+    not. The loss is the sum of f d (length of the interval), over processors x makespan (Zhang,
+    Franke, Moreira and Sivasubramaniam, JSSPP 2001). It includes what fragmentation costs and what
+    reservations cost. A job counts as waiting from its requested start time on.
     """
     jobs, processors = schedule.trace.jobs, schedule.trace.processors
     tried = schedule.trial_end >= 0

@@ -1,4 +1,4 @@
-"""Numbers that summarise a schedule: times, slowdowns, utilization."""
+"""Numbers that summarise a schedule: waits, slowdowns, utilization."""
 
 import numpy as np
 
@@ -7,54 +7,63 @@ from bfenv.core.schedule import Schedule
 
 
 def wait(schedule: Schedule) -> np.ndarray:
-    """(n,) int64 seconds from submit to start."""
+    """Return the wait of each job: (n,) int64 seconds from submit to start."""
     return schedule.wait
 
 
 def response(schedule: Schedule) -> np.ndarray:
-    """(n,) int64 seconds from submit to end."""
-    return schedule.wait + schedule.trace.runtime
+    """Return the response time of each job: (n,) int64 seconds from submit to end."""
+    times: np.ndarray = schedule.wait + schedule.trace.runtime
+    return times
 
 
 def slowdown(schedule: Schedule) -> np.ndarray:
-    """(n,) float64: (wait + runtime) / runtime, at least 1.
+    """Return the slowdown of each job: (n,) float64 (wait + runtime) / runtime, at least 1.
 
-    1 + delay / service time (Lawson and Smirni 2002, equation 2) is the same number.
+    It equals 1 + delay / service time (Lawson and Smirni 2002, equation 2).
     """
-    return response(schedule) / schedule.trace.runtime
+    values: np.ndarray = response(schedule) / schedule.trace.runtime
+    return values
 
 
 def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
-    """(n,) float64 as `bfenv.core.schedule.bounded_slowdown` says, tau in seconds."""
-    return schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
+    """Return the bounded slowdown of each job, (n,) float64, with `tau` in seconds.
+
+    `bfenv.core.schedule.bounded_slowdown` has the formula.
+    """
+    values: np.ndarray = schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
+    return values
 
 
 def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
-    """(n,) float64: 1 + wait / max(runtime, tau), tau in seconds.
+    """Return 1 + wait / max(runtime, tau) of each job: (n,) float64, with `tau` in seconds.
 
-    Zotkin, Keleher and Perkovic 2000, section 2. It is at least the bounded slowdown, and more
-    than that for jobs shorter than tau that wait.
+    See Zotkin, Keleher and Perkovic 2000, section 2. The value is at least the bounded slowdown;
+    it is larger for waiting jobs that run for less than `tau`.
     """
-    return 1.0 + schedule.wait / np.maximum(schedule.trace.runtime, tau)
+    values: np.ndarray = 1.0 + schedule.wait / np.maximum(schedule.trace.runtime, tau)
+    return values
 
 
 def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
-    """(n,) float64: (wait + runtime) / (size * max(runtime, tau)), tau in seconds.
+    """Return (wait + runtime) / (size * max(runtime, tau)) of each job: (n,) float64.
 
-    Zotkin, Keleher and Perkovic 2000, section 5.1, equation 2: jobs of equal work that take
-    equally long to be done are equal, however wide they are. As printed, it may be below 1.
+    See Zotkin, Keleher and Perkovic 2000, section 5.1, equation 2. Jobs of equal work and equal
+    response time have equal values, whatever their size. The value may be below 1, as in the
+    paper. `tau` is in seconds.
     """
     trace = schedule.trace
-    return response(schedule) / (trace.jobs.size * np.maximum(trace.runtime, tau))
+    values: np.ndarray = response(schedule) / (trace.jobs.size * np.maximum(trace.runtime, tau))
+    return values
 
 
 def makespan(schedule: Schedule) -> int:
-    """Seconds from the first submit time to the last end."""
+    """Return the seconds from the first submit time to the last end."""
     return int(schedule.end.max() - schedule.trace.jobs.submit[0])
 
 
 def utilization(schedule: Schedule) -> float:
-    """Busy processor-seconds over processors x makespan; killed trials count as busy."""
+    """Return busy processor-seconds over processors x makespan; killed trials count as busy."""
     size = schedule.trace.jobs.size.astype(np.float64)
     tried = schedule.trial_end >= 0
     busy = np.dot(size, schedule.end - schedule.start)
@@ -63,10 +72,11 @@ def utilization(schedule: Schedule) -> float:
 
 
 def metrics(schedule: Schedule) -> dict[str, float]:
-    """The metrics of a schedule by name; waits, response times and makespan in seconds.
+    """Return the metrics of a schedule by name.
 
-    Percentiles interpolate linearly between jobs. What needs a replay of the schedule or another
-    one to compare with is in `bfenv.analysis.summary`.
+    Waits, response times and the makespan are in seconds. Percentiles interpolate linearly between
+    jobs. For metrics that replay the schedule or compare it with another one, see
+    `bfenv.analysis.summarize`.
     """
     waits = wait(schedule)
     slowdowns = bounded_slowdown(schedule)

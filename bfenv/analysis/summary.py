@@ -1,11 +1,11 @@
-"""All that a leaderboard's row says about a schedule, ready for JSON."""
+"""Everything that a leaderboard row reports about a schedule, ready for JSON."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from bfenv.analysis.backfills import backfills, head_promises
+from bfenv.analysis.backfills import find_backfills, head_promises
 from bfenv.analysis.comparison import (
     check_comparable,
     differences,
@@ -21,17 +21,33 @@ from bfenv.analysis.schedule_metrics import metrics
 from bfenv.core.schedule import Schedule
 
 
-def result(
+def summarize(
     schedule: Schedule, reference: Schedule | None = None, *, fcfs: Schedule | None = None
 ) -> dict[str, Any]:
-    """Metrics, classes, differences to a reference and curves; NaN and infinite become None.
+    """Return all metrics of a schedule, its job classes, comparison and curves.
 
-    `reference` is the schedule to compare with, commonly EASY's, and `fcfs` one that is held to
-    be fair, commonly first come, first served without backfilling; without them, what needs them
-    is left out. "versus" and the seconds of "curves" are as in `differences`, `queue_curve` and
-    `slowdown_ratios`; "wait_quantiles" are the waits (s) at 0, 1 ... 100 % of the jobs.
+    Parameters
+    ----------
+    schedule
+        The schedule to summarise.
+    reference
+        The schedule to compare with, usually EASY's. Without it, "versus", "per_1000" and the
+        ratios are left out.
+    fcfs
+        The schedule that counts as fair, usually first come, first served without backfilling.
+        Without it, the delays to it are left out.
 
-    Raises BfenvError when the schedules are not of the same jobs.
+    Returns
+    -------
+    summary
+        "metrics" by name; "classes" as in `class_metrics`; "versus" as in `differences`; and
+        "curves": "wait_quantiles", the waits (s) at 0, 1 ... 100 % of the jobs, "queue_length" as
+        in `queue_curve`, "per_1000" as in `slowdown_ratios`. NaN and infinite numbers are None.
+
+    Raises
+    ------
+    BfenvError
+        If the schedules are not of the same jobs.
     """
     for other in (reference, fcfs):
         if other is not None:
@@ -47,7 +63,7 @@ def result(
         | reservation_metrics(schedule)
     )
     cuts, jobs = queue_curve(schedule)
-    curves = {
+    curves: dict[str, Any] = {
         "wait_quantiles": np.percentile(schedule.wait, np.arange(101)),
         "queue_length": {"time": cuts, "jobs": jobs},
     }
@@ -62,16 +78,21 @@ def result(
         late = delays(schedule, fcfs)
         numbers["later_than_fcfs"] = float((late > 0).mean())
         numbers["mean_delay_to_fcfs"] = float(late.mean())
-    classes = class_metrics(schedule)
-    return _plain({"metrics": numbers, "classes": classes, "versus": versus, "curves": curves})
+    parts = {
+        "metrics": numbers,
+        "classes": class_metrics(schedule),
+        "versus": versus,
+        "curves": curves,
+    }
+    return {name: _plain(part) for name, part in parts.items()}
 
 
 def backfill_metrics(schedule: Schedule) -> dict[str, float]:
-    """Share of jobs backfilled, share of these that were wild, and stolen seconds per job.
+    """Return the share of jobs backfilled, the share of these that are wild, and stolen s per job.
 
-    NaN for the wild ones where nothing was backfilled.
+    The share of wild ones is NaN if no job was backfilled.
     """
-    found = backfills(schedule)
+    found = find_backfills(schedule)
     count = int(found.backfilled.sum())
     return {
         "backfilled": count / len(found.backfilled),
@@ -81,10 +102,11 @@ def backfill_metrics(schedule: Schedule) -> dict[str, float]:
 
 
 def head_metrics(schedule: Schedule) -> dict[str, float]:
-    """Head delay: seconds by which heads start later than promised, as in `head_promises`.
+    """Return how many jobs waited as the head of the queue, and how late they started.
 
-    The jobs that waited as the head, the share of them whose promise was broken, and the mean
-    and longest delay of them all; NaN where no job ever did.
+    The head delay is the number of seconds by which a job starts later than promised, see
+    `head_promises`. Besides the number of such jobs, there are the share with a broken promise and
+    the mean and longest delay over all of them, NaN if there are no such jobs.
     """
     promises = head_promises(schedule)
     heads = promises >= 0
@@ -98,14 +120,15 @@ def head_metrics(schedule: Schedule) -> dict[str, float]:
 
 
 def reservation_metrics(schedule: Schedule) -> dict[str, float]:
-    """Jobs with a requested start time, how many missed it, and by how many seconds on average.
+    """Return how many jobs requested a start time, how many missed it, and their mean delay (s).
 
-    Missed is started later (Lawson and Smirni 2002, section 3.4 and Table 2). The mean is over
-    all such jobs; NaN without any. A job submitted after that time could start at its submit time.
+    A job misses its reservation if it starts later (Lawson and Smirni 2002, section 3.4 and Table
+    2). The mean is over all jobs with a requested start, NaN if there are none. For a job submitted
+    after its requested start, the submit time counts instead.
     """
     jobs = schedule.trace.jobs
-    asked = jobs.requested_start > 0
-    late = (schedule.start - np.maximum(jobs.requested_start, jobs.submit))[asked]
+    requests = jobs.requested_start > 0
+    late = (schedule.start - np.maximum(jobs.requested_start, jobs.submit))[requests]
     return {
         "reservations": float(len(late)),
         "missed_reservations": float((late > 0).sum()),
@@ -116,20 +139,20 @@ def reservation_metrics(schedule: Schedule) -> dict[str, float]:
 def _versus(schedule: Schedule, reference: Schedule) -> dict[str, Any]:
     intervals = {
         name: {
-            "difference": found.value,
-            "low": found.low,
-            "high": found.high,
+            "difference": interval.value,
+            "low": interval.low,
+            "high": interval.high,
             "confidence": CONFIDENCE,
-            "batches": found.batches,
+            "batches": interval.batches,
             "jobs": len(schedule.trace),
         }
-        for name, found in differences(schedule, reference).items()
+        for name, interval in differences(schedule, reference).items()
     }
     return {"reference": reference.policy, **intervals}
 
 
 def _plain(value: Any) -> Any:
-    """The same in what JSON has."""
+    """Convert a value to the types of JSON."""
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray):

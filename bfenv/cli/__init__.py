@@ -1,3 +1,5 @@
-"""The command `bfenv`: `command` holds what can be said, `show` how it is printed."""
+"""The command `bfenv`: one file per command; `options` and `show` hold what several of them use."""
 
-from bfenv.cli.app import main as main
+from bfenv.cli.app import main
+
+__all__ = ["main"]

@@ -1,28 +1,37 @@
-"""The command `bfenv check`: what is wrong with a policy."""
+"""The command `bfenv check`."""
 
 from typing import Annotated
 
 import typer
 
+from bfenv.cli.options import duration_option
+from bfenv.core.durations import MINUTE
+
 
 def check(
     policy: Annotated[
-        str, typer.Argument(help="Name, expression, or module:object, also of the current folder.")
+        str, typer.Argument(metavar="POLICY", help='Name, "name(option=value)" or "module:object".')
     ],
     workload: Annotated[
-        str | None, typer.Option("--workload", "-w", help="Look at its first jobs, too.")
+        str | None,
+        typer.Option(
+            "--workload", "-w", metavar="WORKLOAD", help="Check it on these jobs as well."
+        ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="How many of these.")] = 200,
+    jobs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Use the first N jobs of --workload.")
+    ] = 200,
     seconds: Annotated[
-        float, typer.Option(min=0.1, max=1e6, help="After which a decision counts as endless.")
-    ] = 60.0,
+        int,
+        duration_option("--seconds", "Time limit of a decision.  [default: 1min]", least=1),
+    ] = MINUTE,
 ) -> None:
-    """Look for faults in a policy of your own.
+    """Find faults in your own policy.
 
-    Each is told in one line, and any makes the exit status 1. Looked for are illegal starts,
-    failures, jobs that never start, endless decisions, changes of the machine but by its verbs,
-    decisions that depend on true runtimes or on jobs to come, randomness that no seed governs, what
-    is kept from run to run, and flags not declared.
+    Faults are illegal starts, exceptions, jobs that never start, endless decisions, changes of the
+    cluster without its verbs, decisions that depend on true runtimes or on jobs not yet submitted,
+    randomness that ignores the seed, state kept from run to run, and undeclared flags. Each is
+    printed in one line, and the exit status is 1 if there are any.
 
     \b
     Examples:

@@ -1,32 +1,93 @@
-"""Options of the command line that several commands have."""
+"""Options that several commands have, and checks of the files they write."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from bfenv.cli.show import Format
+from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
 
+
+def choices(options: type[StrEnum]) -> str:
+    """List the values of an option as a sentence does: "table, markdown, json or csv"."""
+    *first, last = options
+    return f"{', '.join(first)} or {last}"
+
+
+def duration_option(name: str, help: str, *, least: int = 0) -> Any:
+    """Return an option that takes a duration of at least `least` seconds, as an int in seconds."""
+
+    def read(text: str) -> int:
+        try:
+            seconds = parse_duration(str(text))
+        except BfenvError as error:
+            raise typer.BadParameter(str(error)) from error
+        if seconds < least:
+            raise typer.BadParameter(f"a duration of at least {least} s is needed, got {text!r}")
+        return seconds
+
+    return typer.Option(name, parser=read, metavar="DURATION", show_default=False, help=help)
+
+
+WorkloadOption = Annotated[
+    str,
+    typer.Option(
+        "--workload",
+        "-w",
+        metavar="WORKLOAD",
+        help="Name or SWF file; see `bfenv workloads`.",
+    ),
+]
+PolicyOption = Annotated[
+    str, typer.Option("--policy", "-p", metavar="POLICY", help="See `bfenv policies`.")
+]
+LoadOption = Annotated[
+    float | None,
+    typer.Option(metavar="LOAD", help="Offered load to scale the workload to, such as 0.9."),
+]
+SeedOption = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Random seed (stochastic policies only).")
+]
+FormatOption = Annotated[
+    Format,
+    typer.Option("--format", "-f", metavar="FORMAT", help=f"Output format: {choices(Format)}."),
+]
+LeaderboardArgument = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="Folder of `bfenv leaderboard run --out DIR`."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 JobsOption = Annotated[
-    int, typer.Option("--jobs", "-j", help="How many processes at once; -1: one per core.")
+    int, typer.Option("--jobs", "-j", metavar="N", help="Number of processes, -1 for one per core.")
 ]
 BackendOption = Annotated[
-    str, typer.Option(help="loky: this machine; dask: a cluster, of which --scheduler knows.")
+    str,
+    typer.Option(metavar="NAME", help="loky (this machine) or dask (needs --scheduler)."),
 ]
 SchedulerOption = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Of a Dask cluster, e.g. tcp://10.0.0.1:8786.")
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786."),
 ]
 ShardOption = Annotated[
-    str, typer.Option(metavar="I/N", help="Do the I-th of N shares only, e.g. 3/20.")
+    str, typer.Option(metavar="I/N", help="Run only the I-th of N shares, such as 3/20.")
 ]
 
 
 class Once(TyperCommand):
-    """A command that does not silently take the last of an option said twice."""
+    """A command that refuses an option given twice, unless it is a list."""
 
-    def parse_args(self, ctx, args):
-        """Raise BfenvError for an option that is no list and is given more than once."""
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Raises
+        ------
+        BfenvError
+            If an option that takes a single value is given more than once.
+        """
         _, _, given = self.make_parser(ctx).parse_args(list(args))
         for option in given:
             flag_or_list = getattr(option, "is_flag", True) or option.multiple
@@ -36,15 +97,27 @@ class Once(TyperCommand):
 
 
 def check_new(path: Path, force: bool) -> None:
-    """Raise BfenvError unless a file can be written there, over another one only with force."""
+    """Check that a file can be written, before any work is done for it.
+
+    Raises
+    ------
+    BfenvError
+        If the path is a folder, its folder does not exist, or the file exists and `force` is False.
+    """
     if path.is_dir():
         raise BfenvError(f"{path} is a folder, not a file")
     if path.exists() and not force:
-        raise BfenvError(f"{path} is there already; --force overwrites it")
+        raise BfenvError(f"{path} exists; use --force to overwrite it")
     check_folder(path)
 
 
 def check_folder(path: Path | None) -> None:
-    """Raise BfenvError if the folder that a file is to be in does not exist."""
+    """Check that the folder of a file exists.
+
+    Raises
+    ------
+    BfenvError
+        If it does not.
+    """
     if path is not None and not path.parent.is_dir():
         raise BfenvError(f"no such folder: {path.parent}")

@@ -1,10 +1,10 @@
-"""How rows and tables are printed on the terminal, as JSON, CSV and Markdown."""
+"""How rows and tables are printed: for people, as Markdown, JSON or CSV."""
 
 import csv
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from itertools import accumulate
 from typing import Any
@@ -23,21 +23,20 @@ from rich.progress import (
 from rich.table import Table
 
 from bfenv.analysis.comparison import STARVES
-from bfenv.analysis.formatting import duration as duration
-from bfenv.analysis.formatting import percent as percent
-from bfenv.analysis.formatting import slowdown as slowdown
+from bfenv.analysis.formatting import duration, percent, slowdown
+from bfenv.leaderboard.reference import REFERENCE
 
 COMPARED = (
     "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
 )  # fmt: skip
 NARROWEST = 12  # characters to which a column of words may shrink
-MARK = "*"  # of a policy that starves jobs
+MARK = "*"  # marks a policy that starves jobs
 
-ROWS = TextColumn("{task.fields[rows]}")  # of a bar whose length is time
+ROWS = TextColumn("{task.fields[rows]}")  # for a bar whose length is time
 
 
 class Format(StrEnum):
-    """How rows are printed."""
+    """Output formats of rows."""
 
     table = "table"
     markdown = "markdown"
@@ -46,7 +45,10 @@ class Format(StrEnum):
 
 
 def progress(count: ProgressColumn | None = None) -> Progress:
-    """A progress bar on stderr, where that is a terminal; `count` tells how much is done."""
+    """Return a progress bar on stderr, disabled if that is not a terminal.
+
+    `count` is the column that shows how much is done.
+    """
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description:<24}", markup=False),
@@ -59,7 +61,7 @@ def progress(count: ProgressColumn | None = None) -> Progress:
     )
 
 
-def rows(rows: Sequence[dict[str, Any]], format: Format) -> None:
+def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     """Print raw rows as JSON or CSV."""
     if format is Format.json:
         finite = [
@@ -81,10 +83,21 @@ def table(
     title: str | None = None,
     note: str = "",
 ) -> None:
-    """Print a table for people, and a note under it.
+    """Print a table with a title above it and a note below it.
 
-    `numbers` says how many of the columns, from the right, hold numbers. These are never cut: on a
-    narrow terminal words are folded, and if that is not enough the last numbers are left out.
+    Parameters
+    ----------
+    columns
+        The headings.
+    lines
+        The cells of each line.
+    format
+        `table` or `markdown`.
+    numbers
+        How many of the columns, from the right, hold numbers. Numbers are never cut. On a narrow
+        terminal, words are folded; if that is not enough, the last columns are left out.
+    title, note
+        Text above and below the table; Markdown has no title.
     """
     if format is Format.markdown:
         print("| " + " | ".join(columns).replace("\n", " ") + " |")
@@ -102,14 +115,15 @@ def table(
     room = Console().width - words * NARROWEST
     shown = words + sum(room >= taken for taken in accumulate(w + 1 for w in widths[words:]))
     columns, lines = columns[:shown], [line[:shown] for line in lines]
-    for place, column in enumerate(columns):
-        number = place >= words
-        justify = "right" if number else "left"
-        whole = number or (place == 0 and not numbers)  # names that are to be typed
-        grid.add_column(column, justify=justify, no_wrap=whole, overflow="fold")
+    for i, column in enumerate(columns):
+        number = i >= words
+        whole = number or (i == 0 and not numbers)  # the first column holds names to type
+        grid.add_column(
+            column, justify="right" if number else "left", no_wrap=whole, overflow="fold"
+        )
     for line in lines:
         grid.add_row(*map(escape, line))  # names may have brackets
-    # Not as the table's own title and caption, which are as narrow as the table.
+    # Not as the title and caption of `grid`, which are as narrow as the table.
     if title:
         print(title)
     Console().print(grid)
@@ -118,22 +132,22 @@ def table(
 
 
 def is_wide() -> bool:
-    """Whether the terminal has room for details."""
+    """Return whether the terminal has room for details."""
     return Console().width >= 110
 
 
-def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
-    """One line per policy, best mean bounded slowdown first, means over seeds."""
-    by_policy: dict[str, list[dict]] = {}
+def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
+    """Print a table of means over seeds, the policy with the lowest bounded slowdown first."""
+    by_policy: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         by_policy.setdefault(row["policy"], []).append(row)
 
     def mean(policy: str, column: str) -> float:
         runs = by_policy[policy]
-        return sum(run[column] for run in runs) / len(runs)
+        return float(sum(run[column] for run in runs) / len(runs))
 
-    # A mean bought by starving jobs is not to be read without saying so.
-    easy = {run["seed"]: run["max_wait"] for run in by_policy.get("easy", ())}
+    # A low mean may be bought by starving jobs, so those policies are marked.
+    easy = {run["seed"]: run["max_wait"] for run in by_policy.get(REFERENCE, ())}
     starving = {
         row["policy"]
         for row in rows
@@ -162,12 +176,14 @@ def comparison(rows: Sequence[dict[str, Any]], format: Format) -> None:
         numbers=len(COMPARED) - 1,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
-        note=f"{MARK} starves: its longest wait is over twice EASY's" if starving else "",
+        note=f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
+        if starving
+        else "",
     )
 
 
 def quantity(value: float, unit: str) -> str:
-    """Three digits or so; seconds below one as milliseconds."""
+    """Format a value with about three digits; seconds below one are milliseconds."""
     if unit == "s" and value < 1:
         value, unit = value * 1e3, "ms"
     return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f} {unit}"

@@ -1,4 +1,4 @@
-"""Checks of arguments, each with one wording: "lookahead must be an integer >= 1, got 0.5"."""
+"""Checks of arguments, in one wording: "lookahead must be an integer >= 1, got 0.5"."""
 
 import math
 from collections.abc import Iterable
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from bfenv.core.errors import BfenvError
+
+LONGEST = 60  # characters of a value that a message shows
 
 
 def check_integer(
@@ -24,7 +26,7 @@ def check_integer(
     error
         If it is not an integer (a bool is not), or not within the limits.
     """
-    integral = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    integral = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not integral or not _within(value, least, most):
         raise error(f"{name} must be an integer{_limits(least, most)}, got {_shown(value)}")
     return int(value)
@@ -44,20 +46,23 @@ def check_number(
     Raises
     ------
     error
-        If it is not a finite number, not within the limits, or not above 0 with `positive`.
+        If it is not a finite number (a bool is not), not within the limits, or not above 0
+        although `positive` is set.
     """
-    number = isinstance(value, int | float | np.integer | np.floating)
-    number = number and not isinstance(value, bool) and math.isfinite(value)
-    if not number or not _within(value, least, most) or (positive and value <= 0):
-        limits = " > 0" if positive else _limits(least, most)
+    number = _as_float(value)
+    above = not positive or number > 0
+    if not (math.isfinite(number) and above and _within(number, least, most)):
+        limits = _limits(least, most)
+        if positive:
+            limits = " > 0" if most is None else f" > 0 and <= {most:,}"
         raise error(f"{name} must be a finite number{limits}, got {_shown(value)}")
-    return float(value)
+    return number
 
 
 def check_choice(
     name: str, value: Any, choices: Iterable[Any], *, error: type[BfenvError] = BfenvError
 ) -> None:
-    """Check that the value is one of the choices.
+    """Check that the value is one of the choices, and of the same type.
 
     Raises
     ------
@@ -65,9 +70,26 @@ def check_choice(
         If it is not.
     """
     choices = list(choices)
-    if not any(value is choice or value == choice for choice in choices):
-        known = ", ".join(repr(choice) for choice in choices)
+    if not any(_same(value, choice) for choice in choices):
+        known = ", ".join(map(repr, choices))
         raise error(f"{name} must be one of {known}; got {_shown(value)}")
+
+
+def _as_float(value: Any) -> float:
+    """Return a number as a float; NaN for anything else, or if it is too large."""
+    if not isinstance(value, int | float | np.integer | np.floating) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def _same(value: Any, choice: Any) -> bool:
+    """Tell whether two values are equal; True is not 1."""
+    if isinstance(value, bool) != isinstance(choice, bool):
+        return False
+    return isinstance(value, type(choice)) and bool(value == choice)
 
 
 def _within(value: float, least: float | None, most: float | None) -> bool:
@@ -83,5 +105,6 @@ def _limits(least: float | None, most: float | None) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    """Write a value in one short line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -1,35 +1,38 @@
 """The machine and its waiting queue: what a scheduler sees, and the verbs `start` and `advance`.
 
-Semantics (every other module builds on these two verbs and restates nothing):
+Semantics (stated here once; every other module builds on these two verbs):
 
-* Time is whole seconds. At each distinct instant come first all completions, then all arrivals,
+* Time is whole seconds. At each distinct instant all completions come first, then all arrivals,
   then one scheduling pass. Ties are broken by job index, which is trace order.
 * Instants are submit times, ends of jobs, requested start times of jobs that wait for them, and
-  the wake-up time a policy asked for in its last pass (`wake_at`).
-* A job started at `now` is expected to end at `now + estimate` and does end at `now + runtime`;
-  a trace holds no runtime above the estimate, so it is killed there at the latest.
-* `try_start` gives a job a trial of limited length, once. If it has not ended by then it is killed
-  and waits again, in its old place in the queue, as if it had never run.
-* With `one_event_at_a_time` (the event order of the simulator pyss) an instant is not one pass:
-  arrivals come first, then completions in the order of their starts, each followed by a pass of
-  its own, and a running job whose expected end is `now` already counts as gone before its
-  completion is processed.
+  the wake-up time that the policy requested in its last pass (`wake_at`).
+* A job started at `now` is expected to end at `now + estimate` and ends at `now + runtime`. No
+  runtime in a trace exceeds its estimate, so a job is killed at its estimate at the latest.
+* A job may start if it waits, fits on the free processors, and its requested start time has come.
+* `try_start` gives a job a trial of limited length, once. If it has not ended by then, it is
+  killed and waits again, in its old place in the queue, as if it had never run.
+* With `event_order="pyss"` (that of the simulator pyss) each event has a scheduling pass of its
+  own. At an instant arrivals come first, then completions in the order of their starts. A running
+  job whose expected end is `now` already counts as gone before its completion is processed.
 
-A policy is given `Cluster` and `Jobs`. What only the simulator may know, true runtimes and so the
-ends of running jobs, is in `Truth`, which only `advance` takes: a policy cannot peek.
+A policy receives `Cluster` and `Jobs`. True runtimes, and so the ends of running jobs, are in
+`Truth`, which only `advance` receives: a policy cannot peek.
 
-All state is arrays in NamedTuples, so that it can be compiled, cached, copied and pickled; the
-integers are in `Cluster.state`, each read through the small function of its name.
+All state is arrays in NamedTuples, so that it can be compiled, cached, copied and pickled. The
+integers are in `Cluster.state`; a small function reads each of those that policies need.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.core.arguments import check_choice
+from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
 from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.kernel import inlined, kernel
 
-# Places in Cluster.state
+EVENT_ORDERS = ("standard", "pyss")
+# Indices into Cluster.state
 (
     NOW,  # seconds
     FREE,  # processors
@@ -41,20 +44,20 @@ from bfenv.core.kernel import inlined, kernel
     FINISHED,  # number of jobs that ended at this instant
     NEXT_JOB,  # next to be submitted
     LAST_JOB,  # one past the last job to be submitted
-    HORIZON,  # `advance` goes no further than before this instant
+    HORIZON,  # `advance` stops before this instant
     WAKE,  # instant of the next wake-up
     PASSES,  # scheduling passes so far
     ONE_EVENT,  # 1: one event at a time
-    OFFENDER,  # job of an illegal start; -1 as long as there was none
-    STARTS,  # starts so far, counted if one event comes at a time
+    OFFENDER,  # job of this pass's illegal start (a negative one less 1); -1 for none
+    STARTS,  # starts so far, counted only if one event comes at a time
     FIRST_JOB,  # the first job to be submitted
 ) = range(17)
-STATE = 17
-JOB = 2**32 - 1  # the bits of an entry in the heap that are the job; above them, the start's number
+STATE = 17  # integers in Cluster.state
+JOB_BITS = 2**32 - 1  # the part of an event's entry that is the job, see Truth
 
 
 class Cluster(NamedTuple):
-    """All that a scheduler may see of the machine."""
+    """All that a scheduler may see of a machine that runs at most m of n jobs at a time."""
 
     state: np.ndarray  # (STATE,) int64, see the names above
     queue: np.ndarray  # (n,) int64 jobs; those waiting stand between QUEUE_BEGIN and QUEUE_END
@@ -64,44 +67,59 @@ class Cluster(NamedTuple):
     finished: np.ndarray  # (m,) int64 jobs in index order, FINISHED of them
     start: np.ndarray  # (n,) int64 seconds; FOREVER until submitted, then -1 until started
     end: np.ndarray  # (n,) int64 seconds; -1 until ended
-    kill_time: np.ndarray  # (n,) int64 seconds: by when a started job ends at the latest
+    kill_time: np.ndarray  # (n,) int64 seconds: the latest end of a started job
     trial_start: np.ndarray  # (n,) int64 seconds; -1 without a trial
     trial_end: np.ndarray  # (n,) int64 seconds; -1 unless killed at the end of its trial
 
 
 class Truth(NamedTuple):
-    """What the simulator alone knows; only `advance` and the metrics are given it."""
+    """What only the simulator knows; only `advance` and the metrics receive it.
+
+    Its last three fields are an EventHeap. The entry of a job's end is (number of its start << 32)
+    | job, that of a requested start time is ~job. Nested, the heap would cost 8 % of the time of a
+    policy that is called from Python.
+    """
 
     runtime: np.ndarray  # (n,) int64 seconds
-    due_time: np.ndarray  # (h,) int64 seconds: binary heap by (time, due_job), smallest first
-    due_job: np.ndarray  # (h,) int64: job that ends, see JOB; or ~job whose requested start it is
-    due: np.ndarray  # (1,) int64 entries in the heap
+    event_time: np.ndarray  # (h,) int64 seconds
+    event_entry: np.ndarray  # (h,) int64
+    event_count: np.ndarray  # (1,) int64
 
 
 def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster, Truth]:
-    """An empty machine before the first arrival of the trace.
+    """Make an empty machine, before the first arrival of the trace.
 
-    Raises ValueError on an event order other than "standard" and "pyss".
+    Parameters
+    ----------
+    trace
+        The jobs that will be submitted, and the size of the machine.
+    event_order
+        "standard", or "pyss" for one event at a time.
+
+    Raises
+    ------
+    BfenvError
+        If there is no such event order.
     """
-    if event_order not in ("standard", "pyss"):
-        raise ValueError(f"event_order is 'standard' or 'pyss', not {event_order!r}")
-    jobs, count = len(trace), min(len(trace), trace.processors)
-    # One event at a time, a job may start before those it takes the processors of have ended.
-    due = count if event_order == "standard" else jobs
-    due += int(np.count_nonzero(trace.jobs.requested_start))
-    per_job = [np.full(jobs, FOREVER if place == 1 else -1, dtype=np.int64) for place in range(6)]
+    check_choice("event_order", event_order, EVENT_ORDERS)
+    jobs, most = len(trace), min(len(trace), trace.processors)
+    # One event at a time, a job may start before those whose processors it takes have ended.
+    capacity = most if event_order == "standard" else jobs
+    capacity += int(np.count_nonzero(trace.jobs.requested_start))
     cluster = Cluster(
-        np.zeros(STATE, dtype=np.int64),
-        per_job[0],
-        *(np.empty(count, dtype=np.int64) for _ in range(4)),
-        *per_job[1:],
+        state=np.zeros(STATE, dtype=np.int64),
+        queue=np.empty(jobs, dtype=np.int64),
+        running=np.empty(most, dtype=np.int64),
+        expected_end=np.empty(most, dtype=np.int64),
+        started=np.empty(most, dtype=np.int64),
+        finished=np.empty(most, dtype=np.int64),
+        start=np.full(jobs, FOREVER, dtype=np.int64),
+        end=np.full(jobs, -1, dtype=np.int64),
+        kill_time=np.full(jobs, -1, dtype=np.int64),
+        trial_start=np.full(jobs, -1, dtype=np.int64),
+        trial_end=np.full(jobs, -1, dtype=np.int64),
     )
-    truth = Truth(
-        trace.runtime,
-        np.empty(due, dtype=np.int64),
-        np.empty(due, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-    )
+    truth = Truth(trace.runtime, *new_event_heap(capacity))
     reset(cluster, truth, trace.processors, 0, jobs)
     cluster.state[ONE_EVENT] = event_order == "pyss"
     return cluster, truth
@@ -111,7 +129,7 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
 def reset(cluster, truth, processors, first_job, last_job):
     """Clear the machine in place; jobs first_job .. last_job - 1 are still to be submitted.
 
-    Nothing of what the machine ran before stays: it would tell the runtimes of jobs to come.
+    Nothing of an earlier run remains: it would reveal the runtimes of jobs to come.
     """
     for job in range(cluster.state[FIRST_JOB], cluster.state[NEXT_JOB]):
         cluster.start[job] = FOREVER
@@ -130,7 +148,7 @@ def reset(cluster, truth, processors, first_job, last_job):
     cluster.state[WAKE] = FOREVER
     cluster.state[OFFENDER] = -1
     cluster.state[ONE_EVENT] = one_event
-    truth.due[0] = 0
+    truth.event_count[0] = 0
 
 
 # What a policy asks -------------------------------------------------------------------------
@@ -138,55 +156,55 @@ def reset(cluster, truth, processors, first_job, last_job):
 
 @inlined
 def now(cluster):
-    """The clock, in seconds."""
+    """Return the clock, in seconds."""
     return cluster.state[NOW]
 
 
 @inlined
 def free(cluster):
-    """Processors that no job runs on."""
+    """Return the number of processors that no job runs on."""
     return cluster.state[FREE]
 
 
 @inlined
 def waiting(cluster):
-    """The queue, in order of submission; jobs started in this very pass still stand in it."""
+    """Return the queue, in order of submission; it still holds the jobs started in this pass."""
     return cluster.queue[cluster.state[QUEUE_BEGIN] : cluster.state[QUEUE_END]]
 
 
 @inlined
 def running(cluster):
-    """The running jobs by expected end; those of one expected end in the order of their starts."""
+    """Return the running jobs by expected end, ties in the order of their starts."""
     return cluster.running[: cluster.state[RUNNING]]
 
 
 @inlined
 def expected_ends(cluster):
-    """The expected ends, in seconds, of the jobs `running` gives, in the same order."""
+    """Return the expected ends, in seconds, of the jobs in `running(cluster)`."""
     return cluster.expected_end[: cluster.state[RUNNING]]
 
 
 @inlined
 def finished(cluster):
-    """The jobs that ended at this instant; their true runtimes are now known: end - start."""
+    """Return the jobs that ended at this instant; their runtimes are now known: end - start."""
     return cluster.finished[: cluster.state[FINISHED]]
 
 
 @inlined
 def started(cluster):
-    """The jobs started in this pass, in that order."""
+    """Return the jobs started in this pass, in the order of their starts."""
     return cluster.started[: cluster.state[STARTED]]
 
 
 @inlined
 def one_event_at_a_time(cluster):
-    """Whether each completion and each arrival has a pass of its own (event order "pyss")."""
+    """Tell whether each completion and each arrival has a pass of its own (event order "pyss")."""
     return cluster.state[ONE_EVENT] == 1
 
 
 @inlined
 def may_start(cluster, jobs, job):
-    """Whether a waiting job fits on the machine and its requested start time has come."""
+    """Tell whether `start` would accept a submitted job: it waits, fits, and may start by now."""
     return (
         cluster.start[job] < 0
         and jobs.size[job] <= cluster.state[FREE]
@@ -201,7 +219,11 @@ def may_start(cluster, jobs, job):
 def start(cluster, jobs, job):
     """Start a waiting job now.
 
-    Raises ValueError when it does not wait, does not fit, or asked to start later.
+    Raises
+    ------
+    ValueError
+        If the job does not wait, does not fit, or asks to start later. A policy that does not
+        catch it makes `simulate` raise IllegalStartError, which names the cause.
     """
     _check_submitted(cluster, job)
     _launch(cluster, jobs, job, jobs.estimate[job])
@@ -209,9 +231,14 @@ def start(cluster, jobs, job):
 
 @kernel
 def try_start(cluster, jobs, job, limit):
-    """Start a waiting job now for `limit` seconds at most; see the module's semantics.
+    """Start a waiting job now for a trial of `limit` seconds at most.
 
-    Raises ValueError as `start` does, and when the job has had a trial or limit is not positive.
+    A limit that is not below the estimate makes it an ordinary start.
+
+    Raises
+    ------
+    ValueError
+        As `start` does, and if the job has had a trial or the limit is below 1.
     """
     _check_submitted(cluster, job)
     if cluster.trial_start[job] >= 0 or limit < 1:
@@ -224,7 +251,7 @@ def try_start(cluster, jobs, job, limit):
 
 @kernel
 def wake_at(cluster, time):
-    """Ask for a scheduling pass at `time`; of several wishes in one pass the earliest counts."""
+    """Ask for a scheduling pass at `time`, in seconds; the earliest request of a pass counts."""
     if time > cluster.state[NOW]:
         cluster.state[WAKE] = min(cluster.state[WAKE], time)
 
@@ -232,7 +259,7 @@ def wake_at(cluster, time):
 @kernel
 def _check_submitted(cluster, job):
     if job < 0 or job >= cluster.state[NEXT_JOB]:
-        cluster.state[OFFENDER] = max(job, 0)
+        cluster.state[OFFENDER] = job - (job < 0)  # without a branch, which would slow `start`
         raise ValueError("has not been submitted")
 
 
@@ -248,19 +275,19 @@ def _launch(cluster, jobs, job, limit):
     state[FREE] -= jobs.size[job]
     cluster.started[state[STARTED]] = job
     state[STARTED] += 1
-    place = state[RUNNING]
-    while place > 0 and cluster.expected_end[place - 1] > kill_time:
-        cluster.expected_end[place] = cluster.expected_end[place - 1]
-        cluster.running[place] = cluster.running[place - 1]
-        place -= 1
-    cluster.expected_end[place] = kill_time
-    cluster.running[place] = job
+    i = state[RUNNING]
+    while i > 0 and cluster.expected_end[i - 1] > kill_time:
+        cluster.expected_end[i] = cluster.expected_end[i - 1]
+        cluster.running[i] = cluster.running[i - 1]
+        i -= 1
+    cluster.expected_end[i] = kill_time
+    cluster.running[i] = job
     state[RUNNING] += 1
 
 
 @kernel
 def retract(cluster, jobs):
-    """Undo the starts of this pass and its wish to be woken, as long as the clock stands still."""
+    """Undo the starts of this pass and its `wake_at`; call it before the next `advance`."""
     state = cluster.state
     while state[STARTED] > 0:
         state[STARTED] -= 1
@@ -275,11 +302,16 @@ def retract(cluster, jobs):
 # What the simulator does --------------------------------------------------------------------
 
 
+@inlined
+def _events(truth):
+    return EventHeap(truth.event_time, truth.event_entry, truth.event_count)
+
+
 @kernel
 def advance(cluster, jobs, truth):
-    """Go on to the next scheduling pass; False, with the clock where it was, when there is none.
+    """Go on to the next scheduling pass and return True.
 
-    There is none when no event is left, or none before state[HORIZON].
+    Return False, and leave the clock where it is, if no event is left before state[HORIZON].
     """
     commit_starts(cluster, jobs, truth)
     state = cluster.state
@@ -289,11 +321,12 @@ def advance(cluster, jobs, truth):
     state[NOW] = time
     state[WAKE] = FOREVER
     state[FINISHED] = 0
+    state[OFFENDER] = -1
     state[PASSES] += 1
     if state[ONE_EVENT]:
         _one_event(cluster, jobs, truth)
     else:
-        while truth.due[0] > 0 and truth.due_time[0] == time:
+        while is_due(_events(truth), time):
             _handle_event(cluster, jobs, truth)
         while state[NEXT_JOB] < state[LAST_JOB] and jobs.submit[state[NEXT_JOB]] == time:
             _arrive(cluster, jobs, truth)
@@ -302,19 +335,19 @@ def advance(cluster, jobs, truth):
 
 @kernel
 def next_event(cluster, jobs, truth):
-    """The instant of the next scheduling pass; FOREVER when nothing is left to happen."""
+    """Return the instant of the next scheduling pass, in seconds; FOREVER if there is none."""
     state = cluster.state
     time = state[WAKE]
     if state[NEXT_JOB] < state[LAST_JOB]:
         time = min(time, jobs.submit[state[NEXT_JOB]])
-    if truth.due[0] > 0:
-        time = min(time, truth.due_time[0])
+    if truth.event_count[0] > 0:
+        time = min(time, truth.event_time[0])
     return time
 
 
 @kernel
 def commit_starts(cluster, jobs, truth):
-    """Take the jobs started in this pass out of the queue and decide, in secret, their ends."""
+    """Take the jobs started in this pass out of the queue and schedule their ends."""
     state = cluster.state
     if state[STARTED] == 0:
         return
@@ -324,19 +357,19 @@ def commit_starts(cluster, jobs, truth):
         limit = cluster.kill_time[job] - cluster.start[job]
         state[STARTS] += state[ONE_EVENT]
         entry = (state[STARTS] << 32) | job
-        _push(truth, cluster.start[job] + min(truth.runtime[job], limit), entry)
+        push(_events(truth), cluster.start[job] + min(truth.runtime[job], limit), entry)
     state[STARTED] = 0
-    # The queue is ascending, so the last started job is found by bisection; the jobs before it
-    # that still wait move up, and those behind it stay.
-    place = state[QUEUE_BEGIN] + np.searchsorted(waiting(cluster), last)
-    kept = place
-    while place >= state[QUEUE_BEGIN]:
-        job = cluster.queue[place]
+    # The queue is ascending, so bisection finds the last started job. The jobs before it that
+    # still wait move up, those behind it stay.
+    i = state[QUEUE_BEGIN] + np.searchsorted(waiting(cluster), last)
+    target = i
+    while i >= state[QUEUE_BEGIN]:
+        job = cluster.queue[i]
         if cluster.start[job] < 0:
-            cluster.queue[kept] = job
-            kept -= 1
-        place -= 1
-    state[QUEUE_BEGIN] = kept + 1
+            cluster.queue[target] = job
+            target -= 1
+        i -= 1
+    state[QUEUE_BEGIN] = target + 1
 
 
 @kernel
@@ -346,7 +379,7 @@ def _one_event(cluster, jobs, truth):
         _leave_machine(cluster, jobs, cluster.running[0])
     if state[NEXT_JOB] < state[LAST_JOB] and jobs.submit[state[NEXT_JOB]] == state[NOW]:
         _arrive(cluster, jobs, truth)
-    elif truth.due[0] > 0 and truth.due_time[0] == state[NOW]:
+    elif is_due(_events(truth), state[NOW]):
         _handle_event(cluster, jobs, truth)
 
 
@@ -362,16 +395,16 @@ def _arrive(cluster, jobs, truth):
     cluster.queue[state[QUEUE_END]] = job
     state[QUEUE_END] += 1
     if jobs.requested_start[job] > state[NOW]:
-        _push(truth, jobs.requested_start[job], ~job)
+        push(_events(truth), jobs.requested_start[job], ~job)
 
 
 @kernel
 def _handle_event(cluster, jobs, truth):
-    """The first entry of the heap: a job ends, its trial ends, or its requested start has come."""
-    entry = _pop(truth)
+    """Process the first event: a job ends, its trial ends, or its requested start has come."""
+    entry = pop(_events(truth))
     if entry < 0:
         return
-    job = entry & JOB
+    job = entry & JOB_BITS
     state = cluster.state
     if not (state[ONE_EVENT] and cluster.kill_time[job] <= state[NOW]):  # else gone already
         _leave_machine(cluster, jobs, job)
@@ -387,73 +420,25 @@ def _handle_event(cluster, jobs, truth):
 def _leave_machine(cluster, jobs, job):
     state = cluster.state
     state[FREE] += jobs.size[job]
-    place = np.searchsorted(expected_ends(cluster), cluster.kill_time[job])
-    while cluster.running[place] != job:
-        place += 1
+    i = np.searchsorted(expected_ends(cluster), cluster.kill_time[job])
+    while cluster.running[i] != job:
+        i += 1
     state[RUNNING] -= 1
-    while place < state[RUNNING]:
-        cluster.running[place] = cluster.running[place + 1]
-        cluster.expected_end[place] = cluster.expected_end[place + 1]
-        place += 1
+    while i < state[RUNNING]:
+        cluster.running[i] = cluster.running[i + 1]
+        cluster.expected_end[i] = cluster.expected_end[i + 1]
+        i += 1
 
 
 @kernel
 def _requeue(cluster, job):
-    """Back to its old place: the jobs before it move down by one, where there is room."""
+    """Put a job back into its old place; the jobs before it move down by one."""
     state = cluster.state
     cluster.trial_end[job] = state[NOW]
     cluster.start[job] = -1
     state[QUEUE_BEGIN] -= 1
-    place = state[QUEUE_BEGIN]
-    while place + 1 < state[QUEUE_END] and cluster.queue[place + 1] < job:
-        cluster.queue[place] = cluster.queue[place + 1]
-        place += 1
-    cluster.queue[place] = job
-
-
-@kernel
-def _push(truth, time, job):
-    """Insert into the binary heap."""
-    place = truth.due[0]
-    truth.due[0] += 1
-    while place > 0:
-        parent = (place - 1) >> 1
-        if not _before(time, job, truth.due_time[parent], truth.due_job[parent]):
-            break
-        truth.due_time[place] = truth.due_time[parent]
-        truth.due_job[place] = truth.due_job[parent]
-        place = parent
-    truth.due_time[place] = time
-    truth.due_job[place] = job
-
-
-@kernel
-def _pop(truth):
-    """Remove the smallest entry of the binary heap and return its job."""
-    smallest = truth.due_job[0]
-    truth.due[0] -= 1
-    count = truth.due[0]
-    time, job = truth.due_time[count], truth.due_job[count]
-    place = 0
-    while 2 * place + 1 < count:
-        child = 2 * place + 1
-        if child + 1 < count and _before(
-            truth.due_time[child + 1],
-            truth.due_job[child + 1],
-            truth.due_time[child],
-            truth.due_job[child],
-        ):
-            child += 1
-        if not _before(truth.due_time[child], truth.due_job[child], time, job):
-            break
-        truth.due_time[place] = truth.due_time[child]
-        truth.due_job[place] = truth.due_job[child]
-        place = child
-    truth.due_time[place] = time
-    truth.due_job[place] = job
-    return smallest
-
-
-@kernel
-def _before(time, job, other_time, other_job):
-    return time < other_time or (time == other_time and job < other_job)
+    i = state[QUEUE_BEGIN]
+    while i + 1 < state[QUEUE_END] and cluster.queue[i + 1] < job:
+        cluster.queue[i] = cluster.queue[i + 1]
+        i += 1
+    cluster.queue[i] = job

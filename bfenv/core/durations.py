@@ -6,8 +6,19 @@ from bfenv.core.errors import BfenvError
 
 SECOND, MINUTE, HOUR, DAY = 1, 60, 3_600, 86_400  # seconds
 UNITS = {"s": SECOND, "min": MINUTE, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
-PART = re.compile(r"([0-9]+(?:\.[0-9]+)?) *(s|min|m|h|d|w)")
-CLOCK = re.compile(r"(?:([0-9]{1,9})-)?([0-9]{1,9})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
+LONGEST = 10**15  # seconds; more is a mistake
+PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|min|m|h|d|w)\s*")
+PARTS = re.compile(rf"(?:{PART.pattern})+")
+_60 = "([0-5]?[0-9])"  # minutes, or seconds
+CLOCKS = (
+    (re.compile("([0-9]+)"), (SECOND,)),
+    (re.compile(f"([0-9]+):{_60}"), (MINUTE, SECOND)),
+    (re.compile(f"([0-9]+):{_60}:{_60}"), (HOUR, MINUTE, SECOND)),
+    (
+        re.compile(f"([0-9]+)-([01]?[0-9]|2[0-3])(?::{_60}(?::{_60})?)?"),
+        (DAY, HOUR, MINUTE, SECOND),
+    ),
+)
 
 
 def parse_duration(text: str, error: type[BfenvError] = BfenvError) -> int:
@@ -19,28 +30,28 @@ def parse_duration(text: str, error: type[BfenvError] = BfenvError) -> int:
     Raises
     ------
     error
-        If the text is none of these.
+        If the text is none of these, or above 10**15 s.
     """
-    text = text.strip().lower()
-    if re.fullmatch(r"[0-9]{1,15}", text):
-        return int(text)
-    compact = re.sub(r"\s+", "", text)
-    parts = PART.findall(compact)
-    if parts and "".join(number + unit for number, unit in parts) == compact:
-        return round(sum(float(number) * UNITS[unit] for number, unit in parts))
-    match = CLOCK.fullmatch(text)
-    if match and (":" in text or "-" in text):
-        days, *fields = match.groups()
-        if days is None:  # MM:SS or HH:MM:SS
-            fields = [None, *fields][:3] if fields[2] is None else fields
-        hours, minutes, seconds = (int(field or 0) for field in fields)
-        if minutes < 60 or fields[0] is None:
-            return int(days or 0) * DAY + hours * HOUR + minutes * MINUTE + seconds
-    raise error(f"{text!r} is not a duration; write it like 90s, 15min, 2d or 1-12:00:00")
+    seconds = _seconds(text.strip().lower())
+    if seconds is None:
+        raise error(f"{text!r} is not a duration; write it like 90s, 15min, 2d or 1-12:00:00")
+    if seconds > LONGEST:
+        raise error(f"{text!r} is too long for a duration")
+    return round(seconds)
+
+
+def _seconds(text: str) -> float | None:
+    if PARTS.fullmatch(text):
+        return sum(float(number) * UNITS[unit] for number, unit in PART.findall(text))
+    for pattern, units in CLOCKS:
+        if match := pattern.fullmatch(text):
+            fields = (float(field or 0) for field in match.groups())
+            return sum(field * unit for field, unit in zip(fields, units, strict=True))
+    return None
 
 
 def format_duration(seconds: float) -> str:
-    """Write a duration with the digits that mean something, like 47 s, 12.3 min, 5.4 h, 3.1 d."""
+    """Write a duration with the digits that matter, like 47 s, 12.3 min, 5.4 h, 3.1 d."""
     for unit, length in (("d", DAY), ("h", HOUR), ("min", MINUTE)):
         if abs(seconds) >= 2 * length:
             return f"{seconds / length:,.1f} {unit}"

@@ -1,7 +1,10 @@
-"""What can be wrong with a user's input, one class per kind."""
+"""What can be wrong with a user's input or policy, one class per kind.
+
+Each class passes all its arguments to its base, so that it can be pickled between processes.
+"""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class BfenvError(ValueError):
@@ -13,16 +16,80 @@ class WorkloadError(BfenvError):
 
 
 class PolicyError(BfenvError):
-    """A policy that cannot run, made an illegal start, or left jobs waiting for ever."""
+    """A policy that cannot run or misbehaves."""
+
+
+class IllegalStartError(PolicyError):
+    """A policy that starts a job which may not start.
+
+    Parameters
+    ----------
+    job
+        Its index in the trace.
+    time
+        The clock, in seconds.
+    reason
+        Why it may not start, such as "needs 3 processors; free: 1".
+    policy
+        Name of the policy, if known.
+    """
+
+    def __init__(self, job: int, time: int, reason: str, policy: str = "") -> None:
+        super().__init__(job, time, reason, policy)
+        self.job = job
+        self.time = time
+        self.reason = reason
+        self.policy = policy
+
+    def __str__(self) -> str:
+        policy = f"{self.policy}: " if self.policy else ""
+        return f"{policy}illegal start of job {self.job} at {self.time} s: it {self.reason}"
+
+
+class StarvationError(PolicyError):
+    """A policy that leaves jobs waiting although nothing else is left to happen.
+
+    Parameters
+    ----------
+    jobs
+        Their indices in the trace, at least one.
+    policy
+        Name of the policy.
+    """
+
+    def __init__(self, jobs: Sequence[int], policy: str) -> None:
+        super().__init__(jobs, policy)
+        self.jobs = jobs
+        self.policy = policy
+        self.reason = f"leaves {len(jobs)} jobs waiting for ever, the first is job {jobs[0]}"
+
+    def __str__(self) -> str:
+        return f"{self.policy} {self.reason}"
 
 
 class UnknownNameError(BfenvError):
-    """A name that nothing is registered under; the nearest known names are suggested."""
+    """A name that nothing is registered under; the message suggests the nearest known names.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]):
-        known = sorted(known)
+    Parameters
+    ----------
+    kind
+        What the name should name, such as "policy".
+    name
+        The unknown name.
+    known
+        The names that would have been accepted.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known = sorted(known)
+        super().__init__(kind, name, self.known)
+
+    def __str__(self) -> str:
+        name, known = self.name, self.known
         parts = [other for other in known if name and name.lower() in other.lower()]
         near = parts[:3] or difflib.get_close_matches(name, known, n=3, cutoff=0.4)
         shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {shown}"
-        super().__init__(f"unknown {kind} {name!r}; {hint}")
+        return f"unknown {self.kind} {name!r}; {hint}"

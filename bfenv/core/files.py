@@ -9,14 +9,17 @@ from bfenv.core.errors import BfenvError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that under its name there is all of it or what was there before.
+    """Write a file in one step: readers see either the old content or all of the new.
 
-    Raises BfenvError if that is impossible, and leaves nothing behind.
+    Raises
+    ------
+    BfenvError
+        If the path is not a file or cannot be written. No partial file remains.
     """
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
     try:
         if path.exists() and not path.is_file():
-            raise BfenvError(f"{path}: is there already, and no file")
+            raise BfenvError(f"{path}: exists and is not a file")
         with open(temporary, "xb") as file:
             file.write(data)
         os.replace(temporary, path)

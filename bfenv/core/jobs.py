@@ -1,33 +1,35 @@
-"""What users ask for (Jobs) and what a machine was asked to run (Trace)."""
+"""Jobs, what users request; and Trace, the jobs of one machine with their true runtimes."""
 
 import hashlib
-import operator
 import reprlib
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from bfenv.core.arguments import check_integer
+from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 
 FOREVER = np.iinfo(np.int64).max  # an instant that never comes
-MOST_USERS = 10**7  # far beyond use; there are arrays as long as the largest user's number
+MOST_USERS = 10**7  # far beyond use; some arrays are as long as the largest user number
 
 
 class Jobs(NamedTuple):
-    """The requests: all that a scheduler is told about a job when it is submitted."""
+    """The requests: all that a scheduler knows about a job when it is submitted."""
 
     submit: np.ndarray  # (n,) int64 seconds since the trace began, ascending
     size: np.ndarray  # (n,) int64 processors, at least 1
-    estimate: np.ndarray  # (n,) int64 seconds, at least 1; at its estimate a job is killed
-    user: np.ndarray  # (n,) int64, 0 .. users - 1; -1 where the log does not say
+    estimate: np.ndarray  # (n,) int64 seconds, at least 1; a job is killed at its estimate
+    user: np.ndarray  # (n,) int64, 0 .. users - 1; -1 if unknown
     priority: np.ndarray  # (n,) int64, larger is more urgent
-    requested_start: np.ndarray  # (n,) int64 seconds, may not start earlier; 0 for no wish
+    requested_start: np.ndarray  # (n,) int64 seconds, earliest start allowed; 0 for none
 
 
 @dataclass(frozen=True)
 class Cleaning:
-    """How many jobs of a log were not taken as they stand, and why."""
+    """How many jobs of a log were dropped or changed, by reason."""
 
     no_submit: int = 0  # dropped: submit time < 0
     no_runtime: int = 0  # dropped: runtime <= 0
@@ -35,51 +37,55 @@ class Cleaning:
     too_large: int = 0  # dropped: size > processors
     clipped: int = 0  # runtime cut to the estimate (overrun="kill")
     extended: int = 0  # estimate raised to the runtime (overrun="extend")
-    no_estimate: int = 0  # estimate missing, runtime taken instead
-    reordered: int = 0  # submit time before that of the line above
+    no_estimate: int = 0  # estimate missing, runtime used instead
+    reordered: int = 0  # moved: submit time before that of the line above
     malformed: int = 0  # line skipped (on_error="skip")
 
     @property
     def dropped(self) -> int:
-        """Jobs of the log that are not in the trace."""
+        """Number of jobs of the log that are not in the trace."""
         return self.no_submit + self.no_runtime + self.no_size + self.too_large + self.malformed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace:
-    """Jobs, their true runtimes, and the machine they were submitted to.
+    """Jobs, their true runtimes, and the machine they were submitted to; see also `make_trace`.
 
-    The runtimes are the simulator's secret: policies are given `jobs`, never the trace.
+    The runtimes are the simulator's secret: a policy receives `jobs`, never the trace. The arrays
+    become read-only. `trace[a:b]` is the trace of those jobs, beginning at time 0.
 
-    Raises WorkloadError, naming the first offending job, when arrays differ in length or a value
-    is out of range.
+    Raises
+    ------
+    WorkloadError
+        If there are no jobs, arrays differ in length or type, or a value is out of range. The
+        message names the first offending job.
     """
 
-    jobs: Jobs = field(repr=False)
-    runtime: np.ndarray = field(repr=False)  # (n,) int64 seconds, 1 <= runtime <= estimate
-    processors: int
+    jobs: Jobs
+    runtime: np.ndarray  # (n,) int64 seconds, 1 <= runtime <= estimate
+    processors: int  # of the machine
     name: str = "unnamed"
     cleaning: Cleaning = field(default_factory=Cleaning)
     time_of_day: int = 0  # seconds after local midnight at time 0
-    header: tuple[str, ...] = field(default=(), repr=False)  # the log's comments, no semicolons
-    records: np.ndarray | None = field(default=None, repr=False)  # (n, 18) float64, SWF fields
+    header: tuple[str, ...] = ()  # the log's comments, without semicolons
+    records: np.ndarray | None = None  # (n, 18) float64, the SWF fields
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check every array at this border, so that no kernel has to."""
-        if not 1 <= self.processors <= FOREVER // 4:
-            raise WorkloadError(f"{self.name}: a machine needs processors, got {self.processors}")
+        name = f"{self.name}: processors"
+        check_integer(name, self.processors, 1, FOREVER // 4, error=WorkloadError)
         if len(self.runtime) == 0:
             raise WorkloadError(f"{self.name}: the trace is empty")
         columns = self.jobs._asdict() | {"runtime": self.runtime}
         lengths = {column: len(values) for column, values in columns.items()}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{length} of {column}" for column, length in lengths.items())
-            raise WorkloadError(f"{self.name}: columns of different lengths: {told}")
+            counts = ", ".join(f"{length} of {column}" for column, length in lengths.items())
+            raise WorkloadError(f"{self.name}: columns of different lengths: {counts}")
         for column, values in columns.items():
             if values.dtype != np.int64 or values.ndim != 1:
                 raise WorkloadError(
-                    f"{self.name}: {column} is {values.dtype}{list(values.shape)}, "
-                    f"expected int64[{len(self.runtime)}]"
+                    f"{self.name}: {column} must be int64[{len(self.runtime)}], "
+                    f"got {values.dtype}{list(values.shape)}"
                 )
         self._freeze()
         jobs = self.jobs
@@ -94,9 +100,9 @@ class Trace:
         self._check("requested_start", jobs.requested_start < 0, "is negative")
         self._check("requested_start", jobs.requested_start > FOREVER // 4, "is beyond all time")
         self._check("user", jobs.user < -1, "is below -1")
-        self._check("user", jobs.user >= MOST_USERS, "is too large: number users from 0 on")
+        self._check("user", jobs.user >= MOST_USERS, "is too large; number users from 0")
         latest = int(max(jobs.submit[-1], jobs.requested_start.max()))
-        # Twice, for a job may be tried before it runs; one more fourth is left for planning.
+        # Twice, because a job may be tried before it runs. A fourth of all time remains for plans.
         if latest + 2 * float(jobs.estimate.sum(dtype=np.float64)) > FOREVER // 4:
             raise WorkloadError(f"{self.name}: run one by one, its jobs would end beyond all time")
 
@@ -106,14 +112,21 @@ class Trace:
             if values is not None:
                 values.flags.writeable = False
 
-    def __setstate__(self, state: dict) -> None:
-        """Pickling forgets that arrays are read-only, and kernels are compiled for either."""
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Freeze the arrays again: pickling forgets it, and kernels are compiled for either."""
         self.__dict__.update(state)
         self._freeze()
 
-    def __deepcopy__(self, memo: dict) -> "Trace":
-        """Nothing in a trace can change, so a copy is the trace itself."""
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Trace":
+        """Return the trace itself: nothing in it can change."""
         return self
+
+    def __repr__(self) -> str:
+        """Name the trace, with its jobs, its processors and its offered load."""
+        return (
+            f"<Trace {self.name!r}: {len(self):,} jobs, {self.processors:,} processors, "
+            f"offered load {self.offered_load:.2f}>"
+        )
 
     def _check(self, column: str, wrong: np.ndarray, what: str) -> None:
         if wrong.any():
@@ -125,7 +138,7 @@ class Trace:
         return len(self.runtime)
 
     def __getitem__(self, window: slice) -> "Trace":
-        """The jobs of a slice (step 1), their submit times rebased to 0."""
+        """Return the jobs of a slice (step 1) as a trace that begins at time 0."""
         begin, stop, step = window.indices(len(self))
         if step != 1 or begin >= stop:
             raise WorkloadError(f"{self.name}: no jobs in [{begin}:{stop}:{step}]")
@@ -139,20 +152,20 @@ class Trace:
             ),
             runtime=self.runtime[begin:stop],
             name=f"{self.name}[{begin}:{stop}]",
-            time_of_day=(self.time_of_day + origin) % 86400,
+            time_of_day=(self.time_of_day + origin) % DAY,
             records=None if self.records is None else self.records[begin:stop],
         )
 
     @property
     def offered_load(self) -> float:
-        """Work submitted over the machine's capacity until the last submit time; inf if 0 s."""
+        """Work over the machine's capacity from first to last submit time; inf if that is 0 s."""
         span = int(self.jobs.submit[-1] - self.jobs.submit[0])
         work = float(np.dot(self.runtime.astype(np.float64), self.jobs.size.astype(np.float64)))
         return work / (self.processors * span) if span else float("inf")
 
     @property
     def hash(self) -> str:
-        """SHA-256 over the machine, the requests and the runtimes: equal content, equal hash."""
+        """SHA-256 of the machine, the requests and the runtimes: equal content, equal hash."""
         digest = hashlib.sha256(f"{self.processors} {self.time_of_day} {len(self)}".encode())
         for values in (*self.jobs, self.runtime):
             digest.update(np.ascontiguousarray(values, dtype="<i8").tobytes())
@@ -160,51 +173,59 @@ class Trace:
 
 
 def make_trace(
-    submit,
-    size,
-    runtime,
+    submit: ArrayLike,
+    size: ArrayLike,
+    runtime: ArrayLike,
     processors: int,
     *,
-    estimate=None,
-    user=None,
-    priority=None,
-    requested_start=None,
-    **provenance,
+    estimate: ArrayLike | None = None,
+    user: ArrayLike | None = None,
+    priority: ArrayLike | None = None,
+    requested_start: ArrayLike | None = None,
+    **provenance: Any,
 ) -> Trace:
-    """A Trace from array-likes of equal length; see `Jobs` for shapes and units.
+    """Make a Trace from sequences of integers of equal length, one value per job.
 
-    A missing estimate is the runtime (a clairvoyant user), a missing user is unknown. Users are
-    numbered anew from 0, in the order of their ids, as `read_swf` does. Raises WorkloadError on
-    text, NaN, fractions, unequal lengths or values out of range.
+    Parameters
+    ----------
+    submit, size, runtime, estimate, priority, requested_start
+        As in `Jobs` and `Trace`. A missing estimate is the runtime (a clairvoyant user).
+    processors
+        Of the machine.
+    user
+        Any integers from 0, or -1 if unknown. They are renumbered from 0, in ascending order, as
+        `read_swf` does.
+    provenance
+        Other fields of Trace, such as `name`.
+
+    Raises
+    ------
+    WorkloadError
+        On text, NaN, fractions, unequal lengths, or values out of range.
     """
     name = provenance.get("name", "unnamed")
-    submit, runtime = _whole(name, "submit", submit), _whole(name, "runtime", runtime)
+    submit, runtime = _integers(name, "submit", submit), _integers(name, "runtime", runtime)
 
-    def whole(column, values, default):
-        if values is None:
-            return default.copy() if column == "estimate" else np.full(len(submit), default)
-        return _whole(name, column, values)
+    def column(label: str, values: ArrayLike | None, default: int) -> np.ndarray:
+        return np.full(len(submit), default) if values is None else _integers(name, label, values)
 
     jobs = Jobs(
         submit=submit,
-        size=whole("size", size, 1),
-        estimate=whole("estimate", estimate, runtime),
-        user=whole("user", user, -1),
-        priority=whole("priority", priority, 0),
-        requested_start=whole("requested_start", requested_start, 0),
+        size=_integers(name, "size", size),
+        estimate=runtime.copy() if estimate is None else _integers(name, "estimate", estimate),
+        user=column("user", user, -1),
+        priority=column("priority", priority, 0),
+        requested_start=column("requested_start", requested_start, 0),
     )
     users = np.unique(jobs.user[jobs.user >= 0])
     known = jobs.user >= 0
-    dense = np.where(known, np.searchsorted(users, jobs.user), jobs.user)
-    try:
-        processors = operator.index(processors)
-    except TypeError:
-        raise WorkloadError(f"{name}: processors {processors!r} is no whole number") from None
-    return Trace(jobs._replace(user=dense), runtime, processors, **provenance)
+    renumbered = np.where(known, np.searchsorted(users, jobs.user), jobs.user)
+    processors = check_integer(f"{name}: processors", processors, error=WorkloadError)
+    return Trace(jobs._replace(user=renumbered), runtime, processors, **provenance)
 
 
-def _whole(name: str, column: str, values) -> np.ndarray:
-    """The values as a new int64 array; WorkloadError names the first that is none."""
+def _integers(name: str, column: str, values: ArrayLike) -> np.ndarray:
+    """Return the values as a new int64 array; WorkloadError names the first that is not one."""
     try:
         array = np.asarray(values)
         if array.ndim != 1 or array.dtype.kind not in "biufO":
@@ -213,10 +234,12 @@ def _whole(name: str, column: str, values) -> np.ndarray:
             return array.copy()
         number = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        shown = reprlib.repr(values)
-        raise WorkloadError(f"{name}: {column} is no list of whole numbers: {shown}") from None
+        given = " ".join(reprlib.repr(values).split())
+        raise WorkloadError(f"{name}: {column} must be a list of integers, got {given}") from None
     wrong = ~(np.abs(number) < 2.0**62) | (number != np.floor(number))
     if wrong.any():
         job = int(np.argmax(wrong))
-        raise WorkloadError(f"{name}: job {job}: {column} {number[job]} is no whole number")
+        raise WorkloadError(
+            f"{name}: job {job}: {column} must be an integer below 2**62, got {number[job]}"
+        )
     return array.astype(np.int64)

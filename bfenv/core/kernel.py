@@ -1,120 +1,167 @@
 """`kernel`: numba's compiler with a disk cache that never serves stale code.
 
-numba checks a cached function against its own source file only; a change in a function that it
-calls from another file goes unnoticed. Here the cache directory is named by a digest of all the
-sources a kernel may call: those of its own package or layer and of the layers below; for a package
-that is not bfenv's, all layers and the baselines. A changed source means a new directory.
+Most kernels are called by other kernels only, which have them written out inside. To compile each
+as numba does, as machine code of its own with two wrappers, would take twice as long: here it is
+done only for a kernel that is called from Python.
 """
 
-import hashlib
-import inspect
-import os
 import sys
-import tempfile
+import threading
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from functools import cached_property
+from typing import Any
 
+import llvmlite.binding as llvm
 import numba
-import platformdirs
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
 from numba.extending import register_jitable
 
-CORE = Path(__file__).resolve().parent
+from bfenv.core.kernel_cache import KernelCache
+
+OPTIONS = {
+    "nopython": True,
+    "boundscheck": None,  # as numba's configuration says
+    "error_model": "numpy",
+    "forceinline": True,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,  # for calls from C
+}
+PATIENCE = 0.5  # seconds of compiling before it is announced
+LARGE = 60_000  # bytes of bitcode
 
 
-@cache
-def _cache_root() -> Path:
-    """First writable of $BFENV_CACHE, the user's cache folder, a fresh temporary folder."""
-    for parent in (os.environ.get("BFENV_CACHE"), platformdirs.user_cache_path("bfenv")):
-        if not parent:
-            continue
-        try:
-            root = Path(parent) / "kernels"
-            root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=root):
-                return root
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="bfenv-kernels-"))
-
-
-@cache
-def _digest(*sources: Path) -> str:
-    """Digest of every Python file in the given files and folders, and of numba's version."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for source in sources:
-        files = sorted(source.rglob("*.py")) if source.is_dir() else [source]
-        for file in files:
-            content = file.read_bytes()
-            if file.is_relative_to(CORE) or b"bfenv.core.kernel" in content:
-                digest.update(file.as_posix().encode())
-                digest.update(content)
-    return digest.hexdigest()[:16]
-
-
-def _sources(function: Callable) -> tuple[Path, ...]:
-    """The files and folders of all that the function may call."""
-    file = Path(inspect.getfile(function)).resolve()
-    package = CORE.parent
-    rooms = [package, *(package.parent / room for room in ("baselines", "agents"))]
-    own = tuple(room for room in rooms if room.is_dir())
-    if any(file.is_relative_to(room) for room in own):
-        return own
-    if not (file.parent / "__init__.py").exists():  # a module on its own: those beside it
-        return *own, *sorted(file.parent.glob("*.py"))
-    folder = file.parent
-    while (folder.parent / "__init__.py").exists():
-        folder = folder.parent
-    return *own, folder
-
-
-def kernel(function: Callable) -> Callable:
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` with numba on first use; later processes load it from the disk cache.
 
     Kernels allocate nothing and return no arrays, which the compiler enforces: they are compiled
     without reference counting, which would cost ten times the work itself. Functions typed at a
     prompt have no file to be cached by and are compiled in each process.
     """
-    options = {"error_model": "numpy", "forceinline": True, "_nrt": False}
-    if not os.path.exists(inspect.getfile(function)):
-        return numba.njit(**options)(function)
-    previous = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_cache_root() / _digest(*_sources(function)))
-    try:
-        return numba.njit(cache=True, **options)(function)
-    finally:
-        numba.config.CACHE_DIR = previous
+    return function if numba.config.DISABLE_JIT else Kernel(function)
 
 
-def inlined(function: Callable) -> Callable:
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let kernels call a function that only looks: it is written out at each call.
 
     It may return a slice of an argument, as a kernel may not; called from Python it is Python.
     """
-    function = register_jitable(function)  # gives its name a type in kernels
-    function.targetoptions = {"inline": "always"}  # numba inlines whatever has these two
-    function.py_func = function
-    return function
+    typed: Any = register_jitable(function)  # gives its name a type in kernels
+    typed.targetoptions = {"inline": "always"}  # numba inlines whatever has these two
+    typed.py_func = function
+    inlined_function: Callable[..., Any] = typed
+    return inlined_function
+
+
+class _Called(JITCodeLibrary):
+    """The code of a kernel that Python calls: the wrapper alone, with all else inside it."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            wrapper = function.name.startswith("_ZN7cpython")
+            if not function.is_declaration and not wrapper:
+                function.linkage = llvm.Linkage.internal  # not needed once it is written out
+        super()._optimize_final_module()
+
+
+class _Inlined(JITCodeLibrary):
+    """The code of a kernel that kernels call: never machine code of its own."""
+
+    def _optimize_final_module(self) -> None:
+        # A large one takes long, gains little, and is optimized again where it is written out.
+        if len(self._final_module.as_bitcode()) < LARGE:
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        self._shared_module = self._final_module.clone()  # what callers are given
+        for function in self._shared_module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = llvm.Linkage.linkonce_odr  # as numba does
+        for function in self._final_module.functions:
+            if not function.is_declaration:
+                function.linkage = llvm.Linkage.available_externally  # no code is made of these
+        super()._finalize_final_module()
+
+
+class _Compiler(Compiler):
+    """numba's compiler, which writes into a library of the class `Library`."""
+
+    Library: type[JITCodeLibrary]
+
+    def __init__(self, typing_context: Any, target_context: Any, *rest: Any) -> None:
+        super().__init__(typing_context, target_context, *rest)
+        self.state.library = self.Library(target_context.codegen(), "kernel")
+        self.state.library.enable_object_caching()
+
+
+class _CompilerOfCalled(_Compiler):
+    Library = _Called
+
+
+class _CompilerOfInlined(_Compiler):
+    Library = _Inlined
+
+
+class Kernel(CPUDispatcher):
+    """A compiled function. Python calls this one; kernels are given `inlined` instead."""
+
+    def __init__(
+        self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None
+    ) -> None:
+        # the further arguments are numba's, from an unpickled kernel
+        super().__init__(function, targetoptions=dict(OPTIONS), pipeline_class=_CompilerOfCalled)
+        self._cache = KernelCache(function, "called")
+        self._cache_of_inlined = KernelCache(function, "inlined")
+
+    @cached_property
+    def inlined(self) -> CPUDispatcher:
+        """The same function for kernels to call."""
+        options = OPTIONS | {"no_cpython_wrapper": True}
+        made = CPUDispatcher(self.py_func, targetoptions=options, pipeline_class=_CompilerOfInlined)
+        made._cache = self._cache_of_inlined
+        return made
+
+    @property
+    def is_compiling(self) -> bool:
+        """Whether a call would be a recursive one."""
+        return bool(super().is_compiling or self.inlined.is_compiling)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What a kernel that calls this one is told of its types."""
+        return self.inlined.get_call_template(args, kws)
+
+    def get_overload(self, sig: Any) -> Any:
+        """What a kernel that calls this one is linked with."""
+        return self.inlined.get_overload(sig)
 
 
 class _Announcement(event.Listener):
-    """Says once per process, on stderr, that the wait is a compilation."""
+    """Says on stderr, once per module, that the wait is a compilation of bfenv's."""
 
-    said = False
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+        self._timers: list[threading.Timer] = []  # of the kernels that are being compiled
 
-    def on_start(self, _event):
-        function = _event.data["dispatcher"].py_func
-        if not self.said and str(CORE.parent.parent) in inspect.getfile(function):
-            self.said = True
-            print(
-                "bfenv: compiling its kernels, once for this machine (all of them: a minute) ...",
-                file=sys.stderr,
-                flush=True,
-            )
+    def on_start(self, event: Any) -> None:
+        dispatcher = event.data["dispatcher"]
+        timer = threading.Timer(PATIENCE, self._say, [dispatcher])
+        timer.daemon = True
+        if isinstance(dispatcher, Kernel):
+            timer.start()
+        self._timers.append(timer)
 
-    def on_end(self, _event):
-        pass
+    def on_end(self, event: Any) -> None:
+        self._timers.pop().cancel()
+
+    def _say(self, kernel: Kernel) -> None:
+        module = kernel.py_func.__module__
+        if module not in self._said:
+            self._said.add(module)
+            kept = " (first use on this machine)" if kernel.stats.cache_path else ""
+            name = module.rpartition(".")[2]
+            print(f"bfenv: compiling {name}{kept} ...", file=sys.stderr, flush=True)
 
 
 event.register("numba:compile", _Announcement())

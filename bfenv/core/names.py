@@ -4,16 +4,24 @@ A policy, a workload or an agent is named by text. All of them share this gramma
 
     easy                                    a name
     easy(order=sjf, lookahead=100)          a name with options
-    lublin:jobs=500,load=0.9                the same, without a shell's quotes
+    lublin:jobs=500,load=0.9                the same; a shell needs no quotes
     mymodule:shortest                       an object in a module that Python can import
     mymodule:shortest(limit=3)              the same with options
+    logs/mine (2).swf                       a path: any other text is a name as it stands
 
-An option's value is a number, `none`, `true`, `false`, a tuple of values in parentheses, or, if it
-is none of these, text.
+An option's value is one of:
+
+* a decimal number, such as 100, -0.5 or 1e6;
+* `none`, `true` or `false`, in upper or lower case;
+* a tuple of values, such as (1, 2) or (60,);
+* text in single or double quotes, which may contain anything but that quote;
+* other text as it stands: sjf, mine.swf, also inf, 1_000 and 0x10. Quotes in it, and commas that
+  are not within parentheses, need quotes around the text.
 """
 
 import operator
 import re
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -21,6 +29,10 @@ from bfenv.core.errors import BfenvError
 
 WORDS = {"none": None, "true": True, "false": False}
 LARGEST = 2**53  # integers below are exact as floats
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+OPTION = re.compile(r"\w[\w-]*")
+COLON = re.compile(rf":(?=\s*{OPTION.pattern}\s*=)")  # before the first option
+CLOSING = {"(": ")", "'": "'", '"': '"'}
 
 
 class Name(NamedTuple):
@@ -36,24 +48,32 @@ def parse_name(text: str, error: type[BfenvError] = BfenvError) -> Name:
     Raises
     ------
     error
-        If a parenthesis is not closed, an item is not `option=value`, or an option is given twice.
+        If a quote or parenthesis is not closed, an item is not `option=value`, or an option is
+        given twice.
     """
     text = text.strip()
-    if match := re.fullmatch(r"([^()]*?)\s*\((.*)", text, re.DOTALL):
-        base, rest = match.groups()
-        if not rest.endswith(")"):
+    base, opened, items = text.partition("(")
+    colon = COLON.search(base)
+    if opened and not colon:
+        if items.endswith(")"):
+            return Name(base.strip(), _options(text, items[:-1], error))
+        if text.count("(") > text.count(")"):
             raise error(f"cannot read {text!r}: no closing parenthesis")
-        return Name(base, _options(text, rest[:-1], error))
-    if match := re.fullmatch(r"(.+?):(\w[\w-]*\s*=.*)", text, re.DOTALL):
-        return Name(match[1], _options(text, match[2], error))
+        colon = COLON.search(text)  # after a path with parentheses in it
+    if colon and colon.start() > 0:
+        return Name(text[: colon.start()].strip(), _options(text, text[colon.end() :], error))
     return Name(text, {})
 
 
 def _options(text: str, items: str, error: type[BfenvError]) -> dict[str, str]:
     options: dict[str, str] = {}
-    for item in filter(None, map(str.strip, _split(items))):
+    try:
+        pairs = _split(items)
+    except ValueError as cause:
+        raise error(f"cannot read {text!r}: {cause}") from None
+    for item in pairs:
         option, equals, value = (part.strip() for part in item.partition("="))
-        if not (equals and option and value):
+        if not (equals and OPTION.fullmatch(option) and value):
             raise error(f"cannot read {text!r}: {item!r} is not option=value")
         if option in options:
             raise error(f"cannot read {text!r}: {option} is given twice")
@@ -62,40 +82,86 @@ def _options(text: str, items: str, error: type[BfenvError]) -> dict[str, str]:
 
 
 def _split(items: str) -> list[str]:
-    """Split at the commas that are not within parentheses."""
-    return re.split(r",(?![^()]*\))", items)
+    """Split at the commas outside of quotes and parentheses; ValueError if these do not match."""
+    parts, begin = [], 0
+    awaited: list[str] = []  # what closes the quotes and parentheses around this character
+    for i, character in enumerate(items):
+        if awaited and character == awaited[-1]:
+            awaited.pop()
+        elif awaited and awaited[-1] != ")":  # within quotes
+            continue
+        elif character in CLOSING:
+            awaited.append(CLOSING[character])
+        elif character == ")":
+            raise ValueError("no opening parenthesis")
+        elif character == "," and not awaited:
+            parts.append(items[begin:i].strip())
+            begin = i + 1
+    if awaited:
+        raise ValueError(f"no closing {'parenthesis' if awaited[-1] == ')' else 'quote'}")
+    parts.append(items[begin:].strip())
+    return [] if parts == [""] else parts
 
 
-def read_value(text: str) -> Any:
+def read_value(text: str, error: type[BfenvError] = BfenvError) -> Any:
     """Read an option's value.
 
     Raises
     ------
-    ValueError
-        If a number is not finite, or 2**53 or more in magnitude.
+    error
+        If a quote or parenthesis is not closed, an item of a tuple is empty, or a number is 2**53
+        or more in magnitude.
     """
     text = text.strip()
-    if text.startswith("(") and text.endswith(")"):
-        return tuple(read_value(item) for item in filter(None, map(str.strip, _split(text[1:-1]))))
+    if text.startswith("("):
+        try:
+            items = _split(text[1:-1] if text.endswith(")") else text)
+        except ValueError as cause:
+            raise error(f"cannot read {text!r}: {cause}") from None
+        if len(items) > 1 and not items[-1]:  # the comma of (1,)
+            items.pop()
+        if not all(items):
+            raise error(f"cannot read {text!r}: an item is empty")
+        return tuple(read_value(item, error) for item in items)
+    if text.startswith(("'", '"')):
+        if len(text) < 2 or text.find(text[0], 1) != len(text) - 1:
+            raise error(f"cannot read {text!r}: no closing quote")
+        return text[1:-1]
     if text.lower() in WORDS:
         return WORDS[text.lower()]
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1]
-    number = _number(text)
-    if number is None:
+    if not NUMBER.fullmatch(text):
         return text
+    number = float(text)
     if not abs(number) < LARGEST:
-        raise ValueError(f"{text} is out of range")
-    return number
+        raise error(f"{text[:40]} is out of range: numbers must be below 2**53")
+    return number if set(text) & set(".eE") else int(text)
 
 
-def _number(text: str) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return None
+def format_name(base: str, options: Mapping[str, Any]) -> str:
+    """Write a name with options that `parse_name` and `read_value` read back.
+
+    Raises
+    ------
+    BfenvError
+        If a text contains quotes of both kinds.
+    """
+    items = ", ".join(f"{option}={_format_value(value)}" for option, value in options.items())
+    return f"{base}({items})" if items else base
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, tuple):
+        items = ", ".join(map(_format_value, value))
+        return f"({items},)" if len(value) == 1 else f"({items})"
+    if not isinstance(value, str):
+        return str(value)
+    plain = value and value == value.strip() and not set(value) & set(",()'\"")
+    if plain and value.lower() not in WORDS and not NUMBER.fullmatch(value):
+        return value
+    for quote in "'\"":
+        if quote not in value:
+            return f"{quote}{value}{quote}"
+    raise BfenvError(f"{value!r} contains quotes of both kinds")
 
 
 def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
@@ -106,14 +172,19 @@ def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
     error
         If the text names a file, the module cannot be imported, or it has no such object.
     """
-    module, _, name = text.partition(":")
-    if module.endswith(".py") or "/" in module:
-        stem = module.rpartition("/")[2].removesuffix(".py")
-        raise error(f"{text}: name the module, not its file, as in {stem}:{name}")
+    module, _, name = text.rpartition(":")
+    if not (module and name):
+        raise error(f"expected module:object, got {text!r}")
+    file = re.split(r"[/\\]", module)[-1]
+    if file != module or file.endswith(".py"):
+        example = f"{file.removesuffix('.py')}:{name}"
+        raise error(f"{text}: name the module, not its file, as in {example}")
     try:
-        return operator.attrgetter(name)(import_module(module))
+        found = import_module(module)
+    except (Exception, SystemExit) as cause:  # a module may raise anything when it is imported
+        reason = " ".join(f"{type(cause).__name__}: {cause}".split())
+        raise error(f"{text}: cannot import {module!r}: {reason}") from cause
+    try:
+        return operator.attrgetter(name)(found)
     except AttributeError as cause:
         raise error(f"{text}: {cause}") from cause
-    except Exception as cause:  # a module may raise anything when it is imported
-        kind = type(cause).__name__
-        raise error(f"{text}: cannot import {module!r}: {kind}: {cause}") from cause

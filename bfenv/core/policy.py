@@ -9,18 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.arguments import check_integer
+from bfenv.core.cluster import Cluster, Truth
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.names import import_object
 
 
-def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tuple:
-    """The memory of a policy that decides afresh in every pass."""
+def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tuple[()]:
+    """Return the memory of a policy that remembers nothing."""
     return ()
 
 
 def no_records(memory: Any) -> dict[str, np.ndarray]:
-    """The records of a policy that writes none."""
+    """Return the records of a policy that keeps none."""
     return {}
 
 
@@ -28,34 +30,61 @@ def no_records(memory: Any) -> dict[str, np.ndarray]:
 class Policy:
     """A scheduler: one function that looks at the machine and starts jobs.
 
-    `decide(cluster, jobs, memory)` is called once per scheduling pass; its one effect on the
-    machine is through the verbs of `bfenv.core.cluster`. It may be plain Python or a kernel. A
-    kernel runs a hundred times faster when it comes with `run`, the event loop in three lines::
+    `decide(cluster, jobs, memory)` is called once per scheduling pass. It acts on the machine only
+    through the verbs of `bfenv.core.cluster`. It may be plain Python or a kernel. A kernel runs a
+    hundred times faster if you add `run`, the event loop in three lines::
 
         @kernel
         def run(cluster, jobs, truth, memory):
             while advance(cluster, jobs, truth):
                 decide(cluster, jobs, memory)
 
-    The loop cannot be written once with `decide` as an argument: numba does not cache that.
+    Write these lines for each policy: numba does not cache a loop that takes `decide` as an
+    argument.
+
+    Parameters
+    ----------
+    name
+        What users type to choose the policy.
+    decide
+        Makes one scheduling pass.
+    run
+        Runs all passes, compiled; None calls `decide` from Python.
+    memory
+        Makes what the policy remembers from pass to pass, from the jobs, the number of processors
+        and a random generator that the seed determines.
+    records
+        Returns what the policy noted about each job, from its memory: arrays of n values by name.
+    summary
+        One line for tables.
+    source
+        Paper and section.
+    stochastic
+        Whether the schedule depends on the seed.
+    stateful
+        Whether the policy must see every pass, because its memory depends on earlier ones.
+    trials
+        Whether it starts jobs for a trial (`try_start`).
+    requested_starts
+        Whether it plans for jobs with requested start times.
     """
 
     name: str
-    decide: Callable[[Any, Jobs, Any], None]
-    run: Callable[[Any, Jobs, Any, Any], None] | None = None
+    decide: Callable[[Cluster, Jobs, Any], None]
+    run: Callable[[Cluster, Jobs, Truth, Any], None] | None = None
     memory: Callable[[Jobs, int, np.random.Generator], Any] = no_memory
-    records: Callable[[Any], dict[str, np.ndarray]] = no_records  # per job, from its memory
-    summary: str = ""  # one line for tables
-    source: str = ""  # paper and section
-    stochastic: bool = False  # the schedule depends on the seed
-    stateful: bool = False  # must see every pass, for it remembers what happened in earlier ones
-    trials: bool = False  # starts jobs for a trial (`try_start`)
-    requested_starts: bool = False  # plans for jobs that ask to start at a certain time
+    records: Callable[[Any], dict[str, np.ndarray]] = no_records
+    summary: str = ""
+    source: str = ""
+    stochastic: bool = False
+    stateful: bool = False
+    trials: bool = False
+    requested_starts: bool = False
 
-    def __reduce__(self):
-        """Pickled by name where its function's own name holds the policy, as `@policy` leaves it.
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Pickle by name if the name of the function holds the policy, as `@policy` leaves it.
 
-        The function itself could not be pickled then: pickle would find the policy in its place.
+        The function cannot be pickled then, because pickle finds the policy under its name.
         """
         module, name = place_of(self)
         if _imported(module, name) is self:
@@ -65,27 +94,37 @@ class Policy:
 
 @dataclass(frozen=True)
 class Forgetful:
-    """A function of cluster and jobs as a `decide`, which has no use for a memory."""
+    """The `decide` of a function that takes only cluster and jobs."""
 
-    function: Callable[[Any, Jobs], None]
+    function: Callable[[Cluster, Jobs], None]
 
-    def __call__(self, cluster: Any, jobs: Jobs, memory: Any) -> None:
-        """Decide."""
+    def __call__(self, cluster: Cluster, jobs: Jobs, memory: Any) -> None:
+        """Call the function without the memory."""
         self.function(cluster, jobs)
 
 
-def the_generator(jobs: Jobs, processors: int, generator: np.random.Generator):
-    """The memory of a stochastic policy that remembers nothing: the random generator itself."""
+def the_generator(
+    jobs: Jobs, processors: int, generator: np.random.Generator
+) -> np.random.Generator:
+    """Return the memory of a stochastic policy that remembers nothing: the random generator."""
     return generator
 
 
-def make_policy(function: Callable, **options: Any) -> Policy:
+def make_policy(function: Callable[..., None], **options: Any) -> Policy:
     """Make a Policy of a function; see `bfenv.policy`.
+
+    Parameters
+    ----------
+    function
+        `decide(cluster, jobs)` or `decide(cluster, jobs, memory)`, plain Python or a kernel.
+    options
+        Fields of Policy. The name is by default that of the function, the summary the first line
+        of its docstring.
 
     Raises
     ------
     PolicyError
-        If the function takes neither two nor three arguments, or an option is no field of Policy.
+        If the function takes neither two nor three arguments, or Policy has no such field.
     """
     plain = getattr(function, "py_func", function)  # of a kernel
     name = options.get("name", getattr(plain, "__name__", type(plain).__name__))
@@ -98,7 +137,7 @@ def make_policy(function: Callable, **options: Any) -> Policy:
         taken = 0
     if taken not in (2, 3):
         raise PolicyError(
-            f"{name} is no policy: a policy is a function of cluster and jobs, or of cluster, "
+            f"{name} is not a policy: expected a function of cluster and jobs, or of cluster, "
             "jobs and memory"
         )
     if taken == 3 and options.get("stochastic"):
@@ -109,13 +148,13 @@ def make_policy(function: Callable, **options: Any) -> Policy:
 
 
 def place_of(policy: Policy) -> tuple[str, str]:
-    """Module and name of the function that decides."""
+    """Return module and name of the function that decides."""
     function = getattr(policy.decide, "function", policy.decide)
     return getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
 
 
 def _imported(module: str, name: str) -> Any:
-    """What a module that has been imported holds under a name; None if nothing."""
+    """Return what an imported module holds under a name; None if nothing."""
     try:
         return operator.attrgetter(name)(sys.modules[module])
     except (KeyError, AttributeError):
@@ -123,16 +162,17 @@ def _imported(module: str, name: str) -> Any:
 
 
 def able(policy: Policy, jobs: Jobs) -> bool:
-    """Whether a policy can schedule these jobs: requested start times have to be planned for."""
-    return policy.requested_starts or not jobs.requested_start.any()
+    """Tell whether a policy can schedule these jobs: not all plan for requested start times."""
+    return policy.requested_starts or not bool(jobs.requested_start.any())
 
 
 def new_memory(policy: Policy, jobs: Jobs, processors: int, seed: int) -> Any:
-    """The memory of a policy at the beginning of a run.
+    """Make the memory of a policy at the beginning of a run.
 
-    Raises BfenvError unless the seed is a whole number that is not negative.
+    Raises
+    ------
+    BfenvError
+        If the seed is not an integer >= 0.
     """
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not whole or seed < 0:
-        raise BfenvError(f"a seed is a whole number from 0 on, not {seed!r}")
+    seed = check_integer("seed", seed, 0)
     return policy.memory(jobs, processors, np.random.default_rng(seed))

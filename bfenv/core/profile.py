@@ -1,8 +1,9 @@
 """Availability profile: free processors over future time, by estimates.
 
-The profile is a staircase: `free[i]` processors from `time[i]` until `time[i + 1]`, and from the
-last step on for ever. The functions change it in place. Shadow time and extra nodes, which need
-no profile, are here as well: they are the reservation of EASY read off the running jobs.
+The profile is a staircase: `free[i]` processors from `time[i]` until `time[i + 1]`, the last step
+without end. The functions change it in place. Times and durations are in seconds. Shadow time and
+extra nodes are here as well: the reservation of EASY, which needs no profile but only the running
+jobs.
 """
 
 from typing import NamedTuple
@@ -23,8 +24,8 @@ class Profile(NamedTuple):
 
 
 def new_profile(running: int, reservations: int) -> Profile:
-    """Room for so many running jobs and reservations, each of which may add two steps."""
-    steps = 2 + running + 2 * reservations
+    """Make room for a profile of at most so many running jobs and reservations."""
+    steps = 2 + running + 2 * reservations  # a reservation may add two, a running job one
     return Profile(
         np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64), np.ones(1, dtype=np.int64)
     )
@@ -32,45 +33,45 @@ def new_profile(running: int, reservations: int) -> Profile:
 
 @kernel
 def shadow(cluster, jobs, head):
-    """Shadow time (s) and extra nodes of a waiting job that cannot start now.
+    """Return shadow time and extra nodes of a waiting job that cannot start now.
 
-    The earliest time, by estimates, at which it fits and may start, and the processors free then
-    beyond its need; all jobs expected to end at that time count (Shmueli 2003, sections 3.2.1 and
-    3.3.1).
+    The shadow time is the earliest time, by estimates, at which the job fits and may start. The
+    extra nodes are the processors free then beyond its need; all jobs expected to end at that time
+    count. Shmueli 2003, sections 3.2.1 and 3.3.1.
     """
     available = free(cluster)
     need = jobs.size[head]
     runs = running(cluster)
     ends = expected_ends(cluster)
     time = max(now(cluster), jobs.requested_start[head])
-    for place in range(len(runs)):
-        if available >= need and ends[place] > time:
+    for i in range(len(runs)):
+        if available >= need and ends[i] > time:
             break
-        available += jobs.size[runs[place]]
-        time = max(time, ends[place])
+        available += jobs.size[runs[i]]
+        time = max(time, ends[i])
     return time, available - need
 
 
 @kernel
-def draw(profile, cluster, jobs):
-    """The profile of the running jobs alone, each of them to its expected end."""
+def rebuild(profile, cluster, jobs):
+    """Make the profile hold the running jobs alone, each until its expected end."""
     profile.time[0] = now(cluster)
     profile.free[0] = free(cluster)
     last = 0
     ends = expected_ends(cluster)
     runs = running(cluster)
-    for place in range(len(runs)):
-        if ends[place] > profile.time[last]:
+    for i in range(len(runs)):
+        if ends[i] > profile.time[last]:
             last += 1
-            profile.time[last] = ends[place]
+            profile.time[last] = ends[i]
             profile.free[last] = profile.free[last - 1]
-        profile.free[last] += jobs.size[runs[place]]
+        profile.free[last] += jobs.size[runs[i]]
     profile.steps[0] = last + 1
 
 
 @kernel
 def begin_at(profile, time):
-    """Drop what is past: the profile begins at `time`, in seconds."""
+    """Drop the past: the profile then begins at `time`."""
     steps = profile.steps[0]
     past = 0
     while past + 1 < steps and profile.time[past + 1] <= time:
@@ -83,7 +84,7 @@ def begin_at(profile, time):
 
 @kernel
 def copy(profile, other):
-    """Make `other` a profile like this one."""
+    """Copy this profile into another."""
     for step in range(profile.steps[0]):
         other.time[step] = profile.time[step]
         other.free[step] = profile.free[step]
@@ -92,25 +93,25 @@ def copy(profile, other):
 
 @kernel
 def anchor_point(profile, size, duration, earliest):
-    """First time (s), not before `earliest`, at which `size` processors are free for `duration` s.
+    """Return the first time from `earliest` at which `size` processors are free for `duration`.
 
-    `earliest` is not before the profile begins, and `size` no larger than the machine.
+    The profile must begin at `earliest` or before, and the machine have `size` processors.
     """
     return _first_fit(profile, size, duration, earliest, FOREVER)
 
 
 @kernel
 def anchor_before(profile, size, duration, earliest, reserved):
-    """The anchor point of a job whose reservation at `reserved` is in the profile itself.
+    """Return the anchor point of a job whose own reservation, at `reserved`, is in the profile.
 
-    Its own processors count as free: from `reserved` on nothing stands in its way.
+    Its own processors count as free, so it fits from `reserved` on.
     """
     return _first_fit(profile, size, duration, earliest, reserved)
 
 
 @kernel
 def _first_fit(profile, size, duration, earliest, latest):
-    """The anchor point, or `latest` if that is no later: all is free from there on."""
+    """Return the anchor point, or `latest` if that comes first: the job fits from there on."""
     steps = profile.steps[0]
     step = _step_at(profile, earliest)
     anchor = earliest
@@ -123,7 +124,7 @@ def _first_fit(profile, size, duration, earliest, latest):
 
 @kernel
 def _step_at(profile, time):
-    """The step that `time` lies in; most often it is when the profile begins."""
+    """Return the step that `time` is in; it is most often the first."""
     if time == profile.time[0]:
         return 0
     return np.searchsorted(profile.time[: profile.steps[0]], time, side="right") - 1
@@ -131,7 +132,7 @@ def _step_at(profile, time):
 
 @kernel
 def fits(profile, size, duration, begin):
-    """Whether `size` processors are free from `begin` on for `duration` seconds."""
+    """Tell whether `size` processors are free from `begin` for `duration`."""
     steps = profile.steps[0]
     step = _step_at(profile, begin)
     while step < steps and profile.time[step] < begin + duration:
@@ -143,7 +144,7 @@ def fits(profile, size, duration, begin):
 
 @kernel
 def place(profile, size, duration, earliest):
-    """Reserve `size` processors for `duration` s from the anchor point on, and return that (s)."""
+    """Reserve `size` processors for `duration` at the anchor point, and return that."""
     steps = profile.steps[0]
     first = step = _step_at(profile, earliest)
     anchor = earliest
@@ -157,9 +158,9 @@ def place(profile, size, duration, earliest):
 
 @kernel
 def reserve(profile, size, begin, end):
-    """Take `size` processors out of the profile from `begin` until `end`, in seconds.
+    """Take `size` processors out of the profile from `begin` until `end`.
 
-    Steps that become equal are joined: a profile that lives on would fill up with them.
+    Steps that become equal are joined: they would fill a profile that is kept.
     """
     steps = profile.steps[0]
     first = _step_at(profile, begin)
@@ -169,7 +170,7 @@ def reserve(profile, size, begin, end):
 
 @kernel
 def _take(profile, size, first, begin, last, end):
-    """Reserve, with `begin` in the step `first`, and `last` the first step not before `end`."""
+    """Reserve; `begin` is in the step `first`, and `last` is the first step from `end` on."""
     _split(profile, last, end)
     if profile.time[first] < begin:
         first += 1
@@ -189,7 +190,7 @@ def release(profile, size, begin, end):
 
 @kernel
 def _join(profile, step):
-    """Drop a step that changes nothing."""
+    """Drop a step that equals the one before."""
     if step > 0 and profile.free[step] == profile.free[step - 1]:
         _move_down(profile.time, step, profile.steps[0], 1)
         _move_down(profile.free, step, profile.steps[0], 1)
@@ -198,7 +199,7 @@ def _join(profile, step):
 
 @kernel
 def _split(profile, step, time):
-    """Let `step`, the first that is not before `time`, begin there."""
+    """Make `step`, the first that begins at `time` or later, begin at `time`."""
     steps = profile.steps[0]
     if step == steps or profile.time[step] > time:
         _move_up(profile.time, step, steps)
@@ -210,22 +211,21 @@ def _split(profile, step, time):
 
 @kernel
 def _move_up(values, first, end):
-    """Make room at `first`: the values there, up to `end`, move up by one.
+    """Move the values from `first` up to `end` by one, to make room at `first`.
 
-    One array at a time and with indices that cannot be negative, or the compiler would not make
-    one instruction of many moves: ten times as fast where there are hundreds of steps.
+    The compiler moves many values in one instruction only if the loop has one array and indices
+    that cannot be negative. With hundreds of steps this is ten times as fast.
     """
-    place, one = np.uint64(end), np.uint64(1)
+    i, one = np.uint64(end), np.uint64(1)
     for _ in range(end - first):
-        values[place] = values[place - one]
-        place -= one
+        values[i] = values[i - one]
+        i -= one
 
 
 @kernel
 def _move_down(values, first, end, by):
     """Take `by` values out at `first`: those behind them, up to `end`, move down."""
-    target = np.uint64(first)
-    distance = np.uint64(by)
+    i, one, distance = np.uint64(first), np.uint64(1), np.uint64(by)
     for _ in range(end - first - by):
-        values[target] = values[target + distance]
-        target += np.uint64(1)
+        values[i] = values[i + distance]
+        i += one

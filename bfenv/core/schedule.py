@@ -1,9 +1,10 @@
-"""Schedule: when each job of a trace ran, and whether that is possible."""
+"""Schedule: when each job of a trace ran, and whether the machine allows it."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from bfenv.core.durations import format_duration
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import inlined
@@ -12,9 +13,18 @@ TAU = 10  # seconds, of the bounded slowdown
 
 
 def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Running sums of changes: distinct instants (k,), ascending, and (..., k) sums from then on.
+    """Sum changes over time.
 
-    time (m,) and change (..., m), int64, are in any order.
+    Parameters
+    ----------
+    time
+        (m,) int64 seconds, in any order.
+    change
+        (..., m) int64, what each of these times adds.
+
+    Returns
+    -------
+    The distinct times (k,), ascending, and the sums (..., k) from then on.
     """
     order = np.argsort(time, kind="stable")
     time = time[order]
@@ -24,37 +34,51 @@ def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @inlined
 def bounded_slowdown(wait, runtime, tau=TAU):
-    """max(1, (wait + runtime) / max(runtime, tau)), of a job or of arrays of them, in seconds.
+    """Return max(1, (wait + runtime) / max(runtime, tau)) of a job or arrays; all in seconds.
 
     Feitelson et al. 1997; Shmueli 2003, section 1.1.
     """
     return np.maximum(1.0, (wait + runtime) / np.maximum(runtime, tau))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
-    """The outcome of a simulation, in trace order."""
+    """The outcome of a simulation; arrays are in trace order."""
 
     trace: Trace
-    policy: str
+    policy: str  # its name
     seed: int
     start: np.ndarray  # (n,) int64 seconds
     end: np.ndarray  # (n,) int64 seconds, start + runtime
-    trial_start: np.ndarray  # (n,) int64 seconds of a trial that was killed; -1 for none
-    trial_end: np.ndarray  # (n,) int64 seconds; -1 for none
-    records: dict[str, np.ndarray] = field(default_factory=dict)  # what the policy noted per job
+    trial_start: np.ndarray  # (n,) int64 seconds, start of a killed trial; -1 without one
+    trial_end: np.ndarray  # (n,) int64 seconds; -1 without one
+    records: dict[str, np.ndarray] = field(default_factory=dict)  # (n,) each, from the policy
+
+    def __repr__(self) -> str:
+        """Name the trace and the policy, with the mean wait and the mean bounded slowdown."""
+        wait = format_duration(float(np.mean(self.wait)))
+        slowdown = np.mean(bounded_slowdown(self.wait, self.trace.runtime))
+        return (
+            f"<Schedule of {self.trace.name!r} by {self.policy}: mean wait {wait}, "
+            f"mean bounded slowdown {slowdown:,.2f}>"
+        )
 
     @property
     def wait(self) -> np.ndarray:
-        """(n,) int64 seconds from submit to start."""
-        return self.start - self.trace.jobs.submit
+        """Seconds from submit to start, (n,) int64."""
+        wait: np.ndarray = self.start - self.trace.jobs.submit
+        return wait
 
     def check(self) -> "Schedule":
-        """Return the schedule itself if it is possible on this machine.
+        """Return the schedule itself if this machine can have run it.
 
-        Raises PolicyError, naming the first offending job or instant, if a job is lost, starts
-        before its submit or requested start time, does not end runtime seconds after its start,
-        runs while its own trial does, or if more processors are used than there are.
+        Raises
+        ------
+        PolicyError
+            If a job never starts, starts before its submit or requested start time, does not end
+            runtime seconds after its start, or runs while its own trial does; or if more
+            processors are in use than the machine has. The message names the first such job or
+            instant.
         """
         jobs, tried = self.trace.jobs, self.trial_end >= 0
         self._forbid(self.start < 0, "never starts")
@@ -73,7 +97,7 @@ class Schedule:
         return self
 
     def usage(self) -> tuple[np.ndarray, np.ndarray]:
-        """Instants (k,) int64 seconds, ascending, and (k,) int64 processors in use from then on."""
+        """Return instants (k,) in seconds, ascending, and (k,) processors in use from then on."""
         size, tried = self.trace.jobs.size, self.trial_end >= 0
         time = np.concatenate(
             [self.start, self.end, self.trial_start[tried], self.trial_end[tried]]

@@ -1,12 +1,13 @@
-"""Run a trace under a policy from its first arrival to its last end.
+"""Run a trace under a policy, from its first arrival to its last end.
 
-The semantics of the machine are stated in `bfenv.core.cluster`.
+`bfenv.core.cluster` states the semantics of the machine.
 """
 
 import numpy as np
 
-from bfenv.core.cluster import OFFENDER, advance, new_cluster
-from bfenv.core.errors import PolicyError, WorkloadError
+from bfenv.core.cluster import advance, new_cluster
+from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
+from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, able, new_memory
 from bfenv.core.schedule import Schedule
@@ -15,22 +16,42 @@ from bfenv.core.schedule import Schedule
 def simulate(
     trace: Trace, policy: Policy, seed: int = 0, *, event_order: str = "standard"
 ) -> Schedule:
-    """The schedule that `policy` makes of `trace`; `bfenv.simulate` also takes its name.
+    """Return the schedule that a policy makes of a trace; `bfenv.simulate` also takes its name.
 
-    `seed` matters to stochastic policies only. `event_order="pyss"` follows the event order of
-    the simulator pyss, for comparison with published schedules.
+    Parameters
+    ----------
+    trace
+        The jobs and the machine.
+    policy
+        The scheduler.
+    seed
+        Random seed (stochastic policies only).
+    event_order
+        "standard", or "pyss" for the event order of the simulator pyss, to compare with published
+        schedules.
 
-    Raises BfenvError for a seed that is none, WorkloadError for a trace that is none, and
-    PolicyError when the policy makes an illegal start, leaves jobs waiting for ever, or does not
-    plan for requested start times while the trace has some.
+    Raises
+    ------
+    WorkloadError
+        If `trace` is not a Trace.
+    IllegalStartError
+        If the policy starts a job that may not start; it holds the job, the time and the reason.
+    StarvationError
+        If the policy leaves jobs waiting although nothing else is left to happen.
+    PolicyError
+        If jobs have requested start times and the policy does not plan for them.
+    BfenvError
+        If the seed is not an integer >= 0, or there is no such event order.
     """
     if not isinstance(trace, Trace):
+        hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
         given = repr(trace) if isinstance(trace, str) else type(trace).__name__
-        raise WorkloadError(f"not a Trace but {given}; load_workload makes one of a name or a file")
+        raise WorkloadError(f"expected a Trace, got {given}{hint}")
     if not able(policy, trace.jobs):
+        job = np.argmax(trace.jobs.requested_start > 0)
         raise PolicyError(
-            f"{policy.name} does not plan for requested start times, and job "
-            f"{np.argmax(trace.jobs.requested_start > 0)} of {trace.name} has one"
+            f"{policy.name} does not plan for requested start times, and job {job} of "
+            f"{trace.name} has one"
         )
     jobs = trace.jobs
     cluster, truth = new_cluster(trace, event_order=event_order)
@@ -42,15 +63,13 @@ def simulate(
             while advance(cluster, jobs, truth):
                 policy.decide(cluster, jobs, memory)
     except ValueError as error:
-        job = cluster.state[OFFENDER]
-        if job < 0:  # not the machine's complaint but a fault of the policy's own
+        illegal_start = find_illegal_start(cluster, jobs, policy.name)
+        if illegal_start is None:  # a fault of the policy's own code
             raise
-        raise PolicyError(f"{policy.name}: illegal start of job {job}: it {error}") from error
+        raise illegal_start from error
     lost = np.flatnonzero(cluster.end < 0)
     if len(lost):
-        raise PolicyError(
-            f"{policy.name} leaves {len(lost)} jobs waiting for ever, the first is job {lost[0]}"
-        )
+        raise StarvationError(lost.tolist(), policy.name)
     tried = cluster.trial_end >= 0
     return Schedule(
         trace,

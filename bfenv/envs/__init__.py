@@ -1,6 +1,28 @@
-"""Backfill-v0: the machine and its queue as Gymnasium environments."""
+"""Backfill-v0: the machine and its queue as Gymnasium environments.
+
+`BackfillEnv` is the single environment, `BackfillVectorEnv` steps many at once; for
+stable-baselines3 there is `bfenv.envs.sb3.BackfillVecEnv`, which needs that library. `EnvHandle`
+looks inside one environment, `handles_of` finds the handles of any environment or vector of them.
+"""
 
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.handle import EnvHandle, handles_of
+from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, Feature
+from bfenv.envs.reward import Reward, Totals
+from bfenv.envs.settings import EnvSettings, UnknownSettingError
 from bfenv.envs.vector import BackfillVectorEnv
 
-__all__ = ["BackfillEnv", "BackfillVectorEnv"]
+__all__ = [
+    "CLUSTER",
+    "PROFILE",
+    "QUEUE",
+    "BackfillEnv",
+    "BackfillVectorEnv",
+    "EnvHandle",
+    "EnvSettings",
+    "Feature",
+    "Reward",
+    "Totals",
+    "UnknownSettingError",
+    "handles_of",
+]

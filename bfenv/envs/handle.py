@@ -1,12 +1,11 @@
-"""Machine: one of the environments of a fleet, as those see it who may look inside."""
+"""EnvHandle: one environment of a batch, with its machine and its episode."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bfenv.core.cluster import (
-    OFFENDER,
     PASSES,
     QUEUE_BEGIN,
     QUEUE_END,
@@ -17,76 +16,91 @@ from bfenv.core.cluster import (
     waiting,
 )
 from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.core.jobs import Trace
-from bfenv.envs import episode
+from bfenv.core.illegal_start import find_illegal_start
+from bfenv.core.jobs import Jobs, Trace
+from bfenv.envs.batch import EnvBatch
+from bfenv.envs.batch_state import (
+    EPISODES,
+    FIRST,
+    FORCED,
+    ILLEGAL,
+    LAST,
+    TRACE,
+    UNSTARTED,
+    cluster_of,
+)
+from bfenv.envs.rendering import Screen, render_text
 
-if TYPE_CHECKING:
-    from bfenv.envs.batch import Fleet
 
+class EnvHandle:
+    """Environment i of a batch; what policies and renderings read, beside the observation."""
 
-class Machine:
-    """Environment i of a fleet: its machine, its episode, its picture."""
-
-    def __init__(self, fleet: "Fleet", i: int):
-        self.fleet = fleet
+    def __init__(self, batch: EnvBatch, i: int) -> None:
+        self.batch = batch
         self.i = i
-        self._screen: Any = None
+        self._screen: Screen | None = None
 
     @property
     def trace(self) -> Trace:
         """The trace that the episode is taken from."""
-        return self.fleet.traces[self._count(episode.TRACE)]
+        return self.batch.source.traces[self._counter(TRACE)]
 
     @property
     def cluster(self) -> Cluster:
-        """The machine as a scheduler sees it; arrays of the environment itself, not copies."""
-        return episode.cluster_of(self.fleet.batch, self.i)
+        """The machine as a scheduler sees it; the environment's own arrays, not copies."""
+        cluster: Cluster = cluster_of(self.batch.state, self.i)
+        return cluster
 
     @property
     def window(self) -> int:
         """How many waiting jobs the agent sees and can start."""
-        return self.fleet.window
+        return self.batch.window
 
     @property
     def every_pass(self) -> bool:
         """Whether every scheduling pass is a decision point."""
-        return self.fleet.every_pass
+        return self.batch.every_pass
 
     @property
     def pass_id(self) -> tuple[int, int]:
-        """Number of the episode and of the scheduling pass in it, warm-up included."""
-        return self._count(episode.EPISODES), int(self.fleet.batch.cluster_state[self.i, PASSES])
+        """Number of the episode, and of the scheduling pass in it, warm-up included."""
+        return self._counter(EPISODES), int(self.batch.state.cluster_state[self.i, PASSES])
 
     @property
     def episode_jobs(self) -> range:
-        """The jobs, by index in the trace, that the episode's reward is about."""
-        return range(self._count(episode.FIRST), self._count(episode.LAST))
+        """The jobs that the episode's reward is about, by index in the trace."""
+        return range(self._counter(FIRST), self._counter(LAST))
 
     @property
     def unstarted(self) -> int:
-        """How many of them have not started."""
-        return self._count(episode.UNSTARTED)
+        """How many of the episode's jobs have not started."""
+        return self._counter(UNSTARTED)
 
     @property
     def illegal_actions(self) -> int:
         """How many actions of the episode were illegal."""
-        return self._count(episode.ILLEGAL)
+        return self._counter(ILLEGAL)
 
     @property
     def forced_starts(self) -> int:
-        """How many starts the environment had to make, for nothing else could happen."""
-        return self._count(episode.FORCED)
+        """How many starts the environment made because nothing else could happen."""
+        return self._counter(FORCED)
 
     def action_masks(self) -> np.ndarray:
-        """(window + 1,) bool: which actions are legal now; the last, the pass, always is."""
-        return self.fleet.batch.mask[self.i].astype(bool)
+        """Return (window + 1,) bool: which actions are legal; the last, the pass, always is."""
+        mask: np.ndarray = self.batch.state.mask[self.i].astype(bool)
+        return mask
 
-    def plan(self, decide: Callable, memory: Any) -> list[int]:
-        """The actions by which a policy's starts of this pass are made; nothing is started.
+    def actions_for(self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any) -> list[int]:
+        """Return the actions that make the starts of a policy in this pass; starts nothing.
 
-        A wake-up that it asks for will come. The policy is shown the window of the queue, as an
-        agent is. After these actions, as long as `pass_id` is the same, it would pass. Raises
-        PolicyError on an illegal start.
+        The policy sees the window of the queue, as an agent does. A wake-up that it asks for will
+        come. Once the actions are taken, it would pass until `pass_id` changes.
+
+        Raises
+        ------
+        IllegalStartError
+            If the policy makes an illegal start.
         """
         cluster, jobs = self.cluster, self.trace.jobs
         queue_end = int(cluster.state[QUEUE_END])
@@ -100,36 +114,66 @@ class Machine:
                 slots.remove(job)
             return actions
         except ValueError as error:
-            job = int(cluster.state[OFFENDER])
-            if job < 0:  # not the machine's complaint but a fault of the policy's own
+            illegal_start = find_illegal_start(cluster, jobs)
+            if illegal_start is None:  # a fault of the policy's own code
                 raise
-            cluster.state[OFFENDER] = -1
-            raise PolicyError(f"illegal start of job {job}: it {error}") from error
+            raise illegal_start from error
         finally:
             wake = cluster.state[WAKE]
             retract(cluster, jobs)
             cluster.state[WAKE] = wake
             cluster.state[QUEUE_END] = queue_end
 
-    def render(self):
-        """A compact screen of text ("ansi") or an (h, w, 3) uint8 picture ("rgb_array")."""
-        if self.fleet.render_mode is None:
-            raise BfenvError("render needs render_mode='ansi' or 'rgb_array' when it is made")
-        from bfenv.envs import rendering as render
+    def render(self) -> Any:
+        """Return a screen of text ("ansi") or an (h, w, 3) uint8 image ("rgb_array").
 
-        if self.fleet.render_mode == "ansi":
-            return render.text(self)
+        Raises
+        ------
+        BfenvError
+            If the environment was made without a render mode.
+        ResetNeeded
+            Before the first `reset`.
+        """
+        if self.batch.render_mode is None:
+            raise BfenvError(
+                "render needs an environment made with render_mode='ansi' or 'rgb_array'"
+            )
+        if self.batch.render_mode == "ansi":
+            return render_text(self)
         if self._screen is None:
-            self._screen = render.Screen()
+            self._screen = Screen()
         return self._screen.draw(self)
 
-    def close(self):
-        """Forget the picture; may be called more than once."""
+    def close(self) -> None:
+        """Release the screen; may be called more than once."""
         self._screen = None
 
-    def __getstate__(self) -> dict:
-        """Everything but the picture, which is drawn anew."""
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the screen, which `render` makes again."""
         return {**self.__dict__, "_screen": None}
 
-    def _count(self, place: int) -> int:
-        return int(self.fleet.batch.counters[self.i, place])
+    def _counter(self, column: int) -> int:
+        return int(self.batch.state.counters[self.i, column])
+
+
+def handles_of(env: Any) -> list[EnvHandle]:
+    """Return the handle of each environment in `env`.
+
+    Parameters
+    ----------
+    env
+        One environment, or a vector of them in this process: bfenv's own, a SyncVectorEnv of
+        Gymnasium, or a DummyVecEnv of stable-baselines3, with or without wrappers.
+
+    Raises
+    ------
+    PolicyError
+        If it is anything else.
+    """
+    inner = getattr(env, "unwrapped", None)
+    handles = getattr(inner, "handles", None)
+    if handles is None:
+        handles = [each.unwrapped for each in getattr(inner, "envs", [inner])]
+    if not all(isinstance(handle, EnvHandle) for handle in handles):
+        raise PolicyError(f"expected Backfill-v0 environments of this process, got {env}")
+    return list(handles)

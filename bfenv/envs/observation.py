@@ -1,23 +1,15 @@
-"""What an agent sees: the tables of features and the kernel that writes them.
+"""What an agent sees: the tables of features, and the kernel that writes them.
 
-Everything is computed from requests, the clock, expected ends and finished jobs. The functions
-x / (x + c) squash [0, inf) into [0, 1) with 1/2 at c; they are written `squash(x, c)`.
+Every feature is computed from requests, the clock, expected ends and finished jobs. `squash(x, c)`
+is x / (x + c): it maps [0, inf) to [0, 1), and c to 1/2.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    NOW,
-    PROCESSORS,
-    expected_ends,
-    free,
-    may_start,
-    now,
-    running,
-    waiting,
-)
+from bfenv.core.cluster import PROCESSORS, expected_ends, free, may_start, now, running, waiting
+from bfenv.core.durations import DAY, HOUR
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
 
@@ -26,14 +18,13 @@ class Feature(NamedTuple):
     """One number of the observation."""
 
     name: str
-    unit: str  # of what is squashed or scaled
+    unit: str  # before it is squashed or scaled
     low: float
     high: float
     formula: str
 
 
-HOUR = 3600.0
-AHEAD = np.concatenate([[0], np.rint(np.geomspace(60, 5 * 86_400, 31))]).astype(np.int64)
+AHEAD = np.concatenate([[0], np.rint(np.geomspace(60, 5 * DAY, 31))]).astype(np.int64)
 
 QUEUE = (
     Feature("present", "-", 0, 1, "1 if a job waits in this slot; else the whole row is 0"),
@@ -64,97 +55,148 @@ PROFILE = tuple(
 )
 
 
+def column(features: tuple[Feature, ...], name: str) -> int:
+    """Return the index of the feature with this name."""
+    return [feature.name for feature in features].index(name)
+
+
+# Columns of QUEUE, whose rows are jobs
+JOB_PRESENT = column(QUEUE, "present")
+JOB_SIZE = column(QUEUE, "size")
+JOB_ESTIMATE = column(QUEUE, "estimate")
+JOB_WAIT = column(QUEUE, "wait")
+JOB_SLOWDOWN = column(QUEUE, "slowdown")
+JOB_FITS = column(QUEUE, "fits")
+JOB_BEFORE_SHADOW = column(QUEUE, "before_shadow")
+JOB_WITHIN_EXTRA = column(QUEUE, "within_extra")
+JOB_ACCURACY = column(QUEUE, "accuracy")
+JOB_PRIORITY = column(QUEUE, "priority")
+JOB_START_IN = column(QUEUE, "start_in")
+# Columns of CLUSTER
+CLUSTER_FREE = column(CLUSTER, "free")
+CLUSTER_QUEUE = column(CLUSTER, "queue")
+CLUSTER_OVERFLOW = column(CLUSTER, "overflow")
+CLUSTER_SHADOW = column(CLUSTER, "shadow")
+CLUSTER_EXTRA = column(CLUSTER, "extra")
+CLUSTER_NEXT_END = column(CLUSTER, "next_end")
+CLUSTER_DAY_SIN = column(CLUSTER, "day_sin")
+CLUSTER_DAY_COS = column(CLUSTER, "day_cos")
+
+
+# The formulas of QUEUE ----------------------------------------------------------------------
+
+
 @kernel
 def squash(value, half):
-    """[0, inf) into [0, 1), 1/2 at `half`."""
+    """Map [0, inf) to [0, 1), and `half` to 1/2."""
     return value / (value + half)
 
 
 @kernel
 def request_features(size, estimate, priority, processors):
-    """The columns of QUEUE that stay while a job waits: present, size, estimate, priority."""
+    """Return the features that stay while a job waits: present, size, estimate, priority."""
     return 1.0, size / processors, squash(estimate, HOUR), priority / (1.0 + abs(priority))
 
 
 @kernel
 def clock_features(time, submit, estimate):
-    """The columns of QUEUE that change with the clock: wait, slowdown."""
+    """Return the features that change with the clock: wait, slowdown."""
     waited = time - submit
     return squash(waited, HOUR), squash(waited, estimate)
 
 
 @kernel
 def reservation_features(time, size, estimate, shadow_time, extra_nodes):
-    """The columns of QUEUE about the head's reservation: before_shadow, within_extra."""
+    """Return the features about the head's reservation: before_shadow, within_extra."""
     return time + estimate <= shadow_time, size <= extra_nodes
 
 
 @kernel
 def accuracy_feature(accuracy, user):
-    """The column of QUEUE about a user's ended jobs, from the sums and counts of `remember`."""
+    """Return the feature about a user's ended jobs, from what `record_accuracy` summed."""
     if user >= 0 and accuracy[1, user] > 0:
         return accuracy[0, user] / accuracy[1, user]
     return -1.0
 
 
 @kernel
-def remember(cluster, jobs, accuracy, job):
-    """Add a job that has ended to `accuracy` (2, users) float64, its user's sum and count."""
+def record_accuracy(cluster, jobs, accuracy, job):
+    """Add an ended job to `accuracy` (2, users) float64: sum of runtime / estimate, and count."""
     user = jobs.user[job]
     if user >= 0:
         accuracy[0, user] += (cluster.end[job] - cluster.start[job]) / jobs.estimate[job]
         accuracy[1, user] += 1.0
 
 
+# The observation ----------------------------------------------------------------------------
+
+
 @kernel
-def observe(cluster, jobs, accuracy, time_of_day, queue, profile, machine):
+def observe(cluster, jobs, accuracy, time_of_day, queue, profile, cluster_features):
     """Write the three parts of the observation.
 
-    `accuracy` (2, users) float64 as `remember` leaves it;
-    `time_of_day` seconds at time 0; `queue` (window, len(QUEUE)), `profile` (len(AHEAD),) and
-    `machine` (len(CLUSTER),) float32 are overwritten.
+    `accuracy` (2, users) float64 is as `record_accuracy` leaves it, `time_of_day` in seconds at
+    time 0. `queue` (window, len(QUEUE)), `profile` (len(AHEAD),) and `cluster_features`
+    (len(CLUSTER),) float32 are overwritten.
     """
-    window = len(queue)
+    shadow_time, extra_nodes = now(cluster), cluster.state[PROCESSORS]
+    if len(waiting(cluster)) > 0:
+        shadow_time, extra_nodes = shadow(cluster, jobs, waiting(cluster)[0])
+    _write_queue(cluster, jobs, accuracy, shadow_time, extra_nodes, queue)
+    _write_profile(cluster, jobs, profile)
+    _write_cluster(cluster, time_of_day, shadow_time, extra_nodes, len(queue), cluster_features)
+
+
+@kernel
+def _write_queue(cluster, jobs, accuracy, shadow_time, extra_nodes, queue):
     line = waiting(cluster)
     processors = cluster.state[PROCESSORS]
     time = now(cluster)
-    shadow_time, extra_nodes = time, processors
-    if len(line) > 0:
-        shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
-
-    seen = min(window, len(line))
+    seen = min(len(queue), len(line))
     queue[seen:] = 0.0
     for slot in range(seen):
         job = line[slot]
         size, estimate = jobs.size[job], jobs.estimate[job]
         row = queue[slot]
-        row[0], row[1], row[2], row[9] = request_features(
+        row[JOB_PRESENT], row[JOB_SIZE], row[JOB_ESTIMATE], row[JOB_PRIORITY] = request_features(
             size, estimate, jobs.priority[job], processors
         )
-        row[3], row[4] = clock_features(time, jobs.submit[job], estimate)
-        row[5] = may_start(cluster, jobs, job)
-        row[6], row[7] = reservation_features(time, size, estimate, shadow_time, extra_nodes)
-        row[8] = accuracy_feature(accuracy, jobs.user[job])
-        row[10] = squash(max(jobs.requested_start[job] - time, 0), HOUR)
+        row[JOB_WAIT], row[JOB_SLOWDOWN] = clock_features(time, jobs.submit[job], estimate)
+        row[JOB_FITS] = may_start(cluster, jobs, job)
+        row[JOB_BEFORE_SHADOW], row[JOB_WITHIN_EXTRA] = reservation_features(
+            time, size, estimate, shadow_time, extra_nodes
+        )
+        row[JOB_ACCURACY] = accuracy_feature(accuracy, jobs.user[job])
+        row[JOB_START_IN] = squash(max(jobs.requested_start[job] - time, 0), HOUR)
 
+
+@kernel
+def _write_profile(cluster, jobs, profile):
     runs = running(cluster)
     ends = expected_ends(cluster)
-    available, place = free(cluster), 0
+    time, processors = now(cluster), cluster.state[PROCESSORS]
+    available, k = free(cluster), 0
     for step in range(len(AHEAD)):
-        while place < len(runs) and ends[place] <= time + AHEAD[step]:
-            available += jobs.size[runs[place]]
-            place += 1
+        while k < len(runs) and ends[k] <= time + AHEAD[step]:
+            available += jobs.size[runs[k]]
+            k += 1
         profile[step] = available / processors
 
-    beyond = max(len(line) - window, 0)
-    angle = (cluster.state[NOW] + time_of_day) % 86400 * (2 * np.pi / 86400)
-    machine[0] = free(cluster) / processors
-    machine[1] = squash(len(line), window)
-    machine[2] = squash(beyond, window)
-    machine[3] = squash(shadow_time - time, HOUR)
-    machine[4] = extra_nodes / processors
-    machine[5] = 1.0
-    if len(runs) > 0:
-        machine[5] = squash(ends[0] - time, HOUR)
-    machine[6] = np.sin(angle)
-    machine[7] = np.cos(angle)
+
+@kernel
+def _write_cluster(cluster, time_of_day, shadow_time, extra_nodes, window, cluster_features):
+    waits = len(waiting(cluster))
+    processors = cluster.state[PROCESSORS]
+    time = now(cluster)
+    ends = expected_ends(cluster)
+    angle = (time + time_of_day) % DAY * (2 * np.pi / DAY)
+    cluster_features[CLUSTER_FREE] = free(cluster) / processors
+    cluster_features[CLUSTER_QUEUE] = squash(waits, window)
+    cluster_features[CLUSTER_OVERFLOW] = squash(max(waits - window, 0), window)
+    cluster_features[CLUSTER_SHADOW] = squash(shadow_time - time, HOUR)
+    cluster_features[CLUSTER_EXTRA] = extra_nodes / processors
+    cluster_features[CLUSTER_NEXT_END] = 1.0
+    if len(ends) > 0:
+        cluster_features[CLUSTER_NEXT_END] = squash(ends[0] - time, HOUR)
+    cluster_features[CLUSTER_DAY_SIN] = np.sin(angle)
+    cluster_features[CLUSTER_DAY_COS] = np.cos(angle)

@@ -1,6 +1,7 @@
 """Many Backfill-v0 environments at once behind Gymnasium's VectorEnv."""
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -8,101 +9,148 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import FRAMES_PER_SECOND, RENDER_MODES, new_fleet, observation, shown
-from bfenv.envs.episode import Report, View
-from bfenv.envs.handle import Machine
+from bfenv.envs.batch import EnvBatch, Observation, copy_observation, observations, totals_of
+from bfenv.envs.batch_state import StepBuffers, StepTotals
+from bfenv.envs.handle import EnvHandle
+from bfenv.envs.settings import (
+    FRAMES_PER_SECOND,
+    RENDER_MODES,
+    WORKLOAD,
+    EnvSettings,
+    Workloads,
+    lists_settings,
+)
 
 
-class BackfillVectorEnv(VectorEnv):
+class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     """`num_envs` environments that one kernel call steps; made by `gymnasium.make_vec`.
 
-    Seeds, actions, observations, rewards and infos are those of as many `BackfillEnv` in a
-    `gymnasium.vector.SyncVectorEnv` with autoreset in the same step, bit by bit: an environment
-    whose episode has ended shows the first observation of its next one; the last one of the old is
-    in `infos["final_obs"]`, its info, with the metrics, in `infos["final_info"]`. The legal actions
-    are `infos["action_mask"]`, (num_envs, window + 1) int8.
+    Each behaves bit for bit like a `BackfillEnv` in a `gymnasium.vector.SyncVectorEnv` with
+    same-step autoreset: an environment whose episode has ended shows the first observation of its
+    next episode. The last observation is then in `infos["final_obs"]`, the info with the metrics in
+    `infos["final_info"]`. The legal actions are `infos["action_mask"]`, (num_envs, window + 1)
+    int8.
 
-    The settings are those of `BackfillEnv`.
-    Raises BfenvError on a wrong setting.
+    The workload and the settings are those of `BackfillEnv`.
+
+    Raises
+    ------
+    BfenvError
+        If a setting is wrong.
     """
 
-    metadata: ClassVar = {
+    metadata: dict[str, Any] = {  # noqa: RUF012  declared by Gymnasium
         "render_modes": list(RENDER_MODES),
         "render_fps": FRAMES_PER_SECOND,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
-    def __init__(self, num_envs: int = 1, **settings: Any):
-        self.fleet = new_fleet(num_envs, settings)
+    @lists_settings
+    def __init__(
+        self,
+        num_envs: int = 1,
+        workload: Workloads = WORKLOAD,
+        **settings: Unpack[EnvSettings],
+    ) -> None:
+        self.batch = EnvBatch(num_envs, workload, settings)
         self.num_envs = num_envs
-        self.render_mode = self.fleet.render_mode
-        self.machines = [Machine(self.fleet, i) for i in range(num_envs)]
-        self.single_action_space = self.fleet.action_space
-        self.single_observation_space = self.fleet.observation_space
+        self.render_mode = self.batch.render_mode
+        self.handles = [EnvHandle(self.batch, i) for i in range(num_envs)]
+        self.single_action_space = self.batch.action_space
+        self.single_observation_space = self.batch.observation_space
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._view: View | None = None
+        self._buffers: StepBuffers | None = None  # of the last step
 
-    def reset(self, *, seed: int | list[int | None] | None = None, options: dict | None = None):
-        """Open an episode in every environment; a seed s is s + i for environment i.
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Open an episode in every environment.
 
-        options={"reset_mask": (num_envs,) bool} resets only those; the others go on. The other
-        options are those of `BackfillEnv.reset`, for every environment.
+        Parameters
+        ----------
+        seed
+            The seed s of environment 0; environment i has s + i. Or a seed for each.
+        options
+            `{"reset_mask": (num_envs,) bool}` resets only those environments. The other options are
+            those of `BackfillEnv.reset`, for every environment.
+
+        Raises
+        ------
+        BfenvError
+            If an option or the number of seeds is wrong, or an episode leaves the split.
+        ResetNeeded
+            If the first reset is not of all environments.
         """
         seeds = _seeds(seed, self.num_envs)
         options = dict(options or {})
-        chosen = _chosen(options.pop("reset_mask", None), self.num_envs)
-        if not (self.fleet.ready or chosen.all()):
-            raise ResetNeeded("the first reset is of all environments")
-        # What was shown must not change, so what does not is copied.
-        old = self._view or self.fleet.new_view()
-        view = View(*(part.copy() for part in old))
+        chosen = _reset_mask(options.pop("reset_mask", None), self.num_envs)
+        if not (self.batch.ready or chosen.all()):
+            raise ResetNeeded("the first reset must be of all environments")
+        # Observations must not change once they are returned, so those that stay are copied.
+        last = self._buffers or self.batch.new_buffers()
+        buffers = StepBuffers(*(part.copy() for part in last))
         for i in np.flatnonzero(chosen).tolist():
-            self.fleet.seed(i, seeds[i])
-            self.fleet.open(i, view, options)
-        self._view = view
-        return observation(view), self._infos(view, chosen)
+            self.batch.seed(i, seeds[i])
+            self.batch.open_episode(i, buffers, options)
+        self._buffers = buffers
+        return observations(buffers), self._infos(buffers, chosen)
 
-    def step(self, actions: np.ndarray):
-        """Act in every environment, (num_envs,) int; reset those whose episode is over."""
-        view = self._view = self.fleet.step(whole_actions(actions, self.num_envs))
-        rewards = self.fleet.rewards(view.reports)
-        report = Report(*view.reports.T)
-        terminated, truncated = self.fleet.ends(report)
-        finals = {}
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Act in every environment; reset those whose episode is over.
+
+        Parameters
+        ----------
+        actions
+            (num_envs,) int
+
+        Raises
+        ------
+        BfenvError
+            If the actions are anything else.
+        """
+        buffers = self._buffers = self.batch.step(check_actions(actions, self.num_envs))
+        rewards = self.batch.rewards(buffers.totals)
+        terminated, truncated = self.batch.endings(StepTotals(*buffers.totals.T))
+        finals: dict[str, Any] = {}
         for i in np.flatnonzero(terminated | truncated).tolist():
-            info = self.fleet.info(i, Report(*view.reports[i].tolist()))
-            final = {"final_obs": shown(view, i), "final_info": info}
+            info = self.batch.info(i, totals_of(buffers, i))
+            final = {"final_obs": copy_observation(buffers, i), "final_info": info}
             finals = self._add_info(finals, final, i)
-            self.fleet.open(i, view)
-        return observation(view), rewards, terminated, truncated, self._infos(view) | finals
+            self.batch.open_episode(i, buffers)
+        return observations(buffers), rewards, terminated, truncated, self._infos(buffers) | finals
 
     def action_masks(self) -> np.ndarray:
-        """(num_envs, window + 1) bool: which actions are legal now."""
-        return self.fleet.batch.mask.astype(bool)
+        """Return (num_envs, window + 1) bool: which actions are legal now."""
+        return np.array(self.batch.state.mask, dtype=np.bool_)
+
+    @property  # type: ignore[misc]  # the base class has a setter
+    def np_random(self) -> tuple[np.random.Generator | None, ...]:  # type: ignore[override]
+        """The generators of the environments; a tuple, as in Gymnasium's SyncVectorEnv."""
+        return tuple(self.batch.generators)
 
     @property
-    def np_random(self) -> tuple[np.random.Generator, ...]:
-        """The generators of the environments."""
-        return tuple(self.fleet.generators)
+    def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        """The seeds of the generators; a tuple, as in Gymnasium's SyncVectorEnv."""
+        return tuple(self.batch.seeds)
 
-    @property
-    def np_random_seed(self) -> tuple[int, ...]:
-        """The seeds of these."""
-        return tuple(self.fleet.seeds)
+    def render(self) -> tuple[Any, ...]:
+        """Return what `BackfillEnv.render` returns, for every environment."""
+        return tuple(handle.render() for handle in self.handles)
 
-    def render(self) -> tuple:
-        """What `BackfillEnv.render` gives, of every environment."""
-        return tuple(machine.render() for machine in self.machines)
+    def close_extras(self, **kwargs: Any) -> None:
+        """Release the screens."""
+        for handle in self.handles:
+            handle.close()
 
-    def close_extras(self, **kwargs):
-        """Forget the pictures."""
-        for machine in self.machines:
-            machine.close()
-
-    def _infos(self, view: View, present: np.ndarray | None = None) -> dict[str, np.ndarray]:
-        """The infos, of all or of the environments that are `present`; zeros elsewhere."""
-        columns = self.fleet.infos(Report(*view.reports.T))
+    def _infos(self, buffers: StepBuffers, present: np.ndarray | None = None) -> dict[str, Any]:
+        """Return the infos, of all or of the environments that are `present`; zeros elsewhere."""
+        columns = self.batch.infos(StepTotals(*buffers.totals.T))
         if present is None:
             present = np.ones(self.num_envs, dtype=np.bool_)
         else:
@@ -111,28 +159,34 @@ class BackfillVectorEnv(VectorEnv):
         return columns | {f"_{key}": present.copy() for key in columns}
 
 
-def whole_actions(actions: Any, count: int) -> np.ndarray:
-    """(count,) int64; raises BfenvError for anything else."""
+def check_actions(actions: Any, count: int) -> np.ndarray:
+    """Return the actions as (count,) int64.
+
+    Raises
+    ------
+    BfenvError
+        If they are anything but `count` integers.
+    """
     array = np.asarray(actions)
     if array.shape != (count,) or array.dtype.kind not in "iu":
-        raise BfenvError(f"actions are {count} whole numbers, not {actions!r}")
-    return array.astype(np.int64)
+        raise BfenvError(f"actions must be {count} integers, got {actions!r}")
+    return np.array(array, dtype=np.int64)
 
 
-def _chosen(mask: Any, count: int) -> np.ndarray:
+def _reset_mask(mask: Any, count: int) -> np.ndarray:
     if mask is None:
         return np.ones(count, dtype=np.bool_)
     shaped = isinstance(mask, np.ndarray) and mask.shape == (count,) and mask.dtype == np.bool_
     if not shaped or not mask.any():
-        raise BfenvError(f"reset_mask is an array of {count} bools, one True at least: {mask!r}")
-    return mask
+        raise BfenvError(f"reset_mask must be {count} bools with at least one True, got {mask!r}")
+    return np.asarray(mask)
 
 
-def _seeds(seed: Any, count: int) -> list[int | None]:
+def _seeds(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
     if seed is None:
         return [None] * count
     if isinstance(seed, int | np.integer):
         return [int(seed) + i for i in range(count)]
     if len(seed) != count:
-        raise BfenvError(f"{len(seed)} seeds for {count} environments")
+        raise BfenvError(f"seed must be one seed or {count}, got {len(seed)} seeds")
     return list(seed)

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from bfenv.analysis.placement import place
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.schedule import Schedule
-from bfenv.leaderboard.store import Row
-from bfenv.workloads.logs.swf import RUNTIME, write_swf
+from bfenv.leaderboard.row import Row
+from bfenv.workloads.logs.records import RUNTIME
+from bfenv.workloads.logs.swf import write_swf
 
 SWF = (".swf", ".swf.gz")
 BATSIM = "jobs.csv"  # as in Batsim's own out_jobs.csv
@@ -27,10 +28,15 @@ BATSIM_COLUMNS = (
 
 
 def write_schedule(schedule: Schedule, path: Path) -> None:
-    """Write a schedule in the format of the file's name, in one step or not at all.
+    """Write a schedule atomically, in the format of the file's name.
 
-    .swf and .swf.gz are the Standard Workload Format, a name that ends in jobs.csv what Batsim
-    writes, other names in .csv the columns of `schedule_csv`. Raises BfenvError for another name.
+    Names in .swf and .swf.gz mean the Standard Workload Format, names in jobs.csv the format of
+    Batsim, and other names in .csv the columns of `schedule_csv`.
+
+    Raises
+    ------
+    BfenvError
+        If the name is another, or the file cannot be written.
     """
     check_name(path)
     if path.name.endswith(SWF):
@@ -42,13 +48,19 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Raise BfenvError if the name of the file does not tell a format for schedules."""
+    """Check that the name of a schedule's file determines its format.
+
+    Raises
+    ------
+    BfenvError
+        If it does not.
+    """
     if not path.name.endswith((*SWF, ".csv")):
-        raise BfenvError(f"{path}: the name of a schedule's file ends in .csv, .swf or .swf.gz")
+        raise BfenvError(f"{path}: the name of a schedule's file must end in .csv, .swf or .swf.gz")
 
 
 def schedule_csv(schedule: Schedule) -> str:
-    """job,submit,size,estimate,runtime,start,end; times in seconds since the first submit time."""
+    """Return one line per job; times are in seconds since the first submit time."""
     trace, jobs = schedule.trace, schedule.trace.jobs
     columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, schedule.start, schedule.end)
     rows = zip(range(len(trace)), *(column.tolist() for column in columns), strict=True)
@@ -56,12 +68,11 @@ def schedule_csv(schedule: Schedule) -> str:
 
 
 def batsim_csv(schedule: Schedule) -> str:
-    """The schedule as Batsim's file of jobs has it (docs/output-jobs.rst of oar-team/batsim).
+    """Return the schedule as Batsim's file of jobs (docs/output-jobs.rst of oar-team/batsim).
 
-    Jobs are numbered from 0 in trace order and have profiles of their number. A job is no success
-    where the log says that it ran on beyond its estimate. Killed trials are left out, as Batsim
-    has one line per job; processors are handed out by `bfenv.analysis.placement`; -1 is the energy
-    that nobody measured.
+    Jobs are numbered from 0 in trace order; a job's profile has its number. A job failed if it
+    ran longer than its estimate in the log. Killed trials are left out, because Batsim has one
+    line per job. Processors are assigned by `bfenv.analysis.placement`. The energy is -1, unknown.
     """
     trace, jobs = schedule.trace, schedule.trace.jobs
     spans = {run.job: run.spans for run in place(schedule) if not run.trial}
@@ -75,22 +86,22 @@ def batsim_csv(schedule: Schedule) -> str:
     )  # fmt: skip
     rows = []
     for job, line in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        submit, size, estimate, late, *rest = line
-        state = "COMPLETED_WALLTIME_REACHED" if late else "COMPLETED_SUCCESSFULLY"
-        head = (job, trace.name, job, submit, size, estimate, int(not late), state)
+        submit, size, estimate, is_killed, *rest = line
+        state = "COMPLETED_WALLTIME_REACHED" if is_killed else "COMPLETED_SUCCESSFULLY"
+        head = (job, trace.name, job, submit, size, estimate, int(not is_killed), state)
         rows.append((*head, *rest, _intervals(spans[job]), -1, ""))
     return _csv(BATSIM_COLUMNS, rows)
 
 
-def _intervals(spans: Sequence[tuple[int, int]]) -> str:
-    """Like "0-3 7": processors from 0, both ends included."""
+def _intervals(spans: Iterable[tuple[int, int]]) -> str:
+    """Write processors from 0 like "0-3 7", both ends included."""
     return " ".join(
         f"{first}" if last == first + 1 else f"{first}-{last - 1}" for first, last in sorted(spans)
     )
 
 
-def rows_csv(rows: Sequence[Row]) -> str:
-    """One line per row, a column per value; curves, which are lists, are left out."""
+def rows_csv(rows: Iterable[Row]) -> str:
+    """Return one line per row and a column per value, without the curves, which are lists."""
     flat = [
         {name: value for name, value in flattened(row).items() if not isinstance(value, list)}
         for row in rows
@@ -101,22 +112,26 @@ def rows_csv(rows: Sequence[Row]) -> str:
 
 
 def rows_jsonl(rows: Iterable[Row]) -> str:
-    """One line of JSON per row, nested values under names like metrics.mean_wait."""
+    """Return one line of JSON per row, see `flattened`."""
     return "".join(json.dumps(flattened(row), allow_nan=False) + "\n" for row in rows)
 
 
-def flattened(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The row without dicts within dicts, names joined by points."""
+def flattened(row: Row) -> dict[str, Any]:
+    """Return the row's values, sorted, nested ones under names like metrics.mean_wait."""
+    return _flatten(row.to_dict(), "") | {"key": row.key}
+
+
+def _flatten(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     flat: dict[str, Any] = {}
-    for name, value in row.items():
-        if isinstance(value, dict):
-            flat |= flattened(value, f"{prefix}{name}.")
+    for name in sorted(values):
+        if isinstance(values[name], dict):
+            flat |= _flatten(values[name], f"{prefix}{name}.")
         else:
-            flat[prefix + name] = value
+            flat[prefix + name] = values[name]
     return flat
 
 
-def _csv(columns: Sequence[str], rows: Iterable[Sequence]) -> str:
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

@@ -1,4 +1,4 @@
-"""What numbers depend on: versions, commit, machine."""
+"""What numbers depend on: versions of the programs, commit of the sources, machine."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ import numpy as np
 
 @cache
 def versions() -> dict[str, str]:
-    """What a result may depend on."""
+    """Return the versions of the programs that a result may depend on, by name."""
     return {
         "bfenv": version("bfenv"),
         "numpy": np.__version__,
@@ -23,8 +23,14 @@ def versions() -> dict[str, str]:
 
 
 @cache
+def model_versions() -> dict[str, str]:
+    """Return the versions that the decisions of a saved model may depend on besides."""
+    return {name: version(name) for name in ("torch", "stable-baselines3", "sb3-contrib")}
+
+
+@cache
 def commit() -> str | None:
-    """The commit of the sources in use, with -dirty where they differ; None outside of git."""
+    """Return the commit of the sources, with "-dirty" if they differ; None outside of git."""
     file = Path(__file__).resolve()
     try:
         for command in (
@@ -40,7 +46,7 @@ def commit() -> str | None:
 
 
 def machine() -> str:
-    """Processor and number of cores, in a line."""
+    """Return the processor and the number of cores in one line."""
     name = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as file:

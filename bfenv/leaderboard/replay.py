@@ -1,6 +1,7 @@
-"""The schedule behind a row of a leaderboard, kept or made again."""
+"""The schedule behind a row of a leaderboard: read from disk, or simulated again."""
 
 import zipfile
+from pathlib import Path
 
 import numpy as np
 
@@ -8,55 +9,67 @@ from bfenv.baselines.registry import simulate
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
-from bfenv.leaderboard.store import Board, Row
+from bfenv.leaderboard.row import Row
+from bfenv.leaderboard.store import Leaderboard, schedule_file
 from bfenv.leaderboard.suite import content_hash
 from bfenv.workloads.load import load_workload
 
 ARRAYS = ("start", "end", "trial_start", "trial_end")
 
 
-def schedule_of(board: Board, row: Row) -> Schedule:
-    """The schedule of an ok row: that kept with it, or else simulated anew.
+def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
+    """Return the schedule of a row that did not fail.
 
-    The workload must have the content that the row's hash names, and a schedule kept is checked
-    before anybody looks at it. Policies are run again by registered name or expression only:
-    importing a module that a folder names would be running whatever the folder's author wants.
+    A schedule on disk is checked before it is returned. Policies are run again only by registered
+    name or expression: a row may come from anywhere, and importing a module that it names would
+    run whatever its author wants.
 
-    Raises BfenvError saying why there is none.
+    Raises
+    ------
+    BfenvError
+        If the workload's content is not that of the row, the schedule on disk is not one of the
+        workload, or nothing is on disk and the policy cannot be run again.
     """
     trace = trace_of(row)
-    path = board.folder / "schedules" / f"{row['key']}.npz"
+    path = schedule_file(leaderboard.folder, row.key)
     if path.exists():
-        return _kept(path, trace, row)
-    if row["kind"] != "policy" or ":" in row["policy"]:
-        raise BfenvError(f"{row['policy']}: its schedule was not kept (--keep-schedules)")
-    return simulate(trace, row["policy"], row["seed"])
+        return _read_schedule(path, trace, row)
+    if row.kind != "policy" or ":" in row.policy:
+        raise BfenvError(f"{row.policy}: its schedule was not kept (--keep-schedules)")
+    return simulate(trace, row.policy, row.seed)
 
 
-def kept_arrays(schedule: Schedule) -> dict[str, np.ndarray]:
-    """What is kept of a schedule, by name; of trials nothing where there were none."""
+def schedule_arrays(schedule: Schedule) -> dict[str, np.ndarray]:
+    """Return the arrays to keep of a schedule, by name; those of trials only if there are any."""
     names = ARRAYS if (schedule.trial_end >= 0).any() else ARRAYS[:2]
     return {name: getattr(schedule, name) for name in names}
 
 
 def trace_of(row: Row) -> Trace:
-    """The workload of a row, made or read again; BfenvError if it is not the same any more."""
+    """Load the workload of a row.
+
+    Raises
+    ------
+    WorkloadError
+        If it cannot be loaded, or its content is not that of the row.
+    """
     try:
-        trace = load_workload(row["source"])
+        trace = load_workload(row.source)
     except FileNotFoundError as error:
         raise WorkloadError(str(error)) from error
-    if content_hash(trace) != row["workload_hash"]:
-        raise WorkloadError(f"{row['workload']}: {row['source']} has other jobs than the row's")
+    if content_hash(trace) != row.workload_hash:
+        raise WorkloadError(f"{row.workload}: {row.source} has other jobs than the row's")
     return trace
 
 
-def _kept(path, trace: Trace, row: Row) -> Schedule:
-    never = np.full(len(trace), -1)
+def _read_schedule(path: Path, trace: Trace, row: Row) -> Schedule:
+    no_trials = np.full(len(trace), -1)
     try:
         with np.load(path, allow_pickle=False) as file:
-            arrays = [file[name] if name in file.files else never for name in ARRAYS]
+            arrays = [file[name] if name in file.files else no_trials for name in ARRAYS]
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise BfenvError(f"{path}: cannot be read: {error}") from error
     if any(values.shape != (len(trace),) or values.dtype != np.int64 for values in arrays):
         raise PolicyError(f"{path}: not the schedule of {len(trace)} jobs")
-    return Schedule(trace, row["policy"], row["seed"], *arrays).check()
+    start, end, trial_start, trial_end = arrays
+    return Schedule(trace, row.policy, row.seed, start, end, trial_start, trial_end).check()

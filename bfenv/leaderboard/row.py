@@ -1,180 +1,256 @@
-"""One row of the leaderboard: a policy or an agent on a frozen trace.
+"""One row of a leaderboard: a typed record, and its form in JSON.
 
-What is in the row depends on the task and the versions of the programs alone; what differs from
-run to run, the times, is kept apart.
+A row holds what depends on the task and on the versions of the programs only, so it has the same
+bytes on every machine. Times, which differ from run to run, are in another file.
 """
 
 import hashlib
 import json
-import shlex
-import socket
-import time
-from contextlib import suppress
-from functools import cache, lru_cache
-from importlib.metadata import version
-from typing import Any, NamedTuple
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, get_type_hints
 
-import numpy as np
+from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.row_checks import are_amounts, check_fields, check_results, is_number
 
-from bfenv.analysis.summary import result
-from bfenv.baselines.registry import find_policy, simulate
-from bfenv.core.jobs import Trace
-from bfenv.core.schedule import Schedule
-from bfenv.leaderboard.agents import agent_schedule, read_agent
-from bfenv.leaderboard.provenance import commit, versions
-from bfenv.leaderboard.replay import kept_arrays
-from bfenv.leaderboard.standings import REFERENCE
-from bfenv.leaderboard.store import SCHEMA, safe_name
-from bfenv.leaderboard.suite import Frozen, load_frozen
-from bfenv.parallel.sweep import warm_up
-from bfenv.parallel.worker_process import Died, in_cell, reason
-from bfenv.workloads.load import load_workload
-
-FAIR = "fcfs"  # whose order of starts is held to be fair
-TRIED = "lublin:procs=128,jobs=1000,load=0.9"
+SCHEMA = 1  # version of the fields below
 
 
-class Task(NamedTuple):
-    """One row's worth of work, in names and numbers."""
+@dataclass(frozen=True)
+class Difference:
+    """Mean difference from the reference policy, job by job; None where it is unknown."""
+
+    difference: float | None  # below 0 is better than the reference
+    low: float | None  # of its confidence interval
+    high: float | None
+    confidence: float | None = None  # of the interval, like 0.95
+    batches: int | None = None  # of jobs, from whose means the interval is computed
+    jobs: int | None = None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Difference":
+        """Read a difference; what is not a number becomes None."""
+        return cls(**{one.name: _number_or_none(values.get(one.name)) for one in fields(cls)})
+
+
+@dataclass(frozen=True)
+class Versus:
+    """How a policy compares with the reference policy on the same jobs."""
+
+    reference: str | None = None  # None where there is nothing to compare with
+    differences: Mapping[str, Difference | None] = field(default_factory=dict)  # by metric
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Versus":
+        """Read a comparison: the reference, and beside it the difference of each metric."""
+        reference = values.get("reference")
+        return cls(
+            None if reference is None else str(reference),
+            {
+                name: None if value is None else Difference.from_dict(value)
+                for name, value in values.items()
+                if name != "reference"
+            },
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON has it."""
+        values: dict[str, Any] = {} if self.reference is None else {"reference": self.reference}
+        for name, value in self.differences.items():
+            values[name] = None if value is None else dict(vars(value))
+        return values
+
+
+@dataclass(frozen=True)
+class QueueCurve:
+    """Mean number of waiting jobs in consecutive intervals of time."""
+
+    time: tuple[float, ...]  # (k + 1,) seconds, the ends of the intervals
+    jobs: tuple[float, ...]  # (k,)
+
+
+@dataclass(frozen=True)
+class SlowdownCurve:
+    """Slowdown ratio to the reference of consecutive batches of jobs."""
+
+    time: tuple[float, ...]  # (k,) seconds, submit time of each batch's first job
+    slowdown_ratio: tuple[float | None, ...]  # (k,)
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What is drawn of a schedule; None where it is unknown."""
+
+    wait_quantiles: tuple[float, ...] | None = None  # seconds, from the shortest to the longest
+    queue_length: QueueCurve | None = None
+    per_1000: SlowdownCurve | None = None  # batches of 1000 jobs
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Curves":
+        """Read the curves that are there."""
+        waits, queue = values.get("wait_quantiles"), values.get("queue_length")
+        return cls(
+            None if waits is None else tuple(waits),
+            None if queue is None else QueueCurve(tuple(queue["time"]), tuple(queue["jobs"])),
+            _slowdown_curve(values.get("per_1000")),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curves that are there as JSON has them."""
+        values: dict[str, Any] = {}
+        if self.wait_quantiles is not None:
+            values["wait_quantiles"] = list(self.wait_quantiles)
+        for name in ("queue_length", "per_1000"):
+            curve = getattr(self, name)
+            if curve is not None:
+                values[name] = {column: list(numbers) for column, numbers in vars(curve).items()}
+        return values
+
+
+@dataclass(frozen=True)
+class Row:
+    """The result of one policy or agent on one trace of a suite."""
 
     suite: str
+    policy: str  # name or expression of the policy or agent
     kind: str  # "policy" or "agent"
-    policy: str  # its name or expression
-    workload: str  # the label of the suite's entry
-    load: float | None
-    trace: Frozen
+    workload: str  # label of the suite's entry
+    source: str  # what `load_workload` makes the trace from
+    workload_hash: str  # `content_hash` of the trace
+    processors: int
+    jobs: int
+    load: float | None  # offered load of the suite's entry; None for the workload's own
+    offered_load: float | None  # offered load of the trace
     seed: int
+    status: str  # "ok", or "failed"
+    versions: Mapping[str, str]  # of the programs that the results depend on
+    commit: str | None  # of the sources; None outside of git
+    command: str  # that makes the row again
+    error: str = ""  # why it failed
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    classes: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # of jobs
+    versus: Versus = field(default_factory=Versus)
+    curves: Curves = field(default_factory=Curves)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run came to its end, so that the row has results."""
+        return self.status == "ok"
 
     @property
     def key(self) -> str:
-        """A file name, safe everywhere, that no other row of a suite has."""
-        exact = json.dumps([self.kind, self.policy, self.workload, self.seed])
-        digest = hashlib.sha256(exact.encode()).hexdigest()[:12]
-        return f"{safe_name(self.policy, 40)}_{safe_name(self.workload, 40)}_{self.seed}_{digest}"
+        """Name of the row's files without suffix, see `row_key`."""
+        return row_key(self.kind, self.policy, self.workload, self.seed)
 
+    def with_results(self, results: Mapping[str, Any]) -> "Row":
+        """Return the row with what `bfenv.analysis.summary` computed of the schedule."""
+        return replace(
+            self,
+            metrics=results["metrics"],
+            classes=results["classes"],
+            versus=Versus.from_dict(results["versus"]),
+            curves=Curves.from_dict(results["curves"]),
+        )
 
-class Made(NamedTuple):
-    """A row, the times of making it, and the schedule's arrays where they are asked for."""
-
-    row: dict[str, Any]
-    timing: dict[str, Any]
-    arrays: dict[str, np.ndarray]
-
-
-def make_row(task: Task, timeout: float, keep: bool) -> Made:
-    """The row of a task, made in a process of its own.
-
-    Whatever the policy or agent does, crash or loop beyond `timeout` seconds, is told in its row.
-    Raises BfenvError where the fault is not theirs: a trace that is not at hand, or not the
-    suite's.
-    """
-    begin = time.perf_counter()
-    try:
-        return in_cell(_made, task, keep, timeout=timeout)
-    except Died as error:
-        trace = load_frozen(task.trace.source, task.trace.hash)
-        failed = _frame(task, trace) | {"status": "failed", "error": str(error)}
-        return Made(failed, _timing(task, time.perf_counter() - begin), {})
-
-
-def _made(task: Task, keep: bool) -> Made:
-    begin, busy = time.perf_counter(), time.process_time()
-    trace, reference, fair = _frozen(task.trace)
-    row, arrays = _frame(task, trace), {}
-    timing: dict[str, Any] = {}
-    try:
-        schedule, timing = _run(task, trace)
-        row |= result(schedule.check(), reference, fcfs=fair)
-        if keep:
-            arrays = kept_arrays(schedule)
-    except BaseException as error:  # a KeyboardInterrupt, too: no Ctrl-C is heard in a cell
-        row |= {"status": "failed", "error": reason(error)}
-    timing["cpu_seconds"] = time.process_time() - busy
-    return Made(row, _timing(task, time.perf_counter() - begin, **timing), arrays)
-
-
-def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float]]:
-    """The schedule, the seconds it took, and those of a decision: a pass, or an action."""
-    if task.kind == "agent":
-        begin = time.perf_counter()
-        schedule, decisions = agent_schedule(trace, task.policy, task.seed)
-        return schedule, {
-            "seconds": time.perf_counter() - begin,
-            "decision_mean": float(decisions.mean()),
-            "decision_p99": float(np.percentile(decisions, 99)),
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON has it; failed rows have no results."""
+        values = {name: value for name, value in vars(self).items() if name not in PARTS}
+        if self.code is None:
+            del values["code"]
+        parts = {
+            "metrics": dict(self.metrics),
+            "classes": {name: dict(part) for name, part in self.classes.items()},
+            "versus": self.versus.to_dict(),
+            "curves": self.curves.to_dict(),
         }
-    policy = find_policy(task.policy)
-    warm_up(policy)
-    begin = time.perf_counter()
-    schedule = simulate(trace, policy, task.seed)
-    seconds = time.perf_counter() - begin
-    passes = len(np.unique(np.concatenate([trace.jobs.submit, schedule.end])))
-    return schedule, {"seconds": seconds, "decision_mean": seconds / passes}
+        values |= {name: part for name, part in parts.items() if self.ok or part}
+        return values | {"schema": SCHEMA, "versions": dict(self.versions)}
+
+    def to_json(self) -> bytes:
+        """Return the content of the row's file."""
+        return encode_json(self.to_dict())
+
+    @classmethod
+    def from_json(cls, data: bytes, where: object) -> "Row":
+        """Read and check the content of a row's file.
+
+        Parameters
+        ----------
+        data
+            The content, which may come from anywhere.
+        where
+            Name of the file, for error messages.
+
+        Raises
+        ------
+        BfenvError
+            If this is not a row of schema SCHEMA; the message names the file and the field.
+        """
+        try:
+            values = json.loads(data.decode(), parse_constant=lambda word: None)
+            json.dumps(values, ensure_ascii=False).encode()  # half a character cannot be printed
+            return cls._from_values(values, where)
+        except BfenvError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise BfenvError(f"{where}: cannot be read: {error}") from error
+
+    @classmethod
+    def _from_values(cls, values: Any, where: object) -> "Row":
+        if not isinstance(values, dict) or values.get("schema") != SCHEMA:
+            raise BfenvError(f"{where}: not a leaderboard's row of schema {SCHEMA}")
+        check_fields(values, REQUIRED, where)
+        results = {part: values.get(part, {}) for part in PARTS}
+        check_fields(results, dict.fromkeys(PARTS, Mapping), where)
+        check_results(results, where)
+        known = {name: values[name] for name in REQUIRED}
+        known["versions"] = {name: str(value) for name, value in values["versions"].items()}
+        code = values.get("code")
+        row = cls(
+            **known,
+            error=str(values.get("error", "")),
+            code=None if code is None else str(code),
+        )
+        return row.with_results(results)
 
 
-def warm_seconds(policy: str) -> float:
-    """Compile a policy, and say how many seconds per job it takes on a short trace."""
-    trace = load_workload(TRIED)
-    begin = end = time.perf_counter()
-    with suppress(BaseException):  # what it does wrong is for its rows to say
-        found = find_policy(policy)
-        warm_up(found)
-        begin = time.perf_counter()
-        schedule = simulate(trace, found)
-        end = time.perf_counter()
-        result(schedule, schedule, fcfs=schedule)  # compiled, too
-    return (end - begin) / len(trace)
+PARTS = ("metrics", "classes", "versus", "curves")  # the results of a run
+_types = get_type_hints(Row)
+REQUIRED = {
+    one.name: _types[one.name]
+    for one in fields(Row)
+    if one.default is one.default_factory is MISSING
+}  # types by name
 
 
-@lru_cache(maxsize=2)
-def _frozen(frozen: Frozen) -> tuple[Trace, Schedule | None, Schedule | None]:
-    """A trace and the schedules that others are compared with; None if these cannot do it."""
-    trace = load_frozen(frozen.source, frozen.hash)
-    if trace.jobs.requested_start.any():
-        return trace, None, None
-    return trace, simulate(trace, REFERENCE), simulate(trace, FAIR)
+def row_key(kind: str, policy: str, workload: str, seed: int) -> str:
+    """Return a file name, safe on every system, that no other row of a suite has."""
+    exact = json.dumps([kind, policy, workload, seed])
+    digest = hashlib.sha256(exact.encode()).hexdigest()[:12]
+    return f"{_safe_name(policy)}_{_safe_name(workload)}_{seed}_{digest}"
 
 
-def _frame(task: Task, trace: Trace) -> dict[str, Any]:
-    """All of a row but its results."""
-    load = trace.offered_load
-    saved = task.kind == "agent" and read_agent(task.policy).saved
-    option = "--agent" if task.kind == "agent" else "--policy"
-    words = ["bfenv", "leaderboard", "run", "--suite", task.suite, option, task.policy]
-    return {
-        "schema": SCHEMA,
-        "suite": task.suite,
-        "policy": task.policy,
-        "kind": task.kind,
-        "workload": task.workload,
-        "source": task.trace.source,
-        "workload_hash": task.trace.hash,
-        "processors": trace.processors,
-        "jobs": len(trace),
-        "load": task.load,
-        "offered_load": load if np.isfinite(load) else None,
-        "seed": task.seed,
-        "status": "ok",
-        "error": "",
-        "versions": versions() | (learned() if saved else {}),
-        "commit": commit(),
-        "command": shlex.join([*words, *(["--trust"] if saved else []), "--out", "DIR"]),
-    } | ({"code": task.code} if task.code else {})
+def encode_json(value: Mapping[str, Any]) -> bytes:
+    """Return the one form in which the leaderboard writes JSON: sorted, a line per value."""
+    return (json.dumps(value, sort_keys=True, indent=1, allow_nan=False) + "\n").encode()
 
 
-def _timing(task: Task, total: float, **seconds: float) -> dict[str, Any]:
-    return {
-        "policy": task.policy,
-        "workload": task.workload,
-        "seed": task.seed,
-        "host": socket.gethostname(),
-        "row_seconds": total,
-        **seconds,
-    }
+def _safe_name(text: str, longest: int = 40) -> str:
+    """Part of a file name that leads nowhere else, of letters, digits, dots, plus and minus."""
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", text)[:longest].lstrip(".+-").rstrip(".-") or "x"
 
 
-@cache
-def learned() -> dict[str, str]:
-    """What the decisions of a saved model may depend on besides."""
-    return {name: version(name) for name in ("torch", "stable-baselines3", "sb3-contrib")}
+def _number_or_none(value: Any) -> Any:
+    return value if is_number(value) else None
+
+
+def _slowdown_curve(value: Any) -> SlowdownCurve | None:
+    """Read the curve; None if it is not one."""
+    if not isinstance(value, Mapping):
+        return None
+    time, ratios = value.get("time"), value.get("slowdown_ratio")
+    if are_amounts(time) and isinstance(ratios, list) and all(map(is_number, ratios)):
+        return SlowdownCurve(tuple(time), tuple(ratios))
+    return None

@@ -1,32 +1,31 @@
 """The order of the policies of a leaderboard, computed from its rows."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
+from bfenv.leaderboard.reference import REFERENCE, Rows, rows_by_run, starves
+from bfenv.leaderboard.row import Row
 
-Row = dict[str, Any]
-REFERENCE = "easy"
 SEED = 19_950_425  # of the bootstrap, so that a leaderboard has one table
 
 
 class Standing(NamedTuple):
-    """One policy over all its rows; None is what cannot be said.
+    """One policy over all its rows; None is what is unknown.
 
-    Ratios are to the reference on the same jobs, below 1 being better; a workload counts once,
+    Ratios are to the reference on the same jobs; below 1 is better. Each workload counts once,
     however many seeds it has.
     """
 
     policy: str
     rank: int | None  # see `ranks`; None with failed or missing rows
     ratio: float | None  # of mean bounded slowdown, geometric mean
-    low: float | None  # its bootstrap interval
+    low: float | None  # of its bootstrap interval
     high: float | None
     wait_ratio: float | None  # of mean wait, geometric mean
-    wait_low: float | None  # its bootstrap interval
+    wait_low: float | None  # of its bootstrap interval
     wait_high: float | None
     interquartile_ratio: float | None  # of mean bounded slowdown, mean of the middle half
     improvement: float | None  # probability of less mean bounded slowdown than the reference
@@ -35,134 +34,152 @@ class Standing(NamedTuple):
     p95_wait: float | None  # seconds
     max_wait: float | None  # seconds, the longest of all rows
     utilization: float | None
-    starves: bool  # in some row, the longest wait is over STARVES times the reference's
+    starves: bool  # in some row, see `bfenv.leaderboard.reference.starves`
     rows: int
     failed: int
 
 
-class _Table(NamedTuple):
+class _LogRatios(NamedTuple):
     """The log ratios to the reference of one metric, and how to resample them."""
 
-    logs: dict[str, np.ndarray]  # policy: (runs, tasks) float64, NaN where a row is missing
-    over: str  # "runs" or "tasks"
+    by_policy: dict[str, np.ndarray]  # (runs, tasks) float64, NaN where a row is missing
+    over: Literal["runs", "tasks"]
 
     def options(self) -> dict[str, Any]:
+        """Return the options of `bootstrap`."""
         return {"seed": SEED, "over": self.over}
 
+    def are_whole(self, policy: str) -> bool:
+        """Whether the policy has all rows that the reference has."""
+        logs = self.by_policy[policy]
+        return bool(logs.size and np.isfinite(logs).all())
 
-def standings(rows: Sequence[Row]) -> list[Standing]:
-    """The policies of a leaderboard's rows, ok and failed, best first.
 
-    Every row is compared with the reference's row on the same jobs. Intervals are stratified by
-    workload where each workload has as many runs, 2 or more, as the others: its seeds drew its
-    jobs. Otherwise, as with logs, which are what they are, whole workloads are resampled.
-    Policies with a failed row, or without one where the reference has one, come last, unranked.
+def rank_policies(rows: Iterable[Row]) -> list[Standing]:
+    """Rank the policies of a leaderboard's rows, ok and failed, best first.
+
+    Every row is compared with the reference's row on the same jobs. If every workload has the same
+    number of runs, 2 or more, intervals are stratified by workload, because the seeds generated its
+    jobs. Otherwise whole workloads are resampled, as with logs, which have one run each. Policies
+    with a failed row, or without one where the reference has one, come last, unranked.
     """
-    rows = sorted(rows, key=lambda row: (row["workload"], row["seed"]))  # sums hang on the order
-    ok = [row for row in rows if row["status"] == "ok"]
-    names = sorted({row["policy"] for row in rows})
-    slowdowns, waits = (_table(ok, names, one) for one in ("mean_bounded_slowdown", "mean_wait"))
-    failed = {row["policy"] for row in rows if row["status"] != "ok"}
-    whole = [
-        name
-        for name in names
-        if name not in failed
-        and slowdowns.logs[name].size
-        and np.isfinite(slowdowns.logs[name]).all()
-    ]
-    found: dict[str, int] = {}
+    rows = sorted(rows, key=lambda row: (row.workload, row.seed))  # sums depend on the order
+    ok = [row for row in rows if row.ok]
+    names = sorted({row.policy for row in rows})
+    slowdowns = _log_ratios(ok, names, "mean_bounded_slowdown")
+    waits = _log_ratios(ok, names, "mean_wait")
+    failed = {row.policy for row in rows if not row.ok}
+    whole = [name for name in names if name not in failed and slowdowns.are_whole(name)]
+    rank_of: dict[str, int] = {}
     if whole:
-        scores = np.stack([slowdowns.logs[name] for name in whole])
-        found = dict(zip(whole, ranks(scores, **slowdowns.options()).tolist(), strict=True))
-    lines = [_standing(name, rows, found.get(name), slowdowns, waits) for name in names]
-    ranked = [line for line in lines if line.rank is not None]
-    ranked.sort(key=lambda line: (line.rank, line.ratio, line.policy))
-    return ranked + [line for line in lines if line.rank is None]
+        scores = np.stack([slowdowns.by_policy[name] for name in whole])
+        numbers = ranks(scores, **slowdowns.options()).tolist()
+        rank_of = dict(zip(whole, numbers, strict=True))
+    reference = rows_by_run(ok)
+    lines = [
+        _standing(
+            name,
+            [row for row in rows if row.policy == name],
+            reference,
+            rank_of.get(name),
+            slowdowns,
+            waits,
+        )
+        for name in names
+    ]
+    return sorted(lines, key=_order)
 
 
-def reference_of(row: Row, rows: Mapping[tuple[str, str, int], Row]) -> Row | None:
-    """The reference's row on the same jobs as a row; rows by policy, workload and seed.
+def _order(line: Standing) -> tuple[bool, int, float, str]:
+    """Sort key: by rank, then by ratio; those without a rank last, by name."""
+    if line.rank is None or line.ratio is None:
+        return True, 0, 0.0, line.policy
+    return False, line.rank, line.ratio, line.policy
 
-    One seed of the reference stands for all where it has one.
+
+def _log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> _LogRatios:
+    """Compute means of log ratios over a policy's rows on the same jobs.
+
+    A stochastic policy has several rows on the jobs of one.
     """
-    for seed in (row["seed"], 0):
-        other = rows.get((REFERENCE, row["workload"], seed))
-        if other is not None and other["workload_hash"] == row["workload_hash"]:
-            return other
-    return None
-
-
-def starves(row: Row, reference: Row | None) -> bool:
-    """Whether the longest wait of a row is over STARVES times the reference's."""
-    waits = [one and one["metrics"].get("max_wait") for one in (row, reference)]
-    return None not in waits and waits[0] > STARVES * waits[1]
-
-
-def _table(ok: Sequence[Row], names: Sequence[str], metric: str) -> _Table:
-    """Cells are means over a policy's rows on the same jobs, as of a policy that draws lots."""
-    values: dict[tuple, list[float]] = {}
-    tasks: dict[str, list[str]] = {}
+    values: dict[tuple[str, str, str], list[float]] = {}
+    traces: dict[str, list[str]] = {}  # hashes of the reference's rows, by workload
     for row in ok:
-        cell = (row["policy"], row["workload"], row["workload_hash"])
-        value = row["metrics"].get(metric)
-        values.setdefault(cell, []).append(np.nan if value is None or value < 0 else value)
-        if row["policy"] == REFERENCE:
-            traces = tasks.setdefault(row["workload"], [])
-            if row["workload_hash"] not in traces:
-                traces.append(row["workload_hash"])
+        value = row.metrics.get(metric)
+        cell = values.setdefault((row.policy, row.workload, row.workload_hash), [])
+        cell.append(np.nan if value is None or value < 0 else value)
+        if row.policy == REFERENCE:
+            hashes = traces.setdefault(row.workload, [])
+            if row.workload_hash not in hashes:
+                hashes.append(row.workload_hash)
 
     def log_ratio(name: str, workload: str, trace: str) -> float:
-        theirs = values[REFERENCE, workload, trace][0]
-        mine = values.get((name, workload, trace), [np.nan])
-        return float(np.mean([_log_ratio(one, theirs) for one in mine]))
+        usual = values[REFERENCE, workload, trace][0]
+        own = values.get((name, workload, trace), [np.nan])
+        return float(np.mean([_log_ratio(value, usual) for value in own]))
 
     logs = {
-        name: [[log_ratio(name, workload, trace) for trace in tasks[workload]]
-               for workload in tasks]
+        name: [
+            [log_ratio(name, workload, trace) for trace in hashes]
+            for workload, hashes in traces.items()
+        ]
         for name in names
-    }  # fmt: skip
-    counts = {len(traces) for traces in tasks.values()}
+    }
+    counts = {len(hashes) for hashes in traces.values()}
     if len(counts) == 1 and counts != {1}:
-        return _Table({name: np.array(parts).T for name, parts in logs.items()}, "runs")
+        return _LogRatios({name: np.array(parts).T for name, parts in logs.items()}, "runs")
     means = {name: [[np.mean(part) for part in parts]] for name, parts in logs.items()}
-    return _Table({name: np.array(parts) for name, parts in means.items()}, "tasks")
+    return _LogRatios({name: np.array(parts) for name, parts in means.items()}, "tasks")
 
 
-def _log_ratio(mine: float, theirs: float) -> float:
-    """0 for equal values, two zeros among them; NaN where one of them is not positive."""
-    if mine == theirs:
+def _log_ratio(value: float, usual: float) -> float:
+    """0 for equal values, two zeros among them; NaN if one of two others is not positive."""
+    if value == usual:
         return 0.0
-    return float(np.log(mine) - np.log(theirs)) if mine > 0 and theirs > 0 else float("nan")
+    return float(np.log(value) - np.log(usual)) if value > 0 and usual > 0 else float("nan")
 
 
-def _interval(table: _Table, name: str) -> tuple[float | None, float | None, float | None]:
-    """Geometric mean ratio, low and high."""
-    logs = table.logs[name]
-    if not (logs.size and np.isfinite(logs).all()):
+def _interval(logs: _LogRatios, name: str) -> tuple[float | None, float | None, float | None]:
+    """The geometric mean ratio, and the ends of its interval."""
+    if not logs.are_whole(name):
         return None, None, None
-    ends = np.exp(bootstrap(logs, mean, **table.options())[:3]).tolist()
-    return tuple(end if np.isfinite(end) else None for end in ends)
+    interval = bootstrap(logs.by_policy[name], mean, **logs.options())
+    ratio, low, high = np.exp([interval.value, interval.low, interval.high]).tolist()
+    return _finite(ratio), _finite(low), _finite(high)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def _standing(
-    name: str, rows: Sequence[Row], rank: int | None, slowdowns: _Table, waits: _Table
+    name: str,
+    rows: Sequence[Row],
+    reference: Rows,
+    rank: int | None,
+    slowdowns: _LogRatios,
+    waits: _LogRatios,
 ) -> Standing:
-    ok = {
-        (row["policy"], row["workload"], row["seed"]): row for row in rows if row["status"] == "ok"
-    }
-    mine = [row for row in ok.values() if row["policy"] == name]
-    logs = slowdowns.logs[name]
+    ok = [row for row in rows if row.ok]
+    logs = slowdowns.by_policy[name]
     logs = logs[:, np.isfinite(logs).all(axis=0)]  # of an unfinished policy, what there is
 
-    def over(metric, combine):
-        values = [row["metrics"].get(metric) for row in mine]
-        return float(combine(values)) if values and None not in values else None
+    def over(metric: str, combine: Callable[[list[float]], Any]) -> float | None:
+        values = [row.metrics.get(metric) for row in ok]
+        known = [value for value in values if value is not None]
+        return float(combine(known)) if known and len(known) == len(values) else None
 
+    ratio, low, high = _interval(slowdowns, name)
+    wait_ratio, wait_low, wait_high = _interval(waits, name)
     return Standing(
-        name,
-        rank,
-        *_interval(slowdowns, name),
-        *_interval(waits, name),
+        policy=name,
+        rank=rank,
+        ratio=ratio,
+        low=low,
+        high=high,
+        wait_ratio=wait_ratio,
+        wait_low=wait_low,
+        wait_high=wait_high,
         interquartile_ratio=float(interquartile_mean(np.exp(logs))) if logs.size else None,
         improvement=float(np.mean((logs < 0) + 0.5 * (logs == 0))) if logs.size else None,
         mean_bounded_slowdown=over("mean_bounded_slowdown", np.mean),
@@ -170,7 +187,7 @@ def _standing(
         p95_wait=over("p95_wait", np.mean),
         max_wait=over("max_wait", np.max),
         utilization=over("utilization", np.mean),
-        starves=any(starves(row, reference_of(row, ok)) for row in mine),
-        rows=len(mine),
-        failed=sum(row["policy"] == name and row["status"] != "ok" for row in rows),
+        starves=any(starves(row, reference) for row in ok),
+        rows=len(ok),
+        failed=len(rows) - len(ok),
     )

@@ -1,133 +1,124 @@
-"""What a leaderboard run left in a folder, read and checked.
+"""The folder of a leaderboard: what a run writes there, and reading it as a `Leaderboard`.
 
-The rows may come from anywhere: they are data, of the types named here, and nothing else.
+A folder holds `suite.json`, and for each row `rows/<key>.json`, whose bytes are the same on every
+machine, `timings/<key>.json`, which differs from run to run, and on request `schedules/<key>.npz`.
+The row is written last, and atomically. So a row exists only when all its files do, an interrupted
+run can resume, and the folders of shards can be merged by copying.
 """
 
-import json
-import re
-from itertools import pairwise
+import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bfenv.core.errors import BfenvError
-
-Row = dict[str, Any]
-
-SCHEMA = 1
-LARGEST = 2.0**62  # of any number in a row; beyond are infinities and nonsense
-ENDS = ("difference", "low", "high")
-NUMBER = (int, float, type(None))
-FIELDS = {
-    "suite": (str,),
-    "policy": (str,),
-    "kind": (str,),
-    "workload": (str,),
-    "source": (str,),
-    "workload_hash": (str,),
-    "processors": (int,),
-    "jobs": (int,),
-    "load": NUMBER,
-    "offered_load": NUMBER,
-    "seed": (int,),
-    "status": (str,),
-    "versions": (dict,),
-    "commit": (str, type(None)),
-    "command": (str,),
-}  # of every row
-PARTS = ("metrics", "classes", "versus", "curves")  # of the rows that did not fail, all dicts
+from bfenv.core.files import write_atomically
+from bfenv.leaderboard.row import Row, encode_json
+from bfenv.leaderboard.suite import Suite
 
 
-class Board(NamedTuple):
-    """Rows as the runner wrote them, each with its file's stem as "key", in order of key."""
+class Leaderboard(NamedTuple):
+    """The rows of a folder, in the order of their files' names."""
 
     folder: Path
     suite: str
-    rows: list[Row]  # status "ok"
-    failed: list[Row]  # with their "error"
+    rows: list[Row]  # that did not fail
+    failed: list[Row]
+
+    @property
+    def all_rows(self) -> list[Row]:
+        """All rows, the failed ones last."""
+        return [*self.rows, *self.failed]
 
 
-def read_board(folder: Path) -> Board:
-    """The rows of a leaderboard's folder.
+def read_leaderboard(folder: Path) -> Leaderboard:
+    """Read and check the rows of a folder. They are data and may come from anywhere.
 
-    Raises BfenvError, naming the file, for one that is no row, for rows of two suites and for two
-    rows of one policy, workload and seed.
+    Raises
+    ------
+    BfenvError
+        If there are no rows, a file is not a row, rows are of two suites, or two rows are of one
+        policy, workload and seed; the message names the files.
     """
     paths = sorted((folder / "rows").glob("*.json"))
     if not paths:
         raise BfenvError(f"{folder}: no rows of a leaderboard in it")
-    rows = [_row(path) for path in paths]
-    seen: dict[tuple, str] = {}
-    for row in rows:
-        one = (row["policy"], row["workload"], row["seed"])
-        if one in seen:
-            raise BfenvError(f"{folder}: {seen[one]} and {row['key']} are of the same run")
-        if row["suite"] != rows[0]["suite"]:
-            raise BfenvError(f"{folder}: rows of two suites, {rows[0]['suite']}, {row['suite']}")
-        seen[one] = row["key"]
-    ok = [row for row in rows if row["status"] == "ok"]
-    return Board(folder, rows[0]["suite"], ok, [row for row in rows if row["status"] != "ok"])
+    rows = [_read_row(path) for path in paths]
+    seen: dict[tuple[str, str, int], str] = {}
+    for path, row in zip(paths, rows, strict=True):
+        run = (row.policy, row.workload, row.seed)
+        if run in seen:
+            raise BfenvError(f"{folder}: {seen[run]} and {path.stem} are of the same run")
+        if row.suite != rows[0].suite:
+            raise BfenvError(f"{folder}: rows of two suites, {rows[0].suite}, {row.suite}")
+        seen[run] = path.stem
+    return Leaderboard(
+        folder, rows[0].suite, [row for row in rows if row.ok], [row for row in rows if not row.ok]
+    )
 
 
-def _row(path: Path) -> Row:
+def _read_row(path: Path) -> Row:
     try:
-        row = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda word: None)
-        json.dumps(row, ensure_ascii=False).encode()  # half a character could not be printed
-    except (OSError, ValueError, RecursionError) as error:
+        data = path.read_bytes()
+    except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(row, dict) or row.get("schema") != SCHEMA:
-        raise BfenvError(f"{path}: not a leaderboard's row of schema {SCHEMA}")
-    for field, types in FIELDS.items():
-        value = row.get(field, ...)
-        _demand(isinstance(value, types) and not isinstance(value, bool), path, field)
-    for part in PARTS:
-        _demand(isinstance(row.setdefault(part, {}), dict), path, part)
-    row["error"] = str(row.get("error", ""))
-    row["key"] = path.stem
-    _check_numbers(path, row)
-    return row
+    return Row.from_json(data, path)
 
 
-def _check_numbers(path: Path, row: Row) -> None:
-    """What is calculated with must be numbers, None where there is none."""
-    for name in ("processors", "jobs", "seed", "load", "offered_load"):
-        _demand(_finite(row[name]) and (row[name] or 0) >= 0, path, name)
-    for name, value in row["metrics"].items():
-        _demand(_finite(value), path, f"metric {name}")
-    for name, value in row["versus"].items():
-        if name != "reference":
-            good = isinstance(value, dict) and all(_finite(value.get(end)) for end in ENDS)
-            _demand(good or value is None, path, f"versus {name}")
-    for name, part in row["classes"].items():
-        _demand(isinstance(part, dict) and all(map(_finite, part.values())), path, f"class {name}")
-    waits, queue = (row["curves"].get(name) for name in ("wait_quantiles", "queue_length"))
-    _demand(waits is None or _ascends(waits), path, "curve wait_quantiles")
-    if queue is not None:
-        good = (
-            isinstance(queue, dict) and _ascends(queue.get("time")) and _counts(queue.get("jobs"))
+def open_store(folder: Path, suite: Suite) -> None:
+    """Make the folder of a leaderboard, or check that it is this suite's.
+
+    Raises
+    ------
+    BfenvError
+        If it cannot be made, or holds rows of another suite or version.
+    """
+    text = encode_json(suite.description())
+    try:
+        for part in ("rows", "timings"):
+            (folder / part).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BfenvError(f"{folder}: cannot be made a folder: {error.strerror}") from error
+    file = folder / "suite.json"
+    if not file.exists() or not any((folder / "rows").iterdir()):
+        write_atomically(file, text)
+    elif file.read_bytes() != text:
+        raise BfenvError(
+            f"{folder} holds the rows of another suite or version, see {file}; "
+            f"{suite.name} needs a folder of its own"
         )
-        good = good and len(queue["time"]) == len(queue["jobs"]) + 1
-        _demand(good, path, "curve queue_length")
 
 
-def _demand(good: bool, path: Path, what: str) -> None:
-    if not good:
-        raise BfenvError(f"{path}: {what[:80]!r} is not as in a leaderboard's row")
+def find_row(folder: Path, key: str) -> Row | None:
+    """Read the row of a key; None if it is missing, or damaged, as a full disk leaves it."""
+    path = folder / "rows" / f"{key}.json"
+    try:
+        return Row.from_json(path.read_bytes(), path)
+    except (FileNotFoundError, BfenvError):
+        return None
 
 
-def _finite(value: Any) -> bool:
-    number = isinstance(value, NUMBER) and not isinstance(value, bool)
-    return number and (value is None or abs(value) < LARGEST)
+def write_row(
+    folder: Path, row: Row, timing: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> None:
+    """Write a row and its other files; `arrays` are those of a schedule to keep, or empty.
+
+    Raises
+    ------
+    BfenvError
+        If a file cannot be written.
+    """
+    if arrays:
+        (folder / "schedules").mkdir(exist_ok=True)
+        packed, columns = io.BytesIO(), dict[str, Any](arrays)
+        np.savez_compressed(packed, **columns)
+        write_atomically(schedule_file(folder, row.key), packed.getvalue())
+    write_atomically(folder / "timings" / f"{row.key}.json", encode_json(timing))
+    write_atomically(folder / "rows" / f"{row.key}.json", row.to_json())
 
 
-def _ascends(values: Any) -> bool:
-    return _counts(values) and all(a <= b for a, b in pairwise(values))
-
-
-def _counts(values: Any) -> bool:
-    """Whether that is a list of numbers, none of them negative."""
-    return isinstance(values, list) and all(_finite(v) and v is not None and v >= 0 for v in values)
-
-
-def safe_name(text: str, longest: int, also: str = "") -> str:
-    """A part of a file name that leads nowhere else, of letters, digits, . + - and `also`."""
-    return re.sub(rf"[^A-Za-z0-9.+{also}-]+", "-", text)[:longest].lstrip(".+-").rstrip(".-") or "x"
+def schedule_file(folder: Path, key: str) -> Path:
+    """Return the file of a kept schedule."""
+    return folder / "schedules" / f"{key}.npz"

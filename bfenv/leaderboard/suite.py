@@ -1,51 +1,53 @@
-"""Suites: frozen lists of traces to compare on, each known by its content.
+"""Suites: frozen lists of traces to compare on, each known by the hash of its content.
 
-A suite never changes: what would change a trace or the list is a new suite with a new version. The
-hash of each trace's content is in `bfenv.leaderboard.frozen`; a run whose traces have other content
-ends.
+Any change to a suite or one of its traces gets a new version number. The hashes are in
+`suite_contents.json`. If the hash of a trace differs, the run stops, because the results would not
+be comparable.
 """
 
+import json
 from collections.abc import Iterable
-from typing import NamedTuple
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.leaderboard.frozen import CONTENTS
 from bfenv.workloads.load import load_workload
 
 
-class Frozen(NamedTuple):
-    """A trace by its content."""
+class FrozenTrace(NamedTuple):
+    """A trace, identified by its content."""
 
-    source: str  # what `load_workload` takes to make it
+    source: str  # what `load_workload` makes it from
     jobs: int
     hash: str  # its `content_hash`
 
 
 class Entry(NamedTuple):
-    """A workload of a suite: one trace, or several that are alike."""
+    """A workload of a suite: one trace, or one per seed."""
 
     label: str
-    traces: tuple[Frozen, ...]  # seed by seed; one trace serves all seeds
-    load: float | None  # offered load asked for; None for the log's own
+    traces: tuple[FrozenTrace, ...]  # one per seed; a single trace serves all seeds
+    load: float | None  # offered load to scale to; None for the log's own
 
 
 class Suite(NamedTuple):
-    """What is compared on."""
+    """A frozen list of workloads to compare on."""
 
     name: str  # ends in -v and the version
     summary: str  # one line
     entries: tuple[Entry, ...]
-    seeds: int  # of what is random: the traces, or else the decisions of a stochastic policy
-    unseen: bool = True  # no agent is trained on these jobs, so that agents may be scored on them
+    seeds: int  # of generated traces, or else of the decisions of a stochastic policy
+    unseen: bool = True  # no agent is trained on these jobs, so agents may be scored on them
 
     @property
     def version(self) -> int:
         """The number in the name."""
         return int(self.name.rpartition("-v")[2])
 
-    def description(self) -> dict:
-        """The suite as JSON has it: name, version, seeds, workloads with the hash of each trace."""
+    def description(self) -> dict[str, Any]:
+        """Return name, version, seeds and the workloads with their hashes, as JSON has them."""
         workloads = [
             {
                 "workload": entry.label,
@@ -63,34 +65,57 @@ class Suite(NamedTuple):
 
 
 def content_hash(trace: Trace) -> str:
-    """The hash of all that a simulation of the trace depends on, as in "sha256:..."."""
+    """Return the hash of all that a simulation of the trace depends on, like "sha256:..."."""
     return f"sha256:{trace.hash}"
 
 
 def load_frozen(source: str, expected: str) -> Trace:
-    """The trace of a source, if it has the content that is expected.
+    """Load a trace that must have a certain content.
 
-    Raises WorkloadError, saying what was expected, if not, and what `load_workload` raises.
+    Parameters
+    ----------
+    source
+        What `load_workload` takes.
+    expected
+        The `content_hash` of the trace.
+
+    Raises
+    ------
+    WorkloadError
+        If the hash differs, or the trace cannot be loaded.
     """
     trace = load_workload(source)
-    found = content_hash(trace)
-    if found != expected:
+    actual = content_hash(trace)
+    if actual != expected:
         raise WorkloadError(
-            f"{source}: its content is not the suite's: expected {expected}, found {found}; "
+            f"{source}: its content is not the suite's: expected {expected}, found {actual}; "
             "results on it are not comparable (a changed suite is a new version)"
         )
     return trace
 
 
 def find_suite(name: str) -> Suite:
-    """A suite by its name; UnknownNameError, with suggestions, for another."""
+    """Return a suite by its name.
+
+    Raises
+    ------
+    UnknownNameError
+        If no suite has the name; similar names are suggested.
+    """
     if name not in SUITES:
         raise UnknownNameError("suite", name, SUITES)
     return SUITES[name]
 
 
+@cache
+def suite_contents() -> dict[str, FrozenTrace]:
+    """Read the traces of all suites, by source."""
+    text = files(__package__).joinpath("suite_contents.json").read_text(encoding="utf-8")
+    return {source: FrozenTrace(source, **content) for source, content in json.loads(text).items()}
+
+
 def _entry(label: str, sources: Iterable[str], load: float | None = None) -> Entry:
-    return Entry(label, tuple(Frozen(source, *CONTENTS[source]) for source in sources), load)
+    return Entry(label, tuple(suite_contents()[source] for source in sources), load)
 
 
 def _model(procs: int, jobs: int, load: float, seeds: range) -> Entry:
@@ -109,7 +134,7 @@ def _windows(label: str, name: str) -> Entry:
     return _entry(label, (f"{source},first_job={job}" for job in WINDOWS))
 
 
-# Seeds that nobody trains on by accident, for those that are drawn elsewhere count from 0.
+# Seeds elsewhere count from 0, so that no agent is trained on these by accident.
 SEEDS = range(1_000_000, 1_000_005)
 LOGS = (
     "KTH-SP2-1996-2.1-cln",
@@ -144,7 +169,7 @@ SUITES = {
             "ten windows of 1,024 jobs each from Lublin-1 and Lublin-2, on an empty machine",
             (_windows("lublin-1", "lublin_256_10k"), _windows("lublin-2", "lublin_256_new2")),
             seeds=len(WINDOWS),
-            unseen=False,  # they lie all over traces on which agents are trained
+            unseen=False,  # agents are trained on the traces that they are taken from
         ),
         Suite(
             "smoke-v1",

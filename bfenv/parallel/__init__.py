@@ -1,6 +1,24 @@
-"""Many simulations at once: sweeps, evaluations, worker processes."""
+"""Many simulations at once: sweeps and evaluations, on the cores of this machine or a cluster.
 
-from bfenv.parallel.evaluation import evaluate
-from bfenv.parallel.sweep import simulate_many
+`simulate_many` yields schedules, `evaluate` returns rows of metrics. `call_in_worker` runs a
+function in a process that can be killed, for code that may crash or never return.
+"""
 
-__all__ = ["evaluate", "simulate_many"]
+from bfenv.parallel.evaluation import Run, evaluate, plan_evaluation, run_plan
+from bfenv.parallel.shards import read_shard, take_shard
+from bfenv.parallel.sweep import run_tasks, simulate_many
+from bfenv.parallel.worker_process import WorkerDiedError, WorkerProcess, call_in_worker
+
+__all__ = [
+    "Run",
+    "WorkerDiedError",
+    "WorkerProcess",
+    "call_in_worker",
+    "evaluate",
+    "plan_evaluation",
+    "read_shard",
+    "run_plan",
+    "run_tasks",
+    "simulate_many",
+    "take_shard",
+]

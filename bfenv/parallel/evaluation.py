@@ -12,15 +12,16 @@ from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
-from bfenv.parallel.sweep import portable, share, sweep, warm_up
-from bfenv.parallel.worker_process import reason
+from bfenv.parallel.shards import take_shard
+from bfenv.parallel.sweep import portable, run_tasks, warm_up
+from bfenv.parallel.worker_process import describe_error
 from bfenv.workloads.load import load_workload, takes_seed
 
-Row = dict[str, Any]
+Row = dict[str, Any]  # columns of identity, "seconds", and those of `metrics`
 
 
 class Run(NamedTuple):
-    """One row's worth of work, in names and numbers."""
+    """One policy on one workload with one seed, in names and numbers."""
 
     workload: str
     options: dict[str, Any]  # of load_workload
@@ -36,53 +37,119 @@ def evaluate(
     load: float | None = None,
     shard: tuple[int, int] = (1, 1),
     done: Callable[[Row], None] = lambda row: None,
-    **where,
+    jobs: int = 1,
+    backend: str = "loky",
+    scheduler: Any = None,
 ) -> list[Row]:
-    """One row per policy and seed, on the same jobs for every policy of a seed.
+    """Run policies on a workload: `plan_evaluation`, then `run_plan` on a shard of it.
 
-    A seed draws the jobs of a workload that is generated, and the decisions of a stochastic
-    policy; where neither is the case, one seed says it all and the others are left out. `done` is
-    called with each row as soon as there is one; what is returned is in the order of seeds, then
-    policies. `shard` (i, n) does the i-th share of n. `where` are the options of
-    `bfenv.parallel.sweep.sweep`: jobs, backend, scheduler.
+    Parameters
+    ----------
+    workload, policies, seeds, load
+        What to run, see `plan_evaluation`.
+    shard
+        (i, n): run only the i-th of n parts of the plan.
+    done, jobs, backend, scheduler
+        How and where to run, see `run_plan`.
 
-    Raises what `load_workload`, `find_policy` and `simulate` raise, and PolicyError for a policy
-    that raises anything else.
+    Raises
+    ------
+    BfenvError
+        What the two functions raise.
     """
-    mine = share(runs(workload, policies, seeds, load), shard)
-    rows: dict[int, Row] = {}
-    with closing(sweep(row, mine, warm=policies, **where)) as results:
-        for place, rows[place] in results:
-            done(rows[place])
-    return [rows[place] for place in sorted(rows)]
+    plan = take_shard(plan_evaluation(workload, policies, seeds, load), shard)
+    return run_plan(plan, done=done, jobs=jobs, backend=backend, scheduler=scheduler)
 
 
-def runs(
-    workload: str, policies: Sequence[str | Policy], seeds: int, load: float | None
+def plan_evaluation(
+    workload: str,
+    policies: Sequence[str | Policy],
+    seeds: int = 1,
+    load: float | None = None,
 ) -> list[Run]:
-    """What `evaluate` runs, all shards together."""
+    """List the runs of policies on a workload, in the order of seeds, then policies.
+
+    A seed determines the jobs of a generated workload and the decisions of a stochastic policy.
+    Where it determines neither, only seed 0 is in the plan. All policies of a seed get the same
+    jobs.
+
+    Parameters
+    ----------
+    workload
+        Name or path, for `load_workload`.
+    policies
+        What `find_policy` takes.
+    seeds
+        How many seeds, from 0.
+    load
+        Offered load to scale the workload to; None for its own.
+
+    Raises
+    ------
+    BfenvError
+        If a policy or the workload is unknown.
+    """
     options = {} if load is None else {"load": load}
-    drawn = takes_seed(workload)
-    random = [drawn or find_policy(policy).stochastic for policy in policies]
+    is_generated = takes_seed(workload)
+    takes_seeds = [is_generated or find_policy(policy).stochastic for policy in policies]
     return [
-        Run(workload, options | ({"seed": seed} if drawn else {}), portable(policy), seed)
+        Run(workload, options | ({"seed": seed} if is_generated else {}), portable(policy), seed)
         for seed in range(seeds)
-        for policy, several in zip(policies, random, strict=True)
-        if seed == 0 or several
+        for policy, is_random in zip(policies, takes_seeds, strict=True)
+        if seed == 0 or is_random
     ]
 
 
-def row(workload: str, options: dict[str, Any], policy: Policy | str, seed: int) -> Row:
-    """The row of a run; its seconds are those of the simulation alone."""
-    policy = find_policy(policy)
+def run_plan(
+    plan: Sequence[Run],
+    *,
+    done: Callable[[Row], None] = lambda row: None,
+    jobs: int = 1,
+    backend: str = "loky",
+    scheduler: Any = None,
+) -> list[Row]:
+    """Simulate the runs of a plan and return one row of metrics per run, in the plan's order.
+
+    Parameters
+    ----------
+    plan
+        What `plan_evaluation` returned, or a part of it.
+    done
+        Called with each row as soon as it is there.
+    jobs, backend, scheduler
+        Where to run, see `bfenv.parallel.sweep.run_tasks`.
+
+    Raises
+    ------
+    PolicyError
+        If a policy raises anything or makes an illegal start.
+    BfenvError
+        If a workload cannot be loaded, or `jobs`, `backend` or `scheduler` is wrong.
+    """
+    policies = list({run.policy: None for run in plan})
+    rows: dict[int, Row] = {}
+    with closing(
+        run_tasks(
+            evaluate_run, plan, warm=policies, jobs=jobs, backend=backend, scheduler=scheduler
+        )
+    ) as results:
+        for i, row in results:
+            rows[i] = row
+            done(row)
+    return [rows[i] for i in sorted(rows)]
+
+
+def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, seed: int) -> Row:
+    """Return the row of a run; its "seconds" are those of the simulation alone."""
+    resolved = find_policy(policy)
     trace = load_workload(workload, **options)
-    with failures_told(policy):
-        warm_up(policy)  # so that no compilation is timed
+    with as_policy_error(resolved):
+        warm_up(resolved)  # so that no compilation is timed
         begin = time.perf_counter()
-        schedule = simulate(trace, policy, seed)
+        schedule = simulate(trace, resolved, seed)
         seconds = time.perf_counter() - begin
     return {
-        "policy": policy.name,
+        "policy": resolved.name,
         "workload": trace.name,
         "processors": trace.processors,
         "jobs": len(trace),
@@ -93,25 +160,26 @@ def row(workload: str, options: dict[str, Any], policy: Policy | str, seed: int)
     }
 
 
-def simulated(trace: Trace, policy: str | Policy, seed: int) -> Schedule:
-    """What `simulate` makes; PolicyError, in one line, whatever goes wrong in the policy."""
-    policy = find_policy(policy)
-    with failures_told(policy):
-        return simulate(trace, policy, seed)
+def simulate_safely(trace: Trace, policy: str | Policy, seed: int) -> Schedule:
+    """Simulate, and raise a PolicyError of one line whatever goes wrong in the policy."""
+    resolved = find_policy(policy)
+    with as_policy_error(resolved):
+        return simulate(trace, resolved, seed)
 
 
 @contextmanager
-def failures_told(policy: Policy) -> Iterator[None]:
-    """Make a PolicyError, in one line with the place, of whatever goes wrong in a policy."""
+def as_policy_error(policy: Policy) -> Iterator[None]:
+    """Turn any exception but a BfenvError into a PolicyError that names policy, cause and line."""
     try:
         yield
     except BfenvError:
         raise
     except (Exception, SystemExit) as error:
-        raise PolicyError(f"{policy.name} failed, {reason(error)}{_where(error)}") from error
+        cause = f"{describe_error(error)}{_line_of(error)}"
+        raise PolicyError(f"{policy.name} failed, {cause}") from error
 
 
-def _where(error: BaseException) -> str:
-    """The line of the policy that raised it."""
+def _line_of(error: BaseException) -> str:
+    """The file and line where the exception was raised, in parentheses."""
     frames = traceback.extract_tb(error.__traceback__)
     return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

@@ -1,30 +1,29 @@
-"""Sweeps: many simulations at once, on the cores of this machine or a Dask cluster.
+"""Sweeps: many simulations at once, on the cores of this machine or on a Dask cluster.
 
-What is done, and in which order it is handed back, never depends on the number of workers. They
-are given names and numbers and load the workloads themselves; a Trace that is handed over goes to
-this machine's workers as files of its arrays, written once.
+Results and their order never depend on the number of workers. Workers receive names and numbers
+and load the workloads themselves. A Trace that you pass goes to this machine's workers as files of
+its arrays, written once.
 """
 
-import ctypes
-import re
-import signal
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from bfenv.baselines.registry import ALL, find_policy, simulate
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
+from bfenv.parallel.worker_process import die_with_parent
 from bfenv.workloads.load import load_workload
 
 BACKENDS = ("loky", "dask")
 SHARED = "10K"  # bytes of an array above which a worker maps its file instead of a copy
-DIE = 1  # PR_SET_PDEATHSIG of Linux's prctl
+
+T = TypeVar("T")
 
 
 def simulate_many(
@@ -37,83 +36,144 @@ def simulate_many(
     scheduler: Any = None,
     event_order: str = "standard",
 ) -> Iterator[Schedule]:
-    """The schedules of all policies on all traces: trace by trace, policy by policy, seed by seed.
+    """Simulate all policies on all traces: trace by trace, policy by policy, seed by seed.
 
-    Each schedule knows its `trace`, `policy` and `seed`, and comes as soon as those before it have
-    come. `traces` are Traces or names of workloads, `seeds` are numbers, or how many from 0 on; a
-    policy that is not stochastic runs for the first of them only. Where and how: see `sweep`.
+    Parameters
+    ----------
+    traces
+        Traces, or names of workloads.
+    policies
+        Policies, or their names.
+    seeds
+        Seeds, or how many of them from 0. A policy that is not stochastic runs only with the first.
+    jobs, backend, scheduler
+        Where to run, see `run_tasks`.
+    event_order
+        See `bfenv.simulate`.
 
-    Raises what `simulate`, `find_policy` and `load_workload` raise.
+    Returns
+    -------
+    Iterator[Schedule]
+        Each schedule as soon as those before it are done; it has its `trace`, `policy` and `seed`.
+
+    Raises
+    ------
+    BfenvError
+        What `simulate`, `find_policy`, `load_workload` and `run_tasks` raise.
     """
-    traces = [traces] if isinstance(traces, Trace | str) else list(traces)
-    policies = [policies] if isinstance(policies, Policy | str) else list(policies)
-    found = [find_policy(policy) for policy in policies]
-    seeds = list(range(seeds) if isinstance(seeds, int) else seeds)
-    whole = [load_workload(trace) if isinstance(trace, str) else trace for trace in traces]
-    places, tasks = [], []
-    for given, trace in zip(traces, whole, strict=True):
-        for name, policy in zip(policies, found, strict=True):
-            for seed in seeds if policy.stochastic else seeds[:1]:
-                places.append(trace)
-                tasks.append((given, portable(name), seed, event_order))
-    results = sweep(
-        _simulated, tasks, jobs=jobs, backend=backend, scheduler=scheduler, warm=found, ordered=True
+    sources = [traces] if isinstance(traces, Trace | str) else list(traces)
+    names = [policies] if isinstance(policies, Policy | str) else list(policies)
+    resolved = [find_policy(name) for name in names]
+    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    loaded = [load_workload(source) if isinstance(source, str) else source for source in sources]
+    trace_of_task, tasks = [], []
+    for source, trace in zip(sources, loaded, strict=True):
+        for name, policy in zip(names, resolved, strict=True):
+            for seed in numbers if policy.stochastic else numbers[:1]:
+                trace_of_task.append(trace)
+                tasks.append((source, portable(name), seed, event_order))
+    results = run_tasks(
+        _simulate,
+        tasks,
+        jobs=jobs,
+        backend=backend,
+        scheduler=scheduler,
+        warm=resolved,
+        ordered=True,
     )
-    return _attached(results, places)
+    return _attach_traces(results, trace_of_task)
 
 
-def _attached(results: Iterator, traces: list[Trace]) -> Iterator[Schedule]:
+def _simulate(
+    source: Trace | str, policy: Policy | str, seed: int, event_order: str
+) -> dict[str, Any]:
+    """Return the fields of the schedule but its trace, which the caller has."""
+    trace = load_workload(source) if isinstance(source, str) else source
+    schedule = simulate(trace, policy, seed, event_order=event_order)
+    return {
+        field.name: getattr(schedule, field.name)
+        for field in fields(schedule)
+        if field.name != "trace"
+    }
+
+
+def _attach_traces(
+    results: Generator[tuple[int, dict[str, Any]], None, None], traces: list[Trace]
+) -> Iterator[Schedule]:
     with closing(results):
-        for place, schedule in results:
-            yield replace(schedule, trace=traces[place])
+        for i, values in results:
+            yield Schedule(trace=traces[i], **values)
 
 
-def _simulated(trace: Trace | str, policy: Policy | str, seed: int, event_order: str) -> Schedule:
-    """The schedule without its trace, which the asker has."""
-    trace = load_workload(trace) if isinstance(trace, str) else trace
-    return replace(simulate(trace, policy, seed, event_order=event_order), trace=None)
-
-
-def sweep(
-    function: Callable,
-    tasks: Sequence[tuple],
+def run_tasks(
+    function: Callable[..., T],
+    tasks: Sequence[tuple[Any, ...]],
     *,
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
     warm: Iterable[Policy | str] = (),
     ordered: bool = False,
-) -> Iterator[tuple[int, Any]]:
-    """The place of each task and `function(*task)`, as they are done, or in order if `ordered`.
+) -> Generator[tuple[int, T], None, None]:
+    """Call a function once per task, on several processes.
 
-    `jobs` processes of this machine (-1: one per core; 1: this process alone), or with
-    `backend="dask"` the cluster whose scheduler is at the address `scheduler`, or is that of the
-    `distributed.Client` given for it. `warm` are policies to compile before the workers start,
-    lest each of them do it. Close the iterator to end the workers early.
+    Parameters
+    ----------
+    function
+        Called as `function(*task)`; must be picklable, and so must the tasks and results.
+    tasks
+        The arguments of each call.
+    jobs
+        Processes of this machine; 1 is this process alone, -1 is one per core.
+    backend
+        "loky" for this machine, "dask" for a cluster.
+    scheduler
+        Address of the Dask scheduler, or a `distributed.Client`; with "dask" only.
+    warm
+        Policies to compile before the workers start, so that each worker does not compile them.
+    ordered
+        Yield results in the order of tasks instead of as they are done.
 
-    Raises BfenvError where there is no such place to work, and at once what a task raises.
+    Returns
+    -------
+    Generator
+        Yields (index of the task, result). Close it to stop the workers early. An exception raised
+        by a task is raised here at once.
+
+    Raises
+    ------
+    BfenvError
+        What `check_workers` raises, and if no Dask scheduler answers.
     """
-    check_where(jobs, backend, scheduler)
-    return _sweep(function, tasks, jobs, backend, scheduler, warm, ordered)
+    check_workers(jobs, backend, scheduler)
+    return _run_tasks(function, tasks, jobs, backend, scheduler, warm, ordered)
 
 
-def _sweep(function, tasks, jobs, backend, scheduler, warm, ordered) -> Iterator[tuple[int, Any]]:
+def _run_tasks(
+    function: Callable[..., T],
+    tasks: Sequence[tuple[Any, ...]],
+    jobs: int,
+    backend: str,
+    scheduler: Any,
+    warm: Iterable[Policy | str],
+    ordered: bool,
+) -> Generator[tuple[int, T], None, None]:
     from joblib import Parallel, cpu_count, delayed, parallel_config
 
-    kind = {"batch_size": 1, "return_as": "generator" if ordered else "generator_unordered"}
+    options = {"batch_size": 1, "return_as": "generator" if ordered else "generator_unordered"}
     client = None
     if backend == "dask":
         client = connect(scheduler)
         with parallel_config(backend="dask", client=client):
-            parallel = Parallel(n_jobs=-1, **kind)
+            parallel = Parallel(n_jobs=-1, **options)
     else:
         workers = min(cpu_count() if jobs == -1 else jobs, max(1, len(tasks)))
         if workers > 1:
             for policy in warm:
                 warm_up(find_policy(policy))
-        parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **kind)
-    own = backend == "loky" and parallel.n_jobs > 1
-    calls = (delayed(_task)(function, place, own, *task) for place, task in enumerate(tasks))
+        parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
+    parent = os.getpid() if backend == "loky" and parallel.n_jobs > 1 else None
+    calls = (delayed(_run_task)(function, i, parent, *task) for i, task in enumerate(tasks))
     results = parallel(calls)
     try:
         yield from results
@@ -123,60 +183,58 @@ def _sweep(function, tasks, jobs, backend, scheduler, warm, ordered) -> Iterator
             client.close()
 
 
-def _task(function: Callable, place: int, own: bool, *task) -> tuple[int, Any]:
-    if own:
-        die_with_parent()
-    return place, function(*task)
+def _run_task(function: Callable[..., T], i: int, parent: int | None, *task: Any) -> tuple[int, T]:
+    if parent is not None:
+        die_with_parent(parent)
+    return i, function(*task)
 
 
-def share(tasks: Sequence, shard: tuple[int, int]) -> list:
-    """The part that is shard i of n, counted from 1: all shards together are the whole."""
-    part, parts = shard
-    return list(tasks[part - 1 :: parts])
+def check_workers(jobs: int = 1, backend: str = "loky", scheduler: Any = None) -> None:
+    """Check where to run before anything is done; see `run_tasks`.
 
-
-def read_shard(text: str) -> tuple[int, int]:
-    """(3, 20) of "3/20"; BfenvError for anything else, 0/20 and 21/20 included."""
-    match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text.strip())
-    part, parts = map(int, match.groups()) if match else (0, 0)
-    if not 1 <= part <= parts:
-        raise BfenvError(f"a shard is like 3/20, the third share of twenty, not {text!r}")
-    return part, parts
-
-
-def check_where(jobs: int = 1, backend: str = "loky", scheduler: Any = None) -> None:
-    """Raise BfenvError for a place to work that is none, before anything is done."""
+    Raises
+    ------
+    BfenvError
+        If the backend is unknown, a scheduler is missing or not used, or `jobs` is out of range.
+    """
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
     if (backend == "dask") != (scheduler is not None):
-        raise BfenvError("the backend dask, and no other, needs the address of a scheduler")
+        raise BfenvError(
+            "the backend dask, and no other, needs the address of a scheduler; "
+            f"got backend {backend} and scheduler {scheduler}"
+        )
     if jobs != -1 and jobs < 1:
         raise BfenvError(
-            f"jobs is a number of processes from 1 up, or -1 for all cores, not {jobs}"
+            f"jobs must be a number of processes >= 1, or -1 for all cores, got {jobs}"
         )
 
 
 def connect(scheduler: Any) -> Any:
-    """A Dask client of the scheduler at an address, or the client that is given.
+    """Return a Dask client of the scheduler at an address; a client is returned as it is.
 
-    Raises BfenvError if there is none, or Dask is not installed.
+    Raises
+    ------
+    BfenvError
+        If no scheduler answers, or Dask is not installed.
     """
     try:
         from distributed import Client
     except ImportError:
         raise BfenvError(
-            "the backend dask needs `pip install 'bfenv[cluster]'`, here and there"
+            "the backend dask needs `pip install 'bfenv[cluster]'`, here and on the workers"
         ) from None
     if isinstance(scheduler, Client):
         return scheduler
+    open_client: Any = Client  # it has no types
     try:
-        return Client(scheduler, timeout=10, set_as_default=False)
+        return open_client(scheduler, timeout=10, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise BfenvError(f"no Dask scheduler answers at {scheduler}: {error}") from error
 
 
 def portable(policy: Policy | str) -> Policy | str:
-    """The policy's name where that is enough to find it in another process, else the policy."""
+    """Return the policy's name if another process can find it by that, else the policy."""
     if isinstance(policy, str):
         return policy
     return policy.name if ALL.get(policy.name) is policy else policy
@@ -184,11 +242,5 @@ def portable(policy: Policy | str) -> Policy | str:
 
 @cache
 def warm_up(policy: Policy) -> None:
-    """Compile a policy, or load what was compiled: once per process."""
+    """Compile a policy, or load its compiled code, once per process."""
     simulate(make_trace([0], [1], [1], 1), policy)
-
-
-def die_with_parent() -> None:
-    """End this process when its parent ends, however that ends; on Linux only."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(DIE, signal.SIGKILL)

@@ -1,11 +1,12 @@
-"""Cell: a process that can be killed, for code that may crash or never return.
+"""A process that can be killed, for code that may crash or never return.
 
-A compiled loop does not listen to Python, and what it breaks is broken for its whole process. So
-the work is done in a process of its own, which is killed when its time is up; the next call starts
-another. It works in the workers of joblib and Dask as well, which may have no children of
-multiprocessing's.
+A compiled loop does not react to Python's signals, and a crash ends the process it happens in. Such
+code runs in a separate process, which is killed when its time is up; the next call starts another
+one. This also works inside the workers of joblib and Dask, which may not start children with
+multiprocessing.
 """
 
+import ctypes
 import faulthandler
 import os
 import pickle
@@ -16,103 +17,128 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any, NamedTuple, TypeVar
 
 from bfenv.core.errors import BfenvError
-from bfenv.parallel.sweep import die_with_parent
 
-PROGRAM = "from bfenv.parallel.worker_process import serve; serve()"
+PROGRAM = (
+    "import sys; sys.path[:] = {path!r}; "
+    "from bfenv.parallel.worker_process import serve; serve({parent})"
+)
 TIMEOUT = 7_200.0  # seconds for a row of the leaderboard; far beyond the longest of archive-v1
-IDLE = 60  # seconds without work after which a cell ends; it is given none in the last half
-GRACE = 5  # seconds that a cell may go on after its time, or after its last answer
+IDLE = 60  # seconds without work after which a process ends; it gets no work in the last half
+GRACE = 5  # seconds that a process may go on after its time, or after its last answer
+PR_SET_PDEATHSIG = 1  # option of Linux's prctl
+
+T = TypeVar("T")
 
 
-class Died(Exception):
-    """The process of a cell ended before its work did; the message says why."""
+class WorkerDiedError(Exception):
+    """A worker process ended before its work did; the message says why."""
 
 
-class Cell:
-    """Calls functions in another process, one after the other; it starts when it is needed."""
+class _Connection(NamedTuple):
+    """A running process and the two pipes to it."""
 
-    def __init__(self):
-        self._process: subprocess.Popen | None = None
+    process: subprocess.Popen[bytes]
+    requests: IO[bytes]
+    answers: IO[bytes]
+
+
+class WorkerProcess:
+    """Calls functions in another process, one after the other. The process starts on demand."""
+
+    def __init__(self) -> None:
+        self._connection: _Connection | None = None
         self._used = 0.0  # time.monotonic() when the last call ended
 
-    def call(self, function: Callable, *arguments: Any, timeout: float) -> Any:
-        """What `function`, a module's own, returns there within so many seconds.
+    def call(self, function: Callable[..., T], *arguments: Any, timeout: float) -> T:
+        """Call a function in the worker process.
 
-        Raises Died if its process ends or is killed instead, and BfenvError with the text of
-        whatever the function raises.
+        Parameters
+        ----------
+        function
+            A function that can be imported by its module and name.
+        arguments
+            What to call it with; everything must be picklable.
+        timeout
+            Seconds after which the process is killed.
+
+        Raises
+        ------
+        WorkerDiedError
+            If the process dies or is killed before the function returns.
+        BfenvError
+            If the function raises anything; the message is that of its exception, in one line.
         """
-        if self._process is not None and time.monotonic() - self._used > IDLE / 2:
+        if self._connection is not None and time.monotonic() - self._used > IDLE / 2:
             self.close()
-        if self._process is None:
-            self._process = _start()
-        process, begin = self._process, time.monotonic()
-        clock = threading.Timer(timeout, process.kill)
+        if self._connection is None:
+            self._connection = _start()
+        connection, begin = self._connection, time.monotonic()
+        clock = threading.Timer(timeout, connection.process.kill)
         clock.daemon = True
         clock.start()
         try:
-            _send((timeout, function, arguments), process.stdin)
-            done, value = pickle.load(process.stdout)
+            _send((timeout, function, arguments), connection.requests)
+            succeeded, value = pickle.load(connection.answers)
         except (EOFError, OSError, pickle.UnpicklingError):
-            late = time.monotonic() - begin >= timeout
+            is_late = time.monotonic() - begin >= timeout
             with suppress(subprocess.TimeoutExpired):
-                process.wait(GRACE)  # how it ends by itself is what is to be told
+                connection.process.wait(GRACE)  # report how it ends by itself, if it does
             self.close()
-            raise Died(
-                f"no result within {timeout:g} s"
-                if late
-                else f"its process died ({_cause(process.returncode)})"
-            ) from None
-        except BaseException:  # interrupted: its answer would be taken for the next one's
+            cause = f"its process died ({_describe_status(connection.process.returncode)})"
+            raise WorkerDiedError(f"no result within {timeout:g} s" if is_late else cause) from None
+        except BaseException:  # interrupted: the next call would take this one's answer for its own
             self.close()
             raise
         finally:
             clock.cancel()
             self._used = time.monotonic()
-        if not done:
+        if not succeeded:
             raise BfenvError(value)
-        return value
+        result: T = value
+        return result
 
     def close(self) -> None:
-        """End the process, whatever it does; the next call starts another."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
+        """Kill the process, whatever it is doing; the next call starts another one."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.process.kill()
             with suppress(OSError):
-                process.stdin.close()
-            process.stdout.close()
-            process.wait()
+                connection.requests.close()
+            connection.answers.close()
+            connection.process.wait()
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.close()
 
 
-def in_cell(function: Callable, *arguments: Any, timeout: float) -> Any:
-    """`Cell.call` in the cell of this thread."""
-    if not hasattr(_OWN, "cell"):
-        _OWN.cell = Cell()
-    return _OWN.cell.call(function, *arguments, timeout=timeout)
+_own = threading.local()  # .worker: the worker process of each thread
 
 
-def close_cell() -> None:
-    """End the cell of this thread, if there is one."""
-    if hasattr(_OWN, "cell"):
-        _OWN.cell.close()
+def call_in_worker(function: Callable[..., T], *arguments: Any, timeout: float) -> T:
+    """Call a function in this thread's worker process; see `WorkerProcess.call`."""
+    if not hasattr(_own, "worker"):
+        _own.worker = WorkerProcess()
+    worker: WorkerProcess = _own.worker
+    return worker.call(function, *arguments, timeout=timeout)
 
 
-_OWN = threading.local()
+def close_worker() -> None:
+    """Kill this thread's worker process, if there is one."""
+    if hasattr(_own, "worker"):
+        _own.worker.close()
 
 
-def serve() -> None:
-    """What the process of a cell does: answer requests until there are none."""
-    die_with_parent()
+def serve(parent: int) -> None:
+    """Answer requests until the pipe is closed: the main function of a worker process."""
+    die_with_parent(parent)
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
-    os.dup2(2, 1)  # whatever prints is not to spoil the answers
+    os.dup2(2, 1)  # keep printed text out of the answers
     _send("ready", answers)
     while True:
         idle = threading.Timer(IDLE, os._exit, [0])
@@ -128,14 +154,14 @@ def serve() -> None:
             faulthandler.dump_traceback_later(timeout + GRACE, exit=True, file=nowhere)
             try:
                 answer = True, function(*arguments)
-            except BaseException as error:  # no Ctrl-C is heard here, so it is the function's own
-                answer = False, reason(error)
+            except BaseException as error:  # Ctrl-C does not reach this process: it is its own
+                answer = False, describe_error(error)
             faulthandler.cancel_dump_traceback_later()
         _send(answer, answers)
 
 
-def reason(error: BaseException) -> str:
-    """An exception in one line that can be printed; its kind, too, where that is not our own."""
+def describe_error(error: BaseException) -> str:
+    """Describe an exception in one printable line, with its type unless it is a BfenvError."""
     text = " ".join(str(error).split())[:500]
     text = "".join(letter if letter.isprintable() else "?" for letter in text)
     if isinstance(error, BfenvError):
@@ -143,31 +169,46 @@ def reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _start() -> subprocess.Popen:
-    """A process, ready, that finds the modules that this one finds and hears no Ctrl-C."""
+def die_with_parent(parent: int) -> None:
+    """End this process when its parent ends, however that ends; on Linux only.
+
+    Parameters
+    ----------
+    parent
+        Process id of the parent, which may have ended already.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _start() -> _Connection:
+    """Start a process with the import path of this one, out of reach of Ctrl-C."""
     process = subprocess.Popen(
-        [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}"],
+        [sys.executable, "-c", PROGRAM.format(path=sys.path, parent=os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
+    assert process.stdin is not None and process.stdout is not None  # they are pipes
     try:
         pickle.load(process.stdout)
-    except BaseException as error:  # interrupted, too, it is not to be left behind
+    except BaseException as error:  # leave no process behind, not even after Ctrl-C
         process.kill()
         process.communicate()
         if isinstance(error, EOFError):
-            raise BfenvError(f"{sys.executable} cannot be started for a row") from None
+            raise BfenvError(f"{sys.executable} cannot start a worker process") from None
         raise
-    return process
+    return _Connection(process, process.stdin, process.stdout)
 
 
-def _send(message: Any, file: Any) -> None:
+def _send(message: Any, file: IO[bytes]) -> None:
     pickle.dump(message, file)
     file.flush()
 
 
-def _cause(status: int | None) -> str:
+def _describe_status(status: int | None) -> str:
     if status is not None and status < 0:
         with suppress(ValueError):
             return signal.Signals(-status).name

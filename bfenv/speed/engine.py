@@ -1,14 +1,5 @@
-"""How fast bfenv is on this machine: traces, environments, growth, processes.
+"""How fast logs are read and traces are simulated, and how that grows."""
 
-Every function yields measurements, rows of `group`, `what`, `subject` (a policy, mostly), `jobs`,
-`best`, `median` and `unit`: seconds and MiB, of which the least is best, or steps/s.
-"""
-
-import os
-import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +11,8 @@ from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
-from bfenv.workloads.archive.download import locate
+from bfenv.speed.measurements import Measurement, measurement
+from bfenv.workloads.archive.local import locate
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import read_swf
 
@@ -32,86 +24,56 @@ LOGS = (
     "HPC2N-2002-2.2-cln",
 )
 ENGINE = ("fcfs", "easy", "conservative", "los")
-START = "import time; t = time.perf_counter(); import bfenv; "
-TAKEN = "print(time.perf_counter() - t)"
-FIRST_STEP = "import gymnasium; env = gymnasium.make('Backfill-v0'); env.reset(seed=0); env.step(0)"
-# Not ru_maxrss, in which a new process begins with the memory of the one that started it.
-STATUS = "/proc/self/status"
-PEAK = f"print(int(open('{STATUS}').read().partition('VmHWM:')[2].split()[0]) / 1024)"
-PROGRAMS = {
-    "import bfenv": "",
-    "import, first EASY": "bfenv.simulate(bfenv.make_trace([0], [1], [1], 1), 'easy'); ",
-    "import, first env.step": FIRST_STEP + "; ",
-}
-MEMORY = {
-    "import bfenv": "import bfenv",
-    "a million jobs under EASY": "import bfenv; "
-    "bfenv.simulate(bfenv.load_workload('lublin', jobs=1_000_000), 'easy')",
-    "64 environments": "import bfenv, gymnasium; "
-    "gymnasium.make_vec('Backfill-v0', num_envs=64).reset(seed=0)",
-}
-Row = dict[str, Any]
 
 
-def engine(repeat: int) -> Iterator[Row]:
-    """Reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
-    yield from reading(repeat)
-    for trace in (*logs(), _model(10_000), _model(100_000)):
+def measure_engine(repeat: int) -> Iterator[Measurement]:
+    """Measure reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
+    yield from measure_reading(repeat)
+    for trace in (*available_logs(), _model(10_000), _model(100_000)):
         for policy in ENGINE:
-            yield row("traces", trace.name, policy, len(trace), simulations(trace, policy, repeat))
+            times = simulation_times(trace, policy, repeat)
+            yield measurement("traces", trace.name, policy, len(trace), times)
 
 
-def policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Row]:
-    """Policies on whole logs, longer queues and larger machines."""
+def measure_policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Measurement]:
+    """Measure policies on whole logs, growing queues and growing machines."""
     for policy in map(find_policy, names):
-        for trace in logs():
-            times = simulations(trace, policy, repeat)
-            yield row("traces", trace.name, policy.name, len(trace), times)
+        for trace in available_logs():
+            times = simulation_times(trace, policy, repeat)
+            yield measurement("traces", trace.name, policy.name, len(trace), times)
         yield from _growth([policy], repeat)
 
 
-def scaling(repeat: int, largest: int) -> Iterator[Row]:
-    """EASY on ever more generated jobs; longer queues and larger machines."""
+def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
+    """Measure EASY on 10,000 generated jobs, twice as many and so on, and the engine's growth."""
     jobs = 10_000
     while jobs <= largest:
         trace = load_workload("lublin", jobs=jobs)
-        times = simulations(trace, "easy", repeat)
-        yield row("jobs", f"{jobs:,} jobs", "easy", jobs, times)
+        times = simulation_times(trace, "easy", repeat)
+        yield measurement("jobs", f"{jobs:,} jobs", "easy", jobs, times)
         jobs *= 2
     yield from _growth([find_policy(name) for name in ENGINE], repeat)
 
 
-def start(repeat: int) -> Iterator[Row]:
-    """New processes: from nothing compiled, from the cache, and the most memory they hold."""
-    with tempfile.TemporaryDirectory() as empty:
-        for what in ("import, first EASY", "import, first env.step"):
-            program = START + PROGRAMS[what] + TAKEN
-            yield row("new process, nothing compiled", what, "", 0, [_process(program, empty)])
-    for what, program in PROGRAMS.items():
-        taken = [_process(START + program + TAKEN) for _ in range(min(repeat, 5))]
-        yield row("new process", what, "", 0, taken)
-    for what, program in MEMORY.items() if os.path.exists(STATUS) else ():  # of Linux
-        yield row("peak memory", what, "", 0, [_process(f"{program}; {PEAK}")], "MiB")
-
-
-def _growth(policies: Iterable[Policy], repeat: int) -> Iterator[Row]:
-    """5,000 generated jobs each, on which what grows with the queue and the machine shows."""
+def _growth(policies: Iterable[Policy], repeat: int) -> Iterator[Measurement]:
+    """Measure 5,000 generated jobs with growing queues, then with growing machines."""
     traces = [("queue", _generated(procs=256, load=load)) for load in (0.7, 0.9, 1.1, 1.3)]
     traces += [("machine", _generated(procs=procs, load=0.9)) for procs in (64, 256, 1024, 4096)]
     for policy in policies:
         for group, trace in traces:
             waiting = mean_queue_length(simulate(trace, policy))
             what = f"{waiting:,.0f} waiting on {trace.processors:,} processors"
-            yield row(group, what, policy.name, len(trace), simulations(trace, policy, repeat))
+            times = simulation_times(trace, policy, repeat)
+            yield measurement(group, what, policy.name, len(trace), times)
 
 
-def reading(repeat: int) -> Iterator[Row]:
-    """Reading the logs at hand from their files."""
+def measure_reading(repeat: int) -> Iterator[Measurement]:
+    """Measure reading the available logs from their files."""
     for name in LOGS:
         if (path := locate(name)) is not None:
             trace = read_swf(path)
-            times = seconds(partial(read_swf, path), min(repeat, 3))
-            yield row("reading", name, "", len(trace), times)
+            times = call_times(partial(read_swf, path), min(repeat, 3))
+            yield measurement("reading", name, "", len(trace), times)
 
 
 def _model(jobs: int) -> Trace:
@@ -123,14 +85,14 @@ def _generated(procs: int, load: float) -> Trace:
     return replace(trace, name=f"model P={procs} load={load}")
 
 
-def simulations(trace: Trace, policy: str | Policy, repeat: int) -> list[float]:
-    """Seconds of so many simulations of the trace."""
+def simulation_times(trace: Trace, policy: str | Policy, repeat: int) -> list[float]:
+    """Return the seconds of each of `repeat` simulations of a trace."""
     simulate(trace[: min(len(trace), 10)], policy)  # compile, or load the compiled
-    return seconds(partial(simulate, trace, policy), repeat)
+    return call_times(partial(simulate, trace, policy), repeat)
 
 
-def seconds(function: Callable[[], Any], repeat: int) -> list[float]:
-    """How long so many calls take."""
+def call_times(function: Callable[[], Any], repeat: int) -> list[float]:
+    """Return the seconds of each of `repeat` calls."""
     times = []
     for _ in range(repeat):
         begin = time.perf_counter()
@@ -139,40 +101,10 @@ def seconds(function: Callable[[], Any], repeat: int) -> list[float]:
     return times
 
 
-def row(
-    group: str, what: str, subject: str, jobs: int, values: list[float], unit: str = "s"
-) -> Row:
-    """A measurement; of rates the largest is best."""
-    best = max(values) if unit.endswith("/s") else min(values)
-    return {
-        "group": group,
-        "what": what,
-        "subject": subject,
-        "jobs": jobs,
-        "best": best,
-        "median": statistics.median(values),
-        "unit": unit,
-    }
-
-
-def logs() -> Iterator[Trace]:
-    """The logs that are at hand."""
+def available_logs() -> Iterator[Trace]:
+    """Yield the logs that are on this machine."""
     for log in LOGS:
         try:
             yield load_workload(log)
         except (UnknownNameError, WorkloadError):
-            continue  # not at hand
-
-
-def _process(program: str, cache: str | None = None) -> float:
-    """What a program prints, run in a process of its own, its kernel cache in `cache`."""
-    environment = os.environ | ({} if cache is None else {"BFENV_CACHE": cache})
-    run = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        check=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    return float(run.stdout)
+            continue

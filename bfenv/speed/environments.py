@@ -1,7 +1,7 @@
-"""Steps per second of the environments, with legal actions drawn at random.
+"""Steps per second of the environments, with random legal actions.
 
-The rows are as in `bfenv.speed.engine`. Drawing the actions is part of what is measured: a compiled
-function does it, for numpy's way costs as much as the step.
+Choosing the actions is part of the measurement. A compiled function chooses them, because doing so
+with numpy takes as long as a step.
 """
 
 import time
@@ -13,49 +13,51 @@ import numpy as np
 
 from bfenv.core.kernel import kernel
 from bfenv.envs.vector import BackfillVectorEnv
-from bfenv.speed.engine import Row, row
+from bfenv.speed.measurements import Measurement, measurement
 
 WINDOW = 64
 COUNTS = (1, 4, 16, 64, 256)  # of environments
 VEC_ENV = 64  # environments of the VecEnv
-CALLS = 20_000  # steps measured at a time, over all environments ten times as many
+CALLS = 20_000  # steps per measurement of one environment; ten times as many of several
 
 
-def environment(repeat: int) -> Iterator[Row]:
-    """The single environment, vectors of them, and stable-baselines3's VecEnv if it is there."""
+def measure_environments(repeat: int) -> Iterator[Measurement]:
+    """Measure one environment, batches, and the VecEnv if stable-baselines3 is installed."""
     for depth in (0, 1):
         what = f"window {WINDOW}, reservation_depth {depth}"
         step = _single({"window": WINDOW, "reservation_depth": depth})
-        yield _row("gymnasium.make", what, repeat, step)
+        yield _measure("gymnasium.make", what, repeat, step)
     for count in COUNTS:
-        yield _row("gymnasium.make_vec", f"{count} environments", repeat, _vector(count))
+        yield _measure("gymnasium.make_vec", f"{count} environments", repeat, _vector(count))
     try:
         step = _vec_env(VEC_ENV)
-    except ModuleNotFoundError:
-        return  # stable-baselines3 is an extra
-    yield _row("BackfillVecEnv", f"{VEC_ENV} environments, masks asked for", repeat, step)
+    except ModuleNotFoundError:  # stable-baselines3 is optional
+        return
+    yield _measure("BackfillVecEnv", f"{VEC_ENV} environments, masks asked for", repeat, step)
 
 
-def _row(group: str, what: str, repeat: int, step: Callable[[int], int]) -> Row:
-    step(CALLS // 10)  # compile, or load the compiled; and leave the first, like episodes
+def _measure(group: str, what: str, repeat: int, step: Callable[[int], int]) -> Measurement:
+    step(
+        CALLS // 10
+    )  # compile, or load the compiled; and leave the first episodes, which are alike
     rates = []
     for _ in range(repeat):
         begin = time.perf_counter()
         steps = step(CALLS)
         rates.append(steps / (time.perf_counter() - begin))
-    return row(group, what, "random legal", 0, rates, "steps/s")
+    return measurement(group, what, "random legal", 0, rates, "steps/s")
 
 
 def _single(options: dict[str, Any]) -> Callable[[int], int]:
-    """A loop over the steps of one environment, as a user would write it."""
+    """Return a loop over the steps of one environment, as a user would write it."""
     env = gymnasium.make("Backfill-v0", **options)
     generator = np.random.default_rng(0)
     mask = env.reset(seed=0)[1]["action_mask"]
 
     def run(steps: int) -> int:
         nonlocal mask
-        for draw in generator.integers(2**31, size=steps).tolist():
-            _, _, terminated, truncated, info = env.step(_pick(mask, draw))
+        for number in generator.integers(2**31, size=steps).tolist():
+            _, _, terminated, truncated, info = env.step(_pick(mask, number))
             if terminated or truncated:
                 _, info = env.reset()
             mask = info["action_mask"]
@@ -102,12 +104,12 @@ def _vec_env(count: int) -> Callable[[int], int]:
 
 
 @kernel
-def _pick(mask, draw):
-    """A legal action by a number drawn from a range far larger than the mask."""
+def _pick(mask, number):
+    """Return a legal action, given a random number from a range far larger than the mask."""
     legal = 0
     for action in range(len(mask)):
         legal += mask[action]
-    left = draw % legal
+    left = number % legal
     for action in range(len(mask)):
         if mask[action]:
             if left == 0:
@@ -117,6 +119,7 @@ def _pick(mask, draw):
 
 
 @kernel
-def _pick_all(masks, draws, actions):
+def _pick_all(masks, numbers, actions):
+    """Pick a legal action for each environment. Fills `actions`."""
     for i in range(len(actions)):
-        actions[i] = _pick(masks[i], draws[i])
+        actions[i] = _pick(masks[i], numbers[i])

@@ -1,23 +1,75 @@
-"""Measurements on disk, with all that they depend on; two of them compared."""
+"""Measurements: how they are made, kept in a file with what they depend on, and compared."""
 
 import json
+import statistics
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypedDict
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.leaderboard.provenance import commit, machine, versions
-from bfenv.leaderboard.store import LARGEST
+from bfenv.leaderboard.row_checks import LARGEST
 
 SCHEMA = 1
-KEYS = ("group", "what", "subject")  # by which the rows of two records are matched
-VERSIONS = ("python", "numpy", "numba", "bfenv")  # shown with the rows
+KEYS = ("group", "what", "subject")  # which identify a measurement in a file
+VERSIONS = ("python", "numpy", "numba", "bfenv")  # shown with the measurements
+PUBLISHED = Path(__file__).with_name("measured.json")  # the measurements of the README
 
 
-def record(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The rows with machine, versions, commit and the command that was given."""
+class Measurement(TypedDict):
+    """How long something took, how fast it was, or how much memory it needed."""
+
+    group: str
+    what: str
+    subject: str  # a policy, in most groups
+    jobs: int  # 0 if it does not depend on jobs
+    best: float
+    median: float
+    unit: str  # s and MiB, of which the least is best, or steps/s
+
+
+class Measurements(TypedDict):
+    """The content of a file: measurements, and what they depend on."""
+
+    schema: int
+    machine: str
+    versions: dict[str, str]
+    commit: str | None
+    command: list[str]
+    rows: list[Measurement]
+
+
+class Change(TypedDict):
+    """A measurement before and after; None if one file does not have it."""
+
+    group: str
+    what: str
+    subject: str
+    before: float | None
+    after: float | None
+    faster: float | None  # how many times as fast, or how many times less memory
+    unit: str
+
+
+def measurement(
+    group: str, what: str, subject: str, jobs: int, values: Sequence[float], unit: str = "s"
+) -> Measurement:
+    """Make a measurement from the values of all repetitions; the largest rate is best."""
+    return {
+        "group": group,
+        "what": what,
+        "subject": subject,
+        "jobs": jobs,
+        "best": max(values) if unit.endswith("/s") else min(values),
+        "median": statistics.median(values),
+        "unit": unit,
+    }
+
+
+def with_provenance(rows: Sequence[Measurement]) -> Measurements:
+    """Return measurements with the machine, versions, commit and command of this process."""
     return {
         "schema": SCHEMA,
         "machine": machine(),
@@ -28,35 +80,44 @@ def record(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def write_record(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Write them as JSON, atomically."""
-    write_atomically(path, (json.dumps(record(rows), indent=1) + "\n").encode())
+def write_measurements(path: Path, rows: Sequence[Measurement]) -> None:
+    """Write measurements and their provenance as JSON, completely or not at all."""
+    write_atomically(path, (json.dumps(with_provenance(rows), indent=1) + "\n").encode())
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """What `write_record` wrote. Raises BfenvError for anything else, OSError for no file."""
+def read_measurements(path: Path) -> Measurements:
+    """Read what `write_measurements` wrote.
+
+    Raises
+    ------
+    BfenvError
+        If the file holds anything else.
+    OSError
+        If the file cannot be read.
+    """
     try:
-        found = json.loads(path.read_bytes(), parse_constant=_no_number)
-        fit = found["schema"] == SCHEMA and bool(found["rows"]) and _is_head(found)
-        fit = fit and all(map(_is_row, found["rows"]))
-        fit = fit and len({_key(row) for row in found["rows"]}) == len(found["rows"])
+        content: Measurements = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
+        valid = content["schema"] == SCHEMA and bool(content["rows"]) and _is_head(content)
+        valid = valid and all(map(_is_row, content["rows"]))
+        valid = valid and len({_key(row) for row in content["rows"]}) == len(content["rows"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise BfenvError(f"{path} holds no measurements of `bfenv bench`: {error}") from error
-    if not fit:
+    if not valid:
         raise BfenvError(f"{path} holds no measurements of `bfenv bench` that can be read")
-    return found
+    return content
 
 
-def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
 
 
-def _is_head(found: dict[str, Any]) -> bool:
-    texts = [found["machine"], *(found["versions"][name] for name in VERSIONS)]
-    return all(isinstance(text, str) for text in texts) and isinstance(found["commit"], str | None)
+def _is_head(content: Measurements) -> bool:
+    texts = [content["machine"], *(content["versions"][name] for name in VERSIONS)]
+    commit = content["commit"]
+    return all(isinstance(text, str) for text in texts) and isinstance(commit, str | None)
 
 
-def _is_row(row: dict[str, Any]) -> bool:
+def _is_row(row: Any) -> bool:
     texts = [row[name] for name in (*KEYS, "unit")]
     values = [row[name] for name in ("best", "median", "jobs")]
     return all(isinstance(text, str) for text in texts) and all(
@@ -64,32 +125,35 @@ def _is_row(row: dict[str, Any]) -> bool:
     )
 
 
-def _key(row: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(row[name] for name in KEYS)
+def _key(row: Measurement) -> tuple[str, str, str]:
+    return row["group"], row["what"], row["subject"]
 
 
-def compare(before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row per measurement of either: `before` and `after` (best, or None) and `faster`.
+def compare(before: Measurements, after: Measurements) -> list[Change]:
+    """Return how every measurement of either file changed.
 
-    `faster` is how many times as fast the second is, below 1 if it is slower; of memory, how many
-    times less it takes.
+    `faster` is below 1 if the second measurement is slower, or needs more memory.
     """
-    bests = [{_key(row): row for row in each["rows"]} for each in (before, after)]
-    rows = []
-    for key in dict.fromkeys([*bests[0], *bests[1]]):
-        first, second = (best.get(key) for best in bests)
-        row = first or second
-        faster = None
-        if first and second and first["best"] and second["best"]:
-            rate = row["unit"].endswith("/s")
-            faster = second["best"] / first["best"] if rate else first["best"] / second["best"]
-        rows.append(
-            dict(zip(KEYS, key, strict=True))
-            | {
-                "before": first and first["best"],
-                "after": second and second["best"],
-                "faster": faster,
-                "unit": row["unit"],
-            }
-        )
-    return rows
+    old = {_key(row): row for row in before["rows"]}
+    new = {_key(row): row for row in after["rows"]}
+    return [_change(key, old.get(key), new.get(key)) for key in old | new]
+
+
+def _change(
+    key: tuple[str, str, str], before: Measurement | None, after: Measurement | None
+) -> Change:
+    unit = next(row["unit"] for row in (before, after) if row)
+    faster = None
+    if before and after and before["best"] and after["best"]:
+        rate = unit.endswith("/s")
+        faster = after["best"] / before["best"] if rate else before["best"] / after["best"]
+    group, what, subject = key
+    return {
+        "group": group,
+        "what": what,
+        "subject": subject,
+        "before": before and before["best"],
+        "after": after and after["best"],
+        "faster": faster,
+        "unit": unit,
+    }

@@ -1,4 +1,4 @@
-"""How fast scorers run whole traces, beside EASY with a sorted queue."""
+"""How fast EASY schedules whole traces in a scorer's order, and in the order of a sorted queue."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.agents.search.scorer import evaluate_many, scorer, weights
+from bfenv.agents.search import evaluate_many, scorer, weights
 from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.registry import simulate
 from bfenv.core.jobs import Trace
-from bfenv.speed.engine import logs, row
+from bfenv.speed.engine import available_logs
+from bfenv.speed.measurements import Measurement, measurement
 from bfenv.workloads.load import load_workload
 
-VECTORS = 4  # evaluated in one call
-# Weights on everything, whose queues are about as long as those of known orders
+VECTORS = 4  # of weights, evaluated in one call
+# Weights on all features, which make queues about as long as known orders do
 DENSE = weights(
     present=0.1,
     size=-0.1,
@@ -30,14 +31,14 @@ DENSE = weights(
 )
 
 
-def policy_search(repeat: int) -> Iterator[dict[str, Any]]:
-    """Rows as in `bfenv.speed.engine`.
+def measure_search(repeat: int) -> Iterator[Measurement]:
+    """Measure scorers on whole traces.
 
-    The scorers on the estimate alone and the slowdown alone make, but for ties, the schedules of
-    the orders sjf and lxf, so that the queues are as long. All of a trace's rows are measured
-    turn by turn, so that what else the machine does slows them alike.
+    Except for ties, the scorers of the estimate alone and of the slowdown alone make the schedules
+    of the orders sjf and lxf, so their queues are as long. The rows of a trace are measured in
+    turns, so that other load on the machine affects all of them alike.
     """
-    for trace in (*logs(), load_workload("lublin")):
+    for trace in (*available_logs(), load_workload("lublin")):
         runs = _runs(trace)
         times: dict[str, list[float]] = {name: [] for name in runs}
         for run in runs.values():
@@ -50,7 +51,7 @@ def policy_search(repeat: int) -> Iterator[dict[str, Any]]:
         for name, values in times.items():
             share = VECTORS if name.startswith("evaluate_many") else 1
             each = [value / share for value in values]
-            yield row("policy search", trace.name, name, len(trace), each)
+            yield measurement("policy search", trace.name, name, len(trace), each)
 
 
 def _runs(trace: Trace) -> dict[str, Callable[[], Any]]:

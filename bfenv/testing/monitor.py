@@ -1,4 +1,4 @@
-"""A policy under observation: what each of its decisions does to the machine."""
+"""A monitor around a policy: it checks what each decision does to the cluster."""
 
 import time
 import traceback
@@ -11,8 +11,6 @@ import numpy as np
 
 from bfenv.baselines.registry import simulate
 from bfenv.core.cluster import (
-    FREE,
-    NEXT_JOB,
     NOW,
     OFFENDER,
     WAKE,
@@ -25,27 +23,30 @@ from bfenv.core.cluster import (
     try_start,
     waiting,
 )
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import StarvationError
+from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
 
-MOST_IDLE = 10_000  # passes in a row in which nothing starts, ends or arrives
+MOST_IDLE = 10_000  # consecutive passes in which no job starts, ends or arrives
 PACKAGE = Path(__file__).resolve().parent.parent
+
+OnPass = Callable[[Trace, int], None]  # called with the trace and the clock (s) before each pass
 
 
 class Fault(NamedTuple):
-    """Something wrong with a policy."""
+    """A fault of a policy."""
 
-    kind: str
+    kind: str  # one of `bfenv.testing.KINDS`
     what: str  # one line
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.what}"
 
 
-class Faulty(Exception):
-    """Ends a run in which a fault was found."""
+class PolicyFault(Exception):
+    """A fault that ends a run."""
 
     def __init__(self, kind: str, what: str):
         super().__init__(what)
@@ -53,22 +54,25 @@ class Faulty(Exception):
 
 
 @dataclass
-class Spy:
-    """A `decide` that calls another one and looks at what it did; raises Faulty."""
+class PolicyMonitor:
+    """A `decide` function that calls that of a policy and checks its effect on the cluster.
 
-    decide: Callable
+    Calling it raises PolicyFault at the first fault.
+    """
+
+    decide: Callable[[Any, Jobs, Any], None]
     trace: Trace
-    beat: Callable[[Trace, int], None]  # told of every pass before it begins
+    on_pass: OnPass
     seconds: list[float] = field(default_factory=list)  # per pass
     passes: list[tuple[int, int]] = field(default_factory=list)  # clock, waiting jobs
-    idle: int = 0
+    idle: int = 0  # consecutive passes in which nothing happened
 
     def __call__(self, cluster: Cluster, jobs: Jobs, memory: Any) -> None:
-        """Let the policy decide; the machine must then differ by its starts and nothing else."""
+        """Let the policy decide, then check that it changed the cluster by its starts only."""
         now = int(cluster.state[NOW])
-        self.beat(self.trace, now)
+        self.on_pass(self.trace, now)
         self.passes.append((now, len(waiting(cluster))))
-        cluster.state[OFFENDER] = -1  # an illegal start that was caught by the policy itself
+        cluster.state[OFFENDER] = -1  # forget an illegal start that the policy itself caught
         before = Cluster(*(values.copy() for values in cluster))
         begin = time.perf_counter()
         try:
@@ -76,20 +80,21 @@ class Spy:
         except (Exception, SystemExit) as error:
             raise self._failed(error, cluster, jobs) from error
         self.seconds.append(time.perf_counter() - begin)
-        self._compare(before, cluster, jobs)
-        self._count_idle(cluster)
+        self._check_changes(before, cluster, jobs)
+        self._check_idle(cluster)
 
-    def _failed(self, error: BaseException, cluster: Cluster, jobs: Jobs) -> Faulty:
-        job, when = int(cluster.state[OFFENDER]), self._when(cluster)
-        if job >= 0 and isinstance(error, ValueError):
-            reason = _obstacle(cluster, jobs, job) or str(error)
-            return Faulty("illegal start", f"{when}: job {job} {reason}")
+    def _failed(self, error: BaseException, cluster: Cluster, jobs: Jobs) -> PolicyFault:
+        when = self._when(cluster)
+        if isinstance(error, ValueError) and (illegal := find_illegal_start(cluster, jobs)):
+            return PolicyFault("illegal start", f"{when}: job {illegal.job} {illegal.reason}")
         if isinstance(error, ValueError) and "read-only" in str(error):
-            return Faulty("tampering", f"{when}: it writes to the jobs, {raised(error)}")
-        return Faulty("failure", f"{when}: {raised(error)}")
+            return PolicyFault(
+                "tampering", f"{when}: it writes to the jobs, {describe_error(error)}"
+            )
+        return PolicyFault("failure", f"{when}: {describe_error(error)}")
 
-    def _compare(self, before: Cluster, cluster: Cluster, jobs: Jobs) -> None:
-        """Repeat the starts on the copy; the two machines must then be alike."""
+    def _check_changes(self, before: Cluster, cluster: Cluster, jobs: Jobs) -> None:
+        """Repeat the starts on the copy, and check that both clusters are equal then."""
         now = before.state[NOW]
         try:
             for job in started(cluster).tolist():
@@ -99,68 +104,57 @@ class Spy:
                 else:
                     start(before, jobs, job)
         except (ValueError, IndexError) as error:
-            what = f"{self._when(cluster)}: it starts jobs otherwise than by start()"
-            raise Faulty("tampering", what) from error
-        one, two = _visible(before), _visible(cluster)
-        for name in one:
-            if not np.array_equal(one[name], two[name]):
-                raise Faulty(
-                    "tampering", f"{self._when(cluster)}: it changes cluster.{name} itself"
-                )
+            what = f"{self._when(cluster)}: it starts jobs without start()"
+            raise PolicyFault("tampering", what) from error
+        expected, actual = _visible(before), _visible(cluster)
+        for name in expected:
+            if not np.array_equal(expected[name], actual[name]):
+                what = f"{self._when(cluster)}: it changes cluster.{name} itself"
+                raise PolicyFault("tampering", what)
 
-    def _count_idle(self, cluster: Cluster) -> None:
-        line = waiting(cluster)
-        arrived = len(line) and self.trace.jobs.submit[line[-1]] == cluster.state[NOW]
+    def _check_idle(self, cluster: Cluster) -> None:
+        """Check that wake-ups do not go on without effect."""
+        queue = waiting(cluster)
+        arrived = len(queue) and self.trace.jobs.submit[queue[-1]] == cluster.state[NOW]
         busy = arrived or len(started(cluster)) or len(finished(cluster))
         self.idle = 0 if busy else self.idle + 1
         if self.idle > MOST_IDLE:
-            what = f"it has asked for {self.idle:,} passes in a row without doing anything"
-            raise Faulty("endless", f"{self._when(cluster)}: {what}")
+            what = f"{self.idle:,} consecutive wake-ups had no effect"
+            raise PolicyFault("endless", f"{self._when(cluster)}: {what}")
 
     def _when(self, cluster: Cluster) -> str:
         return f"at {int(cluster.state[NOW])} s of {self.trace.name!r}"
 
 
-def spied(policy: Policy, trace: Trace, beat: Callable[[Trace, int], None]) -> tuple[Schedule, Spy]:
-    """The schedule of a policy, seed 0, driven from Python under observation; raises Faulty."""
-    spy = Spy(policy.decide, trace, beat)
+def run_monitored(policy: Policy, trace: Trace, on_pass: OnPass) -> tuple[Schedule, PolicyMonitor]:
+    """Simulate a trace with seed 0, calling the policy from Python through a monitor.
+
+    Raises
+    ------
+    PolicyFault
+        If the policy has a fault.
+    """
+    monitor = PolicyMonitor(policy.decide, trace, on_pass)
     try:
-        schedule = simulate(trace, replace(policy, decide=spy, run=None)).check()
-    except PolicyError as error:
-        what = str(error).removeprefix(f"{policy.name} ").removeprefix(f"{policy.name}: ")
-        raise Faulty("starvation", f"{trace.name!r}: it {what}") from error
-    except Faulty:
+        schedule = simulate(trace, replace(policy, decide=monitor, run=None)).check()
+    except StarvationError as error:
+        raise PolicyFault("starvation", f"{trace.name!r}: it {error.reason}") from error
+    except PolicyFault:
         raise
     except (Exception, SystemExit) as error:  # of its memory or its records
-        raise Faulty("failure", f"on {trace.name!r}: {raised(error)}") from error
+        raise PolicyFault("failure", f"on {trace.name!r}: {describe_error(error)}") from error
     for name, values in schedule.records.items():
         if len(values) != len(trace):
             what = f"{len(values)} records {name!r} of {len(trace)} jobs of {trace.name!r}"
-            raise Faulty("failure", what)
-    return schedule, spy
-
-
-def _obstacle(cluster: Cluster, jobs: Jobs, job: int) -> str:
-    """Why a job may not start now."""
-    now, free = int(cluster.state[NOW]), int(cluster.state[FREE])
-    if job >= len(jobs.submit):
-        return "does not exist"
-    if job >= cluster.state[NEXT_JOB]:
-        return f"is only submitted at {jobs.submit[job]} s"
-    if cluster.start[job] >= 0:
-        return f"has started already, at {cluster.start[job]} s"
-    if jobs.size[job] > free:
-        return f"needs {jobs.size[job]} processors; free: {free}"
-    if jobs.requested_start[job] > now:
-        return f"asks to start at {jobs.requested_start[job]} s"
-    return ""
+            raise PolicyFault("failure", what)
+    return schedule, monitor
 
 
 def _visible(cluster: Cluster) -> dict[str, np.ndarray]:
-    """The parts of the machine that mean something, by name."""
+    """Return the parts of a cluster that a policy can see, by name."""
     state = cluster.state.copy()
     state[OFFENDER] = 0
-    state[WAKE] = max(state[WAKE], state[NOW])  # a policy may ask to be woken later
+    state[WAKE] = max(state[WAKE], state[NOW])  # a policy may request a later wake-up
     state[WAKE] = state[WAKE] > state[NOW]
     runs = (cluster.start >= 0) & (cluster.end < 0)
     return {
@@ -178,12 +172,12 @@ def _visible(cluster: Cluster) -> dict[str, np.ndarray]:
     }
 
 
-def raised(error: BaseException) -> str:
-    """Kind, message and place of an error, in one line."""
+def describe_error(error: BaseException) -> str:
+    """Describe an error in one line: its type, its message and the line that raised it."""
     message = " ".join(str(error).split())[:160]
     text = f"{type(error).__name__}: {message}".removesuffix(": ")
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(PACKAGE)]
-    if own:
-        text += f" ({Path(own[0].filename).name}, line {own[0].lineno})"
+    outside = [frame for frame in frames if not Path(frame.filename).is_relative_to(PACKAGE)]
+    if outside:
+        text += f" ({Path(outside[0].filename).name}, line {outside[0].lineno})"
     return text

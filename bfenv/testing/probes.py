@@ -1,51 +1,66 @@
-"""The examination of a policy: small traces, and what a sound policy does on them."""
+"""Small traces to run a policy on, and what a policy without faults does on them."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bfenv.baselines.registry import simulate
-from bfenv.core.cluster import FREE, NOW, waiting
-from bfenv.core.errors import PolicyError
+from bfenv.core.cluster import FREE, NOW, Cluster, waiting
+from bfenv.core.durations import DAY, HOUR, MINUTE
+from bfenv.core.errors import IllegalStartError, StarvationError
 from bfenv.core.jobs import Jobs, Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
-from bfenv.testing.monitor import Fault, Faulty, raised, spied
+from bfenv.testing.monitor import Fault, OnPass, PolicyFault, describe_error, run_monitored
 
 INSTANTS = 6  # at which the rest of a trace is changed
 SEEDS = 4  # besides 0
-ESTIMATES = (60, 300, 600, 900, 1800, 3600, 7200, 14_400, 36_000, 86_400)  # s, as users give them
+ESTIMATES = (
+    MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE,
+    HOUR, 2 * HOUR, 4 * HOUR, 10 * HOUR, DAY,
+)  # fmt: skip  # seconds, as users request them
 
-Beat = Callable[[Trace, int], None]
 
-
-class Times(NamedTuple):
-    """What the decisions on a trace took."""
+class DecisionTimes(NamedTuple):
+    """How long the decisions on a trace took."""
 
     jobs: int
     seconds: list[float]  # per decision
 
 
-def traces(requested_starts: bool) -> list[Trace]:
-    """Traces to examine a policy on: a crowd, many ties, a single job; requested starts, too."""
+Finding = np.ndarray | Fault | DecisionTimes  # an array holds the start times on a trace
+
+
+def probe_traces(requested_starts: bool) -> list[Trace]:
+    """Return a crowd, a trace with many ties, and a single job; optionally requested starts."""
     rng = np.random.default_rng(20)
-    ties = _trace(rng, "ties", 40, 6, gap=3, estimates=range(1, 9))
-    crowd = _trace(rng, "crowd", 80, 16, gap=1500, estimates=ESTIMATES)
-    made = [crowd, ties, make_trace([0], [1], [5], 1, estimate=[7], name="single")]
+    ties = _make_trace(rng, "ties", 40, 6, gap=3, estimates=range(1, 9))
+    crowd = _make_trace(rng, "crowd", 80, 16, gap=1500, estimates=ESTIMATES)
+    traces = [crowd, ties, make_trace([0], [1], [5], 1, estimate=[7], name="single")]
     if requested_starts:
         submit = crowd.jobs.submit
-        wish = np.where(rng.random(len(crowd)) < 0.2, submit + rng.integers(0, 20_000, 80), 0)
-        made.append(
-            replace(crowd, jobs=crowd.jobs._replace(requested_start=wish), name="appointments")
-        )
-    return made
+        start = np.where(rng.random(len(crowd)) < 0.2, submit + rng.integers(0, 20_000, 80), 0)
+        jobs = crowd.jobs._replace(requested_start=start)
+        traces.append(replace(crowd, jobs=jobs, name="requested starts"))
+    return traces
 
 
-def _trace(rng, name: str, jobs: int, processors: int, *, gap: int, estimates) -> Trace:
-    """Half of the jobs come at the same time as the one before; some need the whole machine."""
+def _make_trace(
+    rng: np.random.Generator,
+    name: str,
+    jobs: int,
+    processors: int,
+    *,
+    gap: int,
+    estimates: Sequence[int],
+) -> Trace:
+    """Make a trace in which half of the jobs are submitted together with the one before.
+
+    Some jobs need the whole machine.
+    """
     estimate = rng.choice(list(estimates), jobs)
     size = np.minimum(1 + rng.geometric(3 / processors, jobs), processors)
     size[rng.random(jobs) < 0.1] = processors
@@ -63,193 +78,208 @@ def _trace(rng, name: str, jobs: int, processors: int, *, gap: int, estimates) -
     )
 
 
-def first_starts(policy: Policy, these: list[Trace], beat: Beat) -> Iterator[np.ndarray]:
-    """The start times on each of these traces, up to the first where the policy is faulty."""
-    for trace in these:
-        _seed_all()
+def start_times(policy: Policy, traces: Sequence[Trace], on_pass: OnPass) -> Iterator[Finding]:
+    """Yield the start times on each trace, up to the first trace with a fault."""
+    for trace in traces:
+        _seed_global_generators()
         try:
-            yield spied(policy, trace, beat)[0].start
-        except Faulty:
+            yield run_monitored(policy, trace, on_pass)[0].start
+        except PolicyFault:
             return
 
 
-def examine(
-    policy: Policy, these: list[Trace], slow: float, beat: Beat
-) -> Iterator[np.ndarray | Fault | Times]:
-    """On each trace the start times, the faults, and the times; less where there are faults."""
-    for trace in these:
-        yield from _examine(policy, trace, slow, beat)
+def probe(
+    policy: Policy, traces: Sequence[Trace], slow: float, on_pass: OnPass
+) -> Iterator[Finding]:
+    """Yield the start times, the faults and the decision times on each trace.
+
+    What follows a fault may be missing. A decision that takes over `slow` seconds is a fault.
+    """
+    for trace in traces:
+        yield from _probe(policy, trace, slow, on_pass)
 
 
-def _examine(policy: Policy, trace: Trace, slow: float, beat: Beat):
-    _seed_all()
-    before = random.getstate(), np.random.get_state()[1:3]
+def _probe(policy: Policy, trace: Trace, slow: float, on_pass: OnPass) -> Iterator[Finding]:
+    _seed_global_generators()
+    before = _global_generators()
     try:
-        schedule, spy = spied(policy, trace, beat)
-    except Faulty as stopped:
+        schedule, monitor = run_monitored(policy, trace, on_pass)
+    except PolicyFault as stopped:
         yield stopped.fault
         if stopped.fault.kind == "failure":
-            yield from _unobserved(policy, trace, beat)
+            yield from _probe_unmonitored(policy, trace, on_pass)
         return
     yield schedule.start
-    after = random.getstate(), np.random.get_state()[1:3]
-    draws = before[0] != after[0] or str(before[1]) != str(after[1])
+    draws = before != _global_generators()
     if draws:
         what = "it draws from the global generator of random or numpy.random, not from its own"
         yield Fault("global randomness", f"{trace.name!r}: {what}")
     try:
-        _seed_all()
-        again, twin = spied(policy, trace, beat)
-    except Faulty as stopped:
+        _seed_global_generators()
+        again, second = run_monitored(policy, trace, on_pass)
+    except PolicyFault as stopped:
         yield Fault("unrepeatable", f"in a second run, {stopped.fault}")
         return
     try:
-        doubts = list(_repeated(policy, schedule, again, beat))
-        if doubts:  # nothing can be learnt by comparing schedules
-            yield from doubts
+        faults = list(_probe_repetition(policy, schedule, again, on_pass))
+        if faults:  # comparing schedules would prove nothing
+            yield from faults
             return
-        yield from _flags(policy, schedule, draws, beat)
-        yield from _foresight(policy, schedule, beat)
-    except Faulty as stopped:
+        yield from _probe_flags(policy, schedule, draws, on_pass)
+        yield from _probe_foresight(policy, schedule, on_pass)
+    except PolicyFault as stopped:
         yield stopped.fault
         return
-    # The shorter of two times: in the first a kernel may have been compiled.
-    spy.seconds = [min(pair) for pair in zip(spy.seconds, twin.seconds, strict=False)]
-    if max(spy.seconds) > slow:
-        now, length = spy.passes[int(np.argmax(spy.seconds))]
+    # The shorter of two times: the first run may have compiled a kernel.
+    seconds = [min(pair) for pair in zip(monitor.seconds, second.seconds, strict=False)]
+    if max(seconds) > slow:
+        now, length = monitor.passes[int(np.argmax(seconds))]
         where = f"at {now} s of {trace.name!r}, {length} jobs waiting"
-        yield Fault("slow", f"{where}: it thinks for {max(spy.seconds):.2g} s")
-    yield Times(len(trace), spy.seconds)
+        yield Fault("slow", f"{where}: the decision takes {max(seconds):.2g} s")
+    yield DecisionTimes(len(trace), seconds)
 
 
-def _unobserved(policy: Policy, trace: Trace, beat: Beat) -> Iterator[Fault]:
-    """A policy that only fails under observation may do so because it looks where it should not."""
+def _probe_unmonitored(policy: Policy, trace: Trace, on_pass: OnPass) -> Iterator[Fault]:
+    """Yield what a policy foresees that fails under the monitor only.
+
+    It may fail there because it looks for secrets in the caller's frame.
+    """
     try:
-        yield from _foresight(policy, _run(policy, trace, 0, beat), beat)
-    except Faulty:
+        yield from _probe_foresight(policy, _simulate(policy, trace, 0, on_pass), on_pass)
+    except PolicyFault:
         return
 
 
-def _seed_all() -> None:
+def _seed_global_generators() -> None:
     """Bring the generators of the process, which no policy may use, to a known state."""
     random.seed(0)
     np.random.seed(0)
 
 
-def _repeated(policy: Policy, schedule: Schedule, again: Schedule, beat: Beat) -> Iterator[Fault]:
-    """The same seed, the same schedule; by the compiled loop as well."""
+def _global_generators() -> tuple[Any, str]:
+    """Return the state of the generators of the process."""
+    return random.getstate(), str(np.random.get_state(legacy=True))
+
+
+def _probe_repetition(
+    policy: Policy, schedule: Schedule, again: Schedule, on_pass: OnPass
+) -> Iterator[Fault]:
+    """Check that the same seed gives the same schedule, also in the compiled loop."""
     trace = schedule.trace
-    apart = difference(schedule.start, again.start)
-    if apart:
-        yield Fault("unrepeatable", f"{trace.name!r}, seed 0 twice: {apart}")
+    differs = first_difference(schedule.start, again.start)
+    if differs:
+        yield Fault("unrepeatable", f"{trace.name!r}, seed 0 twice: {differs}")
         return
-    looped = _run(policy, trace, 0, beat)
-    apart = difference(schedule.start, looped.start)
-    if apart and policy.run is not None:
-        yield Fault("two minds", f"{trace.name!r}, `decide` and `run`: {apart}")
-    elif apart:
-        yield Fault("unrepeatable", f"{trace.name!r}, observed and not: {apart}")
+    unmonitored = _simulate(policy, trace, 0, on_pass)
+    differs = first_difference(schedule.start, unmonitored.start)
+    if differs and policy.run is not None:
+        yield Fault("two minds", f"{trace.name!r}, `decide` and `run`: {differs}")
+    elif differs:
+        yield Fault("unrepeatable", f"{trace.name!r}, with the monitor and without: {differs}")
 
 
-def _flags(policy: Policy, schedule: Schedule, draws: bool, beat: Beat) -> Iterator[Fault]:
-    """What the policy does but does not declare."""
+def _probe_flags(
+    policy: Policy, schedule: Schedule, draws: bool, on_pass: OnPass
+) -> Iterator[Fault]:
+    """Check that the policy declares what it does."""
     trace = schedule.trace
     for seed in range(1, SEEDS + 1):
-        apart = difference(schedule.start, _run(policy, trace, seed, beat).start)
-        if apart and not policy.stochastic:
-            what = f"{trace.name!r}, seeds 0 and {seed}: {apart}; it does not say stochastic=True"
+        differs = first_difference(schedule.start, _simulate(policy, trace, seed, on_pass).start)
+        if differs and not policy.stochastic:
+            what = f"{trace.name!r}, seeds 0 and {seed}: {differs}; declare stochastic=True"
             yield Fault("undeclared seed", what)
             draws = True
             break
     if (schedule.trial_start >= 0).any() and not policy.trials:
         job = int(np.argmax(schedule.trial_start >= 0))
-        what = f"{trace.name!r}: it starts job {job} for a trial and does not say trials=True"
+        what = f"{trace.name!r}: it starts job {job} for a trial; declare trials=True"
         yield Fault("undeclared trials", what)
     if policy.stateful or policy.stochastic or policy.trials or draws:
-        return  # a pass left out is a draw left out
-    seldom = replace(policy, decide=_Seldom(policy), run=None)
-    apart = difference(schedule.start, _run(seldom, trace, 0, beat).start)
-    if apart:
-        what = "not shown the passes in which nothing may start"
-        yield Fault(
-            "undeclared state", f"{trace.name!r}, {what}: {apart}; it does not say stateful=True"
-        )
+        return  # skipping a pass would skip a draw
+    skipping = replace(policy, decide=_SkipIdlePasses(policy), run=None)
+    differs = first_difference(schedule.start, _simulate(skipping, trace, 0, on_pass).start)
+    if differs:
+        what = f"{trace.name!r}, without the passes in which no job may start: {differs}"
+        yield Fault("undeclared state", f"{what}; declare stateful=True")
 
 
-class _Seldom:
-    """A `decide` that is only called if some job may start, as an environment does it."""
+class _SkipIdlePasses:
+    """A `decide` function that is called only if a job may start, as in an environment."""
 
-    def __init__(self, policy: Policy):
+    def __init__(self, policy: Policy) -> None:
         self.decide = policy.decide
 
-    def __call__(self, cluster, jobs, memory) -> None:
-        line = waiting(cluster)
-        come = jobs.requested_start[line] <= cluster.state[NOW]
-        if ((jobs.size[line] <= cluster.state[FREE]) & come).any():
+    def __call__(self, cluster: Cluster, jobs: Jobs, memory: Any) -> None:
+        queue = waiting(cluster)
+        due = jobs.requested_start[queue] <= cluster.state[NOW]
+        if ((jobs.size[queue] <= cluster.state[FREE]) & due).any():
             self.decide(cluster, jobs, memory)
 
 
-def _foresight(policy: Policy, schedule: Schedule, beat: Beat) -> Iterator[Fault]:
-    """Decisions up to an instant cannot depend on what nobody knows by then.
+def _probe_foresight(policy: Policy, schedule: Schedule, on_pass: OnPass) -> Iterator[Fault]:
+    """Check that decisions up to an instant depend on nothing that is unknown until then.
 
-    However a policy comes by the secret: two traces that are alike in all that can be known must
-    be scheduled alike.
+    Two traces that differ only in what is unknown must have equal schedules, however a policy
+    might learn the secret.
     """
     trace, rng = schedule.trace, np.random.default_rng(1)
-    moments = np.unique(schedule.start)
-    moments = moments[np.unique(np.linspace(0, len(moments) - 1, INSTANTS).astype(int))]
-    found = set()
-    for moment in moments.tolist():
-        known = _starts(schedule, moment)
-        for kind, what, other in _alike(schedule, moment, rng):
-            if kind in found:
+    instants = np.unique(schedule.start)
+    instants = instants[np.unique(np.linspace(0, len(instants) - 1, INSTANTS).astype(int))]
+    kinds = set()
+    for instant in instants.tolist():
+        known = _known_starts(schedule, instant)
+        for kind, what, other in _indistinguishable(schedule, instant, rng):
+            if kind in kinds:
                 continue
-            these = _starts(_run(policy, other, 0, beat), moment)
-            apart = difference(known[0], these[0]) or difference(known[1], these[1])
-            if apart:
-                found.add(kind)
-                where = f"up to {moment} s of {trace.name!r}"
-                yield Fault(kind, f"{where} it depends on {what}: {apart}")
+            starts = _known_starts(_simulate(policy, other, 0, on_pass), instant)
+            differs = first_difference(known[0], starts[0])
+            differs = differs or first_difference(known[1], starts[1])
+            if differs:
+                kinds.add(kind)
+                where = f"up to {instant} s of {trace.name!r}"
+                yield Fault(kind, f"{where} it depends on {what}: {differs}")
 
 
-def _alike(schedule: Schedule, moment: int, rng) -> Iterator[tuple[str, str, Trace]]:
-    """Traces that nobody can tell from that of the schedule until that moment."""
+def _indistinguishable(
+    schedule: Schedule, instant: int, rng: np.random.Generator
+) -> Iterator[tuple[str, str, Trace]]:
+    """Yield traces that cannot be distinguished from the schedule's own until an instant."""
     for mode in ("shortest", "longest", "any"):
-        other = _other_runtimes(schedule, moment, rng, mode)
+        other = _other_runtimes(schedule, instant, rng, mode)
         yield "peeking", "how long unfinished jobs will run", other
     for _ in range(2):
-        yield "look-ahead", "jobs not yet submitted", _other_arrivals(schedule.trace, moment, rng)
+        yield "look-ahead", "jobs not yet submitted", _other_arrivals(schedule.trace, instant, rng)
 
 
-def _starts(schedule: Schedule, moment: int) -> tuple[np.ndarray, np.ndarray]:
-    """First starts up to a moment, and starts after a trial that has ended by then; else -1."""
+def _known_starts(schedule: Schedule, instant: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return first starts up to an instant and starts after trials ended by then; -1 for none."""
     tried = schedule.trial_end >= 0
     first = np.where(tried, schedule.trial_start, schedule.start)
-    second = np.where(tried & (schedule.trial_end <= moment), schedule.start, -1)
-    return np.where(first <= moment, first, -1), np.where(second <= moment, second, -1)
+    second = np.where(tried & (schedule.trial_end <= instant), schedule.start, -1)
+    return np.where(first <= instant, first, -1), np.where(second <= instant, second, -1)
 
 
-def _other_runtimes(schedule: Schedule, moment: int, rng, mode: str) -> Trace:
-    """Other runtimes for the jobs that have not ended by then: the shortest, the longest, any."""
+def _other_runtimes(schedule: Schedule, instant: int, rng: np.random.Generator, mode: str) -> Trace:
+    """Replace the runtimes of the jobs that are unfinished: the shortest, the longest, any."""
     trace, tried = schedule.trace, schedule.trial_end >= 0
-    ran = np.where(schedule.start <= moment, moment - schedule.start, 0)
-    trial = np.minimum(moment, schedule.trial_end) - schedule.trial_start
-    ran = np.where(tried & (schedule.trial_start <= moment), np.maximum(ran, trial), ran)
+    ran = np.where(schedule.start <= instant, instant - schedule.start, 0)
+    trial = np.minimum(instant, schedule.trial_end) - schedule.trial_start
+    ran = np.where(tried & (schedule.trial_start <= instant), np.maximum(ran, trial), ran)
     least, most = np.minimum(ran + 1, trace.runtime), trace.jobs.estimate
     any_ = rng.integers(least, most + 1)
-    drawn = {"shortest": least, "longest": most, "any": any_}[mode]
-    runtime = np.where(schedule.end > moment, drawn, trace.runtime)
-    # The jobs are copied lest they lead to two traces, of which a peek might take the wrong one.
+    other = {"shortest": least, "longest": most, "any": any_}[mode]
+    runtime = np.where(schedule.end > instant, other, trace.runtime)
+    # Copied, because jobs that belong to two traces could lead a peeking policy to the wrong one.
     return replace(trace, jobs=Jobs(*(values.copy() for values in trace.jobs)), runtime=runtime)
 
 
-def _other_arrivals(trace: Trace, moment: int, rng) -> Trace:
-    """Other jobs, at other times, from then on; as many, and of the same users."""
-    known = int(np.searchsorted(trace.jobs.submit, moment, side="right"))
+def _other_arrivals(trace: Trace, instant: int, rng: np.random.Generator) -> Trace:
+    """Replace the jobs that are not yet submitted by as many others, of the same users."""
+    known = int(np.searchsorted(trace.jobs.submit, instant, side="right"))
     order = np.concatenate([np.arange(known), known + rng.permutation(len(trace) - known)])
     columns = {name: values[order] for name, values in trace.jobs._asdict().items()}
     gaps = rng.integers(0, 1000, len(trace) - known)
-    columns["submit"] = np.concatenate([trace.jobs.submit[:known], moment + 1 + np.cumsum(gaps)])
+    columns["submit"] = np.concatenate([trace.jobs.submit[:known], instant + 1 + np.cumsum(gaps)])
     columns["size"][known:] = rng.integers(1, trace.processors + 1, len(gaps))
     columns["user"] = trace.jobs.user
     return replace(
@@ -257,24 +287,24 @@ def _other_arrivals(trace: Trace, moment: int, rng) -> Trace:
     )
 
 
-def _run(policy: Policy, trace: Trace, seed: int, beat: Beat) -> Schedule:
-    """A run as anybody makes it; raises Faulty."""
-    _seed_all()
-    beat(trace, 0)
+def _simulate(policy: Policy, trace: Trace, seed: int, on_pass: OnPass) -> Schedule:
+    """Simulate without the monitor; raises PolicyFault."""
+    _seed_global_generators()
+    on_pass(trace, 0)
     try:
         return simulate(trace, policy, seed)
     except (Exception, SystemExit) as error:
-        kind = "starvation" if isinstance(error, PolicyError) else "failure"
-        kind = "illegal start" if "illegal start" in str(error) else kind
-        changed = f"on {trace.name!r} or a variant of it, seed {seed}: {raised(error)}"
-        raise Faulty(kind, changed) from error
+        kinds = {IllegalStartError: "illegal start", StarvationError: "starvation"}
+        kind = kinds.get(type(error), "failure")
+        what = f"on {trace.name!r} or a variant of it, seed {seed}: {describe_error(error)}"
+        raise PolicyFault(kind, what) from error
 
 
-def difference(one: np.ndarray, two: np.ndarray) -> str:
-    """The first job whose start times differ, in words; "" if none does."""
-    apart = np.flatnonzero(one != two)
-    if not len(apart):
+def first_difference(one: np.ndarray, two: np.ndarray) -> str:
+    """Describe the first job whose start times differ; "" if there is none."""
+    jobs = np.flatnonzero(one != two)
+    if not len(jobs):
         return ""
-    job = int(apart[0])
+    job = int(jobs[0])
     first, second = (f"at {time} s" if time >= 0 else "not" for time in (one[job], two[job]))
     return f"job {job} starts {first} and {second}"

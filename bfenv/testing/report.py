@@ -1,8 +1,6 @@
-"""What is wrong with a scheduler of your own, said in words: `check_policy`."""
+"""The report on a policy: what is wrong with it, one line per kind of fault."""
 
 import inspect
-import multiprocessing
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType
@@ -15,22 +13,23 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, able
 from bfenv.core.schedule import Schedule
+from bfenv.testing.isolation import run_isolated
 from bfenv.testing.monitor import Fault
-from bfenv.testing.probes import Times, difference, examine, first_starts, traces
+from bfenv.testing.probes import DecisionTimes, first_difference, probe, probe_traces, start_times
 
-# What a fault can be called; at most one of each is reported.
+# The kinds of faults; a report has at most one fault of each.
 KINDS = (
-    "illegal start",  # of a job that does not wait, does not fit, or asked to start later
+    "illegal start",  # of a job that is not waiting, does not fit, or requests a later start
     "failure",  # an exception, or the end of the process
-    "starvation",  # jobs that never start though nothing else is left to happen
-    "endless",  # a decision that does not come back, or wake-ups for ever
-    "tampering",  # a change of the machine or the jobs other than by the verbs
-    "peeking",  # decisions that depend on the runtimes of jobs that have not ended
-    "look-ahead",  # decisions that depend on jobs that have not been submitted
-    "global randomness",  # draws from generators that are not the policy's own
+    "starvation",  # jobs that never start, although nothing else is left to happen
+    "endless",  # a decision that does not return, or endless wake-ups
+    "tampering",  # a change of the cluster or the jobs without the verbs
+    "peeking",  # decisions that depend on the runtimes of unfinished jobs
+    "look-ahead",  # decisions that depend on jobs not yet submitted
+    "global randomness",  # draws from generators other than the policy's own
     "unrepeatable",  # another schedule under the same seed
     "leak",  # something is kept from one run to the next
-    "two minds",  # the compiled loop `run` decides otherwise than `decide`
+    "two minds",  # the compiled loop `run` does not decide like `decide`
     "undeclared seed",  # the schedule depends on the seed: stochastic=True
     "undeclared state",  # it has to see every pass: stateful=True
     "undeclared trials",  # it starts jobs for a trial: trials=True
@@ -40,7 +39,7 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of an examination."""
+    """What `report_on` found."""
 
     policy: str
     faults: tuple[Fault, ...]  # one of a kind, in the order of KINDS
@@ -50,7 +49,7 @@ class Report:
     mean: float  # seconds per decision
 
     def __str__(self) -> str:
-        """One line per fault, or one that says there is none."""
+        """One line per fault, or one line that reports none."""
         if self.faults:
             return "\n".join(f"{self.policy}: {fault}" for fault in self.faults)
         return (
@@ -60,15 +59,18 @@ class Report:
 
 
 def check_policy(
-    policy: str | Policy | Callable,
+    policy: str | Policy | Callable[..., Any],
     trace: Trace | None = None,
     *,
     seconds: float = 60.0,
     slow: float = 1.0,
 ) -> Report:
-    """The report on a policy in which `report_on` finds nothing wrong.
+    """Return the report on a policy without faults; the parameters are those of `report_on`.
 
-    Raises PolicyError with all that is wrong with it, one line each.
+    Raises
+    ------
+    PolicyError
+        If the policy has faults; the message has one line for each.
     """
     report = report_on(policy, trace, seconds=seconds, slow=slow)
     if report.faults:
@@ -77,163 +79,122 @@ def check_policy(
 
 
 def report_on(
-    policy: str | Policy | Callable,
+    policy: str | Policy | Callable[..., Any],
     trace: Trace | None = None,
     *,
     seconds: float = 60.0,
     slow: float = 1.0,
 ) -> Report:
-    """Drive a policy through small traces, and through `trace` if given, and look what it does.
+    """Run a policy on small traces and report its faults.
 
-    What is looked for is in KINDS. A decision may take `seconds`, compilation included, before it
-    is called endless, and `slow` before it is called slow. What is found is a fault; that nothing
-    is found proves nothing, though a policy that peeks has to do so without effect on six instants
-    of each trace. The policy runs in forked processes, so that it can be stopped and can spoil
-    nothing here; where there is no fork, as on Windows, it runs here and without a time limit.
-    `trace` is run some fifty times: a few hundred jobs will do.
+    `KINDS` lists the faults. A report without faults proves nothing; but a policy that peeks
+    must do so without effect at six instants of each trace. The policy runs in forked processes,
+    so it can be stopped and cannot affect this one. Without fork, as on Windows, it runs in this
+    process, without a time limit.
 
-    Raises what `find_policy` raises.
+    Parameters
+    ----------
+    policy
+        Anything that `find_policy` accepts.
+    trace
+        A trace to run it on as well, about fifty times: a few hundred jobs are enough.
+    seconds
+        Time limit of a decision, including compilation; beyond it the decision is endless.
+    slow
+        Seconds beyond which a decision is slow.
+
+    Raises
+    ------
+    BfenvError
+        If `find_policy` does.
     """
     policy = find_policy(policy)
-    these = traces(policy.requested_starts)
+    traces = probe_traces(policy.requested_starts)
     if trace is not None and able(policy, trace.jobs):
-        these.append(trace)
+        traces.append(trace)
     starts: list[np.ndarray] = []
     faults: list[Fault] = []
-    times: list[Times] = []
-    for found in _apart(examine, policy, these, slow, seconds=seconds):
-        kept = {np.ndarray: starts, Fault: faults, Times: times}[type(found)]
-        kept.append(found)
-    if len(starts) == len(these):
-        faults = _with_leaks(policy, these, starts, faults, seconds)
+    times: list[DecisionTimes] = []
+    for finding in run_isolated(probe, policy, traces, slow, seconds=seconds):
+        if isinstance(finding, Fault):
+            faults.append(finding)
+        elif isinstance(finding, DecisionTimes):
+            times.append(finding)
+        else:
+            starts.append(finding)
+    if len(starts) == len(traces):
+        faults = _with_leaks(policy, traces, starts, faults, seconds)
     for name in held_traces(policy):
-        what = "a trace or a schedule, in which all true runtimes are"
+        what = "a trace or a schedule, which holds all true runtimes"
         faults.append(Fault("peeking", f"it can reach {name!r}, {what}"))
     faults.sort(key=lambda fault: KINDS.index(fault.kind))
-    taken = [second for one in times for second in one.seconds]
+    decisions = [second for one in times for second in one.seconds]
     return Report(
         policy.name,
         tuple({fault.kind: fault for fault in reversed(faults)}.values())[::-1],
         sum(one.jobs for one in times),
-        len(taken),
-        max(taken, default=0.0),
-        sum(taken) / max(len(taken), 1),
+        len(decisions),
+        max(decisions, default=0.0),
+        sum(decisions) / max(len(decisions), 1),
     )
 
 
 def held_traces(policy: Policy) -> list[str]:
-    """By what names its functions, or those they call by name, reach a Trace or a Schedule."""
-    found, seen = [], set()
-    todo = [policy.decide, policy.memory]
-    while todo:
-        function = todo.pop()
-        for inside in ("function", "py_func"):  # of one without a memory, of a kernel
-            function = getattr(function, inside, function)
+    """Return the names by which a policy's functions, or those they call, reach a trace.
+
+    Schedules count, too, because they hold their trace.
+    """
+    found: list[str] = []
+    seen: set[Any] = set()
+    functions: list[Any] = [policy.decide, policy.memory]
+    while functions:
+        function = functions.pop()
+        for attribute in ("function", "py_func"):  # of a policy without memory, of a kernel
+            function = getattr(function, attribute, function)
         if not inspect.isfunction(function) or function in seen:
             continue
         seen.add(function)
-        named = {name: function.__globals__.get(name) for name in _names(function.__code__)}
-        for name, value in (named | inspect.getclosurevars(function).nonlocals).items():
+        values = {name: function.__globals__.get(name) for name in _names(function.__code__)}
+        for name, value in (values | dict(inspect.getclosurevars(function).nonlocals)).items():
             if isinstance(value, Trace | Schedule):
                 found.append(name)
             elif not (getattr(value, "__module__", None) or "").startswith("bfenv."):
-                todo.append(value)
+                functions.append(value)
     return found
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names that a piece of code, or one within it, looks up."""
+    """Yield the names that a code object, or one within it, looks up."""
     yield from code.co_names
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _names(part)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
 
 
 def _with_leaks(
     policy: Policy,
-    these: list[Trace],
+    traces: list[Trace],
     starts: list[np.ndarray],
     faults: list[Fault],
     seconds: float,
 ) -> list[Fault]:
-    """The faults and, if the traces in another order give other schedules, a leak.
+    """Return the faults, and a leak if the traces in another order have other schedules.
 
-    The first trace meets a fresh process either time: where it is scheduled alike, and the second
-    run in one process is not, something is kept from the first.
+    Both orders begin with the same trace, in a new process. If its schedules are equal, but those
+    of a second run in one process are not, the policy keeps something from the first run.
     """
-    order = [0, *reversed(range(1, len(these)))]
-    fresh = list(_apart(first_starts, policy, [these[i] for i in order], seconds=seconds))
-    if not all(isinstance(one, np.ndarray) for one in fresh) or len(fresh) < len(these):
+    order = [0, *reversed(range(1, len(traces)))]
+    reordered = [traces[i] for i in order]
+    again = list(run_isolated(start_times, policy, reordered, seconds=seconds))
+    arrays = [one for one in again if isinstance(one, np.ndarray)]
+    if len(arrays) < len(again) or len(arrays) < len(traces):
         return faults
-    alike = np.array_equal(fresh[0], starts[0])
+    kind = "leak" if np.array_equal(arrays[0], starts[0]) else "unrepeatable"
     if any(fault.kind == "unrepeatable" for fault in faults):
-        kind = "leak" if alike else "unrepeatable"
         return [f._replace(kind=kind) if f.kind == "unrepeatable" else f for f in faults]
-    for place, one in zip(order, fresh, strict=True):
-        apart = difference(starts[place], one)
-        if apart:
-            kind = "leak" if alike else "unrepeatable"
-            what = f"{these[place].name!r}, after other traces or in another process: {apart}"
+    for i, one in zip(order, arrays, strict=True):
+        differs = first_difference(starts[i], one)
+        if differs:
+            what = f"{traces[i].name!r}, after other traces or in another process: {differs}"
             return [*faults, Fault(kind, what)]
     return faults
-
-
-def _apart(examination: Callable, policy: Policy, these: list[Trace], *options, seconds: float):
-    """What examination(policy, these, *options, beat) yields, from a process of its own."""
-    if "fork" not in multiprocessing.get_all_start_methods():
-        yield from examination(policy, these, *options, lambda trace, now: None)
-        return
-    context = multiprocessing.get_context("fork")
-    progress = context.RawArray("q", 3)  # decisions begun, number of the trace, its clock
-    receiver, sender = context.Pipe(duplex=False)
-    arguments = examination, policy, these, options, progress, sender
-    child = context.Process(target=_report_back, args=arguments, daemon=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # forking beside threads, that only wait
-        child.start()
-    sender.close()
-    try:
-        yield from _received(receiver, child, progress, these, seconds)
-    finally:
-        child.kill()
-        child.join()
-        receiver.close()
-
-
-def _report_back(examination, policy, these, options, progress, sender) -> None:
-    """In the child: send everything that is found, and None at the end."""
-    names = [trace.name for trace in these]
-
-    def beat(trace: Trace, now: int) -> None:
-        progress[:] = progress[0] + 1, names.index(trace.name), now
-
-    for found in examination(policy, these, *options, beat):
-        sender.send(found)
-    sender.send(None)
-
-
-def _received(receiver, child, progress, these: list[Trace], seconds: float) -> Iterator[Any]:
-    """What the child sends; a Fault if it falls silent or ends before its time."""
-    last = -1
-    while True:
-        quiet = not receiver.poll(seconds)
-        where = f"at {progress[2]} s of {these[progress[1]].name!r}"
-        if quiet and progress[0] == last:
-            yield Fault("endless", f"{where}: no decision within {seconds:g} s")
-            return
-        last = progress[0]
-        if quiet:
-            continue
-        try:
-            found = receiver.recv()
-        except EOFError:
-            child.join()
-            code = child.exitcode
-            how = f"signal {-code}" if code < 0 else f"exit status {code}"
-            yield Fault("failure", f"{where}: it ends the process, {how}")
-            return
-        if found is None:
-            return
-        yield found

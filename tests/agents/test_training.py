@@ -1,4 +1,4 @@
-"""Learning on the environment with the libraries it is made for."""
+"""Learning on the environment with the libraries it is made for; mirrors no module."""
 
 import gymnasium
 import numpy as np
@@ -12,7 +12,8 @@ import bfenv  # noqa: F401  registers the environment
 OPTIONS = {"window": 8, "episode_jobs": 20, "warmup_jobs": 20}
 
 
-def test_maskable_ppo_learns_from_masked_steps_and_is_evaluated():
+def test_maskable_ppo():
+    """MaskablePPO learns from masked steps and is evaluated."""
     env = make_vec_env("Backfill-v0", n_envs=2, seed=0, env_kwargs=OPTIONS)
     model = MaskablePPO("MultiInputPolicy", env, n_steps=32, batch_size=32, seed=0)
     before = [parameter.clone() for parameter in model.policy.parameters()]
@@ -25,7 +26,8 @@ def test_maskable_ppo_learns_from_masked_steps_and_is_evaluated():
     assert judge.get_wrapper_attr("illegal_actions") == 0
 
 
-def test_masks_are_read_through_wrappers():
+def test_masks():
+    """Masks are read through wrappers."""
     env = Monitor(gymnasium.make("Backfill-v0", **OPTIONS))
     _, info = env.reset(seed=0)
     masks = env.get_wrapper_attr("action_masks")()

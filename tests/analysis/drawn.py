@@ -4,7 +4,7 @@ import numpy as np
 
 import bfenv
 
-TRYING = "easy-speculative(speculation=2, suspect=3)"  # tries jobs that are small, too
+TRYING = "easy-speculative(speculation=2, tried_above=3)"  # tries jobs that are small, too
 
 
 def drawn(trace, start, trials=None):
@@ -35,3 +35,7 @@ DRAWN = drawn(
 #  1 |00111 ...  then job 0 starts at 5
 #    +---------> t
 TRIED = drawn(bfenv.make_trace([0, 1], [2, 3], [4, 3], 3, estimate=[4, 3]), [5, 2], {0: (0, 2)})
+
+# Four processors. Job 0 holds three until 10, job 1 wants all four and waits, job 2 fits beside
+# job 0 and is backfilled, job 3 starts after job 1.
+FOUR = bfenv.make_trace([0, 1, 2, 3], [3, 4, 1, 2], [10, 5, 4, 6], 4)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.analysis.backfills import backfills, head_promises
+from bfenv.analysis.backfills import find_backfills, head_promises
 from tests.analysis.drawn import DRAWN, TRYING, drawn
 from tests.conftest import small_traces
 
@@ -21,7 +21,7 @@ def test_the_heel_and_toe_dynamic_steals_four_seconds_from_the_head():
     )
     schedule = bfenv.simulate(trace, "easy").check()
     assert schedule.start.tolist() == [0, 0, 10, 4, 6, 8]
-    found = backfills(schedule)
+    found = find_backfills(schedule)
     assert found.backfilled.tolist() == [False, False, False, True, True, True]
     assert found.stolen.tolist() == [0, 0, 0, 2, 1, 1]
     assert found.wild.tolist() == found.backfilled.tolist()
@@ -31,19 +31,19 @@ def test_the_heel_and_toe_dynamic_steals_four_seconds_from_the_head():
 def test_with_exact_estimates_easy_steals_nothing(trace):
     jobs = trace.jobs
     exact = bfenv.make_trace(jobs.submit, jobs.size, trace.runtime, trace.processors)
-    assert not backfills(bfenv.simulate(exact, "easy")).wild.any()
+    assert not find_backfills(bfenv.simulate(exact, "easy")).wild.any()
 
 
 @given(small_traces())
 def test_under_fcfs_nothing_is_backfilled(trace):
-    found = backfills(bfenv.simulate(trace, "fcfs"))
+    found = find_backfills(bfenv.simulate(trace, "fcfs"))
     assert not found.backfilled.any() and not found.stolen.any()
 
 
 @given(small_traces())
 def test_backfills_are_those_of_a_list_of_what_ran(trace):
     schedule = bfenv.simulate(trace, "easy")
-    found = backfills(schedule)
+    found = find_backfills(schedule)
     jobs = trace.jobs
     start, end = schedule.start.tolist(), schedule.end.tolist()
     ran = []

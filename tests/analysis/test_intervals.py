@@ -36,7 +36,7 @@ def test_quantiles_of_students_t_have_closed_forms_for_one_and_two_degrees_of_fr
 
 @pytest.mark.parametrize(("probability", "dof"), [(0.0, 3), (1.0, 3), (math.nan, 3), (0.9, 0)])
 def test_there_is_no_quantile_out_of_range(probability, dof):
-    with pytest.raises(BfenvError, match="no quantile"):
+    with pytest.raises(BfenvError, match=rf"got {probability} and {dof}"):
         student_quantile(probability, dof)
 
 
@@ -175,7 +175,7 @@ def test_one_run_or_one_task_is_no_sample(shape, over):
 
 @pytest.mark.parametrize("scores", [[], [1.0, 2.0], [[]]])
 def test_scores_that_are_no_matrix_are_refused(scores):
-    with pytest.raises(BfenvError, match="runs x tasks"):
+    with pytest.raises(BfenvError, match=r"\(runs, tasks\)"):
         bootstrap(scores, mean, seed=0)
 
 

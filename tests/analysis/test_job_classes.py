@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import bfenv
-from bfenv.analysis.job_classes import class_metrics, job_classes
+from bfenv.analysis.job_classes import class_metrics, classify_jobs
 from bfenv.analysis.schedule_metrics import bounded_slowdown
 
 TRACE = bfenv.make_trace(
@@ -15,7 +15,7 @@ TRACE = bfenv.make_trace(
 
 
 def test_the_bounds_belong_to_short_narrow_and_to_the_longer_estimate():
-    chosen = {name: np.flatnonzero(jobs).tolist() for name, jobs in job_classes(TRACE).items()}
+    chosen = {name: np.flatnonzero(jobs).tolist() for name, jobs in classify_jobs(TRACE).items()}
     assert chosen == {
         "short narrow": [0, 4, 5],
         "short wide": [1],
@@ -28,7 +28,7 @@ def test_the_bounds_belong_to_short_narrow_and_to_the_longer_estimate():
 
 
 def test_both_ways_of_classing_have_each_job_once():
-    classes = list(job_classes(bfenv.load_workload("lublin:jobs=300")).values())
+    classes = list(classify_jobs(bfenv.load_workload("lublin:jobs=300")).values())
     assert (np.sum(classes[:4], axis=0) == 1).all() and (np.sum(classes[4:], axis=0) == 1).all()
 
 

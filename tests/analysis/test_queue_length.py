@@ -10,7 +10,7 @@ from bfenv.analysis.queue_length import (
     loss_of_capacity,
     mean_queue_length,
     queue_curve,
-    queue_length,
+    queue_steps,
 )
 from tests.analysis.drawn import DRAWN, TRIED, TRYING, drawn
 from tests.conftest import small_traces
@@ -35,14 +35,14 @@ def seconds(schedule):
 
 
 def test_the_queue_by_hand():
-    times, jobs = queue_length(DRAWN)
+    times, jobs = queue_steps(DRAWN)
     assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 4, 9], [0, 1, 2, 1, 0])
     assert mean_queue_length(DRAWN) == 10 / 29
     assert loss_of_capacity(DRAWN) == 1 / (4 * 29)  # one processor, from 1 to 2
 
 
 def test_a_job_on_trial_is_not_in_the_queue():
-    times, jobs = queue_length(TRIED)
+    times, jobs = queue_steps(TRIED)
     assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 5], [0, 1, 1, 0])
     assert mean_queue_length(TRIED) == 4 / 9
     assert loss_of_capacity(TRIED) == 1 / (3 * 9)
@@ -65,7 +65,7 @@ def test_queue_and_lost_capacity_are_those_of_every_second(trace, policy):
     schedule = bfenv.simulate(trace, policy)
     waits, ran = seconds(schedule)
     begin, end = int(trace.jobs.submit[0]), int(schedule.end.max())
-    times, jobs = queue_length(schedule)
+    times, jobs = queue_steps(schedule)
     total = lost = 0
     for t in range(begin, end):
         queue = sum(b <= t < first or again <= t < start for b, _, first, again, start in waits)

@@ -206,10 +206,12 @@ def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed(
     assert passes[4] == {"now": 4, "free": 4, "waiting": [2], "running": []}
 
 
-def test_an_unknown_event_order_is_an_error():
+@pytest.mark.parametrize("order", ["random", None])
+def test_unknown_event_order(order):
+    """An unknown event order is an error that names it and the known ones."""
     trace = bfenv.make_trace([0], [1], [1], 1)
-    with pytest.raises(ValueError, match="pyss"):
-        new_cluster(trace, event_order="random")
+    with pytest.raises(bfenv.BfenvError, match=f"'standard', 'pyss'; got {order!r}"):
+        new_cluster(trace, event_order=order)
 
 
 def test_due_jobs_leave_the_heap_in_order_of_time_and_index():

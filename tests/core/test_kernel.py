@@ -1,101 +1,128 @@
-"""The kernels' disk cache: found again, and never stale."""
-
-import os
-import subprocess
-import sys
+"""Kernels, compiled and kept on disk: found again, never stale, and announced."""
 
 import pytest
 
-from bfenv.core.kernel import CORE, _sources
-
-CALLEE = """
-from bfenv.core.kernel import kernel
-
-@kernel
-def number():
-    return {number}
-"""
-CALLER = """
-import callee
-from bfenv.core.kernel import kernel
-
-@kernel
-def twice():
-    return 2 * callee.number()
-"""
-PROGRAM = "import own.caller as c; print(c.twice(), sum(c.twice.stats.cache_hits.values()))"
+from tests.core.own_package import PROGRAM, edit, run_python, write_package
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Run twice() in a new process after writing the callee: (result, cache hits)."""
-    package = tmp_path / "own"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "caller.py").write_text(CALLER.replace("import callee", "from own import callee"))
-
-    def run(number, cache=tmp_path / "cache"):
-        (package / "callee.py").write_text(CALLEE.format(number=number))
-        environment = os.environ | {"BFENV_CACHE": str(cache), "PYTHONPATH": str(tmp_path)}
-        environment.pop("NUMBA_DISABLE_JIT", None)
-        result = subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
-        )
-        assert result.returncode == 0, result.stderr
-        return tuple(map(int, result.stdout.split()))
-
-    return run
-
-
-def test_a_second_process_finds_the_kernels_of_the_first(run):
-    assert run(21) == (42, 0)
-    assert run(21) == (42, 1)
-
-
-def test_a_change_in_a_called_function_of_another_file_is_noticed(run):
-    assert run(21) == (42, 0)
-    assert run(4) == (8, 0)
+def own(tmp_path):
+    """The folder of the package `own`."""
+    write_package(tmp_path / "own")
+    return tmp_path / "own"
 
 
 @pytest.fixture
-def digested():
-    """The names of the files and folders that a kernel's cache depends on, by its own file."""
+def twice(own, tmp_path):
+    """Call own.caller.twice in a new process: (result, cache hits)."""
 
-    def names(file):
-        scope = {}
-        exec(compile("def f(): pass", str(file), "exec"), scope)
-        return [source.name for source in _sources(scope["f"])]
+    def twice():
+        output = run_python(PROGRAM, tmp_path, tmp_path / "cache").stdout
+        return tuple(map(int, output.split()))
 
-    return names
-
-
-LAYERS = ["core", "workloads", "envs", "bench"]
+    return twice
 
 
-def test_the_cache_depends_on_all_that_a_kernel_may_call(digested, tmp_path):
-    root = CORE.parent.parent
-    assert digested(root / "bfenv/core/cluster.py") == LAYERS[:1]
-    assert digested(root / "bfenv/envs/episode.py") == LAYERS[:3]
-    assert digested(root / "baselines/easy.py") == ["core", "baselines"]
-    assert digested(root / "agents/network.py") == [*LAYERS, "baselines", "agents"]
-    for name in ("pack/__init__.py", "pack/deep/__init__.py", "pack/deep/f.py", "b.py", "a.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    assert digested(tmp_path / "pack/deep/f.py") == [*LAYERS, "baselines", "pack"]
-    assert digested(tmp_path / "a.py") == [*LAYERS, "baselines", "a.py", "b.py"]
+def test_second_process_loads(twice):
+    """A second process finds the kernels of the first."""
+    assert twice() == (42, 0)
+    assert twice() == (42, 1)
 
 
-def test_a_cache_folder_that_cannot_be_written_is_done_without(run, tmp_path):
-    blocked = tmp_path / "file"
-    blocked.touch()
-    assert run(3, cache=blocked)[0] == 6
+def test_comments_recompile_nothing(own, twice):
+    """Comments, docstrings and blank lines recompile neither a kernel nor what calls it."""
+    assert twice() == (42, 0)
+    edit(own / "callee.py", '"""The number."""', '"""Another docstring."""  # a comment')
+    edit(own / "callee.py", "NUMBER = 21", "\n\n# a constant\nNUMBER = 21")
+    edit(own / "caller.py", "@kernel", "\n# a comment\n\n@kernel")
+    edit(own / "caller.py", "Twice the", "Two times the")
+    assert twice() == (42, 1)
 
 
-def test_a_kernel_typed_at_a_prompt_is_compiled_all_the_same():
+def test_constant_recompiles_the_caller(own, twice):
+    """A changed constant of an imported module recompiles the kernel that calls into it."""
+    assert twice() == (42, 0)
+    edit(own / "callee.py", "21", "4")
+    assert twice() == (8, 0)
+
+
+def test_sibling_recompiles_nothing(own, twice):
+    """A change in a module that the kernel's module does not import recompiles nothing."""
+    assert twice() == (42, 0)
+    edit(own / "sibling.py", "1", "2")
+    assert twice() == (42, 1)
+
+
+def test_one_name_twice(own, tmp_path):
+    """Two functions of one name in one module are told apart, by code and by closure."""
+    (own / "pair.py").write_text(
+        "from bfenv.core.kernel import kernel\n"
+        "def adder(n):\n"
+        "    @kernel\n"
+        "    def f(x):\n"
+        "        return x + n\n"
+        "    return f\n"
+        "@kernel\n"
+        "def f(x):\n"
+        "    return x + 1\n"
+        "first = f\n"
+        "@kernel\n"
+        "def f(x):\n"
+        "    return x + 2\n"
+    )
+    program = (
+        "from own.pair import adder, f, first\n"
+        "kernels = first, f, adder(3), adder(4)\n"
+        "print([g(0) for g in kernels], sum(sum(g.stats.cache_hits.values()) for g in kernels))\n"
+    )
+    for hits in (0, 4):
+        assert run_python(program, tmp_path, tmp_path / "cache").stdout == f"[1, 2, 3, 4] {hits}\n"
+
+
+def test_recursion(own, tmp_path):
+    """A kernel may call itself, be called by another, and be sent to another process."""
+    (own / "recursive.py").write_text(
+        "from bfenv.core.kernel import kernel\n"
+        "@kernel\n"
+        "def factorial(n):\n"
+        "    return 1 if n < 2 else n * factorial(n - 1)\n"
+        "@kernel\n"
+        "def other(n):\n"
+        "    return 1 + factorial(n)\n"
+    )
+    program = (
+        "from pickle import dumps, loads\n"
+        "from own.recursive import factorial, other\n"
+        "print(factorial(5), other(5), loads(dumps(other))(4))\n"
+    )
+    assert run_python(program, tmp_path, tmp_path / "cache").stdout == "120 121 25\n"
+
+
+def test_prompt(tmp_path):
+    """A kernel typed at a prompt is compiled all the same."""
     program = (
         "from bfenv.core.kernel import kernel\n"
         "exec('@kernel\\ndef f(x):\\n    return x + 1')\n"
         "print(f(1))\n"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert result.stdout == "2\n", result.stderr
+    assert run_python(program, tmp_path, tmp_path / "cache").stdout == "2\n"
+
+
+def test_announcement(own, tmp_path):
+    """The wait is announced once per module, for kernels alone, and only if it is one."""
+    (own / "user.py").write_text(
+        "import numba\nfrom own.callee import number\n@numba.njit\ndef f():\n    return 1\n"
+    )
+    program = (
+        "import bfenv.core.kernel\n"
+        "bfenv.core.kernel.PATIENCE = {patience}\n"
+        "from own.user import f, number\n"
+        "from own.caller import twice\n"
+        "f(), number(), twice()\n"
+    )
+    line = "bfenv: compiling {} (first use on this machine) ...\n".format
+    patient = run_python(program.format(patience=1000), tmp_path, tmp_path / "a").stderr
+    assert patient == ""
+    program = program.format(patience=0)
+    assert run_python(program, tmp_path, tmp_path / "b").stderr == line("callee") + line("caller")
+    assert run_python(program, tmp_path, tmp_path / "b").stderr == ""

@@ -10,10 +10,10 @@ from bfenv.core.profile import (
     anchor_point,
     begin_at,
     copy,
-    draw,
     fits,
     new_profile,
     place,
+    rebuild,
     release,
     reserve,
     shadow,
@@ -57,7 +57,7 @@ def levels(profile):
 def test_anchor_points_are_those_of_a_list_of_intervals(machine, wishes):
     cluster, jobs, intervals = machine
     profile = new_profile(PROCESSORS, len(wishes))
-    draw(profile, cluster, jobs)
+    rebuild(profile, cluster, jobs)
     for size, duration, earliest in wishes:
         job = naive.Job(0, size, duration, duration, 0, earliest)
         expected = naive.anchor_point(intervals, PROCESSORS, job, 0)
@@ -76,7 +76,7 @@ def test_anchor_points_are_those_of_a_list_of_intervals(machine, wishes):
 def test_releasing_what_was_reserved_restores_the_level_everywhere(machine, wishes):
     cluster, jobs, intervals = machine
     profile = new_profile(PROCESSORS, len(wishes))
-    draw(profile, cluster, jobs)
+    rebuild(profile, cluster, jobs)
     taken = []
     for size, duration, earliest in wishes:
         anchor = anchor_point(profile, size, duration, earliest)
@@ -92,7 +92,7 @@ def test_releasing_what_was_reserved_restores_the_level_everywhere(machine, wish
 def test_to_place_is_to_reserve_at_the_anchor_point(machine, wishes):
     cluster, jobs, _ = machine
     one, two = new_profile(PROCESSORS, len(wishes)), new_profile(PROCESSORS, len(wishes))
-    draw(one, cluster, jobs)
+    rebuild(one, cluster, jobs)
     copy(one, two)
     for size, duration, earliest in wishes:
         anchor = anchor_point(one, size, duration, earliest)
@@ -105,7 +105,7 @@ def test_to_place_is_to_reserve_at_the_anchor_point(machine, wishes):
 def test_a_later_beginning_drops_the_steps_before_and_no_level(machine, time):
     cluster, jobs, intervals = machine
     profile = new_profile(PROCESSORS, 0)
-    draw(profile, cluster, jobs)
+    rebuild(profile, cluster, jobs)
     begin_at(profile, time)
     expected = {t: naive.free_at(intervals, PROCESSORS, t) for t in range(time, 20)}
     kept = levels(profile)
@@ -130,7 +130,7 @@ def test_steps_of_one_instant_are_one_step():
     for job in range(3):
         start(cluster, trace.jobs, job)
     profile = new_profile(3, 0)
-    draw(profile, cluster, trace.jobs)
+    rebuild(profile, cluster, trace.jobs)
     assert levels(profile) == {0: 2, 5: 5, 7: 6}
     assert running(cluster).tolist() == [0, 1, 2]
     assert expected_ends(cluster).tolist() == [5, 5, 7]

@@ -1,4 +1,4 @@
-"""A schedule that cannot be is found out."""
+"""Schedules: which are possible, and how one is shown."""
 
 from dataclasses import replace
 
@@ -48,3 +48,20 @@ def test_a_possible_schedule_passes_and_is_returned():
 def test_an_impossible_schedule_is_refused_by_what_is_wrong(change, message):
     with pytest.raises(bfenv.PolicyError, match=message):
         replace(GOOD, **{name: np.array(values) for name, values in change.items()}).check()
+
+
+def test_repr():
+    """A schedule shows its trace, policy, mean wait and mean bounded slowdown in one line."""
+    shown = "<Schedule of 'unnamed' by by hand: mean wait 1 s, mean bounded slowdown 1.00>"
+    assert repr(GOOD) == str(GOOD) == shown
+    late = replace(GOOD, policy="late", start=GOOD.start + 3600, end=GOOD.end + 3600)
+    slowdown = sum((wait + runtime) / 10 for wait, runtime in [(3600, 4), (3600, 3), (3603, 2)]) / 3
+    assert repr(late).endswith(
+        f"by late: mean wait 60.0 min, mean bounded slowdown {slowdown:.2f}>"
+    )
+
+
+def test_identity():
+    """Schedules are compared by identity."""
+    twin = replace(GOOD)
+    assert GOOD != twin and len({GOOD, twin}) == 2

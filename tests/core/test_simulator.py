@@ -6,7 +6,9 @@ from hypothesis import given
 
 import bfenv
 from bfenv import baselines
-from bfenv.core.cluster import free, start, waiting, wake_at
+from bfenv.core.cluster import advance, free, start, waiting, wake_at
+from bfenv.core.errors import IllegalStartError, StarvationError
+from bfenv.core.kernel import kernel
 from tests.conftest import as_naive, small_traces
 
 
@@ -34,36 +36,100 @@ def test_a_plain_python_policy_can_honour_requested_starts(trace):
     bfenv.simulate(trace, policy).check()
 
 
-@pytest.mark.parametrize("trace, told", [("lublin", "'lublin'"), (None, "NoneType")])
-def test_what_is_no_trace_is_an_error_that_names_it(trace, told):
-    with pytest.raises(bfenv.WorkloadError, match=f"not a Trace but {told}; load_workload makes"):
+@pytest.mark.parametrize(
+    ("trace", "shown"),
+    [("lublin", r"'lublin'; use load_workload\('lublin'\)"), (None, "NoneType"), ([1], "list")],
+)
+def test_not_a_trace(trace, shown):
+    """What is not a Trace is named; a name is answered with how to load it."""
+    with pytest.raises(bfenv.WorkloadError, match=f"got {shown}$"):
         bfenv.simulate(trace, "easy")
+
+
+def test_unknown_event_order():
+    """An unknown event order is an error that names it."""
+    with pytest.raises(bfenv.BfenvError, match="event_order .* got 'random'"):
+        bfenv.simulate(bfenv.make_trace([0], [1], [1], 1), "easy", event_order="random")
 
 
 def test_a_policy_that_does_not_plan_for_requested_starts_is_not_given_any():
     trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1, requested_start=[0, 5])
-    with pytest.raises(bfenv.PolicyError, match="easy does not plan .* job 1 of unnamed"):
+    with pytest.raises(bfenv.PolicyError, match="easy .* job 1 of unnamed"):
         bfenv.simulate(trace, "easy")
 
 
-def test_a_policy_that_leaves_jobs_waiting_for_ever_is_an_error():
-    trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1)
-    lazy = bfenv.Policy(name="lazy", decide=lambda cluster, jobs, memory: None)
-    with pytest.raises(bfenv.PolicyError, match="lazy leaves 2 jobs waiting .* job 0"):
-        bfenv.simulate(trace, lazy)
+def start_first(cluster, jobs, memory):
+    if cluster.start[0] < 0:
+        start(cluster, jobs, 0)
 
 
-def test_an_illegal_start_is_an_error_that_names_policy_and_job():
-    def twice(cluster, jobs, memory):
-        for job in (0, 1):
-            start(cluster, jobs, job)
-
-    trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1)
-    with pytest.raises(bfenv.PolicyError, match="twice: illegal start of job 1: it does not"):
-        bfenv.simulate(trace, bfenv.Policy(name="twice", decide=twice))
+def test_starvation():
+    """A policy that leaves jobs waiting is named, with the jobs."""
+    trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [1, 1, 1], 1)
+    with pytest.raises(StarvationError, match="lazy .* 2 jobs .* job 1") as caught:
+        bfenv.simulate(trace, bfenv.Policy("lazy", start_first))
+    assert caught.value.jobs == [1, 2]
 
 
-def test_a_fault_of_the_policy_itself_is_not_dressed_up_as_an_illegal_start():
+@kernel
+def start_both(cluster, jobs, memory):
+    for job in (0, 1):
+        start(cluster, jobs, job)
+
+
+@kernel
+def run_both(cluster, jobs, truth, memory):
+    while advance(cluster, jobs, truth):
+        start_both(cluster, jobs, memory)
+
+
+ILLEGAL = {
+    "needs 1 processors; free: 0": ([0, 0], {}),
+    "is only submitted at 9 s": ([0, 9], {}),
+    "asks to start at 7 s": ([0, 0], {"processors": 2, "requested_start": [0, 7]}),
+}
+
+
+@pytest.mark.parametrize("run", [None, run_both])
+@pytest.mark.parametrize("reason", ILLEGAL)
+def test_illegal_start(reason, run):
+    """An illegal start is an error with policy, job, time and cause, compiled or not."""
+    submit, options = ILLEGAL[reason]
+    trace = bfenv.make_trace(submit, [1, 1], [4, 4], **{"processors": 1} | options)
+    policy = bfenv.Policy("both", start_both, run, requested_starts=True)
+    with pytest.raises(IllegalStartError, match="both: .* job 1 at 0 s") as caught:
+        bfenv.simulate(trace, policy)
+    error = caught.value
+    assert (error.policy, error.job, error.time, error.reason) == ("both", 1, 0, reason)
+
+
+def test_started_twice():
+    """A job that has started is not started again."""
+    twice = bfenv.Policy("twice", lambda cluster, jobs, memory: start(cluster, jobs, 0))
+    with pytest.raises(IllegalStartError) as caught:
+        bfenv.simulate(bfenv.make_trace([0], [1], [5], 2), twice)
+    assert (caught.value.time, caught.value.reason) == (5, "has started already, at 0 s")
+
+
+def test_caught_illegal_start():
+    """An illegal start that the policy catches is no fault; a later error is its own."""
+
+    def bold(cluster, jobs, memory):
+        if cluster.state[0] > 0:
+            raise ValueError("mine")
+        with pytest.raises(ValueError):
+            start(cluster, jobs, 1)
+        start(cluster, jobs, 0)
+
+    trace = bfenv.make_trace([0, 9], [1, 1], [1, 1], 1)
+    with pytest.raises(ValueError) as caught:
+        bfenv.simulate(trace, bfenv.Policy("bold", bold))
+    assert not isinstance(caught.value, bfenv.PolicyError)
+
+
+def test_own_faults():
+    """An error in the policy's own code is not reported as an illegal start."""
+
     def broken(cluster, jobs, memory):
         int("one")
 

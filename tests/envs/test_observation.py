@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cluster import now
+from bfenv.envs import observation
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.observation import AHEAD, CLUSTER, QUEUE
+from bfenv.envs.observation import AHEAD, CLUSTER, JOB_ACCURACY, QUEUE
 from tests.conftest import small_traces
 
 
@@ -17,7 +18,8 @@ def named(features, values):
     return {f.name: float(v) for f, v in zip(features, values, strict=True)}
 
 
-def test_a_machine_worked_out_by_hand():
+def test_by_hand():
+    """A machine worked out by hand."""
     #  machine 10 at t = 25: job 0 (size 5) is expected to end at 28; jobs 1, 2 wait (Shmueli 2003,
     #  Figure 3.4: the head needs 7, so its shadow time is 28 and its extra nodes are 3)
     trace = bfenv.make_trace(
@@ -82,28 +84,30 @@ def test_a_machine_worked_out_by_hand():
     assert observation["profile"].tolist() == [0.5] + [1.0] * 31
 
 
-def test_a_users_accuracy_is_the_mean_of_the_jobs_that_have_ended():
+def test_accuracy():
+    """A user's accuracy is the mean over the jobs that have ended."""
     trace = bfenv.make_trace(
         [0, 0, 50], [1, 1, 1], [2, 4, 5], 1, estimate=[4, 4, 5], user=[7, 7, 7]
     )
     env = BackfillEnv(trace, window=4, episode_jobs=None, warmup_jobs=0, split="all")
-    seen = [env.reset(seed=0)[0]["queue"][0, 8]]
+    seen = [env.reset(seed=0)[0]["queue"][0, JOB_ACCURACY]]
     for _ in range(2):
-        seen.append(env.step(0)[0]["queue"][0, 8])
+        seen.append(env.step(0)[0]["queue"][0, JOB_ACCURACY])
     assert seen == [-1.0, 0.5, 0.75]
 
 
-def test_the_history_of_the_warm_up_is_known():
+def test_accuracy_of_warm_up():
+    """The jobs of the warm-up count."""
     trace = bfenv.make_trace(
         [0, 0, 50, 51], [1] * 4, [2, 4, 5, 5], 2, estimate=[4, 4, 5, 5], user=[0] * 4
     )
     env = BackfillEnv(trace, window=4, episode_jobs=2, warmup_jobs=2, split="all")
-    assert env.reset(seed=0)[0]["queue"][0, 8] == 0.75
+    assert env.reset(seed=0)[0]["queue"][0, JOB_ACCURACY] == 0.75
 
 
 @given(small_traces(jobs=8), st.integers(0, 2**32 - 1), st.integers(0, 3))
 @settings(max_examples=80)
-def test_true_runtimes_of_unfinished_jobs_change_no_observation_and_no_mask(trace, seed, depth):
+def test_no_leak(trace, seed, depth):
     """Two traces that differ only in runtimes look alike until the first of those jobs ends."""
     jobs = trace.jobs
     other = bfenv.make_trace(
@@ -146,7 +150,8 @@ def ends(env, trace, other):
 
 
 @pytest.mark.parametrize("options", [{}, {"window": 3}, {"load": 1.2}, {"reservation_depth": -1}])
-def test_observations_stay_in_their_boxes(options):
+def test_boxes(options):
+    """Observations stay in their boxes."""
     env = gymnasium.make("Backfill-v0", episode_jobs=100, **options).unwrapped
     generator = np.random.default_rng(0)
     observation, info = env.reset(seed=0)
@@ -158,7 +163,8 @@ def test_observations_stay_in_their_boxes(options):
             observation, info = env.reset()
 
 
-def test_observations_are_fresh_at_every_step():
+def test_fresh():
+    """Observations and masks once returned do not change."""
     env = BackfillEnv()
     first, info = env.reset(seed=0)
     kept = {key: value.copy() for key, value in first.items()}
@@ -170,46 +176,8 @@ def test_observations_are_fresh_at_every_step():
     assert not np.shares_memory(info["action_mask"], other["action_mask"])
 
 
-def test_the_spec_page_lists_every_feature():
-    page = BackfillEnv.__doc__
-    for feature in (*QUEUE, *CLUSTER):
-        assert f"| {feature.name} " in page
-    for section in (
-        "Description",
-        "Action Space",
-        "Observation Space",
-        "Rewards",
-        "Starting State",
-        "Episode End",
-        "Arguments",
-        "Version History",
-    ):
-        assert f"## {section}" in page
-
-
-def test_a_new_episode_knows_nothing_of_what_the_last_one_ran():
-    env = BackfillEnv(episode_jobs=50, warmup_jobs=50)
-    for _ in range(2):
-        _, info = env.reset(options={"first_job": 300})
-        ended = np.flatnonzero(env.cluster.end >= 0)
-        assert ended.max() < 300
-        assert (env.cluster.start[300 + 50 :] == np.iinfo(np.int64).max).all()
-        done = False
-        while not done:
-            _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
-
-
-def test_jobs_with_requested_starts_can_be_warmed_up():
-    env = BackfillEnv("lublin:reserved=0.1", episode_jobs=50, warmup_jobs=50)
-    observation, _ = env.reset(seed=0)
-    assert env.observation_space.contains(observation)
-
-
-def test_an_illegal_first_action_costs_nothing_and_the_rewards_still_add_up():
-    trace = bfenv.make_trace([0, 0], [1, 1], [20, 30], 1)
-    env = BackfillEnv(trace, window=4, episode_jobs=None, warmup_jobs=0, split="all")
-    env.reset(seed=0)
-    rewards = [env.step(3)[1], env.step(0)[1]]
-    assert rewards[0] == 0.0
-    _, reward, done, _, info = env.step(0)
-    assert done and sum(rewards) + reward == -info["metrics"]["mean_bounded_slowdown"]
+def test_columns():
+    """Every feature has a named index, which is its place in its table."""
+    for features, prefix in ((QUEUE, "JOB_"), (CLUSTER, "CLUSTER_")):
+        for i, feature in enumerate(features):
+            assert getattr(observation, prefix + feature.name.upper()) == i

@@ -1,4 +1,4 @@
-"""The VecEnv: single environments in a DummyVecEnv, bit by bit; learning, saving, evaluating."""
+"""The VecEnv: single environments in a DummyVecEnv, bit for bit; learning, saving, evaluating."""
 
 import warnings
 
@@ -34,7 +34,8 @@ def twins(count, steps=None, **settings):
         (None, SHORT | {"load": (0.6, 0.9), "reward": "wait"}),
     ],
 )
-def test_every_step_is_that_of_single_environments(steps, settings):
+def test_steps(steps, settings):
+    """Every step is that of single environments, bit for bit."""
     mine, yours = twins(6, steps, **settings)
     generator = np.random.default_rng(0)
     for env in (mine, yours):
@@ -56,7 +57,8 @@ def test_every_step_is_that_of_single_environments(steps, settings):
     assert ends > 20
 
 
-def test_options_and_seeds_are_of_the_next_reset_only():
+def test_options():
+    """Options and seeds are for the next reset only."""
     mine, yours = twins(2, **SHORT)
     for env in (mine, yours):
         env.seed(1)
@@ -66,7 +68,8 @@ def test_options_and_seeds_are_of_the_next_reset_only():
     assert mine.get_attr("episode_jobs") == [env.episode_jobs for env in yours.envs]
 
 
-def test_attributes_and_methods_are_those_of_the_environments_asked_for():
+def test_attributes():
+    """Attributes and methods are those of the environments asked for."""
     env = BackfillVecEnv(3, **SHORT)
     env.seed(0)
     env.reset()
@@ -80,7 +83,8 @@ def test_attributes_and_methods_are_those_of_the_environments_asked_for():
         env.get_attr("widnow")
 
 
-def test_a_step_needs_a_reset_that_did_not_fail():
+def test_reset_needed():
+    """A step needs a reset that did not fail."""
     env = BackfillVecEnv(2, **SHORT)
     with pytest.raises(ResetNeeded):
         env.step(np.zeros(2, dtype=int))
@@ -91,7 +95,8 @@ def test_a_step_needs_a_reset_that_did_not_fail():
         env.step(np.zeros(2, dtype=int))
 
 
-def test_a_policy_acts_in_all_of_them():
+def test_policy():
+    """A policy acts in all environments."""
     mine, yours = twins(3, **SHORT)
     totals = []
     for env in (mine, yours):
@@ -105,7 +110,8 @@ def test_a_policy_acts_in_all_of_them():
     assert np.array_equal(*totals)
 
 
-def test_maskable_ppo_learns_is_evaluated_saved_and_loaded(tmp_path):
+def test_maskable_ppo(tmp_path):
+    """MaskablePPO learns, is evaluated, saved and loaded."""
     env = VecNormalize(VecMonitor(BackfillVecEnv(4, **SHORT)), norm_obs=False)
     judge = VecNormalize(
         VecMonitor(BackfillVecEnv(2, split="test", **SHORT)), norm_obs=False, training=False
@@ -129,7 +135,8 @@ def test_maskable_ppo_learns_is_evaluated_saved_and_loaded(tmp_path):
     assert mean < -1
 
 
-def test_stable_baselines3_finds_nothing_to_warn_of():
+def test_no_warning():
+    """stable-baselines3 has nothing to warn of."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         MaskablePPO("MultiInputPolicy", BackfillVecEnv(2, **SHORT), n_steps=8, batch_size=16).learn(
@@ -137,7 +144,8 @@ def test_stable_baselines3_finds_nothing_to_warn_of():
         )
 
 
-def test_pictures_are_tiled():
+def test_images():
+    """Images are tiled."""
     env = BackfillVecEnv(2, render_mode="rgb_array", **SHORT)
     env.reset()
     images = env.get_images()

@@ -1,4 +1,4 @@
-"""The vector environment: bit by bit a SyncVectorEnv of single ones; and its own border."""
+"""The vector environment: bit for bit a SyncVectorEnv of single ones; and its own errors."""
 
 import copy
 import pickle
@@ -67,7 +67,8 @@ def pickled_reward(before, after):
         (None, SHORT | {"reward": pickled_reward}),
     ],
 )
-def test_every_step_is_that_of_single_environments(steps, settings):
+def test_steps(steps, settings):
+    """Every step is that of single environments, bit for bit."""
     vector, row = twins(5, steps, **settings)
     generator = np.random.default_rng(0)
     observation, infos = vector.reset(seed=7)
@@ -85,7 +86,8 @@ def test_every_step_is_that_of_single_environments(steps, settings):
     assert ends > 20
 
 
-def test_thousands_of_steps_of_64_environments_are_those_of_single_ones():
+def test_many():
+    """So it is with 64 environments."""
     vector, row = twins(64, **SHORT)
     generator = np.random.default_rng(1)
     _, infos = vector.reset(seed=3)
@@ -98,7 +100,8 @@ def test_thousands_of_steps_of_64_environments_are_those_of_single_ones():
         infos = result[4]
 
 
-def test_a_mask_resets_some_and_leaves_the_others():
+def test_reset_mask():
+    """A mask resets some environments and leaves the others."""
     vector, row = twins(4, **SHORT)
     for env in (vector, row):
         env.reset(seed=1)
@@ -115,7 +118,8 @@ def test_a_mask_resets_some_and_leaves_the_others():
         same(mine, yours)
 
 
-def test_what_was_shown_does_not_change():
+def test_fresh():
+    """What a step returned does not change later."""
     vector = BackfillVectorEnv(3, **SHORT)
     shown = [vector.reset(seed=0)]
     copies = copy.deepcopy(shown)
@@ -131,7 +135,8 @@ def test_what_was_shown_does_not_change():
             same(mine, yours)
 
 
-def test_gymnasium_makes_it_by_default_with_its_settings_and_spaces():
+def test_make_vec():
+    """Gymnasium makes it by default, with its settings and spaces."""
     env = gymnasium.make_vec("Backfill-v0", num_envs=3, max_episode_steps=4, **SHORT)
     assert isinstance(env.unwrapped, BackfillVectorEnv)
     assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
@@ -149,10 +154,11 @@ def test_gymnasium_makes_it_by_default_with_its_settings_and_spaces():
     env.close()
 
 
-def test_a_seed_is_one_more_for_each_environment_and_loads_differ_by_draw():
+def test_seeds():
+    """Environment i has the seed s + i; loads are drawn by it."""
     vector = BackfillVectorEnv(6, load=(0.5, 0.7, 0.9), **SHORT)
     vector.reset(seed=10)
-    loads = [round(machine.trace.offered_load, 1) for machine in vector.machines]
+    loads = [round(handle.trace.offered_load, 1) for handle in vector.handles]
     assert set(loads) == {0.5, 0.7, 0.9}
     again = []
     for seed in range(10, 16):
@@ -162,20 +168,8 @@ def test_a_seed_is_one_more_for_each_environment_and_loads_differ_by_draw():
     assert loads == again
 
 
-def test_the_episode_can_be_chosen_on_each_of_several_workloads():
-    env = BackfillEnv(["lublin", "sud:jobs=400"], load=[0.6, 0.8], **SHORT)
-    names = []
-    for k in range(4):
-        env.reset(options={"trace": k, "first_job": 30})
-        names.append((env.trace.name.split(":")[0], round(env.trace.offered_load, 1)))
-        assert env.episode_jobs == range(30, 42)
-    assert [load for _, load in names] == [0.6, 0.8, 0.6, 0.8]
-    assert names[0][0] == names[1][0] != names[2][0] == names[3][0]
-    with pytest.raises(bfenv.BfenvError, match="trace is a whole number from 0 to 3, not 4"):
-        env.reset(options={"trace": 4})
-
-
-def test_copies_and_pickles_go_on_like_the_original():
+def test_copies():
+    """Copies and pickles continue like the original."""
     vector = BackfillVectorEnv(3, **SHORT)
     vector.reset(seed=2)
     others = [vector, copy.deepcopy(vector), pickle.loads(pickle.dumps(vector))]
@@ -186,7 +180,8 @@ def test_copies_and_pickles_go_on_like_the_original():
                 same(mine, yours)
 
 
-def test_every_environment_is_rendered():
+def test_render():
+    """Every environment is rendered."""
     vector = BackfillVectorEnv(2, render_mode="ansi", **SHORT)
     vector.reset(seed=0)
     single = BackfillEnv(render_mode="ansi", **SHORT)
@@ -197,32 +192,35 @@ def test_every_environment_is_rendered():
 @pytest.mark.parametrize(
     ("misuse", "message"),
     [
-        (lambda env: env.step(np.zeros(2, dtype=int)), "actions are 3 whole numbers"),
-        (lambda env: env.step(np.zeros(3)), "actions are 3 whole numbers"),
-        (lambda env: env.step(None), "actions are 3 whole numbers"),
-        (lambda env: env.reset(seed=[1, 2]), "2 seeds for 3 environments"),
-        (lambda env: env.reset(options={"reset_mask": [True] * 3}), "reset_mask is an array"),
-        (lambda env: env.reset(options={"reset_mask": np.zeros(3, bool)}), "one True at least"),
-        (lambda env: env.reset(options={"last_job": 3}), "unknown reset option 'last_job'"),
+        (lambda env: env.step(np.zeros(2, dtype=int)), "actions .*3"),
+        (lambda env: env.step(np.zeros(3)), "actions .*3"),
+        (lambda env: env.step(None), "actions .*3"),
+        (lambda env: env.reset(seed=[1, 2]), "seed .*3.* 2"),
+        (lambda env: env.reset(options={"reset_mask": [True] * 3}), "reset_mask .*True, True"),
+        (lambda env: env.reset(options={"reset_mask": np.zeros(3, bool)}), "reset_mask .*False"),
+        (lambda env: env.reset(options={"last_job": 3}), "'last_job'"),
     ],
 )
-def test_a_misuse_is_named_and_changes_nothing(misuse, message):
+def test_misuse(misuse, message):
+    """A misuse is named and changes nothing."""
     env = BackfillVectorEnv(3, **SHORT)
     env.reset(seed=0)
-    before = env.fleet.batch.counters.copy()
+    before = env.batch.state.counters.copy()
     with pytest.raises(bfenv.BfenvError, match=message):
         misuse(env)
-    assert np.array_equal(env.fleet.batch.counters, before)
+    assert np.array_equal(env.batch.state.counters, before)
 
 
-def test_a_step_or_a_reset_of_some_needs_a_reset_of_all_before():
+def test_reset_needed():
+    """A step, or a reset of some, needs a reset of all before it."""
     with pytest.raises(ResetNeeded):
         BackfillVectorEnv(2, **SHORT).step(np.zeros(2, dtype=int))
     with pytest.raises(ResetNeeded):
         BackfillVectorEnv(2, **SHORT).reset(options={"reset_mask": np.array([True, False])})
 
 
-def test_a_first_reset_that_failed_was_none():
+def test_failed_reset():
+    """A first reset that failed does not count."""
     env = BackfillVectorEnv(2, **SHORT)
     with pytest.raises(bfenv.BfenvError, match="first_job"):
         env.reset(options={"first_job": 0})
@@ -232,21 +230,3 @@ def test_a_first_reset_that_failed_was_none():
         env.reset(options={"reset_mask": np.array([True, False])})
     env.reset(seed=0)
     env.step(np.zeros(2, dtype=int))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"num_envs": 0}, "number of environments is a whole number from 1 on, not 0"),
-        ({"window": 10**12}, "window is a whole number from 1 to 1048576"),
-        ({"workload": []}, "workload is an empty list"),
-        ({"load": []}, "load is an empty list"),
-        ({"load": "12"}, "load is a number, or several in a list, not '12'"),
-        ({"workload": 3}, "a workload is a name or a path, not 3"),
-        ({"max_episode_steps": 0}, "max_episode_steps is a whole number from 1 on, not 0"),
-        ({"windw": 3}, "unknown setting 'windw'; did you mean window"),
-    ],
-)
-def test_a_wrong_setting_is_named(settings, message):
-    with pytest.raises(bfenv.BfenvError, match=message):
-        BackfillVectorEnv(**settings)

@@ -1,15 +1,14 @@
-"""Exports: what is written is read back as what was there, and the formats are what they say."""
+"""Exports: what is written can be read back, and the formats are those of the other tools."""
 
 import csv
 import io
 import json
+from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 import bfenv
-from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.export import (
     BATSIM_COLUMNS,
     batsim_csv,
@@ -18,33 +17,35 @@ from bfenv.leaderboard.export import (
     rows_jsonl,
     write_schedule,
 )
-from bfenv.leaderboard.replay import schedule_of
-from bfenv.leaderboard.store import read_board
-from tests.leaderboard.boards import make_board
+from bfenv.leaderboard.row import Curves, Versus
+from bfenv.leaderboard.store import read_leaderboard
+from tests.leaderboard.stores import make_store
 
 
 @pytest.fixture(scope="module")
-def board(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export") / "board"
-    return read_board(make_board(folder, ("easy", "sjf"), {"small": "lublin:procs=32,jobs=200"},
-                                 keep=True))  # fmt: skip
+def leaderboard(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("export") / "store"
+    workloads = {"small": "lublin:procs=32,jobs=200"}
+    return read_leaderboard(make_store(folder, ("easy", "sjf"), workloads))
 
 
 @pytest.mark.parametrize("name", ["one.swf", "one.swf.gz"])
-def test_swf_is_read_back_as_the_same_jobs_with_their_waits(tmp_path, name):
+def test_swf(tmp_path, name):
+    """A schedule in SWF is read back as the same jobs with their waits."""
     trace = bfenv.load_workload("lublin:procs=32,jobs=300")
     schedule = bfenv.simulate(trace, "easy")
     write_schedule(schedule, tmp_path / name)
     again = bfenv.read_swf(tmp_path / name)
-    for mine, read in zip(trace.jobs[:4], again.jobs[:4], strict=True):
-        assert mine.tolist() == read.tolist()
+    for written, read in zip(trace.jobs[:4], again.jobs[:4], strict=True):
+        assert written.tolist() == read.tolist()
     assert again.runtime.tolist() == trace.runtime.tolist()
     assert again.records[:, 2].tolist() == schedule.wait.tolist()
     assert again.records[:, 4].tolist() == trace.jobs.size.tolist()
     assert schedule.wait.max() > 0
 
 
-def test_batsims_columns_agree_with_each_other_and_with_the_schedule():
+def test_batsim_columns():
+    """Batsim's columns agree with each other and with the schedule."""
     trace = bfenv.load_workload("lublin:procs=32,jobs=300")
     schedule = bfenv.simulate(trace, "easy")
     rows = list(csv.DictReader(io.StringIO(batsim_csv(schedule))))
@@ -69,7 +70,8 @@ def processors(intervals):
     return found
 
 
-def test_in_batsims_file_no_processor_has_two_jobs_at_once():
+def test_batsim_processors():
+    """In Batsim's file no processor has two jobs at once."""
     trace = bfenv.load_workload("lublin:procs=32,jobs=300")
     rows = csv.DictReader(io.StringIO(batsim_csv(bfenv.simulate(trace, "easy"))))
     busy = {}
@@ -84,7 +86,8 @@ def test_in_batsims_file_no_processor_has_two_jobs_at_once():
         assert all(a[1] <= b[0] for a, b in pairwise(spans))
 
 
-def test_a_job_cut_at_its_estimate_is_no_success_for_batsim(tmp_path):
+def test_batsim_killed_job(tmp_path):
+    """A job that was cut at its estimate did not complete for Batsim."""
     line = "{} 0 -1 {} 1 -1 -1 1 20 -1 1 1 1 1 1 1 -1 -1\n"
     path = tmp_path / "log.swf"
     path.write_text("; MaxProcs: 4\n" + line.format(1, 20) + line.format(2, 21))
@@ -95,38 +98,28 @@ def test_a_job_cut_at_its_estimate_is_no_success_for_batsim(tmp_path):
     ]
 
 
-def test_rows_are_flat_and_all_there(board):
-    lines = [json.loads(line) for line in rows_jsonl(board.rows).splitlines()]
-    assert lines == [flattened(row) for row in board.rows]
-    assert lines[0]["metrics.mean_wait"] == board.rows[0]["metrics"]["mean_wait"]
+def test_rows(leaderboard):
+    """Rows become lines of JSON with all values, and lines of CSV with all but the curves."""
+    rows = leaderboard.rows
+    lines = [json.loads(line) for line in rows_jsonl(rows).splitlines()]
+    assert lines == [flattened(row) for row in rows]
+    assert lines[0]["metrics.mean_wait"] == rows[0].metrics["mean_wait"]
+    assert lines[0]["curves.queue_length.time"] == list(rows[0].curves.queue_length.time)
     assert len(lines[0]["curves.wait_quantiles"]) == 101
-    table = list(csv.DictReader(io.StringIO(rows_csv(board.rows))))
-    assert [row["policy"] for row in table] == [row["policy"] for row in board.rows]
-    assert float(table[0]["versus.mean_wait.low"]) == board.rows[0]["versus"]["mean_wait"]["low"]
+    assert (lines[0]["schema"], lines[0]["key"]) == (1, rows[0].key)
+    table = list(csv.DictReader(io.StringIO(rows_csv(rows))))
+    assert [line["policy"] for line in table] == [row.policy for row in rows]
+    assert float(table[0]["versus.mean_wait.low"]) == rows[0].versus.differences["mean_wait"].low
+    assert list(table[0])[:6] == ["suite", "policy", "workload", "seed", "status", "error"]
     assert not [name for name in table[0] if name.startswith("curves")]
 
 
-def test_a_schedule_kept_is_the_one_made_again(board, tmp_path):
-    row = board.rows[0]
-    kept = schedule_of(board, row)
-    again = schedule_of(board._replace(folder=tmp_path), row)
-    assert np.array_equal(kept.start, again.start) and np.array_equal(kept.end, again.end)
-
-
-def test_a_schedule_kept_must_be_one_of_the_rows_workload(board, tmp_path):
-    row, elsewhere = board.rows[0], board._replace(folder=tmp_path)
-    path = tmp_path / "schedules" / f"{row['key']}.npz"
-    path.parent.mkdir()
-    path.write_bytes(b"no archive")
-    with pytest.raises(BfenvError, match="cannot be read"):
-        schedule_of(elsewhere, row)
-    whole = schedule_of(board, row)
-    np.savez(path, start=whole.start[1:], end=whole.end[1:])
-    with pytest.raises(BfenvError, match="not the schedule of 200 jobs"):
-        schedule_of(elsewhere, row)
-    np.savez(path, start=np.array([{}], dtype=object), end=whole.end)
-    with pytest.raises(BfenvError, match="cannot be read"):
-        schedule_of(elsewhere, row)
-    np.savez(path, start=whole.start * 0, end=whole.trace.runtime)
-    with pytest.raises(BfenvError, match="starts before"):
-        schedule_of(elsewhere, row)
+def test_failed_rows(leaderboard):
+    """Rows without results have empty cells, and the columns are those of all rows."""
+    (easy, sjf) = leaderboard.rows
+    failed = replace(
+        sjf, status="failed", error="a,b", metrics={}, classes={}, versus=Versus(), curves=Curves()
+    )
+    table = list(csv.DictReader(io.StringIO(rows_csv([failed, easy]))))
+    assert (table[0]["error"], table[0]["metrics.mean_wait"]) == ("a,b", "")
+    assert float(table[1]["metrics.mean_wait"]) == easy.metrics["mean_wait"]

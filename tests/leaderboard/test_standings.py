@@ -1,36 +1,55 @@
-"""The order of a leaderboard, from rows."""
+"""The order of a leaderboard, from rows (with `reference`)."""
 
 import math
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bfenv.leaderboard.standings import standings
+from bfenv.leaderboard.reference import reference_row, rows_by_run, starves
+from bfenv.leaderboard.row import Row
+from bfenv.leaderboard.standings import rank_policies
 
 
 def row(policy, workload, seed, slowdown, wait=100.0, *, longest=1000.0, trace=None):
-    return {
-        "policy": policy,
-        "workload": workload,
-        "seed": seed,
-        "workload_hash": f"sha256:{workload}-{seed if trace is None else trace}",
-        "status": "ok",
-        "metrics": {
+    return Row(
+        suite="test-v1",
+        policy=policy,
+        kind="policy",
+        workload=workload,
+        source="",
+        workload_hash=f"sha256:{workload}-{seed if trace is None else trace}",
+        processors=1,
+        jobs=1,
+        load=None,
+        offered_load=None,
+        seed=seed,
+        status="ok",
+        versions={},
+        commit=None,
+        command="",
+        metrics={
             "mean_bounded_slowdown": slowdown,
             "mean_wait": wait,
             "p95_wait": 3 * wait,
             "max_wait": longest,
             "utilization": 0.5,
         },
-    }
+    )
 
 
 def failed(policy, workload, seed):
-    return row(policy, workload, seed, None) | {"status": "failed", "metrics": {}, "error": "!"}
+    return replace(
+        row(policy, workload, seed, None), status="failed", metrics={}, error="out of time"
+    )
 
 
-def board(**policies):
+def with_metrics(row, **metrics):
+    return replace(row, metrics={**row.metrics, **metrics})
+
+
+def rows_of(**policies):
     """Rows of three workloads of five seeds; each policy is a factor, or one per row."""
     random = np.random.default_rng(0)
     base = random.lognormal(3, 1, (3, 5))
@@ -49,8 +68,9 @@ def by_policy(lines):
     return {line.policy: line for line in lines}
 
 
-def test_constant_ratios_are_found_exactly_and_ranked():
-    lines = standings(board(half=0.5, twice=2.0))
+def test_constant_ratios():
+    """Constant ratios are found exactly and ranked."""
+    lines = rank_policies(rows_of(half=0.5, twice=2.0))
     assert [(line.policy, line.rank) for line in lines] == [("half", 1), ("easy", 2), ("twice", 3)]
     for line, ratio, improvement in zip(lines, (0.5, 1, 2), (1, 0.5, 0), strict=True):
         assert line[2:8] == pytest.approx((ratio,) * 6)
@@ -59,105 +79,134 @@ def test_constant_ratios_are_found_exactly_and_ranked():
         assert (line.rows, line.failed, line.starves) == (15, 0, False)
 
 
-def test_means_are_over_rows_and_the_longest_wait_is_the_longest():
+def test_means():
+    """Means are over rows; the longest wait is that of all rows."""
     rows = [row("easy", "w", 0, 2.0, 10.0, longest=50.0), row("easy", "w", 1, 4.0, 30.0)]
-    (line,) = standings(rows)
+    (line,) = rank_policies(rows)
     assert line.mean_bounded_slowdown == 3 and line.mean_wait == 20 and line.p95_wait == 60
     assert line.max_wait == 1000 and line.utilization == 0.5
 
 
-def test_noise_of_the_jobs_is_shared_and_own_noise_makes_ties():
+def test_noise():
+    """Noise of the jobs is shared with the reference; a policy's own noise makes ties."""
     random = np.random.default_rng(1)
     noisy = np.exp(random.normal(0, 0.5, (3, 5)))
     noisy /= math.exp(np.log(noisy).mean())
-    lines = by_policy(standings(board(better=0.9, noisy=noisy)))
+    lines = by_policy(rank_policies(rows_of(better=0.9, noisy=noisy)))
     assert lines["better"].rank == 1 and lines["easy"].rank in (1, 2)
     assert lines["better"].high < 1
     assert lines["noisy"].low < 1 < lines["noisy"].high
     assert lines["noisy"].rank == lines["easy"].rank
 
 
-def test_a_ratio_is_of_the_same_jobs_and_a_workload_counts_once():
+def test_workload_counts_once():
     """The geometric mean of 4 and 1 is 2, though the second workload has one seed only."""
     rows = [row("easy", "a", s, 1.0) for s in range(3)] + [row("easy", "b", 0, 5.0)]
     rows += [row("p", "a", s, 4.0) for s in range(3)] + [row("p", "b", 0, 5.0)]
-    line = by_policy(standings(rows))["p"]
+    line = by_policy(rank_policies(rows))["p"]
     assert line.ratio == pytest.approx(2)
     assert line.low == pytest.approx(1) and line.high == pytest.approx(4)  # workloads resampled
     assert line.improvement == 0.25
 
 
-def test_a_policy_that_draws_lots_has_many_rows_on_the_jobs_of_one():
+def test_stochastic_policy():
     """On logs EASY has one row; the mean of the logarithms of 2 and 8 is that of 4."""
     rows = [row("easy", w, 0, 1.0) for w in "ab"]
     rows += [row("lots", w, seed, value, trace=0) for w in "ab" for seed, value in ((0, 2), (1, 8))]
-    line = by_policy(standings(rows))["lots"]
+    line = by_policy(rank_policies(rows))["lots"]
     assert line.ratio == pytest.approx(4) and line.rows == 4 and line.rank == 2
 
 
-def test_rows_of_other_jobs_are_not_compared():
-    rows = board(p=0.5)
-    for one in rows:
-        if one["policy"] == "p" and one["seed"] == 3:
-            one["workload_hash"] = "sha256:other"
-    line = by_policy(standings(rows))["p"]
+def test_other_jobs():
+    """Rows on other jobs are not compared."""
+    rows = [
+        replace(one, workload_hash="sha256:other") if (one.policy, one.seed) == ("p", 3) else one
+        for one in rows_of(p=0.5)
+    ]
+    line = by_policy(rank_policies(rows))["p"]
     assert line.rank is None and line.ratio is None
 
 
 @pytest.mark.parametrize("fault", ["missing", "failed", "none"])
-def test_who_fails_or_misses_a_row_comes_last_without_a_rank(fault):
-    rows = board(aaa=0.1, p=2.0)
-    gone = next(one for one in rows if one["policy"] == "aaa" and one["seed"] == 2)
+def test_no_rank(fault):
+    """A policy with a failed or missing row comes last, without a rank."""
+    rows = rows_of(aaa=0.1, p=2.0)
+    gone = next(one for one in rows if one.policy == "aaa" and one.seed == 2)
+    rows.remove(gone)
     if fault == "none":
-        gone["metrics"]["mean_bounded_slowdown"] = None
-    else:
-        rows.remove(gone)
+        rows.append(with_metrics(gone, mean_bounded_slowdown=None))
     if fault == "failed":
-        rows.append(failed("aaa", gone["workload"], 2))
-    lines = standings(rows)
+        rows.append(failed("aaa", gone.workload, 2))
+    lines = rank_policies(rows)
     assert [(line.policy, line.rank) for line in lines] == [("easy", 1), ("p", 2), ("aaa", None)]
     assert lines[-1].failed == (fault == "failed")
     assert lines[-1].rows == (15 if fault == "none" else 14)
     assert lines[-1].ratio is None and lines[-1].improvement == 1
 
 
-def test_a_policy_starves_if_it_does_on_any_workload():
-    rows = board(p=0.5, q=0.5)
-    mine = [one for one in rows if one["policy"] == "p"]
-    mine[7]["metrics"]["max_wait"] = 2001.0
-    next(one for one in rows if one["policy"] == "q")["metrics"]["max_wait"] = 2000.0
-    lines = by_policy(standings(rows))
+def test_starves():
+    """A policy starves if its longest wait is over twice the reference's in any row."""
+    longest = {("p", "w1", 2): 2001.0, ("q", "w0", 0): 2000.0}
+    rows = [
+        with_metrics(one, max_wait=longest.get((one.policy, one.workload, one.seed), 1000.0))
+        for one in rows_of(p=0.5, q=0.5)
+    ]
+    lines = by_policy(rank_policies(rows))
     assert lines["p"].starves and not lines["q"].starves and not lines["easy"].starves
 
 
-def test_without_the_reference_nobody_is_ranked():
-    lines = standings([one for one in board(p=0.5) if one["policy"] == "p"])
+def test_no_reference():
+    """Without rows of the reference there is no ranking."""
+    lines = rank_policies([one for one in rows_of(p=0.5) if one.policy == "p"])
     assert [(line.policy, line.rank, line.ratio) for line in lines] == [("p", None, None)]
-    assert standings([]) == []
+    assert rank_policies([]) == []
 
 
-def test_a_single_run_of_each_ranks_nobody_before_another():
-    lines = standings([row("easy", "w", 0, 2.0), row("p", "w", 0, 1.0)])
+def test_single_run():
+    """Of a single run each there are no intervals, so all tie."""
+    lines = rank_policies([row("easy", "w", 0, 2.0), row("p", "w", 0, 1.0)])
     assert [(line.policy, line.rank, line.low) for line in lines] == [
         ("p", 1, None),
         ("easy", 1, None),
     ]
 
 
-def test_nobody_waiting_is_the_same_as_nobody_waiting():
+def test_no_waits():
+    """Two waits of zero are equal; a ratio to zero is unknown."""
     rows = [row(p, w, 0, 1.0, 0.0, longest=0.0) for p in ("easy", "p") for w in "ab"]
-    line = by_policy(standings(rows))["p"]
+    line = by_policy(rank_policies(rows))["p"]
     assert (line.wait_ratio, line.wait_low, line.wait_high, line.starves) == (1, 1, 1, False)
-    rows[2]["metrics"]["mean_wait"] = 5.0
-    assert by_policy(standings(rows))["p"].wait_ratio is None
+    rows[2] = with_metrics(rows[2], mean_wait=5.0)
+    assert by_policy(rank_policies(rows))["p"].wait_ratio is None
 
 
-def test_the_order_of_the_rows_does_not_matter_and_they_are_left_as_they_are():
+def test_order_of_rows():
+    """The order of the rows does not matter, and they are not changed."""
     random = np.random.default_rng(2)
-    rows = board(**{name: np.exp(random.normal(0, 0.2, (3, 5))) for name in "abcd"})
+    rows = rows_of(**{name: np.exp(random.normal(0, 0.2, (3, 5))) for name in "abcd"})
     rows.append(failed("e", "w0", 0))
     kept = deepcopy(rows)
-    lines = standings(rows)
+    lines = rank_policies(rows)
     random.shuffle(rows)
-    assert standings(rows) == lines
+    assert rank_policies(rows) == lines
     assert sorted(map(str, rows)) == sorted(map(str, kept))
+
+
+def test_reference_row():
+    """The reference's row of the same seed is found, or else of seed 0; the jobs must be equal."""
+    rows = rows_by_run([row("easy", "w", seed, 1.0) for seed in range(3)])
+    assert reference_row(row("p", "w", 2, 1.0), rows).seed == 2
+    assert reference_row(row("p", "w", 5, 1.0, trace=0), rows).seed == 0
+    assert reference_row(row("p", "w", 5, 1.0), rows) is None
+    assert reference_row(row("p", "x", 0, 1.0), rows) is None
+    assert rows_by_run([failed("easy", "w", 0)]) == {}
+
+
+def test_starves_with_unknown_waits():
+    """Without a known wait on both sides a row does not starve."""
+    rows = rows_by_run([row("easy", "w", 0, 1.0)])
+    assert starves(row("p", "w", 0, 1.0, longest=2001.0), rows)
+    assert not starves(row("p", "w", 0, 1.0, longest=None), rows)
+    assert not starves(row("p", "x", 0, 1.0, longest=2001.0), rows)
+    unknown = rows_by_run([row("easy", "w", 0, 1.0, longest=None)])
+    assert not starves(row("p", "w", 0, 1.0, longest=2001.0), unknown)

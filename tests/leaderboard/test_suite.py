@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from bfenv.leaderboard.suite import (
     LOGS,
     SUITES,
     WINDOWS,
-    Frozen,
+    FrozenTrace,
     content_hash,
     find_suite,
     load_frozen,
+    suite_contents,
 )
 from tests.conftest import log
 
@@ -33,13 +35,15 @@ def traces(suite):
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_a_suite_is_what_it_was_when_it_got_its_version(suite):
+def test_description(suite):
+    """A suite is what it was when it got its version."""
     text = json.dumps(SUITES[suite].description(), sort_keys=True)
     assert hashlib.sha256(text.encode()).hexdigest() == DESCRIPTIONS[suite]
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_labels_and_sources_are_distinct_and_seeds_count_the_traces(suite):
+def test_entries(suite):
+    """Labels and sources are distinct, and an entry has one trace or one per seed."""
     entries = SUITES[suite].entries
     assert len({entry.label for entry in entries}) == len(entries)
     sources = [trace.source for trace in traces(suite)]
@@ -48,21 +52,36 @@ def test_labels_and_sources_are_distinct_and_seeds_count_the_traces(suite):
     assert suite.endswith(f"-v{SUITES[suite].version}")
 
 
+def test_contents():
+    """The data file has the traces of all suites and no others, each with its jobs and hash."""
+    wanted = {trace.source for suite in SUITES for trace in traces(suite)}
+    assert set(suite_contents()) == wanted
+    for source, trace in suite_contents().items():
+        assert trace.source == source
+        assert isinstance(trace.jobs, int) and trace.jobs > 0
+        assert re.fullmatch(r"sha256:[0-9a-f]{64}", trace.hash)
+    assert len({trace.hash for trace in suite_contents().values()}) == len(wanted)
+    assert suite_contents() is suite_contents()
+
+
 @pytest.mark.parametrize("suite", ["smoke-v1", "synthetic-v1"])
-def test_the_generated_traces_have_the_content_they_had(suite):
+def test_generated_content(suite):
+    """The generated traces have the content they had."""
     for trace in traces(suite):
         assert len(load_frozen(trace.source, trace.hash)) == trace.jobs
 
 
 @pytest.mark.parametrize("suite", ["archive-v1", "rlscheduler-windows-v1"])
-def test_the_logs_have_the_content_they_had(suite):
+def test_log_content(suite):
+    """The logs have the content they had."""
     if not os.environ.get("BFENV_TRACES"):
         pytest.skip("BFENV_TRACES names no folder of logs")
     for trace in traces(suite):
         assert len(load_frozen(trace.source, trace.hash)) == trace.jobs
 
 
-def test_other_content_is_refused_saying_what_was_expected():
+def test_other_content():
+    """Other content is refused, naming both hashes."""
     trace = traces("smoke-v1")[0]
     found = content_hash(bfenv.load_workload("lublin:jobs=10"))
     with pytest.raises(bfenv.WorkloadError, match=f"expected {trace.hash}, found {found}"):
@@ -80,7 +99,8 @@ def test_other_content_is_refused_saying_what_was_expected():
         ("processors", 5),
     ],
 )
-def test_the_hash_is_of_all_that_a_schedule_depends_on(column, changed):
+def test_content_hash(column, changed):
+    """The hash depends on all that a schedule depends on, and not on the name."""
     values = {
         "submit": [0, 5, 9],
         "size": [1, 2, 3],
@@ -95,7 +115,8 @@ def test_the_hash_is_of_all_that_a_schedule_depends_on(column, changed):
     assert content_hash(one) != content_hash(other)
 
 
-def test_the_archive_suite_is_the_last_forty_percent_of_the_time():
+def test_archive_suite():
+    """The archive suite is the last 40 % of each log by time."""
     log(LOGS[0])
     for name, own, loaded in zip(
         LOGS, traces("archive-v1")[::2], traces("archive-v1")[1::2], strict=True
@@ -111,8 +132,8 @@ def test_the_archive_suite_is_the_last_forty_percent_of_the_time():
         assert abs(faster.offered_load - 0.9) < 1e-4
 
 
-def test_the_published_mean_over_the_windows_of_lublin_1_is_that_of_the_suite():
-    """RLScheduler, SC'20: FCFS, mean over ten windows."""
+def test_published_mean():
+    """RLScheduler, SC'20: the mean of FCFS over ten windows of Lublin-1 is that of the suite."""
     log("lublin_256_10k")
     (entry, _) = SUITES["rlscheduler-windows-v1"].entries
     assert len(entry.traces) == len(WINDOWS) == 10
@@ -123,13 +144,15 @@ def test_the_published_mean_over_the_windows_of_lublin_1_is_that_of_the_suite():
     assert round(sum(means) / 10, 2) == 7273.77
 
 
-def test_an_unknown_suite_is_refused_with_suggestions():
+def test_unknown_suite():
+    """An unknown suite is refused with suggestions."""
     with pytest.raises(bfenv.UnknownNameError, match="did you mean smoke-v1"):
         find_suite("smoke")
     assert find_suite("smoke-v1") is SUITES["smoke-v1"]
 
 
-def test_a_frozen_trace_cannot_be_changed():
+def test_frozen():
+    """A frozen trace cannot be changed."""
     with pytest.raises(AttributeError):
         traces("smoke-v1")[0].hash = "sha256:0"
-    assert isinstance(traces("smoke-v1")[0], Frozen)
+    assert isinstance(traces("smoke-v1")[0], FrozenTrace)

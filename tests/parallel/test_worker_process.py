@@ -1,17 +1,24 @@
-"""Cells: work that crashes or never returns costs itself only."""
+"""Worker processes: work that crashes or never returns affects nothing else."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.kernel import kernel
-from bfenv.parallel.worker_process import Cell, Died, in_cell
-from tests.parallel.test_sweep import alive
+from bfenv.parallel.worker_process import (
+    WorkerDiedError,
+    WorkerProcess,
+    call_in_worker,
+    close_worker,
+    describe_error,
+)
+from tests.parallel.processes import is_alive
 
 LONG = 120.0  # seconds, never reached
 
@@ -52,72 +59,108 @@ def spin(number):
 
 
 def loop():
-    spin(1)  # compiled: deaf to all of Python
+    spin(1)  # compiled: does not react to signals
 
 
 @pytest.fixture
-def cell():
-    cell = Cell()
-    yield cell
-    cell.close()
+def worker():
+    worker = WorkerProcess()
+    yield worker
+    worker.close()
 
 
-def test_a_cell_calls_in_another_process_the_same_one_each_time(cell):
-    first = cell.call(my_id, timeout=LONG)
+def test_call(worker):
+    """Functions run in another process, the same one each time; printing does no harm."""
+    first = worker.call(my_id, timeout=LONG)
     assert first != os.getpid()
-    assert cell.call(add, 2, 3, timeout=LONG) == 5
-    assert cell.call(my_id, timeout=LONG) == first
+    assert worker.call(add, 2, 3, timeout=LONG) == 5
+    assert worker.call(my_id, timeout=LONG) == first
 
 
-def test_what_is_raised_there_is_raised_here_in_one_line(cell):
+def test_exception(worker):
+    """What a function raises is raised here as a BfenvError of one line, with its type."""
     with pytest.raises(BfenvError, match=r"^unknown thing 'x'; known: y$"):
-        cell.call(fail, "unknown", timeout=LONG)
+        worker.call(fail, "unknown", timeout=LONG)
     with pytest.raises(BfenvError, match=r"^ZeroDivisionError: a b$"):
-        cell.call(fail, "other", timeout=LONG)
+        worker.call(fail, "other", timeout=LONG)
     with pytest.raises(BfenvError, match=r"^KeyboardInterrupt: mine$"):
-        cell.call(fail, "interrupt", timeout=LONG)
+        worker.call(fail, "interrupt", timeout=LONG)
 
 
 @pytest.mark.parametrize(
     ("how", "why"), [(None, "exit status 7"), (signal.SIGSEGV, "SIGSEGV"), (signal.SIGKILL, "KILL")]
 )
-def test_a_crash_is_told_and_the_next_call_has_a_new_process(cell, how, why):
-    before = cell.call(my_id, timeout=LONG)
-    with pytest.raises(Died, match=f"its process died .*{why}"):
-        cell.call(die, how, timeout=LONG)
-    assert cell.call(my_id, timeout=LONG) != before
+def test_crash(worker, how, why):
+    """The error names how the process ended, and the next call has a new process."""
+    before = worker.call(my_id, timeout=LONG)
+    with pytest.raises(WorkerDiedError, match=f"its process died .*{why}"):
+        worker.call(die, how, timeout=LONG)
+    assert worker.call(my_id, timeout=LONG) != before
 
 
-def test_a_process_that_takes_its_time_to_end_is_not_said_to_be_killed(cell):
-    with pytest.raises(Died, match=r"its process died \(exit status 7\)"):
-        cell.call(die_slowly, timeout=LONG)
+def test_slow_end(worker):
+    """A process that takes some time to end is reported as it ends, not as killed."""
+    with pytest.raises(WorkerDiedError, match=r"its process died \(exit status 7\)"):
+        worker.call(die_slowly, timeout=LONG)
 
 
-def test_an_endless_compiled_loop_is_killed_when_its_time_is_up(cell):
-    before = cell.call(my_id, timeout=LONG)
-    with pytest.raises(Died, match=r"^no result within 0.5 s$"):
-        cell.call(loop, timeout=0.5)
-    assert not alive(before)
-    assert cell.call(add, 1, 1, timeout=LONG) == 2
+def test_endless_loop(worker):
+    """A compiled endless loop is killed when its time is up."""
+    before = worker.call(my_id, timeout=LONG)
+    with pytest.raises(WorkerDiedError, match=r"^no result within 0.5 s$"):
+        worker.call(loop, timeout=0.5)
+    assert not is_alive(before)
+    assert worker.call(add, 1, 1, timeout=LONG) == 2
 
 
-def test_each_thread_has_one_cell():
-    assert in_cell(my_id, timeout=LONG) == in_cell(my_id, timeout=LONG)
+def test_own_worker():
+    """Each thread has one worker process, until it is closed."""
+    first = call_in_worker(my_id, timeout=LONG)
+    assert call_in_worker(my_id, timeout=LONG) == first
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(call_in_worker, my_id, timeout=LONG)
+        assert other.result() != first
+        pool.submit(close_worker).result()
+    close_worker()
+    assert call_in_worker(my_id, timeout=LONG) != first
+    close_worker()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux sees to it")
-def test_a_cell_in_an_endless_loop_ends_with_its_parent():
+def test_describe_error():
+    """One printable line, with the type of exceptions that are not bfenv's."""
+    assert describe_error(ValueError("a\n b\x1b[2J")) == "ValueError: a b?[2J"
+    assert describe_error(BfenvError("a\nb")) == "a b"
+    assert describe_error(KeyboardInterrupt()) == "KeyboardInterrupt"
+    assert len(describe_error(ValueError("x" * 10_000))) < 600
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux only")
+def test_parent_ended_before():
+    """A process whose parent has ended before it could watch it ends at once."""
     program = (
-        "from bfenv.parallel.worker_process import in_cell\n"
+        "import os; from bfenv.parallel.worker_process import die_with_parent\n"
+        "die_with_parent(os.getppid()); print('alive', flush=True)\n"
+        "die_with_parent(os.getppid() + 1); print('still alive', flush=True)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.stdout, run.returncode) == ("alive\n", 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux only")
+def test_parent_killed():
+    """A worker process in an endless loop ends with its parent."""
+    program = (
+        "from bfenv.parallel.worker_process import call_in_worker\n"
         "from tests.parallel import test_worker_process as t\n"
-        "print(in_cell(t.my_id, timeout=120), flush=True); in_cell(t.loop, timeout=120)"
+        "print(call_in_worker(t.my_id, timeout=120), flush=True)\n"
+        "call_in_worker(t.loop, timeout=120)"
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     with parent:
         child = int(parent.stdout.readline())
-        assert alive(child)
+        assert is_alive(child)
         parent.kill()
     deadline = time.monotonic() + 30
-    while alive(child) and time.monotonic() < deadline:
+    while is_alive(child) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not alive(child)
+    assert not is_alive(child)

@@ -1,38 +1,53 @@
-"""Measurements kept and compared."""
+"""Measurements made, kept and compared."""
 
 import json
 
 import pytest
 
 import bfenv
-from bfenv.speed.engine import row
-from bfenv.speed.measurements import compare, read_record, record, write_record
+from bfenv.speed.measurements import (
+    compare,
+    measurement,
+    read_measurements,
+    with_provenance,
+    write_measurements,
+)
+
+
+def test_best():
+    """The least time and the largest rate are best."""
+    times = measurement("traces", "a", "easy", 3, [3.0, 1.0, 2.0])
+    assert (times["best"], times["median"]) == (1.0, 2.0)
+    rates = measurement("env", "a", "easy", 3, [3.0, 1.0, 2.0], "steps/s")
+    assert (rates["best"], rates["median"]) == (3.0, 2.0)
 
 
 def kept(path, *rows):
-    write_record(path, rows)
-    return read_record(path)
+    write_measurements(path, rows)
+    return read_measurements(path)
 
 
-def test_a_record_says_all_that_the_numbers_depend_on(tmp_path):
-    found = kept(tmp_path / "a.json", row("traces", "log", "easy", 3, [2.0, 1.0]))
-    assert found["rows"] == [row("traces", "log", "easy", 3, [2.0, 1.0])]
+def test_provenance(tmp_path):
+    """A file has everything that the numbers depend on."""
+    found = kept(tmp_path / "a.json", measurement("traces", "log", "easy", 3, [2.0, 1.0]))
+    assert found["rows"] == [measurement("traces", "log", "easy", 3, [2.0, 1.0])]
     assert {"machine", "versions", "commit", "command", "schema"} <= set(found)
     assert found["versions"]["bfenv"] == bfenv.__version__
 
 
-def test_twice_as_fast_is_two_for_times_and_for_rates(tmp_path):
+def test_compare(tmp_path):
+    """Twice as fast is 2.0, for times as for rates."""
     before = kept(
         tmp_path / "a.json",
-        row("traces", "log", "easy", 3, [2.0]),
-        row("env", "64", "", 0, [100.0], "steps/s"),
-        row("traces", "gone", "easy", 3, [2.0]),
+        measurement("traces", "log", "easy", 3, [2.0]),
+        measurement("env", "64", "", 0, [100.0], "steps/s"),
+        measurement("traces", "gone", "easy", 3, [2.0]),
     )
     after = kept(
         tmp_path / "b.json",
-        row("env", "64", "", 0, [200.0], "steps/s"),
-        row("traces", "log", "easy", 3, [1.0]),
-        row("traces", "new", "easy", 3, [2.0]),
+        measurement("env", "64", "", 0, [200.0], "steps/s"),
+        measurement("traces", "log", "easy", 3, [1.0]),
+        measurement("traces", "new", "easy", 3, [2.0]),
     )
     rows = {r["what"]: (r["before"], r["after"], r["faster"]) for r in compare(before, after)}
     assert rows == {
@@ -43,8 +58,8 @@ def test_twice_as_fast_is_two_for_times_and_for_rates(tmp_path):
     }
 
 
-ROW = row("traces", "log", "easy", 3, [2.0])
-HEAD = record([]) | {"machine": "one"}
+ROW = measurement("traces", "log", "easy", 3, [2.0])
+HEAD = with_provenance([]) | {"machine": "one"}
 
 
 def whole(*rows, **head):
@@ -77,14 +92,16 @@ def whole(*rows, **head):
         whole({name: value for name, value in ROW.items() if name != "median"}),
     ],
 )
-def test_another_file_is_refused_by_name(tmp_path, text):
+def test_other_files(tmp_path, text):
+    """Any other file is refused by its name."""
     path = tmp_path / "other.json"
     path.write_text(text)
-    with pytest.raises(bfenv.BfenvError, match="other.json holds no measurements"):
-        read_record(path)
+    with pytest.raises(bfenv.BfenvError, match=r"other\.json"):
+        read_measurements(path)
 
 
-def test_the_file_that_the_others_differ_from_is_read(tmp_path):
+def test_valid_file(tmp_path):
+    """The file from which the others differ is read."""
     path = tmp_path / "one.json"
     path.write_text(whole(ROW))
-    assert read_record(path)["rows"] == [ROW]
+    assert read_measurements(path)["rows"] == [ROW]

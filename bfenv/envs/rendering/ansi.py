@@ -1,11 +1,14 @@
-"""The screen of text that render_mode "ansi" shows."""
+"""The screen of text of render_mode "ansi"."""
 
-from typing import TYPE_CHECKING
-
-from bfenv.envs.rendering.snapshot import Scene, clock, day, horizon, look, span
-
-if TYPE_CHECKING:
-    from bfenv.envs.handle import Machine
+from bfenv.envs.rendering.snapshot import (
+    EnvView,
+    Snapshot,
+    clock,
+    day,
+    horizon,
+    span,
+    take_snapshot,
+)
 
 WIDTH = 96  # characters
 ROWS = 12  # of the queue
@@ -13,26 +16,26 @@ BAR = 40  # characters
 STEPS = "▁▂▃▄▅▆▇█"
 
 
-def text(env: "Machine") -> str:
-    """The environment as lines of text, none longer than WIDTH."""
-    scene = look(env, ROWS)
+def render_text(env: EnvView) -> str:
+    """Draw the environment as lines of text, none longer than WIDTH."""
+    snapshot = take_snapshot(env, ROWS)
     lines = [
-        *_title(scene),
-        _line("machine", _machine(scene)),
-        _line("ahead", _ahead(scene, horizon(env.trace.jobs))),
-        _line("running", _running(scene)),
-        _line("head", _head(scene)),
-        _line("queue", _queue(scene)),
-        _line("episode", _episode(scene)),
+        *_title(snapshot),
+        _line("machine", _cluster(snapshot)),
+        _line("ahead", _ahead(snapshot, horizon(env.trace.jobs))),
+        _line("running", _running(snapshot)),
+        _line("head", _head(snapshot)),
+        _line("queue", _queue(snapshot)),
+        _line("episode", _episode(snapshot)),
         "─" * WIDTH,
-        *_table(scene),
+        *_table(snapshot),
     ]
     return "\n".join(line[:WIDTH].rstrip() for line in lines)
 
 
-def _title(scene: Scene) -> list[str]:
-    right = f"{day(scene, scene.now)}  {clock(scene, scene.now)}"
-    left = f"Backfill-v0  {scene.workload}"[: WIDTH - len(right) - 2]
+def _title(snapshot: Snapshot) -> list[str]:
+    right = f"{day(snapshot, snapshot.now)}  {clock(snapshot, snapshot.now)}"
+    left = f"Backfill-v0  {snapshot.workload}"[: WIDTH - len(right) - 2]
     return [left.ljust(WIDTH - len(right)) + right, "─" * WIDTH]
 
 
@@ -45,74 +48,76 @@ def _bar(part: int, whole: int) -> str:
     return "█" * full + "░" * (BAR - full)
 
 
-def _machine(scene: Scene) -> str:
-    busy = scene.processors - scene.free
-    share = 100 * busy // scene.processors
+def _cluster(snapshot: Snapshot) -> str:
+    busy = snapshot.processors - snapshot.free
+    share = 100 * busy // snapshot.processors
     return (
-        f"{_bar(busy, scene.processors)}  "
-        f"{busy} of {scene.processors} busy ({share} %), {scene.free} free"
+        f"{_bar(busy, snapshot.processors)}  "
+        f"{busy} of {snapshot.processors} busy ({share} %), {snapshot.free} free"
     )
 
 
-def _ahead(scene: Scene, seconds: int) -> str:
+def _ahead(snapshot: Snapshot, seconds: int) -> str:
     """The availability profile, which only rises, at the beginning of each stretch of time."""
     marks = []
     for column in range(BAR):
-        time = scene.now + seconds * column // BAR
-        gone = sum(run.size for run in scene.runs if run.end <= time)
-        marks.append(STEPS[(scene.free + gone) * (len(STEPS) - 1) // scene.processors])
+        time = snapshot.now + seconds * column // BAR
+        gone = sum(run.size for run in snapshot.runs if run.end <= time)
+        marks.append(STEPS[(snapshot.free + gone) * (len(STEPS) - 1) // snapshot.processors])
     return f"{''.join(marks)}  free from now to {span(seconds)} ahead, by estimates"
 
 
-def _running(scene: Scene) -> str:
-    if not scene.runs:
+def _running(snapshot: Snapshot) -> str:
+    if not snapshot.runs:
         return "no job"
-    first, last = scene.runs[0], scene.runs[-1]
+    first, last = snapshot.runs[0], snapshot.runs[-1]
     return (
-        f"{_count(len(scene.runs), 'job')}; next expected end in {span(first.end - scene.now)} "
-        f"(job {first.job}, {first.size} proc.), last in {span(last.end - scene.now)}"
+        f"{_count(len(snapshot.runs), 'job')}; "
+        f"next expected end in {span(first.end - snapshot.now)} "
+        f"(job {first.job}, {first.size} proc.), last in {span(last.end - snapshot.now)}"
     )
 
 
-def _head(scene: Scene) -> str:
-    if scene.head is None:
-        return "nobody waits"
-    job, size, _, begin, extra = scene.head
-    if begin == scene.now:
+def _head(snapshot: Snapshot) -> str:
+    if snapshot.head is None:
+        return "no job waits"
+    job, size, _, begin, extra = snapshot.head
+    if begin == snapshot.now:
         return f"job {job} ({size} proc.) fits now, {_count(extra, 'extra node')}"
-    when = f"{day(scene, begin)}, {clock(scene, begin)}"
+    when = f"{day(snapshot, begin)}, {clock(snapshot, begin)}"
     return (
-        f"job {job} ({size} proc.): shadow time in {span(begin - scene.now)} ({when}), "
+        f"job {job} ({size} proc.): shadow time in {span(begin - snapshot.now)} ({when}), "
         f"{_count(extra, 'extra node')}"
     )
 
 
-def _queue(scene: Scene) -> str:
-    beyond = max(scene.waiting - scene.window, 0)
+def _queue(snapshot: Snapshot) -> str:
+    beyond = max(snapshot.waiting - snapshot.window, 0)
     return (
-        f"{_count(scene.waiting, 'job')} waiting, {scene.legal} may start, "
-        f"{beyond} beyond the window of {scene.window}"
+        f"{_count(snapshot.waiting, 'job')} waiting, {snapshot.legal} may start, "
+        f"{beyond} beyond the window of {snapshot.window}"
     )
 
 
-def _episode(scene: Scene) -> str:
+def _episode(snapshot: Snapshot) -> str:
     return (
-        f"{_bar(scene.started, scene.episode)}  {scene.started} of {scene.episode} started; "
-        f"{scene.illegal} illegal, {scene.forced} forced"
+        f"{_bar(snapshot.started, snapshot.episode)}  "
+        f"{snapshot.started} of {snapshot.episode} started; "
+        f"{snapshot.illegal} illegal, {snapshot.forced} forced"
     )
 
 
-def _table(scene: Scene) -> list[str]:
+def _table(snapshot: Snapshot) -> list[str]:
     heads = ("slot", "job", "user", "size", "estimate", "wait")
-    if not scene.rows:
+    if not snapshot.rows:
         return []
     lines = ["".join(f"{head:>10}" for head in heads) + "    may start"]
-    for row in scene.rows:
+    for row in snapshot.rows:
         cells = (row.slot, row.job, row.user, row.size, span(row.estimate), span(row.wait))
         verdict = f"no: {row.obstacle}" if row.obstacle else "yes"
         lines.append("".join(f"{cell:>10}" for cell in cells) + f"    {verdict}")
-    if scene.waiting > len(scene.rows):
-        lines.append(f"{'…':>10}  {scene.waiting - len(scene.rows)} more")
+    if snapshot.waiting > len(snapshot.rows):
+        lines.append(f"{'…':>10}  {snapshot.waiting - len(snapshot.rows)} more")
     return lines
 
 

@@ -1,29 +1,65 @@
-"""What a rendering may show of an environment, as plain numbers and words.
+"""Snapshot: what a rendering may show of an environment, as plain numbers and words.
 
-Both renderings are made from a Scene and from nothing else. It is computed from requests, the
-clock and expected ends; true runtimes do not enter it, so no rendering can show them.
+Both renderings read only a Snapshot. It is computed from requests, the clock and expected ends;
+true runtimes do not enter it, so no rendering can show them.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from gymnasium.error import ResetNeeded
 
 from bfenv.core.cluster import PROCESSORS, Cluster, expected_ends, free, now, running, waiting
-from bfenv.core.jobs import Jobs
+from bfenv.core.durations import DAY, HOUR, MINUTE
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.profile import shadow
 
-if TYPE_CHECKING:
-    from bfenv.envs.handle import Machine
-
-DAY = 86_400
-# Lengths of time, in seconds, that people read at a glance
-NICE = tuple(
+# Durations in seconds that people read at a glance
+ROUND_DURATIONS = tuple(
     [1, 2, 5, 10, 15, 30]
-    + [count * 60 for count in (1, 2, 5, 10, 15, 30)]
-    + [count * 3600 for count in (1, 2, 3, 4, 6, 8, 12)]
+    + [count * MINUTE for count in (1, 2, 5, 10, 15, 30)]
+    + [count * HOUR for count in (1, 2, 3, 4, 6, 8, 12)]
     + [count * DAY for count in (1, 2, 3, 5, 7, 10, 15, 30, 60, 120, 365)]
 )
+
+
+class EnvView(Protocol):
+    """What a rendering reads of an environment; see `bfenv.envs.handle.EnvHandle`."""
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of the episode."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The machine, as a scheduler sees it."""
+
+    @property
+    def window(self) -> int:
+        """How many waiting jobs the agent sees."""
+
+    @property
+    def pass_id(self) -> tuple[int, int]:
+        """Number of the episode, and of the scheduling pass."""
+
+    @property
+    def episode_jobs(self) -> range:
+        """The jobs of the episode."""
+
+    @property
+    def unstarted(self) -> int:
+        """How many of them have not started."""
+
+    @property
+    def illegal_actions(self) -> int:
+        """How many actions were illegal."""
+
+    @property
+    def forced_starts(self) -> int:
+        """How many starts the environment made."""
+
+    def action_masks(self) -> np.ndarray:
+        """Return which actions are legal."""
 
 
 class Run(NamedTuple):
@@ -57,7 +93,7 @@ class Row(NamedTuple):
     obstacle: str  # why it may not start; empty if it may
 
 
-class Scene(NamedTuple):
+class Snapshot(NamedTuple):
     """One decision point."""
 
     workload: str
@@ -67,7 +103,7 @@ class Scene(NamedTuple):
     free: int  # processors
     runs: list[Run]  # by expected end
     head: Head | None
-    rows: list[Row]  # by slot: the first of the queue, and of those behind them what may start
+    rows: list[Row]  # by slot: the first of the queue, and later ones that may start
     window: int
     waiting: int  # jobs
     legal: int  # jobs that may start now
@@ -77,16 +113,19 @@ class Scene(NamedTuple):
     forced: int  # starts
 
 
-def look(env: "Machine", rows: int) -> Scene:
-    """What there is to show of an environment, with so many rows of the queue at most.
+def take_snapshot(env: EnvView, rows: int) -> Snapshot:
+    """Take what there is to show of an environment, with at most `rows` rows of the queue.
 
-    Raises ResetNeeded before the first `reset`.
+    Raises
+    ------
+    ResetNeeded
+        Before the first `reset`.
     """
     if env.pass_id[0] == 0:
         raise ResetNeeded("call env.reset() before env.render()")
     cluster, jobs = env.cluster, env.trace.jobs
     mask = env.action_masks()[: env.window]
-    return Scene(
+    return Snapshot(
         workload=env.trace.name,
         now=int(now(cluster)),
         midnight=-env.trace.time_of_day,
@@ -106,26 +145,26 @@ def look(env: "Machine", rows: int) -> Scene:
 
 
 def horizon(jobs: Jobs) -> int:
-    """Seconds ahead that hold most of what runs: four of five running jobs are no longer.
+    """Return how many seconds ahead to show: four of five running jobs are no longer than that.
 
-    A job is met running the more often the longer it is, hence the weights.
+    The longer a job, the likelier it is to be running at a random time, hence the weights.
     """
     longest_last = np.sort(jobs.estimate)
     share = np.cumsum(longest_last, dtype=np.float64)
-    return nice(int(longest_last[np.searchsorted(share, 0.8 * share[-1])]))
+    return round_up(int(longest_last[np.searchsorted(share, 0.8 * share[-1])]))
 
 
-def nice(seconds: float) -> int:
-    """The next round length of time."""
-    return next((length for length in NICE if length >= seconds), int(seconds))
+def round_up(seconds: float) -> int:
+    """Return the next round duration."""
+    return next((length for length in ROUND_DURATIONS if length >= seconds), int(seconds))
 
 
 def span(seconds: int) -> str:
-    """A length of time by its two largest units: 12s, 4m 30s, 18h, 3d 04h."""
+    """Write a duration in its two largest units: 12s, 4m 30s, 18h, 3d 04h."""
     for unit, letter, part, small in (
-        (DAY, "d", 3600, "h"),
-        (3600, "h", 60, "m"),
-        (60, "m", 1, "s"),
+        (DAY, "d", HOUR, "h"),
+        (HOUR, "h", MINUTE, "m"),
+        (MINUTE, "m", 1, "s"),
     ):
         if seconds >= unit:
             rest = seconds % unit // part
@@ -137,15 +176,15 @@ def span(seconds: int) -> str:
     return f"{seconds}s"
 
 
-def day(scene: Scene, time: int) -> str:
-    """The day of an instant, counted from 1."""
-    return f"day {(time - scene.midnight) // DAY + 1}"
+def day(snapshot: Snapshot, time: int) -> str:
+    """Return the day of an instant, counted from 1."""
+    return f"day {(time - snapshot.midnight) // DAY + 1}"
 
 
-def clock(scene: Scene, time: int) -> str:
-    """The time of day of an instant, hh:mm:ss."""
-    second = (time - scene.midnight) % DAY
-    return f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+def clock(snapshot: Snapshot, time: int) -> str:
+    """Return the time of day of an instant, hh:mm:ss."""
+    second = (time - snapshot.midnight) % DAY
+    return f"{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}"
 
 
 def _runs(cluster: Cluster, jobs: Jobs) -> list[Run]:
@@ -163,7 +202,7 @@ def _head(cluster: Cluster, jobs: Jobs) -> Head | None:
 
 
 def _rows(cluster: Cluster, jobs: Jobs, mask: np.ndarray, count: int, over: bool) -> list[Row]:
-    """Half of the rows at least for the first of the queue, half at most for what may start."""
+    """Choose rows: at least half from the front of the queue, at most half that may start."""
     legal = np.flatnonzero(mask)[: count // 2].tolist()
     first = range(min(len(mask), len(waiting(cluster))))
     slots = sorted(list(dict.fromkeys([*legal, *first]))[:count])

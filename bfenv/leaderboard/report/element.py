@@ -1,10 +1,10 @@
-"""Elements of HTML and SVG: whatever is not markup already is escaped."""
+"""Elements of HTML and SVG. Everything that is not markup already is escaped."""
 
 import html
 from collections.abc import Iterable
 from typing import Any
 
-EMPTY = {"meta", "input", "link", "br", "hr"}  # elements of HTML that never end
+EMPTY = {"meta", "input", "link", "br", "hr"}  # elements of HTML without an end tag
 
 
 class Markup(str):
@@ -14,10 +14,17 @@ class Markup(str):
 
 
 def element(tag: str, *children: Any, **attributes: Any) -> Markup:
-    """An element with its children: markup, text, or iterables of them; None is left out.
+    """Make an element.
 
-    An attribute's trailing underscore is dropped, others become dashes. True is an attribute
-    without a value, None and False are none.
+    Parameters
+    ----------
+    tag
+        Its name.
+    children
+        Markup, text, or iterables of them; None is left out.
+    attributes
+        In their names a trailing underscore is dropped, and others become dashes. True makes an
+        attribute without a value; None and False leave it out.
     """
     words = [tag]
     for name, value in attributes.items():
@@ -30,8 +37,8 @@ def element(tag: str, *children: Any, **attributes: Any) -> Markup:
 
 
 def join(children: Iterable[Any]) -> Markup:
-    """Children one after the other, see `element`."""
-    parts = []
+    """Join children one after the other, see `element`."""
+    parts: list[str] = []
     for child in children:
         if isinstance(child, Markup):
             parts.append(child)
@@ -45,11 +52,11 @@ def join(children: Iterable[Any]) -> Markup:
 
 
 def escaped(text: Any) -> str:
-    """Text with nothing in it that is markup, or that acts without being seen."""
+    """Escape text: no markup is left in it, and no character that acts without being visible."""
     visible = (c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
     return html.escape("".join(visible))
 
 
 def short(text: str, length: int = 34) -> str:
-    """Text that fits beside a mark in a chart."""
+    """Cut text so that it fits beside a mark in a chart."""
     return text if len(text) <= length else text[: length - 1] + "…"

@@ -1,90 +1,108 @@
 """The page's Gantt chart: the same hours under two policies, as SVG."""
 
 import math
+from collections.abc import Sequence
 
-from bfenv.analysis.formatting import MISSING, duration
+from bfenv.analysis.formatting import MISSING, duration, moment
+from bfenv.analysis.formatting import compound_duration as length
 from bfenv.analysis.placement import Placed
-from bfenv.analysis.plots.gantt import COLOURS, Scene, moment, scene
-from bfenv.analysis.plots.workload import duration as length
+from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, scene
+from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.report.charts import badge, data
 from bfenv.leaderboard.report.element import Markup, element, join
-from bfenv.leaderboard.report.gantt_selection import Choice
+from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.plot import SCALE, Axis, linear, percents, plot, stretched
 
-MOST = 3_000  # boxes, beyond which a page is heavy and a picture is a blur
+MOST = 3_000  # boxes, beyond which the page is slow and the picture unreadable
 LISTED = 400  # jobs in the table of numbers
-STEPS = (60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400)  # seconds
-TICKS = 5
-SIZE, APART = (560, 400), 7  # of a plot and between its diagonals, about, in pixels
+STEPS = (60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY)  # s between ticks
+TICKS = 5  # at most
+SIZE = (560, 400)  # of a plot in pixels, about
+APART = 7  # pixels between diagonals, about
+
+Line = tuple[float, float, float, float]  # x and y of both ends
 
 
-def machine(choice: Choice, starving: set[str]) -> Markup:
-    """The hours chosen, or why they are not shown; `starving` policies are marked."""
-    if not choice.schedules:
-        return element("p", f"Not shown: {choice.absent}.", class_="absent")
+def gantt(selection: GanttSelection, starving: set[str]) -> Markup:
+    """Draw the selected hours, or say why they are not shown; `starving` policies are marked."""
+    if not selection.schedules:
+        return _absent(selection.absent)
     try:
-        scenes = [scene(one, choice.begin, choice.span) for one in choice.schedules]
+        scenes = [scene(one, selection.begin, selection.span) for one in selection.schedules]
     except BfenvError as error:
-        return element("p", f"Not shown: {error}.", class_="absent")
+        return _absent(str(error))
     boxes = sum(len(run.spans) for one in scenes for run in one.runs)
     if boxes > MOST:
-        told = f"{boxes:,} boxes within {duration(choice.span)}; --span shows fewer hours"
-        return element("p", f"Not shown: {told}.", class_="absent")
-    trace = choice.schedules[0].trace
+        return _absent(
+            f"{boxes:,} boxes within {duration(selection.span)}; choose fewer hours with --span"
+        )
+    processors = selection.schedules[0].trace.processors
     return join(
         [
             element(
                 "p",
-                f"{choice.workload}: {length(choice.span)} from {moment(choice.begin)} on, the "
-                f"same jobs on the same {trace.processors:,} processors. A job has the same colour "
-                "and number under both policies, hatched ones were backfilled, gaps are idle. "
-                "Below the machine are the jobs that wait.",
+                f"{selection.workload}: {length(selection.span)} from {moment(selection.begin)} "
+                f"on, the same jobs on the same {processors:,} processors. A job has the same "
+                "colour and number under both policies, hatched jobs were backfilled, gaps are "
+                "idle processors. Below the machine is the number of waiting jobs.",
             ),
             element("div", [_panel(f"gantt{i}", one, starving) for i, one in enumerate(scenes)],
                     class_="pair"),
-            data(_listed(scenes)),
+            data(_job_table(scenes)),
         ]
     )  # fmt: skip
 
 
+def _absent(reason: str) -> Markup:
+    return element("p", f"Not shown: {reason}.", class_="absent")
+
+
 def _panel(key: str, one: Scene, starving: set[str]) -> Markup:
-    step = next((s for s in STEPS if (one.stop - one.begin) / s <= TICKS), None)
-    step = step or 86_400 * -(-(one.stop - one.begin) // (TICKS * 86_400))
-    first = -(-one.begin // step) * step
-    span = one.stop - one.begin
-    # The last label would reach into the one before it on a phone.
-    ticks = [
-        (float(t), moment(t) if t - one.begin < 0.93 * span else "")
-        for t in range(first, one.stop + 1, step)
-    ]
-    x = Axis(lambda t: (t - one.begin) / span, ticks, "time since the first submission")
-    processors = one.schedule.trace.processors
-    y = linear(0, processors, "processors")
+    x = _time_axis(one)
+    y = linear(0, one.schedule.trace.processors, "processors")
     boxes = [_boxes(one, run, x) for run in one.runs]
     numbers = [_number(one, run, x) for run in one.runs]
     policy = one.schedule.policy
-    title = f"{policy}: who ran where"
+    title = f"{policy}: which job ran where"
     return element(
         "figure",
         element("figcaption", policy, badge(policy in starving)),
         element("p", one.heading(), class_="note"),
         plot(key, title, one.heading(), x, y, *boxes, _hatching(one, x), *numbers, size="tall"),
-        _queue(key, one, x),
+        _queue(one, x),
     )
 
 
+def _time_axis(one: Scene) -> Axis:
+    span = one.stop - one.begin
+    step = next((s for s in STEPS if span / s <= TICKS), None) or DAY * -(-span // (TICKS * DAY))
+    first = -(-one.begin // step) * step
+    # On a phone the last label would overlap the one before it.
+    ticks = [
+        (float(t), moment(t) if t - one.begin < 0.93 * span else "")
+        for t in range(first, one.stop + 1, step)
+    ]
+    return Axis(lambda t: (t - one.begin) / span, ticks, "time since the first submission")
+
+
+def _ends(one: Scene, run: Placed, x: Axis) -> tuple[float, float]:
+    """Left and right end of a run within the interval, from 0 to 1."""
+    start, end = (min(max(t, one.begin), one.stop) for t in (run.start, run.end))
+    return x.position(start), x.position(end)
+
+
 def _boxes(one: Scene, run: Placed, x: Axis) -> Markup:
-    left, right = (x.place(min(max(t, one.begin), one.stop)) for t in (run.start, run.end))
+    left, right = _ends(one, run, x)
     processors = one.schedule.trace.processors
-    backfilled = bool(one.backfilled[run.job]) and not run.trial
+    is_backfilled = bool(one.backfilled[run.job]) and not run.trial
     jobs = one.schedule.trace.jobs
-    told = (
+    text = (
         f"job {run.job}: {jobs.size[run.job]:,} processors for {duration(run.end - run.start)}"
         f"{', a trial' if run.trial else ''}, submitted {moment(int(jobs.submit[run.job]))}, "
         f"waited {duration(run.start - int(jobs.submit[run.job]))}"
-        f"{', backfilled' if backfilled else ''}"
+        f"{', backfilled' if is_backfilled else ''}"
     )
     parts = []
     for first, last in run.spans:
@@ -96,47 +114,43 @@ def _boxes(one: Scene, run: Placed, x: Axis) -> Markup:
         }
         kind = "trial" if run.trial else f"job g{run.job % len(COLOURS)}"
         parts.append(element("rect", **box, class_=kind))
-    return element("g", element("title", told), parts)
+    return element("g", element("title", text), parts)
 
 
 def _hatching(one: Scene, x: Axis) -> Markup:
-    """Diagonals over the backfilled jobs, as lines, for printers take minutes over patterns."""
-    path = []
+    """Draw diagonals over the backfilled jobs: as lines, because patterns print very slowly."""
+    lines: list[Line] = []
     width, height = SIZE
+    processors = one.schedule.trace.processors
     for run in one.runs:
         if run.trial or not one.backfilled[run.job]:
             continue
+        left, right = (end * width for end in _ends(one, run, x))
         for first, last in run.spans:
-            left, right = (
-                x.place(min(max(t, one.begin), one.stop)) * width for t in (run.start, run.end)
-            )
-            top, bottom = (
-                (1 - processor / one.schedule.trace.processors) * height
-                for processor in (last, first)
-            )
-            path += _diagonals(left, right, top, bottom)
-    lines = [
+            top, bottom = ((1 - edge / processors) * height for edge in (last, first))
+            lines += _diagonals(left, right, top, bottom)
+    path = [
         f"M{a / width * SCALE:.0f} {b / height * SCALE:.0f}"
         f"L{c / width * SCALE:.0f} {d / height * SCALE:.0f}"
-        for a, b, c, d in path
+        for a, b, c, d in lines
     ]
-    return stretched(element("path", d="".join(lines) or "M0 0", class_="hatch"))
+    return stretched(element("path", d="".join(path) or "M0 0", class_="hatch"))
 
 
-def _diagonals(left: float, right: float, top: float, bottom: float):
-    """Lines x + y = k * APART within a box; one from corner to corner where there is none."""
-    found = []
+def _diagonals(left: float, right: float, top: float, bottom: float) -> Sequence[Line]:
+    """Return lines x + y = k * APART within a box, or one from corner to corner."""
+    lines = []
     for k in range(math.ceil((left + top) / APART), math.floor((right + bottom) / APART) + 1):
         total = k * APART
         a, b = max(left, total - bottom), min(right, total - top)
         if b > a:
-            found.append((a, total - a, b, total - b))
-    return found or [(left, bottom, right, top)]
+            lines.append((a, total - a, b, total - b))
+    return lines or [(left, bottom, right, top)]
 
 
 def _number(one: Scene, run: Placed, x: Axis) -> Markup | None:
-    """The job's number on its largest piece, where there is room for it."""
-    left, right = (x.place(min(max(t, one.begin), one.stop)) for t in (run.start, run.end))
+    """Write the job's number on its largest piece, if there is room."""
+    left, right = _ends(one, run, x)
     processors = one.schedule.trace.processors
     low, high = max(run.spans, key=lambda span: span[1] - span[0])
     if right - left < 0.02 * len(str(run.job)) + 0.02 or (high - low) / processors < 0.05:
@@ -145,32 +159,33 @@ def _number(one: Scene, run: Placed, x: Axis) -> Markup | None:
     return element("text", str(run.job), **at, dy=".35em", text_anchor="middle", class_="number")
 
 
-def _queue(key: str, one: Scene, x: Axis) -> Markup:
+def _queue(one: Scene, x: Axis) -> Markup:
+    """Draw the number of waiting jobs."""
     times, jobs = one.waiting()
     top = max(1, int(jobs.max()))
     steps = [f"M0 {SCALE}"]
     for time, count in zip(times.tolist(), jobs.tolist(), strict=True):
-        steps.append(f"H{x.place(time) * SCALE:.0f}V{(1 - count / top) * SCALE:.0f}")
+        steps.append(f"H{x.position(time) * SCALE:.0f}V{(1 - count / top) * SCALE:.0f}")
     area = element("path", d="".join(steps) + f"V{SCALE}Z")
-    told = f"{int(jobs[0]):,} jobs wait at first, {int(jobs[-1]):,} at last, {top:,} at most"
+    text = f"{int(jobs[0]):,} jobs wait at first, {int(jobs[-1]):,} at last, {top:,} at most"
     return element(
         "div",
         element(
             "svg",
-            element("title", told),
+            element("title", text),
             area,
             viewBox=f"0 0 {SCALE} {SCALE}",
             preserveAspectRatio="none",
             role="img",
-            aria_label=told,
+            aria_label=text,
             class_="queue",
         ),
-        element("p", told, class_="note"),
+        element("p", text, class_="note"),
         class_="frame low",
     )
 
 
-def _listed(scenes: list[Scene]) -> Markup:
+def _job_table(scenes: list[Scene]) -> Markup:
     jobs = sorted({run.job for one in scenes for run in one.runs})
     trace = scenes[0].schedule.trace
     columns = ["job", "processors", "submitted", "runtime"]

@@ -1,19 +1,20 @@
 """What the page's Gantt chart shows: which hours, workload and policies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.plots.gantt_interval import interesting, readable_span
+from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.schedule import Schedule
+from bfenv.leaderboard.reference import REFERENCE
 from bfenv.leaderboard.replay import schedule_of
-from bfenv.leaderboard.report.markdown import ranked
-from bfenv.leaderboard.standings import REFERENCE
-from bfenv.leaderboard.store import Board, Row
+from bfenv.leaderboard.report.ranking import ranked
+from bfenv.leaderboard.row import Row
+from bfenv.leaderboard.store import Leaderboard
 
 
-class Choice(NamedTuple):
-    """Schedules of one workload and the stretch of them to show, or why there are none."""
+class GanttSelection(NamedTuple):
+    """Schedules of one workload and the interval of them to show, or why there are none."""
 
     workload: str
     schedules: list[Schedule]  # one or two
@@ -22,45 +23,66 @@ class Choice(NamedTuple):
     absent: str = ""
 
 
-def choose(
-    board: Board,
+def select_gantt(
+    leaderboard: Leaderboard,
     workload: str | None = None,
     policies: Sequence[str] = (),
     begin: int | None = None,
     span: int | None = None,
-) -> Choice:
-    """What was asked for, and for the rest: the first workload, the reference and the best policy.
+) -> GanttSelection:
+    """Select what the Gantt chart shows.
 
-    Raises UnknownNameError for a workload or policy that the board does not have. Where the
-    schedules cannot be had, the choice says why.
+    Parameters
+    ----------
+    leaderboard
+        Where the schedules are from.
+    workload
+        Default: the first.
+    policies
+        One or two; default: the reference and the best of the others.
+    begin
+        Seconds; default: where the schedules differ most.
+    span
+        Seconds; default: what `readable_span` returns.
+
+    Returns
+    -------
+    GanttSelection
+        Where the schedules cannot be had, it has the reason.
+
+    Raises
+    ------
+    UnknownNameError
+        If the leaderboard has no such workload or policy.
+    BfenvError
+        If there are more than two policies.
     """
-    known = list(dict.fromkeys(row["workload"] for row in board.rows))
+    known = list(dict.fromkeys(row.workload for row in leaderboard.rows))
     if not known:
-        return Choice("", [], 0, 0, "no run of this leaderboard came to an end")
+        return GanttSelection("", [], 0, 0, "no run of this leaderboard came to an end")
     if workload is not None and workload not in known:
         raise UnknownNameError("workload of this leaderboard", workload, known)
     workload = workload or known[0]
-    rows = {row["policy"]: row for row in board.rows[::-1] if row["workload"] == workload}
-    chosen = [_row(rows, policy) for policy in policies] or _usual(board, rows)
-    if len(chosen) > 2:
-        raise BfenvError(f"a Gantt chart is of one policy or two, not {len(chosen)}")
+    rows = {row.policy: row for row in leaderboard.rows[::-1] if row.workload == workload}
+    selected = [_row(rows, policy) for policy in policies] or _default_rows(leaderboard, rows)
+    if len(selected) > 2:
+        raise BfenvError(f"a Gantt chart is of one policy or two, not {len(selected)}")
     try:
-        schedules = [schedule_of(board, row) for row in chosen]
+        schedules = [schedule_of(leaderboard, row) for row in selected]
     except (BfenvError, OSError) as error:
-        return Choice(workload, [], 0, 0, str(error))
+        return GanttSelection(workload, [], 0, 0, str(error))
     span = span or readable_span(schedules[0])
-    return Choice(
-        workload, schedules, interesting(schedules, span) if begin is None else begin, span
-    )
+    begin = choose_begin(schedules, span) if begin is None else begin
+    return GanttSelection(workload, schedules, begin, span)
 
 
-def _row(rows: dict[str, Row], policy: str) -> Row:
+def _row(rows: Mapping[str, Row], policy: str) -> Row:
     if policy not in rows:
         raise UnknownNameError("policy of this leaderboard", policy, rows)
     return rows[policy]
 
 
-def _usual(board: Board, rows: dict[str, Row]) -> list[Row]:
-    best = [line.policy for line in ranked(board) if line.policy != REFERENCE]
+def _default_rows(leaderboard: Leaderboard, rows: Mapping[str, Row]) -> list[Row]:
+    best = [line.policy for line in ranked(leaderboard) if line.policy != REFERENCE]
     names = [name for name in (REFERENCE, *best) if name in rows]
     return [rows[name] for name in names[:2]]

@@ -7,7 +7,7 @@ from bfenv.leaderboard.report.element import Markup, element
 
 
 class Cell(NamedTuple):
-    """What a cell shows and what it is sorted by; None is sorted last."""
+    """What a cell shows, and the value to sort it by; None is sorted last."""
 
     shown: Any
     value: float | str | None = None
@@ -22,12 +22,21 @@ def table(
     sorted_by: int | None = None,
     text: Sequence[int] = (0,),
 ) -> Markup:
-    """A table in a region that scrolls sideways by itself, each row with its policy's number.
+    """Make a table in a region that scrolls sideways by itself.
 
-    The first cell of a row heads it. With `sorted_by`, the column that is ascending, all columns
-    can be sorted; `text` are those that are no numbers.
+    Parameters
+    ----------
+    caption
+        What the table holds.
+    columns
+        The headings.
+    rows
+        For each row the number of its policy, or None, and the cells; the first is the heading.
+    sorted_by
+        The column in whose ascending order the rows are; all columns can then be sorted.
+    text
+        The columns that are not numbers.
     """
-    sortable = sorted_by is not None
     head = [
         element(
             "th",
@@ -47,14 +56,14 @@ def table(
         element("caption", element("span", caption)),
         element("thead", element("tr", head)),
         element("tbody", body),
-        class_="sortable" if sortable else None,
+        class_=None if sorted_by is None else "sortable",
     )
     return element("div", inner, class_="scroll", role="region", tabindex="0", aria_label=caption)
 
 
-def _cell(place: int, cell: Cell, is_text: bool) -> Markup:
+def _cell(column: int, cell: Cell, is_text: bool) -> Markup:
     value = cell.value if not isinstance(cell.value, float) else f"{cell.value:.6g}"
     classes = " ".join(filter(None, (None if is_text else "n", cell.class_))) or None
-    if place == 0:
+    if column == 0:
         return element("th", cell.shown, scope="row", data_v=value, class_=classes)
     return element("td", cell.shown, data_v=value, class_=classes)

@@ -2,17 +2,17 @@
 (() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const MOST = 6;
-  const said = document.getElementById("said");
+  const status = document.getElementById("status");
   document.documentElement.classList.add("js");
 
   // Sorting: a button in each heading; rows without a value stay last, ties keep their order.
-  const sort = (table, place, heading) => {
+  const sort = (table, column, heading) => {
     const up = heading.getAttribute("aria-sort") !== "ascending";
     const body = table.tBodies[0];
     const value = (row) => {
-      const text = row.cells[place].dataset.v;
+      const text = row.cells[column].dataset.v;
       if (text === undefined) return null;
-      return text !== "" && !isNaN(text) && place > 0 ? Number(text) : text;
+      return text !== "" && !isNaN(text) && column > 0 ? Number(text) : text;
     };
     const rows = [...body.rows].map((row) => [value(row), row]);
     rows.sort(([a], [b]) => {
@@ -22,19 +22,19 @@
     body.append(...rows.map(([, row]) => row));
     all("th[aria-sort]", table).forEach((other) => other.removeAttribute("aria-sort"));
     heading.setAttribute("aria-sort", up ? "ascending" : "descending");
-    said.textContent = `sorted by ${heading.textContent}, ${up ? "ascending" : "descending"}`;
+    status.textContent = `sorted by ${heading.textContent}, ${up ? "ascending" : "descending"}`;
   };
   for (const table of all("table.sortable")) {
-    all("thead th", table).forEach((heading, place) => {
+    all("thead th", table).forEach((heading, column) => {
       const button = document.createElement("button");
       button.type = "button";
       button.append(...heading.childNodes);
       heading.append(button);
-      button.addEventListener("click", () => sort(table, place, heading));
+      button.addEventListener("click", () => sort(table, column, heading));
     });
   }
 
-  // Highlighting: whatever belongs to a policy has its number; a policy picked gets a free slot.
+  // Highlighting: what belongs to a policy has its number; a picked policy gets a free slot.
   const marked = new Map();
   for (const mark of all(".s[data-p]")) {
     const number = mark.dataset.p;
@@ -57,12 +57,12 @@
       if (mark.ownerSVGElement) mark.parentNode.append(mark);
     }
   };
-  const tell = () => {
+  const updateBoxes = () => {
     const full = !free();
     for (const box of boxes) box.disabled = full && !box.checked && box.dataset.ref === undefined;
     document.getElementById("picked").textContent =
       `Tick up to ${MOST} policies to highlight them in the charts.`;
-    place();
+    placeLabels();
   };
   for (const box of boxes) {
     const number = box.dataset.p;
@@ -72,7 +72,7 @@
       if (!box.checked) slots.delete(number);
       else slots.set(number, box.dataset.ref === undefined ? free() : "kref");
       show(number);
-      tell();
+      updateBoxes();
     });
   }
 
@@ -83,14 +83,14 @@
     const wanted = filter.value.trim().toLowerCase();
     for (const row of ranking.rows) row.hidden = !row.cells[0].textContent.toLowerCase()
       .includes(wanted);
-    said.textContent = `${[...ranking.rows].filter((row) => !row.hidden).length} policies shown`;
+    status.textContent = `${[...ranking.rows].filter((row) => !row.hidden).length} policies shown`;
   });
 
-  // Labels of points: the first of eight places where they cover nothing and stay within.
+  // Labels of points: the first of eight positions where they cover nothing and stay inside.
   const AROUND = [["9", ".35em", "start"], ["-9", ".35em", "end"], ["0", "-.8em", "middle"],
     ["0", "1.6em", "middle"], ["7", "-.6em", "start"], ["-7", "-.6em", "end"],
     ["7", "1.4em", "start"], ["-7", "1.4em", "end"]];
-  const place = () => {
+  const placeLabels = () => {
     for (const chart of all("svg.plot")) {
       const frame = chart.getBoundingClientRect();
       const labels = all(".s[class*=' k'] .label", chart);
@@ -121,14 +121,14 @@
       }
     }
   };
-  addEventListener("resize", place);
+  addEventListener("resize", placeLabels);
 
-  // On paper nothing can be unfolded.
+  // Unfold everything for printing.
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = all("details.workload:not([open])");
     for (const part of folded) part.open = true;
   });
   addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
-  tell();
+  updateBoxes();
 })();

@@ -1,8 +1,9 @@
-"""The leaderboard as one page of HTML that asks nothing of any other machine.
+"""The leaderboard as one self-contained page of HTML.
 
-All that the page shows stands in it: the ranked table is sorted as it is, every chart is inline
-SVG. The script only sorts by another column, filters, and highlights other policies. The content
-security policy names the hashes of its one style sheet and its one script and allows nothing else.
+The page makes no network requests. The ranked table is sorted already, and every chart is inline
+SVG, so the page is complete without its script. The script sorts by another column, filters, and
+highlights other policies. The content security policy allows only this style sheet and this script,
+by their hashes.
 """
 
 import base64
@@ -10,52 +11,57 @@ import hashlib
 import math
 from importlib.resources import files
 
-from bfenv.analysis.formatting import MISSING, duration, percent, ratio, slowdown
+from bfenv.analysis.formatting import MISSING
+from bfenv.leaderboard.reference import REFERENCE, STARVES_MEANING
 from bfenv.leaderboard.report import charts
-from bfenv.leaderboard.report.charts import Slots, legend, swatch
+from bfenv.leaderboard.report.charts import Slots, Summaries, legend, swatch
 from bfenv.leaderboard.report.element import Markup, element, join
-from bfenv.leaderboard.report.gantt import machine
-from bfenv.leaderboard.report.gantt_selection import Choice
+from bfenv.leaderboard.report.gantt import gantt
+from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.grid import Cell, table
-from bfenv.leaderboard.report.markdown import notes, ranked, title
-from bfenv.leaderboard.report.panel import Summaries, panels
-from bfenv.leaderboard.report.summary import Result, results
-from bfenv.leaderboard.standings import REFERENCE, Standing
-from bfenv.leaderboard.store import Board
+from bfenv.leaderboard.report.panel import panels
+from bfenv.leaderboard.report.ranking import COLUMNS, notes, ranked, title
+from bfenv.leaderboard.report.summary import PolicySummary, summarize
+from bfenv.leaderboard.standings import Standing
+from bfenv.leaderboard.store import Leaderboard
 
-HIGHLIGHTED = 5  # of the ranking at first, besides the reference
+HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
 
 
-def page(board: Board, choice: Choice) -> str:
-    """The page of a board, its Gantt chart of the hours chosen."""
-    lines = ranked(board)
+def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
+    """Return the page of a leaderboard, with the selected Gantt chart."""
+    lines = ranked(leaderboard)
     numbers = {line.policy: n for n, line in enumerate(lines)}
     slots = _slots(lines)
-    workloads = list(dict.fromkeys(row["workload"] for row in board.rows))
-    summaries = {
-        workload: {numbers[one.policy]: one for one in results(board, workload)}
+    workloads = list(dict.fromkeys(row.workload for row in leaderboard.rows))
+    summaries: dict[str, Summaries] = {
+        workload: {numbers[one.policy]: one for one in summarize(leaderboard, workload)}
         for workload in workloads
     }
-    starving = {one.policy for one in summaries.get(choice.workload, {}).values() if one.starves}
+    shown = summaries.get(selection.workload, {}).values()
+    starving = {one.policy for one in shown if one.starves}
     sections = [
-        ("ranking", "Ranking", _ranking(board, lines, slots)),
+        ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
         ("trade-off", "Mean against longest wait", _trade_off(lines, summaries, slots)),
         ("workloads", "Workload by workload", panels(summaries, slots)),
-        ("machine", "The same hours under two policies", machine(choice, starving)),
-        ("failed", "Failed runs", _failed(board)),
-        ("provenance", "Where every number comes from", _provenance(board)),
+        ("gantt", "The same hours under two policies", gantt(selection, starving)),
+        ("failed", "Failed runs", _failed(leaderboard)),
+        ("provenance", "Where every number comes from", _provenance(leaderboard)),
     ]
-    return _document(board, [section for section in sections if section[2] is not None])
+    return _document(
+        leaderboard,
+        [(key, heading, content) for key, heading, content in sections if content is not None],
+    )
 
 
 def _slots(lines: list[Standing]) -> Slots:
-    """The reference and the first of the others."""
+    """Highlight the reference and the first of the others."""
     slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == REFERENCE}
     others = [n for n, line in enumerate(lines) if line.policy != REFERENCE]
     return slots | {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
 
 
-def _document(board: Board, sections: list[tuple[str, str, Markup]]) -> str:
+def _document(leaderboard: Leaderboard, sections: list[tuple[str, str, Markup]]) -> str:
     style, script = (Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
                      for name in ("page.css", "page.js"))  # fmt: skip
     rules = (
@@ -68,7 +74,7 @@ def _document(board: Board, sections: list[tuple[str, str, Markup]]) -> str:
         element("meta", http_equiv="Content-Security-Policy", content="; ".join(rules)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{board.suite}: leaderboard of backfilling schedulers"),
+        element("title", f"{leaderboard.suite}: leaderboard of backfilling schedulers"),
         element("style", style),
     )
     links = [element("li", element("a", name, href=f"#{key}")) for key, name, _ in sections]
@@ -77,7 +83,7 @@ def _document(board: Board, sections: list[tuple[str, str, Markup]]) -> str:
         element(
             "header",
             element("h1", "Leaderboard of backfilling schedulers"),
-            element("p", title(board), class_="lead"),
+            element("p", title(leaderboard), class_="lead"),
             element("nav", element("ul", links), aria_label="Sections"),
         ),
         element(
@@ -87,7 +93,7 @@ def _document(board: Board, sections: list[tuple[str, str, Markup]]) -> str:
                         aria_labelledby=f"{key}-h")
                 for key, name, content in sections
             ],
-            element("p", id="said", role="status", class_="hidden"),
+            element("p", id="status", role="status", class_="hidden"),
         ),
         element("script", script),
     )  # fmt: skip
@@ -98,11 +104,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _ranking(board: Board, lines: list[Standing], slots: Slots) -> Markup:
-    columns = [
-        "policy", "rank", "slowdown / EASY's", "95 % interval", "bounded slowdown", "mean wait",
-        "p95 wait", "longest wait", "machine used", "runs", "failed",
-    ]  # fmt: skip
+def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> Markup:
     rows = [(str(n), _standing(n, line, slots)) for n, line in enumerate(lines)]
     controls = element(
         "p",
@@ -110,45 +112,34 @@ def _ranking(board: Board, lines: list[Standing], slots: Slots) -> Markup:
         element("span", id="picked", class_="note"),
         class_="controls",
     )
-    said = [element("p", note, class_="note") for note in notes(board, lines)
-            if not note.startswith(("Failed:", "*"))]  # fmt: skip
+    texts = notes(leaderboard, lines, mark=False)
+    explanations = [element("p", text, class_="note") for text in texts]
     if any(line.starves for line in lines):
-        said.append(
-            element(
-                "p",
-                charts.badge(True),
-                " its longest wait on some workload is over twice EASY's: its means are bought by "
-                "jobs that hardly start.",
-                class_="note",
-            )
-        )
-    return join([controls, table("Ranked policies", columns, rows, sorted_by=1), said])
+        explanation = element("p", charts.badge(True), f" {STARVES_MEANING}", class_="note")
+        explanations.append(explanation)
+    columns = [column.heading for column in COLUMNS]
+    return join([controls, table("Ranked policies", columns, rows, sorted_by=1), explanations])
 
 
 def _standing(n: int, line: Standing, slots: Slots) -> list[Cell]:
-    starves = charts.badge(line.starves)
-    interval = MISSING if line.low is None else f"{ratio(line.low)} to {ratio(line.high)}"
-    return [
-        Cell(_pick(n, line.policy, slots), line.policy.lower()),
-        Cell(MISSING if line.rank is None else line.rank, _number(line.rank)),
-        Cell([ratio(line.ratio), starves], line.ratio),
-        Cell(interval, line.low),
-        Cell([slowdown(line.mean_bounded_slowdown), starves], line.mean_bounded_slowdown),
-        Cell([duration(line.mean_wait), starves], line.mean_wait),
-        Cell(duration(line.p95_wait), line.p95_wait),
-        Cell(duration(line.max_wait), line.max_wait),
-        Cell(percent(line.utilization), line.utilization),
-        Cell(line.rows, float(line.rows)),
-        Cell(line.failed, float(line.failed), "bad" if line.failed else None),
-    ]
-
-
-def _number(rank: int | None) -> float | None:
-    return None if rank is None else float(rank)
+    """The cells of a line of the ranking: the first is the name with its controls."""
+    badge = charts.badge(line.starves)
+    cells = [Cell(_pick(n, line.policy, slots), COLUMNS[0].value(line))]
+    for column in COLUMNS[1:]:
+        text = column.text(line)
+        is_bad = column.heading == "failed" and line.failed
+        cells.append(
+            Cell(
+                [text, badge] if column.has_badge else text,
+                column.value(line),
+                "bad" if is_bad else None,
+            )
+        )
+    return cells
 
 
 def _pick(n: int, name: str, slots: Slots) -> Markup:
-    """A policy's name, its line, and the box that highlights it in the charts."""
+    """A policy's name, its line, and the checkbox that highlights it in the charts."""
     box = element(
         "input", type="checkbox", class_="pick", data_p=n, checked=n in slots,
         aria_label=f"highlight {name} in the charts", autocomplete="off",
@@ -157,15 +148,17 @@ def _pick(n: int, name: str, slots: Slots) -> Markup:
     return element("span", box, element("span", name, class_="name"), line, class_="picker")
 
 
-def _trade_off(lines: list[Standing], summaries: Summaries, slots: Slots) -> Markup | None:
+def _trade_off(
+    lines: list[Standing], summaries: dict[str, Summaries], slots: Slots
+) -> Markup | None:
     points = {}
     for n, line in enumerate(lines):
         pairs = [
-            (one[n].metrics, _reference(one).metrics)
+            (one[n], reference)
             for one in summaries.values()
-            if n in one and _reference(one) is not None
+            if n in one and (reference := _reference(one)) is not None
         ]
-        mean, longest = (_ratio(pairs, name) for name in ("mean_wait", "max_wait"))
+        mean, longest = _mean_ratio(pairs, "mean_wait"), _mean_ratio(pairs, "max_wait")
         if mean and longest:
             points[n] = (line.policy, mean, longest)
     starving = {n for n, line in enumerate(lines) if line.starves}
@@ -174,63 +167,48 @@ def _trade_off(lines: list[Standing], summaries: Summaries, slots: Slots) -> Mar
     return None if drawing is None else join([legend(names, starving, slots), drawing])
 
 
-def _reference(results: dict[int, Result]) -> Result | None:
-    return next((one for one in results.values() if one.policy == REFERENCE), None)
+def _reference(summaries: Summaries) -> PolicySummary | None:
+    return next((one for one in summaries.values() if one.policy == REFERENCE), None)
 
 
-def _ratio(pairs: list[tuple[dict, dict]], name: str) -> float | None:
-    """The geometric mean of ratios; None where one of them cannot be had."""
+def _mean_ratio(pairs: list[tuple[PolicySummary, PolicySummary]], name: str) -> float | None:
+    """The geometric mean of a metric's ratios to the reference; None if one is unknown."""
     logs = []
-    for parts in pairs:
-        mine, reference = (part.get(name) or 0 for part in parts)
-        if mine <= 0 or reference <= 0:
+    for summary, reference in pairs:
+        value, usual = (one.metrics.get(name) or 0.0 for one in (summary, reference))
+        if value <= 0 or usual <= 0:
             return None
-        logs.append(math.log(mine / reference))
+        logs.append(math.log(value / usual))
     return math.exp(sum(logs) / len(logs)) if logs else None
 
 
-def _failed(board: Board) -> Markup | None:
-    if not board.failed:
+def _failed(leaderboard: Leaderboard) -> Markup | None:
+    if not leaderboard.failed:
         return None
     rows = [
-        (None, [Cell(row["policy"]), Cell(row["workload"]), Cell(row["seed"]),
-                Cell(row["error"] or "no reason given", None, "error")])
-        for row in board.failed
+        (None, [Cell(row.policy), Cell(row.workload), Cell(row.seed),
+                Cell(row.error or "no reason given", None, "error")])
+        for row in leaderboard.failed
     ]  # fmt: skip
     return table("Runs that failed", ["policy", "workload", "seed", "error"], rows, text=(0, 1, 3))
 
 
-def _provenance(board: Board) -> Markup:
-    columns = ["policy", "workload", "seed", "made again by", "source", "content", "commit",
-               "versions"]  # fmt: skip
-    rows = [
-        (
-            None,
-            [
-                Cell(row["policy"]),
-                Cell(row["workload"]),
-                Cell(row["seed"]),
-                *(
-                    Cell(element("code", text))
-                    for text in (
-                        row["command"],
-                        row["source"],
-                        row["workload_hash"],
-                        row["commit"] or MISSING,
-                    )
-                ),
-                Cell(", ".join(f"{name} {value}" for name, value in row["versions"].items())),
-            ],
-        )
-        for row in [*board.rows, *board.failed]
-    ]
-    told = (
-        "Each run has a file of its own, DIR/rows/*.json; the command makes it again, the source "
-        "its jobs, and the hash says whether they are the same."
+def _provenance(leaderboard: Leaderboard) -> Markup:
+    columns = ["policy", "workload", "seed", "command", "source", "content", "commit", "versions"]
+    rows = []
+    for row in leaderboard.all_rows:
+        codes = (row.command, row.source, row.workload_hash, row.commit or MISSING)
+        versions = ", ".join(f"{name} {value}" for name, value in row.versions.items())
+        cells = [Cell(row.policy), Cell(row.workload), Cell(row.seed)]
+        cells += [Cell(element("code", text)) for text in codes]
+        rows.append((None, [*cells, Cell(versions)]))
+    explanation = (
+        "Each run has its own file, DIR/rows/*.json. The command makes it again, the jobs come "
+        "from the source, and the hash of their content shows whether they are the same."
     )
     return join(
         [
-            element("p", told),
+            element("p", explanation),
             element(
                 "details",
                 element("summary", f"{len(rows):,} runs"),

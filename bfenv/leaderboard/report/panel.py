@@ -1,40 +1,42 @@
-"""What the page shows of each workload: charts, and the policies beside EASY."""
+"""What the page shows of each workload: charts, and the policies beside the reference."""
+
+from collections.abc import Callable
 
 from bfenv.analysis.formatting import MISSING, duration, percent, slowdown
+from bfenv.leaderboard.reference import REFERENCE
 from bfenv.leaderboard.report import charts
-from bfenv.leaderboard.report.charts import Slots, legend
+from bfenv.leaderboard.report.charts import Slots, Summaries, legend
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
-from bfenv.leaderboard.report.plot import signed, span
-from bfenv.leaderboard.report.summary import COMPARED, Interval, Result
-from bfenv.leaderboard.standings import REFERENCE
+from bfenv.leaderboard.report.plot import Position, signed_duration, signed_scale
+from bfenv.leaderboard.report.summary import COMPARED, Interval
 
-WORDS = {"mean_bounded_slowdown": lambda x: slowdown(x).replace("-", "−"), "mean_wait": span}
+Words = Callable[[float], str]
+COLUMNS = (
+    "policy", "bounded slowdown", "difference from EASY", "95 % interval", "mean wait",
+    "difference from EASY", "95 % interval", "p95 wait", "longest wait", "machine used",
+)  # fmt: skip
 
-Summaries = dict[str, dict[int, Result]]  # by workload, by number of the policy
 
-
-def panels(summaries: Summaries, slots: Slots) -> Markup | None:
-    """A panel for each workload, the first unfolded; None without any."""
-    found = [
-        _workload(f"w{i}", workload, summary, slots, is_open=i == 0)
-        for i, (workload, summary) in enumerate(summaries.items())
+def panels(summaries: dict[str, Summaries], slots: Slots) -> Markup | None:
+    """Make a panel for each workload, the first unfolded; None without any."""
+    parts = [
+        _panel(f"w{i}", workload, of_workload, slots, is_open=i == 0)
+        for i, (workload, of_workload) in enumerate(summaries.items())
     ]
-    return join(found) if found else None
+    return join(parts) if parts else None
 
 
-def _workload(
-    key: str, workload: str, results: dict[int, Result], slots: Slots, *, is_open: bool
-) -> Markup:
-    row = next(iter(results.values())).rows[0]
-    load = row["offered_load"]
-    heading = (
-        f"{row['jobs']:,} jobs on {row['processors']:,} processors"
-        f"{'' if load is None else f', offered load {load:.2f}'}"
-    )
-    names = {n: one.policy for n, one in results.items()}
-    drawings = [draw(key, results, slots) for draw in (charts.wait_distribution,
-                                                       charts.queue_length)]  # fmt: skip
+def _panel(key: str, workload: str, summaries: Summaries, slots: Slots, *, is_open: bool) -> Markup:
+    row = next(iter(summaries.values())).rows[0]
+    load = "" if row.offered_load is None else f", offered load {row.offered_load:.2f}"
+    heading = f"{row.jobs:,} jobs on {row.processors:,} processors{load}"
+    names = {n: one.policy for n, one in summaries.items()}
+    starving = {n for n, one in summaries.items() if one.starves}
+    drawings = [
+        charts.wait_distribution(key, summaries, slots),
+        charts.queue_length(key, summaries, slots),
+    ]
     return element(
         "details",
         element(
@@ -43,65 +45,67 @@ def _workload(
             " ",
             element("span", heading, class_="note"),
         ),
-        legend(names, {n for n, one in results.items() if one.starves}, slots),
+        legend(names, starving, slots),
         element("div", drawings, class_="pair"),
-        _compared(workload, results),
-        _classes(workload, results),
+        _comparison(workload, summaries),
+        _classes(workload, summaries),
         class_="workload",
         open=is_open,
     )
 
 
-def _compared(workload: str, results: dict[int, Result]) -> Markup:
-    places = {}
+def _comparison(workload: str, summaries: Summaries) -> Markup:
+    scales = {}
     for name in COMPARED:
-        ends = [end for one in results.values() for end in one.versus[name] or ()]
-        places[name] = signed(ends or [0.0])
+        ends = [end for one in summaries.values() for end in one.versus[name] or ()]
+        scales[name] = signed_scale(ends or [0.0])
     rows = []
-    for n, one in results.items():
+    for n, one in summaries.items():
+        value = one.metrics.get
         starves = charts.badge(one.starves)
-        value = {name: one.metrics.get(name) for name in (*COMPARED, "p95_wait", "max_wait",
-                                                          "utilization")}  # fmt: skip
         cells = [Cell(one.policy, one.policy.lower())]
-        for name, words in zip(COMPARED, (slowdown, duration), strict=True):
-            versus = one.versus[name]
-            cells.append(Cell([words(value[name]), starves], value[name]))
-            cells += _versus(one.policy, versus, places[name], WORDS[name])
+        for name, words, signed_words in (
+            ("mean_bounded_slowdown", slowdown, _signed_slowdown),
+            ("mean_wait", duration, signed_duration),
+        ):
+            cells.append(Cell([words(value(name)), starves], value(name)))
+            cells += _difference(one.policy, one.versus[name], scales[name], signed_words)
         cells += [
-            Cell(duration(value["p95_wait"]), value["p95_wait"]),
-            Cell(duration(value["max_wait"]), value["max_wait"]),
-            Cell(percent(value["utilization"]), value["utilization"]),
+            Cell(duration(value("p95_wait")), value("p95_wait")),
+            Cell(duration(value("max_wait")), value("max_wait")),
+            Cell(percent(value("utilization")), value("utilization")),
         ]
         rows.append((str(n), cells))
-    columns = [
-        "policy", "bounded slowdown", "difference from EASY", "95 % interval", "mean wait",
-        "difference from EASY", "95 % interval", "p95 wait", "longest wait", "machine used",
-    ]  # fmt: skip
-    return table(f"Policies on {workload}, differences from EASY job by job", columns, rows,
-                 sorted_by=1)  # fmt: skip
+    caption = f"Policies on {workload}, differences from EASY job by job"
+    return table(caption, COLUMNS, rows, sorted_by=1)
 
 
-def _versus(policy: str, versus: Interval | None, place, words) -> list[Cell]:
-    """The difference from the reference, as a mark and in words."""
+def _signed_slowdown(value: float) -> str:
+    return slowdown(value).replace("-", "−")
+
+
+def _difference(policy: str, versus: Interval | None, scale: Position, words: Words) -> list[Cell]:
+    """Two cells: the difference from the reference as a mark, and its interval in words."""
     if policy == REFERENCE:
         return [Cell("the reference", 0.0, "mark note"), Cell(MISSING, 0.0)]
     if versus is None:
         return [Cell(MISSING, None, "mark"), Cell(MISSING)]
     interval = f"{words(versus.low)} to {words(versus.high)}"
-    mark = charts.interval(versus, place, words)
+    mark = charts.interval(versus, scale, words)
     return [Cell(mark, versus.difference, "mark"), Cell(interval, versus.low)]
 
 
-def _classes(workload: str, results: dict[int, Result]) -> Markup | None:
-    first = next(iter(results.values())).rows[0]["classes"]
-    if not first:
+def _classes(workload: str, summaries: Summaries) -> Markup | None:
+    classes = next(iter(summaries.values())).rows[0].classes
+    if not classes:
         return None
     rows = []
-    for n, one in results.items():
-        found = [one.rows[0]["classes"].get(name, {}).get(COMPARED[0]) for name in first]
-        rows.append((str(n), [charts.named(one), *(Cell(slowdown(value)) for value in found)]))
+    for n, one in summaries.items():
+        parts = [one.rows[0].classes.get(name, {}) for name in classes]
+        values = [Cell(slowdown(part.get("mean_bounded_slowdown"))) for part in parts]
+        rows.append((str(n), [charts.named(one), *values]))
     columns = ["policy"] + [
-        f"{name} ({part.get('jobs') or 0:,.0f} jobs)" for name, part in first.items()
+        f"{name} ({part.get('jobs') or 0:,.0f} jobs)" for name, part in classes.items()
     ]
     caption = f"Mean bounded slowdown by class of jobs on {workload}, first seed"
     return element(

@@ -1,24 +1,25 @@
-"""One workload of a leaderboard, policy by policy, means over seeds."""
+"""One workload of a leaderboard, policy by policy, with means over seeds."""
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bfenv.leaderboard.standings import reference_of, starves
-from bfenv.leaderboard.store import Board, Row
+from bfenv.leaderboard.reference import rows_by_run, starves
+from bfenv.leaderboard.row import Difference, QueueCurve, Row
+from bfenv.leaderboard.store import Leaderboard
 
-COMPARED = ("mean_bounded_slowdown", "mean_wait")
+COMPARED = ("mean_bounded_slowdown", "mean_wait")  # metrics with a difference from the reference
 
 
 class Interval(NamedTuple):
-    """A difference from the reference and its confidence interval."""
+    """A mean difference from the reference and its confidence interval."""
 
     difference: float
     low: float
     high: float
 
 
-class Result(NamedTuple):
+class PolicySummary(NamedTuple):
     """A policy on a workload."""
 
     policy: str
@@ -27,53 +28,69 @@ class Result(NamedTuple):
     versus: dict[str, Interval | None]  # of COMPARED
     starves: bool
 
-    def curve(self, name: str):
-        """The curve of the first seed that has it, or None."""
-        return next((row["curves"][name] for row in self.rows if row["curves"].get(name)), None)
+    @property
+    def wait_quantiles(self) -> tuple[float, ...] | None:
+        """Those of the first seed that has them."""
+        curves = (row.curves.wait_quantiles for row in self.rows)
+        return next(filter(None, curves), None)
+
+    @property
+    def queue_length(self) -> QueueCurve | None:
+        """That of the first seed that has it."""
+        curves = (row.curves.queue_length for row in self.rows)
+        return next(filter(None, curves), None)
 
 
-def results(board: Board, workload: str) -> list[Result]:
-    """The policies of a workload, the least mean bounded slowdown first, unknown ones last."""
-    rows = [row for row in board.rows if row["workload"] == workload]
-    known = {(row["policy"], row["workload"], row["seed"]): row for row in rows}
+def summarize(leaderboard: Leaderboard, workload: str) -> list[PolicySummary]:
+    """Summarize the policies of a workload, the least mean bounded slowdown first."""
+    reference = rows_by_run(leaderboard.rows)
     by_policy: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: row["seed"]):
-        by_policy.setdefault(row["policy"], []).append(row)
-    found = [
-        Result(
+    for row in sorted(leaderboard.rows, key=lambda row: row.seed):
+        if row.workload == workload:
+            by_policy.setdefault(row.policy, []).append(row)
+    summaries = [
+        PolicySummary(
             policy,
-            mine,
-            {name: _mean([row["metrics"].get(name) for row in mine]) for name in _names(mine)},
-            {name: _interval([row["versus"].get(name) for row in mine]) for name in COMPARED},
-            any(starves(row, reference_of(row, known)) for row in mine),
+            rows,
+            {name: _mean([row.metrics.get(name) for row in rows]) for name in _names(rows)},
+            {
+                name: _mean_difference([row.versus.differences.get(name) for row in rows])
+                for name in COMPARED
+            },
+            any(starves(row, reference) for row in rows),
         )
-        for policy, mine in by_policy.items()
+        for policy, rows in by_policy.items()
     ]
-    return sorted(found, key=lambda one: (_or_last(one.metrics.get(COMPARED[0])), one.policy))
+    return sorted(summaries, key=_order)
 
 
 def _names(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row["metrics"]))
+    return list(dict.fromkeys(name for row in rows for name in row.metrics))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    return None if None in values else sum(values) / len(values)
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
 
 
-def _interval(parts: Sequence[dict | None]) -> Interval | None:
-    """The mean of independent intervals: half widths add up as errors do."""
-    if not all(
-        part and None not in [part.get(end) for end in ("difference", "low", "high")]
-        for part in parts
-    ):
-        return None
-    middle = sum(part["difference"] for part in parts) / len(parts)
-    below, above = (
-        math.sqrt(sum((part[end] - part["difference"]) ** 2 for part in parts)) / len(parts)
-        for end in ("low", "high")
-    )
+def _mean_difference(parts: Sequence[Difference | None]) -> Interval | None:
+    """The mean of independent differences; None if one is unknown.
+
+    Half widths add up as errors do: the root of their squares' sum.
+    """
+    known = []
+    for part in parts:
+        if part is None or part.difference is None or part.low is None or part.high is None:
+            return None
+        known.append(Interval(part.difference, part.low, part.high))
+    count = len(known)
+    middle = sum(part.difference for part in known) / count
+    below = math.sqrt(sum((part.low - part.difference) ** 2 for part in known)) / count
+    above = math.sqrt(sum((part.high - part.difference) ** 2 for part in known)) / count
     return Interval(middle, middle - below, middle + above)
 
 
-def _or_last(value: float | None) -> float:
-    return math.inf if value is None else value
+def _order(summary: PolicySummary) -> tuple[float, str]:
+    """Sort key: unknown values last."""
+    value = summary.metrics.get(COMPARED[0])
+    return math.inf if value is None else value, summary.policy

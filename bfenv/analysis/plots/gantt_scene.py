@@ -1,0 +1,82 @@
+"""What happens within an interval of a schedule, as a Gantt chart shows it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.backfills import find_backfills
+from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.placement import Placed, place
+from bfenv.core.arguments import check_integer
+from bfenv.core.errors import BfenvError
+from bfenv.core.schedule import Schedule
+
+# Soft colours that only distinguish neighbours; a job has the same one under every policy.
+COLOURS = (
+    "#8DB8DE", "#F2B880", "#8FCFB0", "#E3A0B8", "#C3B1E1", "#E6D27A", "#9CCFD8", "#D9B99B",
+)  # fmt: skip
+
+
+class Scene(NamedTuple):
+    """What one policy does within [begin, stop) seconds."""
+
+    schedule: Schedule
+    runs: list[Placed]
+    backfilled: np.ndarray  # (n,) bool, of all jobs of the trace
+    begin: int
+    stop: int
+
+    @property
+    def used(self) -> float:
+        """The share of the processor-seconds that runs and trials hold."""
+        busy = sum(
+            (min(run.end, self.stop) - max(run.start, self.begin)) * (last - first)
+            for run in self.runs
+            for first, last in run.spans
+        )
+        return busy / (self.schedule.trace.processors * (self.stop - self.begin))
+
+    @property
+    def started(self) -> np.ndarray:
+        """(k,) jobs that start within the interval, in trace order."""
+        start = self.schedule.start
+        return np.flatnonzero((start >= self.begin) & (start < self.stop))
+
+    def heading(self) -> str:
+        """Describe the scene in one line."""
+        started = self.started
+        if not len(started):
+            return f"{percent(self.used)} of the machine used, no job starts"
+        waits = self.schedule.wait[started]
+        return (
+            f"{len(started):,} jobs start, {int(self.backfilled[started].sum()):,} of them "
+            f"backfilled, after waiting {duration(float(waits.mean()))} on average and "
+            f"{duration(int(waits.max()))} at most; {percent(self.used)} of the machine used"
+        )
+
+    def waiting(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (k,) instants in seconds, from `begin` on, and (k,) jobs waiting from then on."""
+        submit, start = self.schedule.trace.jobs.submit, self.schedule.start
+        times = np.unique(np.clip(np.concatenate([submit, start]), self.begin, self.stop))
+        times = np.union1d(times, [self.begin, self.stop])
+        came = np.searchsorted(np.sort(submit), times, side="right")
+        left = np.searchsorted(np.sort(start), times, side="right")
+        return times, came - left
+
+
+def scene(schedule: Schedule, begin: int, span: int) -> Scene:
+    """Return what happens in the `span` seconds from `begin` on.
+
+    Raises
+    ------
+    BfenvError
+        If `span` is below 1, or nothing runs within the interval.
+    """
+    check_integer("span", span, 1)
+    runs = place(schedule, begin, begin + span)
+    if not runs:
+        last = duration(int(schedule.end.max()))
+        raise BfenvError(
+            f"no job runs in the {span} s from {begin} s on; the schedule ends at {last}"
+        )
+    return Scene(schedule, runs, find_backfills(schedule).backfilled, begin, begin + span)

@@ -1,0 +1,73 @@
+"""The command `bfenv gantt`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import (
+    ForceOption,
+    SeedOption,
+    WorkloadOption,
+    check_new,
+    duration_option,
+)
+from bfenv.core.durations import HOUR
+from bfenv.core.errors import BfenvError
+
+
+def gantt(
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Picture: .png, .svg or .pdf.")
+    ],
+    workload: WorkloadOption = "lublin",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help="One, or two to compare. Default: easy."
+        ),
+    ] = None,
+    begin: Annotated[
+        int | None, duration_option("--from", "Time at which the chart begins, such as 36h or 5d.")
+    ] = None,
+    span: Annotated[
+        int,
+        duration_option("--span", "Length of it, such as 90m or 2d.  [default: 6h]", least=1),
+    ] = 6 * HOUR,
+    seed: SeedOption = 0,
+    force: ForceOption = False,
+) -> None:
+    """Draw a Gantt chart of one policy, or of two on the same jobs.
+
+    Backfilled jobs are hatched, and the queue is drawn below the machine. Without --from, the chart
+    shows the time in which two policies differ most, or in which one policy starts the jobs that
+    waited longest.
+
+    \b
+    Examples:
+      bfenv gantt --out gantt.png
+      bfenv gantt --policy fcfs --policy easy --from 5d --span 12h --out gantt.svg
+    """
+    from bfenv.analysis.plots.figure import check_target
+    from bfenv.analysis.plots.gantt import write_gantt
+    from bfenv.analysis.plots.gantt_interval import choose_begin
+    from bfenv.parallel.evaluation import simulate_safely
+    from bfenv.workloads.load import load_workload
+
+    names = policy or ["easy"]
+    if len(names) > 2:
+        raise BfenvError(f"--policy must be given once or twice, got {len(names)} policies")
+    check_target(out)
+    check_new(out, force)
+    trace = load_workload(workload)
+    schedules = [simulate_safely(trace, name, seed) for name in names]
+    end = max(int(schedule.end.max()) for schedule in schedules)
+    span = min(span, end)
+    if begin is None:
+        begin = choose_begin(schedules, span)
+    if begin < end:  # otherwise write_gantt raises
+        span = min(span, end - begin)
+    with show.progress() as progress:
+        progress.add_task("drawing", total=None)
+        write_gantt(schedules, out, begin, span)

@@ -1,0 +1,109 @@
+"""The command `bfenv leaderboard report`."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bfenv.cli import options, show
+from bfenv.cli.options import FormatOption
+from bfenv.cli.show import Format
+from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv.leaderboard.store import Leaderboard
+
+
+def report(
+    folder: options.LeaderboardArgument,
+    format: FormatOption = Format.table,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table as Markdown.")
+    ] = None,
+    readme: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Update the table between the marks of a README."),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option("--workload", "-w", metavar="NAME", help="Workload of the Gantt chart."),
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help="Policy of the Gantt chart, one or two."
+        ),
+    ] = None,
+    begin: Annotated[
+        int | None,
+        options.duration_option("--from", "Time at which the chart begins, such as 36h or 5d."),
+    ] = None,
+    span: Annotated[
+        int | None,
+        options.duration_option("--span", "Length of it, such as 90m or 2d.", least=1),
+    ] = None,
+) -> None:
+    """Rank the policies of a leaderboard.
+
+    The HTML page is a single file and makes no network requests. Its Gantt chart shows the same
+    hours under two policies: those of --policy, or else EASY and the best one. Without --from, it
+    shows the hours in which they differ most.
+
+    \b
+    Examples:
+      bfenv leaderboard report DIR
+      bfenv leaderboard report DIR --html board.html --markdown board.md
+      bfenv leaderboard report DIR --html board.html --policy easy --policy sjf \\
+        --from 36h --span 1h
+    """
+    from bfenv.core.files import write_atomically
+    from bfenv.leaderboard.report.gantt_selection import select_gantt
+    from bfenv.leaderboard.report.markdown import render_markdown, write_readme
+    from bfenv.leaderboard.store import read_leaderboard
+
+    of_the_page = {"--workload": workload, "--from": begin, "--span": span}
+    for option, value in (of_the_page | {"--policy": policy or None}).items():
+        if value is not None and html is None:
+            raise BfenvError(f"{option} needs --html: it sets the Gantt chart of the page")
+    leaderboard = read_leaderboard(folder)
+    for path in (html, markdown):
+        options.check_folder(path)
+    if html is not None:
+        from bfenv.leaderboard.report.page import render_page
+
+        selection = select_gantt(leaderboard, workload, policy or (), begin, span)
+        write_atomically(html, render_page(leaderboard, selection).encode())
+        if selection.absent:
+            print(f"bfenv: {html} has no Gantt chart: {selection.absent}", file=sys.stderr)
+    if markdown is not None:
+        write_atomically(markdown, render_markdown(leaderboard).encode())
+    if readme is not None:
+        write_readme(readme, render_markdown(leaderboard))
+    _print(leaderboard, format)
+
+
+def _print(leaderboard: "Leaderboard", format: Format) -> None:
+    from bfenv.leaderboard.report.markdown import render_markdown
+    from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
+
+    lines = ranked(leaderboard)
+    if format is Format.json:
+        print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
+    elif format is Format.csv:
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(type(lines[0])._fields)
+        writer.writerows(lines)
+    elif format is Format.markdown:
+        sys.stdout.write(render_markdown(leaderboard))
+    else:
+        shown = [column for column in TEXT_COLUMNS if show.is_wide() or not column.is_detail]
+        headings = [column.lines for column in shown]
+        table = [[column.marked(line) for column in shown] for line in lines]
+        show.table(headings, table, numbers=len(shown) - 2, title=title(leaderboard))
+        print("\n".join(notes(leaderboard, lines)))

@@ -1,0 +1,165 @@
+"""The command `bfenv leaderboard run`."""
+
+import sys
+import textwrap
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bfenv.analysis.formatting import compound_duration, duration
+from bfenv.cli import options, show
+from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.suite import DEFAULT, SUITES
+from bfenv.parallel.worker_process import TIMEOUT
+
+if TYPE_CHECKING:
+    from bfenv.leaderboard.run import Outcome
+
+MOST = 10  # lines on where the time went
+
+
+def run(
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="Folder of the rows, created if necessary."
+        ),
+    ],
+    suite: Annotated[
+        str, typer.Option("--suite", "-s", metavar="SUITE", help="See the list above.")
+    ] = DEFAULT,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several."),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Run every registered policy.")] = False,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Run only the first N seeds of the suite."),
+    ] = None,
+    jobs: options.JobsOption = -1,
+    backend: options.BackendOption = "loky",
+    scheduler: options.SchedulerOption = None,
+    shard: options.ShardOption = "1/1",
+    keep_schedules: Annotated[
+        bool, typer.Option("--keep-schedules", help="Also write start and end of every job.")
+    ] = False,
+    timeout: Annotated[
+        int,
+        options.duration_option(
+            "--timeout", f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]", least=1
+        ),
+    ] = int(TIMEOUT),
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed rows again.")] = False,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Load saved models, although they can execute any code."),
+    ] = False,
+) -> None:
+    """Run policies and agents on a suite.
+
+    Each workload and seed is one row. Rows that the folder already has are skipped, so an
+    interrupted run resumes. If a policy fails or takes too long, only its row fails, and it records
+    the reason. Rows do not depend on how the work is split: shards may share a folder, or their
+    folders be merged. The exit status is 1 if any row has failed, now or before.
+
+    \b
+    Suites:
+      {suites}
+
+    An agent is a registered name; "module:object", either an object with a predict() method or a
+    function of environment and seed that returns one; or a model saved by stable-baselines3 or
+    sb3-contrib. Options of its environment may follow, as in model.zip:reservation_depth=1.
+
+    \b
+    Examples:
+      bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
+      bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 \\
+        --out board
+    """
+    from bfenv.baselines.registry import policies
+    from bfenv.leaderboard.row import Row
+    from bfenv.leaderboard.run import run_suite
+    from bfenv.leaderboard.suite import find_suite
+    from bfenv.parallel.shards import read_shard
+
+    names = [*(policies() if all_ else ()), *(policy or ())]
+    if not names and not agent:
+        raise BfenvError("nothing to run: see --policy, --all and --agent")
+    with show.progress(show.ROWS) as progress:
+        bar = progress.add_task("preparing", total=None, rows="")
+        total, number = 0, count(1)
+
+        def begin(rows: int, cost: float) -> None:
+            nonlocal total
+            total = rows
+            progress.update(bar, total=cost, rows=f"0/{rows}", description="simulating")
+
+        def done(row: Row, cost: float) -> None:
+            text = f"{row.policy} on {row.workload}"
+            progress.update(
+                bar, advance=cost, rows=f"{next(number)}/{total}", description=text[:40]
+            )
+
+        outcome = run_suite(
+            find_suite(suite),
+            names,
+            agent or (),
+            out=out,
+            seeds=seeds,
+            timeout=timeout,
+            trust=trust,
+            keep_schedules=keep_schedules,
+            retry=retry,
+            shard=read_shard(shard),
+            argv=sys.argv[1:],
+            begin=begin,
+            done=done,
+            jobs=jobs,
+            backend=backend,
+            scheduler=scheduler,
+        )
+    _tell(outcome, out)
+
+
+def _list_suites() -> str:
+    indent = 6 * " "
+    lines = (f"{suite.name}: {suite.summary}" for suite in SUITES.values())
+    wrapped = (textwrap.fill(line, 70, subsequent_indent=indent + "  ") for line in lines)
+    return f"\n{indent}".join(wrapped)
+
+
+run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
+
+
+def _tell(outcome: "Outcome", out: Path) -> None:
+    """Print where the time went, how many rows there are, and which failed."""
+    from bfenv.leaderboard.timings import time_spent
+
+    for column, lines in time_spent(out).items() if outcome.new_rows else ():
+        cells = [
+            (name, f"{rows:,}", duration(time) if time >= 2 else show.quantity(time, "s"))
+            for name, rows, time in lines[:MOST]
+        ]
+        show.table(
+            (column, "rows", "time"),
+            cells,
+            numbers=2,
+            title=f"Time by {column}"
+            + (f", first {MOST} of {len(lines)}" if len(lines) > MOST else ""),
+        )
+    failed = [row for row in outcome.new_rows + outcome.existing_rows if not row.ok]
+    print(f"{out}: {len(outcome.new_rows)} rows made, {len(outcome.existing_rows)} there already")
+    for row in failed:
+        print(
+            f"failed: {row.policy} on {row.workload}, seed {row.seed}: {row.error}",
+            file=sys.stderr,
+        )
+    if failed:
+        raise typer.Exit(1)

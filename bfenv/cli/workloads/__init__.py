@@ -1,0 +1,12 @@
+"""The commands `bfenv workloads ...`."""
+
+import typer
+
+from bfenv.cli.options import Once
+from bfenv.cli.workloads import fetch, import_, info, listing
+
+app = typer.Typer(rich_markup_mode=None)
+app.callback(invoke_without_command=True)(listing.workloads)
+app.command(cls=Once)(info.info)
+app.command(cls=Once)(fetch.fetch)
+app.command("import", cls=Once)(import_.import_log)

@@ -1,0 +1,156 @@
+"""The command `bfenv workloads info`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bfenv.analysis.formatting import compound_duration, duration, moment, percent
+from bfenv.cli import show
+from bfenv.cli.options import ForceOption, FormatOption, check_new
+from bfenv.cli.show import Format
+from bfenv.core.durations import MINUTE
+
+
+def info(
+    workload: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            help="Name or SWF file, with options.",
+            show_default=True,
+        ),
+    ] = "lublin",
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw it as well, to a .png, .svg or .pdf file."
+        ),
+    ] = None,
+    force: ForceOption = False,
+    format: FormatOption = Format.table,
+) -> None:
+    """Show a workload in numbers, and draw it.
+
+    The numbers describe jobs, load, missing data and users' estimates. json and csv have all of
+    them, with times in seconds and shares from 0 to 1.
+
+    \b
+    Examples:
+      bfenv workloads info lublin
+      bfenv workloads info lublin:procs=128,load=0.9,estimates=exact --plot lublin.png
+      bfenv workloads info KTH-SP2-1996-2.1-cln --format json
+    """
+    from bfenv.workloads.load import load_workload
+    from bfenv.workloads.summary import summarize
+
+    if plot is not None:
+        from bfenv.analysis.plots.figure import check_target
+        from bfenv.analysis.plots.workload import write_workload
+
+        check_target(plot)
+        check_new(plot, force)
+    trace = load_workload(workload)
+    numbers = summarize(trace)
+    if plot is not None:
+        write_workload(trace, plot)
+    if format is Format.json:
+        show.rows([numbers], format)
+    elif format is Format.csv:
+        pairs = _flat(numbers)
+        show.rows([{"what": what, "value": value} for what, value in pairs], format)
+    else:
+        title = f"{numbers['workload']}: {numbers['jobs']:,} jobs"
+        show.table(("what", "value"), _lines(numbers), format, title=title)
+        _estimates(numbers, format)
+
+
+def _flat(numbers: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """Return each number with its path, as in size.mean and popular.1.estimate."""
+    if not isinstance(numbers, dict | list):
+        return [(prefix, "" if numbers is None else numbers)]
+    parts = numbers.items() if isinstance(numbers, dict) else enumerate(numbers, start=1)
+    dot = f"{prefix}." if prefix else ""
+    return [pair for key, value in parts for pair in _flat(value, f"{dot}{key}")]
+
+
+def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
+    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, count_reasons
+
+    cleaning, size, gap = numbers["cleaning"], numbers["size"], numbers["gap"]
+    load = numbers["offered_load"]
+    begin = moment(numbers["time_of_day"] // MINUTE * MINUTE)
+    begin = f"{numbers['weekday']} {begin}" if numbers["weekday"] else begin
+    lines = [
+        ("machine", f"{numbers['processors']:,} processors"),
+        ("span", f"{duration(numbers['span'])}, from {begin}"),
+        ("offered load", "all jobs at once" if load is None else f"{load:.3f}"),
+        ("users", _users(numbers)),
+        ("size", f"mean {size['mean']:,.1f}, median {size['p50']:,.0f}, up to {size['max']:,.0f}"),
+        ("", f"{percent(numbers['serial'])} serial"),
+        ("", f"{percent(numbers['parallel_powers_of_two'])} parallel, a power of two"),
+        ("runtime", _times(numbers["runtime"])),
+        ("estimate", _times(numbers["estimate"])),
+        ("runtime / estimate", _accuracy(numbers["accuracy"])),
+        ("", f"{percent(numbers['exact'])} exact"),
+    ]
+    if gap is not None:
+        lines.append(("between arrivals", _times(gap)))
+    if numbers["high_priority"]:
+        lines.append(("high priority", f"{percent(numbers['high_priority'])} of the jobs"))
+    if numbers["requested_start"]:
+        lines.append(("requested start", f"{percent(numbers['requested_start'])} of the jobs"))
+    for what, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
+        counts = [f"{count:,} {why}" for count, why in count_reasons(cleaning, reasons)]
+        lines += _column(what, counts or ["nothing"])
+    if numbers["missing"]:
+        missing = numbers["missing"]
+        everywhere = ", ".join(name for name, share in missing.items() if share == 1)
+        cells = [f"{_percent(share)} {name}" for name, share in missing.items() if share < 1]
+        lines += _column("missing in the log", [everywhere, *cells] if everywhere else cells)
+    lines.append(("hash", numbers["hash"][:16]))
+    return lines
+
+
+def _column(what: str, cells: list[str]) -> list[tuple[str, str]]:
+    return [(what if i == 0 else "", cell) for i, cell in enumerate(cells)]
+
+
+def _users(numbers: dict[str, Any]) -> str:
+    if not numbers["users"]:
+        return "unknown"
+    users = f"{numbers['users']:,}"
+    if numbers["no_user"]:
+        users += f", {percent(numbers['no_user'])} of the jobs without"
+    return users
+
+
+def _times(spread: dict[str, float]) -> str:
+    mean, median, most = (duration(spread[key]) for key in ("mean", "p50", "max"))
+    return f"mean {mean}, median {median}, up to {most}"
+
+
+def _accuracy(spread: dict[str, float]) -> str:
+    mean, low, median, high = (f"{spread[key]:.2f}" for key in ("mean", "p10", "p50", "p90"))
+    return f"mean {mean}, median {median}, from {low} (10 %) to {high} (90 %)"
+
+
+def _percent(share: float) -> str:
+    return percent(share) if share >= 0.001 else "< 0.1 %"
+
+
+def _estimates(numbers: dict[str, Any], format: Format) -> None:
+    total, lines = 0.0, []
+    for rank, one in enumerate(numbers["popular"], start=1):
+        total += one["share"]
+        lines.append(
+            (
+                str(rank),
+                compound_duration(one["estimate"]),
+                f"{one['jobs']:,}",
+                percent(one["share"]),
+                percent(total),
+            )
+        )
+    print(f"The most popular of {numbers['distinct_estimates']:,} estimates:\n")
+    show.table(("", "estimate", "jobs", "share", "so far"), lines, format, numbers=4)

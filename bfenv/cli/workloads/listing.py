@@ -1,0 +1,75 @@
+"""The command `bfenv workloads`: the list."""
+
+from typing import Any
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import FormatOption
+from bfenv.cli.show import Format
+
+
+def workloads(context: typer.Context, format: FormatOption = Format.table) -> None:
+    """List, show, download and import workloads.
+
+    The list has the embedded models, the logs of the Parallel Workloads Archive, and the SWF files
+    in the folders that $BFENV_TRACES names. An asterisk marks the logs on this machine. json and
+    csv have more columns: period, address, file, terms of use, whom to acknowledge and what to
+    cite.
+
+    \b
+    Examples:
+      bfenv workloads
+      bfenv workloads --format csv
+    """
+    if context.invoked_subcommand:
+        return
+    rows = _rows()
+    if format in (Format.json, Format.csv):
+        show.rows(rows, format)
+        return
+    lines = [
+        (
+            row["workload"],
+            "*" if row["file"] else "",
+            row["remarks"],
+            *(f"{row[column]:,}" if row[column] else "" for column in ("processors", "jobs")),
+        )
+        for row in rows
+    ]
+    show.table(("workload", "", "remarks", "procs", "jobs"), lines, format, numbers=2)
+
+
+def _rows() -> list[dict[str, Any]]:
+    """Return a row for each model, then each log of the archive, then each other file."""
+    from bfenv.workloads import load
+    from bfenv.workloads.archive import catalogue
+    from bfenv.workloads.archive.download import BASES
+    from bfenv.workloads.archive.local import local_logs
+
+    files = local_logs()
+    logs = {log.name: log for log in catalogue.CATALOGUE}
+    models = {name: text for name, text in load.workloads().items() if name not in files | logs}
+    rows = [_row(name, remarks=text) for name, text in models.items()]
+    rows += [
+        _row(
+            name,
+            processors=log.processors,
+            jobs=log.jobs,
+            remarks=log.remarks,
+            period=log.period,
+            url=f"{BASES[0]}/{log.folder}/{name}.swf.gz",
+            terms=log.terms,
+            acknowledge=log.acknowledge,
+            cite=catalogue.CITE,
+            file=str(files[name]) if name in files else None,
+        )
+        for name, log in logs.items()
+    ]
+    others = (name for name in files if name not in logs)
+    return rows + [_row(name, file=str(files[name]), remarks="a file") for name in others]
+
+
+def _row(name: str, **known: Any) -> dict[str, Any]:
+    columns = "processors jobs remarks period file url terms acknowledge cite".split()
+    return {"workload": name} | {column: known.get(column) for column in columns}

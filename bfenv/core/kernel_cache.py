@@ -1,0 +1,145 @@
+"""The kernels' disk cache, keyed by all the code that a kernel can call.
+
+numba's own cache checks a function against its own source file only, by time and line number: a
+change in a function called from another file goes unnoticed, and a changed comment recompiles.
+Here the key is `code_digest`. A module has a folder for each digest, `MODULE-DIGEST`, and in it a
+file per compiled signature. Nothing that goes wrong here may fail a run: what cannot be read is
+compiled again.
+"""
+
+import hashlib
+import inspect
+import os
+import pickle
+import re
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from numba.core import caching
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from bfenv.core.cache_folder import cache_root, note_use, prune, write_to_cache
+from bfenv.core.kernel_sources import code_digest, file_stamp
+
+PLAIN = int | float | str | bytes | np.generic | None  # what a closure may hold
+CHECKSUM = hashlib.sha256().digest_size
+Key = tuple[Any, Any, bytes]  # signature, what the code is compiled for, values of the closure
+
+
+class KernelCache(caching._Cache):
+    """The cache of one kernel, in the place of the one that numba would give it.
+
+    `role` keeps two ways of compiling one function apart.
+    """
+
+    def __init__(self, function: Callable[..., Any], role: str) -> None:
+        self._function, self._role, self._enabled = function, role, True
+        self._file = os.path.abspath(inspect.getfile(function))
+        self._seen = file_stamp(self._file) if os.path.exists(self._file) else None
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder of the kernel's module; None if nothing can be kept."""
+        return None if self._folder is None else str(self._folder)
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        root = cache_root()
+        if self._seen is None or root is None:  # typed at a prompt; nowhere to keep it
+            return None
+        try:
+            if file_stamp(self._file) != self._seen:  # edited since it was imported
+                return None
+            digest = code_digest(self._function.__module__, self._file, self._seen, root)
+        except OSError:  # a source is gone
+            return None
+        return None if digest is None else root / f"{_tame(self._function.__module__)}-{digest}"
+
+    def enable(self) -> None:
+        """Use the cache."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Neither load nor save."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Forget every signature of this kernel."""
+        if self._folder is not None:
+            for file in self._folder.glob(f"{self._name()}-*.nbc"):
+                file.unlink(missing_ok=True)
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """The compiled signature; None if it is not there, or damaged."""
+        target_context.refresh()
+        key = self._key(sig, target_context.codegen())
+        if key is None or self._folder is None:
+            return None
+        try:
+            data = self._path(self._folder, key).read_bytes()
+            if hashlib.sha256(data[CHECKSUM:]).digest() != data[:CHECKSUM]:
+                return None
+            kept, compiled = pickle.loads(data[CHECKSUM:])
+            if kept != key:
+                return None
+            compiled = CompileResult._rebuild(target_context, *compiled)
+        except Exception:  # whatever is wrong with a file, compiling helps
+            return None
+        note_use(self._folder)
+        return compiled
+
+    def save_overload(self, sig: Any, data: CompileResult) -> None:
+        """Keep a compiled signature, unless it holds addresses of this process."""
+        key = self._key(sig, data.codegen)
+        if key is None or self._folder is None:
+            return
+        if data.lifted or data.library.has_dynamic_globals:
+            return
+        try:
+            content = dumps((key, data._reduce()))
+        except Exception:  # what cannot be pickled is compiled in each process
+            return
+        prune(self._folder.parent)
+        write_to_cache(self._path(self._folder, key), hashlib.sha256(content).digest() + content)
+
+    def _key(self, sig: Any, codegen: Any) -> Key | None:
+        """What tells one compiled version of the function from another; None for no caching."""
+        if not self._enabled or self._folder is None:
+            return None
+        cells = self._function.__closure__ or ()
+        try:
+            values = tuple(cell.cell_contents for cell in cells)
+        except ValueError:  # not assigned yet
+            return None
+        if not all(isinstance(value, PLAIN) for value in values):  # code, perhaps from elsewhere
+            return None
+        return sig, codegen.magic_tuple(), dumps(values)
+
+    def _path(self, folder: Path, key: Key) -> Path:
+        signature = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+        return folder / f"{self._name()}-{signature}.nbc"
+
+    def _name(self) -> str:
+        """A name of the function's own: of two in a module called alike, the code differs."""
+        function = self._function
+        code = _description(function.__code__, function.__doc__ is not None)
+        digest = hashlib.sha256(code.encode()).hexdigest()[:16]
+        return f"{_tame(function.__qualname__)}-{self._role}-{digest}"
+
+
+def _tame(name: str) -> str:
+    return re.sub(r"[^\w.]", "", name)[-60:]
+
+
+def _description(code: CodeType, documented: bool = False) -> str:
+    """All of a function's code but its places in the file and its docstring, the first constant."""
+    constants = [
+        _description(constant) if isinstance(constant, CodeType) else repr(constant)
+        for constant in code.co_consts[documented:]
+    ]
+    return repr((code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants))

@@ -1,0 +1,122 @@
+"""EpisodeSource: the traces that episodes are taken from, and the sampling of their jobs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.core.arguments import check_integer, check_number
+from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.jobs import Trace
+from bfenv.envs.settings import Workloads
+from bfenv.workloads.load import load_workload
+from bfenv.workloads.transform import split_range, with_load
+
+OPTIONS = ("first_job", "trace")
+
+
+class EpisodeWindow(NamedTuple):
+    """The jobs of an episode, by their indices in the trace."""
+
+    k: int  # index of the trace in EpisodeSource.traces
+    opening: int  # the first job of the warm-up
+    first: int  # the first job of the episode
+    last: int  # one past the last job of the episode
+    end: int  # one past the last job that arrives: the end of the split
+
+
+class EpisodeSource:
+    """Every workload at every load, and the part of each that episodes come from."""
+
+    def __init__(
+        self,
+        workload: Workloads,
+        load: float | Sequence[float] | None,
+        split: str,
+        warmup_jobs: int,
+        episode_jobs: int | None,
+    ) -> None:
+        self.traces = _load_traces(workload, load)
+        self.splits = [split_range(trace, split) for trace in self.traces]
+        self.warmup_jobs = warmup_jobs
+        self._lengths = [
+            _episode_length(trace, bounds, split, warmup_jobs, episode_jobs)
+            for trace, bounds in zip(self.traces, self.splits, strict=True)
+        ]
+
+    def sample(
+        self, generator: np.random.Generator, options: Mapping[str, Any] | None = None
+    ) -> EpisodeWindow:
+        """Sample a trace and a window of its jobs, as far as the options leave them open.
+
+        Parameters
+        ----------
+        generator
+            Is drawn from only for what the options leave open.
+        options
+            `{"trace": k}` fixes the trace, `{"first_job": j}` the first job of the episode.
+
+        Raises
+        ------
+        BfenvError
+            If an option does not exist, or the window leaves the split.
+        """
+        options = _check_options(options)
+        k = options.get("trace")
+        if k is None:
+            k = int(generator.integers(len(self.traces))) if len(self.traces) > 1 else 0
+        k = check_integer("trace", k, 0, len(self.traces) - 1)
+        (begin, end), length = self.splits[k], self._lengths[k]
+        earliest = begin + self.warmup_jobs
+        first = options.get("first_job")
+        if first is None:
+            latest = max(earliest, end - 2 * length)
+            first = int(generator.integers(earliest, latest + 1))
+        first = check_integer("first_job", first, 0)
+        if not earliest <= first <= end - length:
+            raise BfenvError(
+                f"first_job must be from {earliest} to {end - length}, where the split has room "
+                f"for the warm-up before and the episode after it, got {first}"
+            )
+        return EpisodeWindow(k, first - self.warmup_jobs, first, first + length, end)
+
+
+def _load_traces(workload: Any, load: Any) -> list[Trace]:
+    workloads = list(workload) if isinstance(workload, list | tuple) else [workload]
+    loads = list(load) if isinstance(load, list | tuple | np.ndarray) else [load]
+    for name, values in (("workload", workloads), ("load", loads)):
+        if not values:
+            raise BfenvError(f"{name} must not be an empty list")
+    for value in loads:
+        if value is not None:
+            check_number("load", value, positive=True)
+    return [_load_trace(each, target) for each in workloads for target in loads]
+
+
+def _load_trace(workload: Any, load: float | None) -> Trace:
+    if isinstance(workload, Trace):
+        return workload if load is None else with_load(workload, load)
+    return load_workload(workload) if load is None else load_workload(workload, load=load)
+
+
+def _episode_length(
+    trace: Trace, bounds: tuple[int, int], split: str, warmup_jobs: int, episode_jobs: int | None
+) -> int:
+    room = bounds[1] - bounds[0] - warmup_jobs
+    if room < (episode_jobs or 1):
+        raise BfenvError(
+            f"{trace.name}: the split {split!r} has {bounds[1] - bounds[0]} jobs, too few for "
+            f"warmup_jobs={warmup_jobs} and episode_jobs={episode_jobs}"
+        )
+    return room if episode_jobs is None else episode_jobs
+
+
+def _check_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise BfenvError(f"reset options must be a dict, got {options!r}")
+    for option in options:
+        if option not in OPTIONS:
+            raise UnknownNameError("reset option", option, OPTIONS)
+    return options

@@ -1,0 +1,146 @@
+"""The settings of Backfill-v0: name, type, default and meaning, each written once.
+
+`EnvSettings` types the keyword arguments for type checkers. What `help`, completion and the
+environment's page show is derived from it.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    TypedDict,
+    TypeVar,
+    cast,
+    get_type_hints,
+)
+
+from bfenv.core.arguments import check_choice, check_integer
+from bfenv.core.errors import UnknownNameError
+from bfenv.core.jobs import Trace
+from bfenv.envs.reward import Reward
+
+RENDER_MODES = ("ansi", "rgb_array")
+FRAMES_PER_SECOND = 8
+LARGEST_WINDOW = 2**20  # slots; the observation then has 46 MB
+WORKLOAD = "lublin"  # the default
+
+Workloads = str | Trace | Sequence[str | Trace]
+Init = TypeVar("Init", bound=Callable[..., None])
+
+
+class UnknownSettingError(UnknownNameError, TypeError):
+    """A keyword argument that is not a setting; a TypeError, as of any function."""
+
+
+class Setting(NamedTuple):
+    """What is said of a setting beside its name and type."""
+
+    default: Any
+    meaning: str
+
+
+class EnvSettings(TypedDict, total=False):
+    """The keyword arguments of the environments, beside `workload`; see `BackfillEnv`."""
+
+    window: Annotated[
+        int,
+        Setting(64, "how many waiting jobs the agent sees and can start."),
+    ]
+    reservation_depth: Annotated[
+        int,
+        Setting(0, "how many waiting jobs no start may delay; -1 for all."),
+    ]
+    reward: Annotated[
+        str | Reward,
+        Setting("bounded_slowdown", "see Rewards."),
+    ]
+    episode_jobs: Annotated[
+        int | None,
+        Setting(256, "jobs per episode; None for all of the split after the warm-up."),
+    ]
+    warmup_jobs: Annotated[
+        int,
+        Setting(256, "jobs before the episode's, scheduled by EASY."),
+    ]
+    split: Annotated[
+        str,
+        Setting(
+            "train",
+            'the part of the workload, by time, that episodes come from: "train" the first half, '
+            '"validation" the next tenth, "test" the last 40 %, "all" everything.',
+        ),
+    ]
+    load: Annotated[
+        float | Sequence[float] | None,
+        Setting(
+            None,
+            "offered load to scale the workload to; None leaves it as it is. With a list, every "
+            "episode is at one load drawn by seed.",
+        ),
+    ]
+    every_pass: Annotated[
+        bool,
+        Setting(False, "stop at every scheduling pass, even if no start is legal."),
+    ]
+    render_mode: Annotated[
+        str | None,
+        Setting(None, '"ansi", "rgb_array", or "human", which Gymnasium makes of "rgb_array".'),
+    ]
+    max_episode_steps: Annotated[
+        int | None,
+        Setting(None, "after how many actions an episode is truncated; None for never."),
+    ]
+
+
+_HINTS = get_type_hints(EnvSettings, include_extras=True)
+SETTINGS: dict[str, Setting] = {name: hint.__metadata__[0] for name, hint in _HINTS.items()}
+# The defaults have the types of their annotations, which a test checks.
+DEFAULTS = cast(EnvSettings, {name: setting.default for name, setting in SETTINGS.items()})
+
+
+def complete_settings(settings: EnvSettings) -> EnvSettings:
+    """Add the defaults, and check what can be checked without the workload.
+
+    Raises
+    ------
+    UnknownSettingError
+        If a setting does not exist.
+    BfenvError
+        If a value is of the wrong kind or out of range.
+    """
+    for name in settings:
+        if name not in SETTINGS:
+            raise UnknownSettingError("setting", name, ["workload", *SETTINGS])
+    values: EnvSettings = {**DEFAULTS, **settings}
+    check_integer("window", values["window"], 1, LARGEST_WINDOW)
+    check_integer("reservation_depth", values["reservation_depth"], -1)
+    check_integer("warmup_jobs", values["warmup_jobs"], 0)
+    if values["episode_jobs"] is not None:
+        check_integer("episode_jobs", values["episode_jobs"], 1)
+    if values["max_episode_steps"] is not None:
+        check_integer("max_episode_steps", values["max_episode_steps"], 1)
+    check_choice("render_mode", values["render_mode"], (None, *RENDER_MODES))
+    return values
+
+
+def lists_settings(init: Init) -> Init:
+    """Show the settings in the signature of `init`, in place of its `**settings`."""
+    signature = inspect.signature(init)
+    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    types = get_type_hints(EnvSettings)
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type_)
+        for (name, (default, _)), type_ in zip(SETTINGS.items(), types.values(), strict=True)
+    ]
+    shown = signature.replace(parameters=parameters)
+    init.__signature__ = shown  # type: ignore[attr-defined]  # read by inspect.signature
+    return init
+
+
+def settings_page() -> str:
+    """List the settings in Markdown, with defaults and meanings."""
+    items = [f"* `{name}={s.default!r}`: {s.meaning}" for name, s in SETTINGS.items()]
+    return "\n".join(textwrap.fill(item, 94, subsequent_indent="  ") for item in items)

@@ -1,0 +1,151 @@
+"""Make one row of a leaderboard: run a policy or an agent on a frozen trace, and measure it."""
+
+import shlex
+import socket
+import time
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.summary import summarize
+from bfenv.baselines.registry import find_policy, simulate
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import Schedule
+from bfenv.leaderboard.agent_schedule import agent_schedule
+from bfenv.leaderboard.agents import read_agent
+from bfenv.leaderboard.provenance import commit, model_versions, versions
+from bfenv.leaderboard.reference import FAIR, REFERENCE
+from bfenv.leaderboard.replay import schedule_arrays
+from bfenv.leaderboard.row import Row
+from bfenv.leaderboard.suite import FrozenTrace, load_frozen
+from bfenv.leaderboard.task import Task
+from bfenv.parallel.sweep import warm_up
+from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker, describe_error
+from bfenv.workloads.load import load_workload
+
+PROBE = "lublin:procs=128,jobs=1000,load=0.9"  # on which a policy's speed is measured
+
+
+class MadeRow(NamedTuple):
+    """A row, how long it took, and the schedule's arrays if they are to be kept."""
+
+    row: Row
+    timing: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+def make_row(task: Task, timeout: float, keep_schedule: bool) -> MadeRow:
+    """Make the row of a task in a separate process.
+
+    If the policy or agent raises, crashes or takes more than `timeout` seconds, the row has the
+    status "failed" and the reason.
+
+    Raises
+    ------
+    BfenvError
+        If the trace cannot be loaded, or is not the suite's.
+    """
+    begin = time.perf_counter()
+    try:
+        return call_in_worker(_make_row, task, keep_schedule, timeout=timeout)
+    except WorkerDiedError as error:
+        trace = load_frozen(task.trace.source, task.trace.hash)
+        row = replace(_row_without_results(task, trace), status="failed", error=str(error))
+        return MadeRow(row, _timing(task, time.perf_counter() - begin), {})
+
+
+def _make_row(task: Task, keep_schedule: bool) -> MadeRow:
+    begin, busy = time.perf_counter(), time.process_time()
+    trace, reference, fair = _load_trace(task.trace)
+    row, arrays = _row_without_results(task, trace), {}
+    seconds: dict[str, float] = {}
+    try:
+        schedule, seconds = _run(task, trace)
+        row = row.with_results(summarize(schedule.check(), reference, fcfs=fair))
+        if keep_schedule:
+            arrays = schedule_arrays(schedule)
+    except BaseException as error:  # KeyboardInterrupt, too: Ctrl-C does not reach this process
+        row = replace(row, status="failed", error=describe_error(error))
+    seconds["cpu_seconds"] = time.process_time() - busy
+    return MadeRow(row, _timing(task, time.perf_counter() - begin, **seconds), arrays)
+
+
+def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float]]:
+    """Make the schedule; also return its seconds, and those per decision (a pass, or an action)."""
+    if task.kind == "agent":
+        begin = time.perf_counter()
+        schedule, decisions = agent_schedule(trace, task.policy, task.seed)
+        return schedule, {
+            "seconds": time.perf_counter() - begin,
+            "decision_mean": float(decisions.mean()),
+            "decision_p99": float(np.percentile(decisions, 99)),
+        }
+    policy = find_policy(task.policy)
+    warm_up(policy)
+    begin = time.perf_counter()
+    schedule = simulate(trace, policy, task.seed)
+    seconds = time.perf_counter() - begin
+    passes = len(np.unique(np.concatenate([trace.jobs.submit, schedule.end])))
+    return schedule, {"seconds": seconds, "decision_mean": seconds / passes}
+
+
+def warm_seconds(name: str) -> float:
+    """Compile a policy, and return the seconds per job that it takes on a short trace."""
+    trace = load_workload(PROBE)
+    begin = end = time.perf_counter()
+    with suppress(BaseException):  # its rows will have the error
+        policy = find_policy(name)
+        warm_up(policy)
+        begin = time.perf_counter()
+        schedule = simulate(trace, policy)
+        end = time.perf_counter()
+        summarize(schedule, schedule, fcfs=schedule)  # compile what measures it, too
+    return (end - begin) / len(trace)
+
+
+@lru_cache(maxsize=2)
+def _load_trace(frozen: FrozenTrace) -> tuple[Trace, Schedule | None, Schedule | None]:
+    """Load a trace and simulate the policies to compare with; None if they cannot run on it."""
+    trace = load_frozen(frozen.source, frozen.hash)
+    if trace.jobs.requested_start.any():
+        return trace, None, None
+    return trace, simulate(trace, REFERENCE), simulate(trace, FAIR)
+
+
+def _row_without_results(task: Task, trace: Trace) -> Row:
+    load = trace.offered_load
+    is_saved = task.kind == "agent" and read_agent(task.policy).is_saved
+    option = "--agent" if task.kind == "agent" else "--policy"
+    words = ["bfenv", "leaderboard", "run", "--suite", task.suite, option, task.policy]
+    return Row(
+        suite=task.suite,
+        policy=task.policy,
+        kind=task.kind,
+        workload=task.workload,
+        source=task.trace.source,
+        workload_hash=task.trace.hash,
+        processors=trace.processors,
+        jobs=len(trace),
+        load=task.load,
+        offered_load=load if np.isfinite(load) else None,
+        seed=task.seed,
+        status="ok",
+        versions=versions() | (model_versions() if is_saved else {}),
+        commit=commit(),
+        command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),
+        code=task.code,
+    )
+
+
+def _timing(task: Task, total: float, **seconds: float) -> dict[str, Any]:
+    return {
+        "policy": task.policy,
+        "workload": task.workload,
+        "seed": task.seed,
+        "host": socket.gethostname(),
+        "row_seconds": total,
+        **seconds,
+    }

@@ -1,0 +1,145 @@
+"""The ranking in words: its columns, its title and its notes, for every kind of report."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bfenv.analysis.formatting import MISSING, duration, percent, ratio, slowdown
+from bfenv.leaderboard.reference import STARVES_MEANING
+from bfenv.leaderboard.standings import Standing, rank_policies
+from bfenv.leaderboard.store import Leaderboard
+
+MARK = "*"  # of a policy that starves
+
+
+class Column(NamedTuple):
+    """A column of the ranking."""
+
+    heading: str
+    lines: str  # the heading in text, with line breaks; empty if it is on the page only
+    text: Callable[[Standing], str]
+    value: Callable[[Standing], float | str | None]  # to sort by
+    is_marked: bool = False  # MARK follows the text if the policy starves
+    has_badge: bool = False  # the same on the page
+    is_detail: bool = False  # left out on a narrow terminal
+
+    def marked(self, line: Standing) -> str:
+        """Return the text, with the mark of a policy that starves."""
+        return self.text(line) + (MARK if self.is_marked and line.starves else "")
+
+
+def _interval(line: Standing) -> str:
+    return MISSING if line.low is None else f"{ratio(line.low)} to {ratio(line.high)}"
+
+
+COLUMNS = (
+    Column("policy", "policy", lambda line: line.policy, lambda line: line.policy.lower()),
+    Column(
+        "rank",
+        "rank",
+        lambda line: MISSING if line.rank is None else str(line.rank),
+        lambda line: None if line.rank is None else float(line.rank),
+    ),
+    Column(
+        "slowdown / EASY's",
+        "slowdown\n/ EASY's",
+        lambda line: ratio(line.ratio),
+        lambda line: line.ratio,
+        is_marked=True,
+        has_badge=True,
+    ),
+    Column("95 % interval", "95 % interval", _interval, lambda line: line.low, is_detail=True),
+    Column(
+        "bounded slowdown",
+        "bounded\nslowdown",
+        lambda line: slowdown(line.mean_bounded_slowdown),
+        lambda line: line.mean_bounded_slowdown,
+        is_marked=True,
+        has_badge=True,
+    ),
+    Column(
+        "mean wait",
+        "mean\nwait",
+        lambda line: duration(line.mean_wait),
+        lambda line: line.mean_wait,
+        is_marked=True,
+        has_badge=True,
+    ),
+    Column(
+        "p95 wait",
+        "p95\nwait",
+        lambda line: duration(line.p95_wait),
+        lambda line: line.p95_wait,
+        is_detail=True,
+    ),
+    Column(
+        "longest wait",
+        "longest\nwait",
+        lambda line: duration(line.max_wait),
+        lambda line: line.max_wait,
+        is_marked=True,
+    ),
+    Column(
+        "machine used",
+        "used",
+        lambda line: percent(line.utilization),
+        lambda line: line.utilization,
+    ),
+    Column("runs", "", lambda line: str(line.rows), lambda line: float(line.rows)),
+    Column("failed", "", lambda line: str(line.failed), lambda line: float(line.failed)),
+)
+TEXT_COLUMNS = tuple(column for column in COLUMNS if column.lines)
+
+
+def ranked(leaderboard: Leaderboard) -> list[Standing]:
+    """Rank the policies of a leaderboard, failed rows included."""
+    return rank_policies(leaderboard.all_rows)
+
+
+def title(leaderboard: Leaderboard) -> str:
+    """Return the suite's name, and the numbers of policies, workloads and runs."""
+    rows = leaderboard.all_rows
+    policies, workloads = {row.policy for row in rows}, {row.workload for row in rows}
+    return (
+        f"{leaderboard.suite}: {_count(len(policies), 'policy', 'policies')} on "
+        f"{_count(len(workloads), 'workload', 'workloads')}, {_count(len(rows), 'run', 'runs')}"
+    )
+
+
+def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = True) -> list[str]:
+    """Explain the ranking, and report failed rows in text.
+
+    Parameters
+    ----------
+    leaderboard
+        What was ranked.
+    lines
+        Its ranking.
+    mark
+        Also explain MARK and list the failed rows, which the page does elsewhere.
+    """
+    texts = [
+        "Slowdown / EASY's is the geometric mean, over workloads and seeds, of the mean bounded "
+        "slowdown divided by EASY's on the same jobs. The columns after the interval are means "
+        "over runs; the longest wait is that of all runs."
+    ]
+    if mark and any(line.starves for line in lines):
+        texts.append(f"{MARK} starves: {STARVES_MEANING}")
+    if any(line.rank is None for line in lines):
+        texts.append(f"{MISSING} no rank: some of its runs failed or are missing.")
+    makers = {f"{row.versions.get('bfenv')} ({row.commit})" for row in leaderboard.rows}
+    if len(makers) > 1:
+        texts.append(
+            "The rows were made by several versions of bfenv, and are comparable only if these "
+            f"give the same results: {', '.join(sorted(makers))}."
+        )
+    if mark:
+        texts += [
+            f"Failed: {row.policy} on {row.workload}, seed {row.seed}: "
+            f"{' '.join(row.error.split())}"
+            for row in leaderboard.failed
+        ]
+    return texts
+
+
+def _count(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"

@@ -1,0 +1,52 @@
+"""Files of pictures: their formats, and what is refused."""
+
+import subprocess
+import sys
+
+import pytest
+
+import bfenv
+from bfenv.analysis.plots import check_target, write_workload
+
+TRACE = bfenv.load_workload("lublin", jobs=300)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")]
+)
+def test_format(tmp_path, suffix, begin):
+    """The suffix of the file sets its format, and nothing else is left in the folder."""
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"one{suffix}"
+    write_workload(TRACE, path)
+    assert path.read_bytes().startswith(begin)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a", "a.png.gz"])
+def test_unknown_format(tmp_path, name):
+    """A suffix that names no format is refused, with the formats there are."""
+    with pytest.raises(bfenv.BfenvError, match=rf"{name}: .*\.png, \.svg, \.pdf"):
+        check_target(tmp_path / name)
+
+
+def test_missing_folder(tmp_path):
+    """A folder that does not exist is named."""
+    with pytest.raises(bfenv.BfenvError, match=str(tmp_path / "nowhere")):
+        check_target(tmp_path / "nowhere" / "a.png")
+
+
+def test_missing_matplotlib(tmp_path, monkeypatch):
+    """Without matplotlib, the error has the command that installs it."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(bfenv.BfenvError, match=r"pip install 'bfenv\[plot\]'"):
+        write_workload(TRACE, tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
+def test_lazy_import():
+    """Importing the analysis, its plots or the command line does not import matplotlib."""
+    modules = "sys, bfenv.cli.app, bfenv.analysis.plots"
+    code = f"import {modules}; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

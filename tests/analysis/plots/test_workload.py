@@ -1,0 +1,77 @@
+"""The picture of a workload and its panels (workload.py and workload_panels.py)."""
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.analysis.plots.workload import draw_workload, write_workload
+from bfenv.workloads.transform import at_once
+
+pytest.importorskip("matplotlib")
+
+
+def panels(trace):
+    return {axes.get_title(loc="left").split(":")[0]: axes for axes in draw_workload(trace).axes}
+
+
+def test_equal_files(tmp_path):
+    """Equal traces have equal pictures, and others do not."""
+    trace = bfenv.load_workload("lublin", jobs=300)
+    one, two, other = (tmp_path / f"{name}.svg" for name in ("one", "two", "other"))
+    write_workload(trace, one)
+    write_workload(trace, two)
+    write_workload(bfenv.load_workload("lublin", jobs=300, seed=1), other)
+    assert one.read_bytes() == two.read_bytes() != other.read_bytes()
+
+
+def test_every_trace():
+    """Every trace has a picture, however short or long."""
+    model = bfenv.load_workload("lublin", jobs=300)
+    for trace in (
+        model,
+        at_once(model),
+        model[:1],
+        model[:2],
+        bfenv.make_trace([0, 0], [1, 1], [1, 1], 1),
+        bfenv.make_trace([0, 10**9], [10**6, 3], [10**8, 1], 10**6, estimate=[10**9, 1]),
+    ):
+        figure = draw_workload(trace)
+        figure.canvas.draw()
+        assert len(figure.axes) == 9
+
+
+def test_panels():
+    """The panels show the numbers of the trace."""
+    trace = bfenv.make_trace(
+        [0, 3600, 7200, 7300], [1, 2, 3, 4], [60, 60, 600, 900], 4, estimate=[60, 120, 3600, 3600]
+    )
+    shown = panels(trace)
+    runtime, estimate = shown["Runtimes and estimates"].get_lines()
+    assert runtime.get_xdata()[1:].tolist() == [60, 600, 900]
+    assert runtime.get_ydata().tolist() == [0, 50, 75, 100]
+    assert estimate.get_ydata().tolist() == [0, 25, 50, 100]
+    bars = shown["Most popular estimates"].patches
+    assert [bar.get_width() for bar in bars] == [50, 25, 25]
+    assert [tick.get_text() for tick in shown["Most popular estimates"].get_yticklabels()] == [
+        "1 h", "1 min", "2 min",
+    ]  # fmt: skip
+    heights = [bar.get_height() for bar in shown["Sizes"].patches]
+    assert heights == [25, 25, 25, 0, 0, 25]  # 1, 2, 4; 3
+    hours = [bar.get_height() for bar in shown["Arrivals by hour of the day"].patches]
+    assert hours == [25, 25, 50] + [0] * 21
+    accuracy = [bar.get_height() for bar in shown["How much of the estimate is used"].patches]
+    assert np.flatnonzero(accuracy).tolist() == [3, 5, 10, 19]
+    lengths = [bar.get_height() for bar in shown["Jobs by length, in steps of 1 min"].patches]
+    assert sum(lengths) == 4
+
+
+def test_weekdays(tmp_path):
+    """Weekdays are shown if the date is known."""
+    line = "1 {} -1 5 2 -1 -1 2 20 -1 1 1 1 1 1 1 -1 -1"
+    days = "\n".join(line.format(86_400 * day) for day in range(14))
+    head = "; MaxProcs: 8\n; UnixStartTime: 843470000\n"
+    (tmp_path / "log.swf").write_text(f"{head}{days}\n")
+    axes = panels(bfenv.read_swf(tmp_path / "log.swf"))["Arrivals by day of the week"]
+    assert [round(bar.get_height(), 6) for bar in axes.patches] == [round(100 / 7, 6)] * 7
+    model = panels(bfenv.load_workload("lublin", jobs=300))["Arrivals by day of the week"]
+    assert not model.patches and "no weekdays" in model.texts[0].get_text()

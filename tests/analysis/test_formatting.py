@@ -1,0 +1,57 @@
+"""Durations, times and numbers as text."""
+
+import pytest
+
+from bfenv.analysis.formatting import (
+    MISSING,
+    compound_duration,
+    duration,
+    moment,
+    percent,
+    ratio,
+    slowdown,
+)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (119, "119 s"), (120, "2.0 min"), (7200, "2.0 h"), (172_800, "2.0 d")],
+)
+def test_duration(seconds, text):
+    """A duration has one unit, of which there are at least two."""
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"), (59, "59 s"), (60, "1 min"), (90, "1 min 30 s"), (900, "15 min"),
+        (3600, "1 h"), (7140, "1 h 59 min"), (12_000, "3 h 20 min"), (129_600, "36 h"),
+        (172_800, "2 d"), (216_000, "2 d 12 h"), (28_762_000, "333 d"), (10**8, "1,157 d"),
+    ],
+)  # fmt: skip
+def test_compound_duration(seconds, text):
+    """A compound duration has two whole units, or one from 30 of it on."""
+    assert compound_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "00:00"), (61, "00:01:01"), (3_600, "01:00"), (90_000, "1 d 01:00")],
+)
+def test_moment(seconds, text):
+    """A moment is written in days and as a clock shows it."""
+    assert moment(seconds) == text
+
+
+def test_numbers():
+    """Slowdowns, shares and ratios have as many digits as carry meaning."""
+    assert [slowdown(x) for x in (1, 999.99, 1234.5)] == ["1.00", "999.99", "1,234"]
+    assert percent(0.7881) == "78.8 %"
+    assert [ratio(x) for x in (0.8731, 12.41, 316.9)] == ["0.873", "12.4", "317"]
+
+
+@pytest.mark.parametrize("function", [duration, slowdown, percent, ratio])
+def test_missing(function):
+    """None is written as a dash."""
+    assert function(None) == MISSING

@@ -1,0 +1,117 @@
+"""`bfenv leaderboard report`: the ranking in every format, the page, a README."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import bfenv
+from bfenv.leaderboard.report.markdown import BEGIN, END, render_markdown
+from bfenv.leaderboard.store import read_leaderboard
+from tests.leaderboard.stores import make_store
+
+README = Path(__file__).resolve().parents[3] / "README.md"
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory):
+    return make_store(tmp_path_factory.mktemp("report") / "board")
+
+
+def test_formats(run, board):
+    """Every format has the same ranking."""
+    lines = json.loads(run("leaderboard", "report", board, "--format", "json")[1])
+    names = [line["policy"] for line in lines]
+    table = run("leaderboard", "report", board, columns=140)[1]
+    assert [line.split()[0] for line in table.splitlines()[5:13]] == names
+    status, text, _ = run("leaderboard", "report", board, "--format", "csv")
+    assert status == 0
+    assert [row["policy"] for row in csv.DictReader(io.StringIO(text))] == names
+    assert run("leaderboard", "report", board, "-f", "markdown")[1] == render_markdown(
+        read_leaderboard(board)
+    )
+
+
+def test_narrow_terminal(run, board):
+    """Numbers and names are whole on a narrow terminal."""
+    for columns in (60, 80, 120):
+        table = run("leaderboard", "report", board, columns=columns)[1]
+        assert "…" not in table and "easy-sjbf" in table
+
+
+def test_files(run, board, tmp_path):
+    """The page and the Markdown are written, the same bytes every time."""
+    page, text = tmp_path / "page.html", tmp_path / "board.md"
+    asked = ("--policy", "easy", "--policy", "los", "--from", "1h", "--span", "2h")
+    both = ("--html", page, "--markdown", text)
+    assert run("leaderboard", "report", board, *both, *asked)[0] == 0
+    assert "2 h from 01:00 on" in page.read_text() and "los: " in page.read_text()
+    assert text.read_text() == render_markdown(read_leaderboard(board))
+    before = page.read_bytes()
+    run("leaderboard", "report", board, "--html", page, *asked)
+    assert page.read_bytes() == before
+
+
+def test_readme(run, board, tmp_path):
+    """The table between the marks of a README is updated, and nothing else."""
+    readme = tmp_path / "README.md"
+    readme.write_text(f"# One\n{BEGIN}\nstale\n{END}\nTwo\n")
+    assert run("leaderboard", "report", board, "--readme", readme)[0] == 0
+    assert (
+        readme.read_text()
+        == f"# One\n{BEGIN}\n{render_markdown(read_leaderboard(board))}{END}\nTwo\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (("--html", "nowhere/page.html"), "nowhere"),
+        (("--html", "page.html", "--policy", "eazy"), "'eazy'"),
+        (("--span", "1h"), "--span"),
+        (("--from", "0"), "--from"),
+        (("--policy", "easy"), "--policy"),
+        (("--html", "page.html", "--span", "soon"), "'soon'"),
+        (("--html", "page.html", "--from", "-1h"), "'-1h'"),
+    ],
+)
+def test_bad_options(run, board, tmp_path, monkeypatch, arguments, value):
+    """A bad option is one line that names it, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    status, _, error = run("leaderboard", "report", board, *arguments)
+    assert status == 2 and value in error and error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_rows(run, tmp_path):
+    """A folder without rows is one line that names it."""
+    status, _, error = run("leaderboard", "report", tmp_path)
+    assert status == 2 and str(tmp_path) in error and error.count("\n") == 1
+
+
+def test_several_commits(run, tmp_path):
+    """Rows of several commits are pointed out."""
+    folder = make_store(tmp_path / "board", policies=("easy", "fcfs"))
+    assert "several versions" not in run("leaderboard", "report", folder)[1]
+    (changed, *_) = sorted((folder / "rows").iterdir())
+    changed.write_text(json.dumps(json.loads(changed.read_text()) | {"commit": "f" * 40}))
+    out = run("leaderboard", "report", folder)[1]
+    assert f"{bfenv.__version__} (fff" in out
+
+
+@pytest.mark.slow
+def test_readme_leaderboard(run, tmp_path):
+    """The table of the README is the one that its commands make."""
+    text = README.read_text()
+    assert text.count(BEGIN) == 1
+    block = text.partition(BEGIN + "\n")[2].partition(END)[0]
+    line = re.search(r"^    bfenv (leaderboard run --suite synthetic-v1 (?:\\\n|.)*)", text, re.M)[
+        1
+    ]
+    words = line.replace("\\\n", " ").split()
+    assert words[-2:] == ["--out", "board"]
+    assert run(*words[:-1], tmp_path / "board")[0] == 0
+    assert run("leaderboard", "report", tmp_path / "board", "-f", "markdown")[1] == block

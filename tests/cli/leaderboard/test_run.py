@@ -1,0 +1,38 @@
+"""`bfenv leaderboard run`: what it prints, its exit status, and agents of your own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_failed_rows(run, tmp_path):
+    """The command prints new, existing and failed rows; the status is 1 if any failed."""
+    agent = "tests.leaderboard.sample_agents:raising:window=4"
+    command = ["leaderboard", "run", "-s", "smoke-v1", "-p", "easy", "-a", agent, "-j", 1, "-o"]
+    status, out, err = run(*command, tmp_path / "board", "--timeout", "10min")
+    assert status == 1
+    assert "Time by policy" in out and "Time by workload" in out
+    assert out.endswith("board: 8 rows made, 0 there already\n")
+    assert err.count("RuntimeError: it cannot decide?[2J") == 4
+    status, out, err = run(*command, tmp_path / "board")
+    assert (status, err.count("failed: ")) == (1, 4)
+    assert out.endswith("board: 0 rows made, 8 there already\n")
+
+
+def test_own_agent(tmp_path):
+    """An agent is found in the current folder."""
+    (tmp_path / "mine.py").write_text(
+        "class Mine:\n"
+        "    stochastic = False\n"
+        "    def predict(self, observation, action_masks, **others):\n"
+        "        return action_masks.argmax(), None\n"
+        "mine = Mine()\n"
+    )
+    command = "leaderboard run -s smoke-v1 -a mine:mine -j 2 -o board".split()
+    program = [Path(sys.executable).parent / "bfenv", *command]
+    run = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True)
+    assert (run.returncode, run.stdout.splitlines()[-1]) == (
+        0,
+        "board: 4 rows made, 0 there already",
+    )
+    assert "failed" not in run.stderr

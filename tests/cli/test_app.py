@@ -1,0 +1,157 @@
+"""The command line as a whole: help, wrong input, failing policies."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from bfenv.speed.measurements import PUBLISHED
+from tests.cli.conftest import SWF
+
+
+def test_version(run):
+    """--version prints the versions that results depend on."""
+    status, out, _ = run("--version")
+    assert status == 0
+    assert out.startswith("bfenv ") and "numba" in out
+
+
+def test_no_arguments(run):
+    """Without arguments, the help is shown, with status 2."""
+    for arguments in ([], ["bench"], ["leaderboard"]):
+        status, out, _ = run(*arguments)
+        assert status == 2
+        assert "Usage: bfenv" in out
+
+
+COMMANDS = [
+    *(["evaluate"], ["simulate"], ["gantt"], ["check"], ["policies"]),
+    *(["workloads"], ["workloads", "info"], ["workloads", "fetch"], ["workloads", "import"]),
+    *(["leaderboard", "run"], ["leaderboard", "report"], ["leaderboard", "export"]),
+    *(["bench", "engine"], ["bench", "environment"], ["bench", "scaling"], ["bench", "policies"]),
+    *(["bench", "search"], ["bench", "start"], ["bench", "all"], ["bench", "show"]),
+    ["bench", "compare"],
+]
+RUN = (
+    ["evaluate"], ["simulate"], ["policies"], ["workloads"], ["leaderboard", "run"],
+    ["bench", "engine"], ["bench", "policies"], ["bench", "show"],
+)  # fmt: skip  # those whose examples need no files, no network, and not much time
+
+
+def examples(help):
+    """The commands under Examples in a help text."""
+    text = help.partition("Examples:")[2].partition("\n\n")[0]
+    return re.findall(r"^ +(bfenv .*)$", re.sub(r" \\\n +", " ", text), re.M)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_help(run, command):
+    """Every help text has examples of its command, and lines of at most 80 characters."""
+    status, out, _ = run(*command, "--help", columns=80)
+    assert status == 0 and examples(out)
+    assert all(example.startswith("bfenv " + " ".join(command)) for example in examples(out))
+    long = [line for line in out.splitlines() if len(line) > 80]
+    assert all("--" in line or "-o JobID," in line for line in long)  # only commands to copy
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", RUN, ids=" ".join)
+def test_examples(run, tmp_path, monkeypatch, command):
+    """The examples in the help texts work."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BFENV_TRACES", raising=False)
+    (tmp_path / "bench.json").write_bytes(PUBLISHED.read_bytes())
+    for example in examples(run(*command, "--help")[1]):
+        status, out, err = run(*shlex.split(example)[1:])
+        assert status == 0, (example, err)
+        assert out or (tmp_path / "schedule.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["evaluate", "-p", "esay"], "'esay'"),
+        (["evaluate", "-w", "lubin"], "'lubin'"),
+        (["evaluate", "-w", "no/such.swf"], "no/such.swf"),
+        (["evaluate", "--load", "0"], "load"),
+        (["evaluate", "--load", "nan"], "nan"),
+        (["evaluate", "--load", "much"], "--load"),
+        (["evaluate", "--seeds", "0"], "--seeds"),
+        (["evaluate", "--format", "xml"], "--format"),
+        (["evaluate", "--bogus"], "--bogus"),
+        (["evaluate", "-p", "easy(order=fcfs"], "'easy(order=fcfs'"),
+        (["evaluate", "-p", "easy(ordr=fcfs)"], "'ordr'"),
+        (["evaluate", "-p", "easy(order=wfp9)"], "'wfp9'"),
+        (["evaluate", "-p", "easy(order=[])"], "'[]'"),
+        (["evaluate", "-p", "easy(order={[]:1})"], "order"),
+        (["evaluate", "-p", "easy(lookahead=10000000000000000000000)"], "10000000000000000000000"),
+        (["evaluate", "-p", "eazy(order=fcfs)"], "'eazy'"),
+        (["simulate", "-o", "no/such/folder.csv"], "no/such"),
+        (["evaluate", "--jobs", "0"], "jobs"),
+        (["evaluate", "--backend", "dusk"], "'dusk'"),
+        (["evaluate", "--backend", "dask"], "scheduler"),
+        (["evaluate", "--shard", "4/3"], "'4/3'"),
+        (["leaderboard", "run", "-o", "b"], "--policy"),
+        (["leaderboard", "run", "-p", "easy"], "--out"),
+        (["leaderboard", "run", "-o", "b", "-p", "esay"], "'esay'"),
+        (["leaderboard", "run", "-o", "b", "-a", "randm"], "'randm'"),
+        (["leaderboard", "run", "-o", "b", "-a", "no.zip"], "no.zip"),
+        (["leaderboard", "run", "-o", "b", "-a", "EMPTY.zip"], "--trust"),
+        (["leaderboard", "run", "-o", "b", "-p", "easy", "-s", "smok"], "'smok'"),
+        (["leaderboard", "run", "-o", "b", "-p", "easy", "--seeds", "9"], "seeds"),
+        (["leaderboard", "run", "-o", "b", "-p", "easy", "--timeout", "0"], "--timeout"),
+        (["leaderboard", "run", "-o", "b", "-p", "easy", "-j", "0"], "jobs"),
+        (["leaderboard", "run", "-o", "EMPTY", "-p", "easy"], "EMPTY"),
+        (["nonsense"], "nonsense"),
+        (["simulate", "-w", "MALFORMED"], "MALFORMED:2: field 4"),
+        (["simulate", "-w", "EMPTY"], "EMPTY"),
+        (["simulate", "-w", "BROKEN.gz"], "BROKEN.gz"),
+    ],
+)
+def test_wrong_input(run, tmp_path, monkeypatch, arguments, value):
+    """Wrong input is one line that names it, status 2, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "MALFORMED").write_text(SWF.replace("0 -1 4 2", "0 -1 x 2"))
+    (tmp_path / "EMPTY").write_text("; MaxProcs: 4\n")
+    (tmp_path / "EMPTY.zip").write_bytes(b"")
+    (tmp_path / "BROKEN.gz").write_bytes(b"\x1f\x8b" + b"\0" * 20)
+    before = sorted(tmp_path.iterdir())
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("bfenv: ") and err.count("\n") == 1
+    assert value in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["simulate", "gantt --out gantt.png", "evaluate"])
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [("raise KeyError(job)", "NameError: name 'job'"), ("raise SystemExit(3)", "SystemExit: 3")],
+)
+def test_failing_policy(run, tmp_path, monkeypatch, command, body, error):
+    """A policy that fails is one line with its name, the error and its place."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = f"failing_{abs(hash((command, body)))}"
+    (tmp_path / f"{module}.py").write_text(f"def crash(cluster, jobs, memory):\n    {body}\n")
+    workload = ("--workload", "lublin:jobs=20", "--policy", f"{module}:crash")
+    status, out, err = run(*command.split(), *workload)
+    assert (status, out) == (2, "")
+    assert f"{module}:crash" in err and error in err and err.count("\n") == 1
+    assert err.endswith(f"{module}.py:2)\n")
+
+
+def test_light_imports():
+    """A comparison loads neither torch nor a plotting library."""
+    program = (
+        "import sys, runpy; sys.argv = ['bfenv', 'evaluate', '-p', 'easy', '-f', 'csv']\n"
+        "from bfenv.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as e: assert not e.code\n"
+        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'scipy.stats', 'pygame'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, capture_output=True)

@@ -1,0 +1,75 @@
+"""`bfenv evaluate`: its rows, and what it does with policies of your own."""
+
+import csv
+import io
+import json
+import re
+
+import bfenv
+
+
+def test_all_policies(run):
+    """Without --policy, every registered policy is compared, the best one first."""
+    status, out, _ = run("evaluate")
+    assert status == 0
+    for policy in bfenv.policies():
+        assert re.search(rf"^ ?{re.escape(policy)} ", out, re.M)
+    assert out.index("\n easy ") < out.index("\n fcfs ")
+
+
+def test_requested_starts(run):
+    """Policies that do not plan for requested starts are left out, or refused if named."""
+    workload = "lublin:jobs=40,procs=16,requested_start_share=0.3"
+    status, out, err = run("evaluate", "-w", workload, "-f", "csv")
+    assert status == 0
+    shown = {row["policy"] for row in csv.DictReader(io.StringIO(out))}
+    assert shown == {p.name for p in bfenv.policies().values() if p.requested_starts}
+    left_out = err.rpartition(": ")[2]
+    assert set(left_out.strip().split(", ")) == set(bfenv.policies()) - shown
+    status, out, err = run("evaluate", "-w", workload, "-p", "fcfs")
+    assert (status, out) == (2, "")
+    assert err.startswith("bfenv: fcfs ") and re.search(r"job \d+", err)
+
+
+def test_rows(run, swf):
+    """The rows are the metrics of a simulation, as JSON and as CSV."""
+    status, out, _ = run("evaluate", "-w", swf, "-p", "easy", "-p", "fcfs", "-f", "json")
+    assert status == 0
+    rows = json.loads(out)
+    for row, policy in zip(rows, ("easy", "fcfs"), strict=True):
+        expected = bfenv.metrics(bfenv.simulate(bfenv.read_swf(swf), policy))
+        assert row["policy"] == policy
+        assert {name: row[name] for name in expected} == expected
+    status, out, _ = run("evaluate", "-w", swf, "-p", "easy", "-f", "csv")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert float(row["mean_wait"]) == rows[0]["mean_wait"]
+
+
+def test_seeds(run, swf):
+    """A seed sets the jobs of a generated workload, and nothing of a log."""
+    _, out, _ = run("evaluate", "-p", "easy", "--seeds", 3, "-f", "json", "--load", 0.7)
+    rows = json.loads(out)
+    assert [row["seed"] for row in rows] == [0, 1, 2]
+    assert len({row["mean_wait"] for row in rows}) == 3
+    assert all(abs(row["offered_load"] - 0.7) < 0.01 for row in rows)
+    _, out, _ = run("evaluate", "-w", swf, "-p", "easy", "--seeds", 3, "-f", "json")
+    assert len(json.loads(out)) == 1
+
+
+def test_expression(run):
+    """A name with options is a policy, and its own name in the rows."""
+    expression = "easy(order=wfp3, lookahead=100)"
+    _, out, _ = run("evaluate", "-p", expression, "-f", "json")
+    (row,) = json.loads(out)
+    assert row["policy"] == expression
+
+
+def test_failing_policy(run, tmp_path, monkeypatch):
+    """A policy that raises is one line with the error, the file and the line."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken_scheduler.py").write_text("def mine(cluster, jobs):\n    jobs.runtime\n")
+    status, out, err = run("evaluate", "-p", "easy", "-p", "broken_scheduler:mine")
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert "AttributeError: 'Jobs' object has no attribute 'runtime'" in err
+    assert "broken_scheduler.py:2)" in err

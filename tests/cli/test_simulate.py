@@ -1,0 +1,44 @@
+"""`bfenv simulate`: the schedule it writes."""
+
+import pytest
+
+from tests.cli.conftest import SWF
+
+
+def test_csv(run, swf, tmp_path):
+    """CSV has one line per job, on stdout or in a file."""
+    status, out, _ = run("simulate", "-w", swf)
+    assert status == 0
+    assert out == (
+        "job,submit,size,estimate,runtime,start,end\n0,0,2,4,4,0,4\n1,1,4,4,4,4,8\n2,2,2,2,2,2,4\n"
+    )
+    target = tmp_path / "schedule.csv"
+    assert run("simulate", "-w", swf, "-o", target)[0] == 0
+    assert target.read_text() == out
+
+
+def test_formats(run, tmp_path):
+    """The name of the file selects the format."""
+    workload = "lublin:procs=32,jobs=50"
+    for name in ("one.csv", "one.swf", "one_jobs.csv"):
+        assert run("simulate", "-w", workload, "-o", tmp_path / name)[0] == 0
+    assert (tmp_path / "one.csv").read_text().startswith("job,submit,size,")
+    assert (tmp_path / "one.swf").read_text().startswith("; ")
+    assert (tmp_path / "one_jobs.csv").read_text().startswith("job_id,workload_name,profile,")
+
+
+@pytest.mark.parametrize("name", ["schedule.csv.gz", "schedule"])
+def test_unknown_format(run, swf, tmp_path, name):
+    """A name that selects no format is refused, and nothing is written."""
+    status, _, err = run("simulate", "-w", swf, "-o", tmp_path / name)
+    assert status == 2 and str(tmp_path / name) in err
+    assert not (tmp_path / name).exists()
+
+
+def test_force(run, swf):
+    """An existing file is overwritten with --force only."""
+    status, _, err = run("simulate", "-w", swf, "-o", swf)
+    assert (status, swf.read_text()) == (2, SWF)
+    assert str(swf) in err and "--force" in err
+    assert run("simulate", "-w", swf, "-o", swf, "--force")[0] == 0
+    assert "\n2 1 3 4 4 " in swf.read_text()  # as SWF, the second job having waited 3 s

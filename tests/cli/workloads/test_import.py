@@ -1,0 +1,102 @@
+"""`bfenv workloads import`: what it prints, writes and refuses."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import bfenv
+
+DUMP = """JobID|User|Submit|Start|End|State|AllocCPUS|Timelimit
+1|ann|1767268800|1767268810|1767268910|TIMEOUT|4|00:01:00
+1.batch|ann|1767268800|1767268810|1767268910|COMPLETED|4|
+2|bob|1767268900|Unknown|Unknown|PENDING|0|1-00:00:00
+3|bob|1767269000|1767269010|1767269910|COMPLETED|2|UNLIMITED
+"""
+TABLE = """when;cpus;ran
+1767268800;4;100
+then;4;100
+"""
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, run):
+    """Run the command in a folder with a log of either kind: (status, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+    Path("dump.txt").write_text(DUMP)
+    Path("jobs.csv").write_text(TABLE)
+    return lambda text: run("workloads", "import", *shlex.split(text))
+
+
+def test_import(command):
+    """The command writes a workload, prints what was dropped, and what to type next."""
+    _, out, err = command("dump.txt --out 'my site.swf.gz' --processors 8 --timezone Europe/Prague")
+    assert err == ""
+    words = [" ".join(re.findall(r"[\w ]+", row)).split() for row in out.split("\n")]
+    for row in (
+        "jobs 2",
+        "dropped 1 job step",
+        "dropped 1 still waiting",
+        "of the jobs 1 no estimate",
+        "of the jobs 1 runtime cut to the estimate",
+    ):
+        assert row.split() in words
+    assert "dump.txt: 4 lines" in out
+    assert "my site.swf.gz: 2 jobs on 8 processors in 3.3 min, offered load 1.27" in out
+    assert "Next: bfenv evaluate --workload 'my site.swf.gz'" in out
+    trace = bfenv.load_workload("my site.swf.gz")
+    assert trace.jobs.submit.tolist() == [0, 200]
+    assert trace.jobs.estimate.tolist() == [60, 900]
+    assert trace.time_of_day == 13 * 3600
+
+
+def test_options(command):
+    """The options are those of the readers."""
+    command("dump.txt -o a.swf --processors 8 --longest 1d --overrun extend --eligible")
+    assert bfenv.read_swf("a.swf").jobs.estimate.tolist() == [100, 86_400]
+    assert "NNodes" in command("dump.txt -o b.swf --processors 8 --unit nodes")[2]
+
+
+def test_table(command):
+    """A table needs a map; its malformed lines are skipped with --skip only."""
+    options = "--from csv jobs.csv -o a.swf --processors 8 --map submit=when,size=cpus,runtime=ran"
+    status, _, err = command(options)
+    assert status == 2 and "jobs.csv:3: submit: 'then'" in err
+    assert not Path("a.swf").exists()
+    _, out, err = command(f"{options} --skip --delimiter ';'")
+    assert "malformed line" in out
+    assert err.startswith("bfenv: 1 malformed line") and "jobs.csv:3: submit: 'then'" in err
+    assert err.count("\n") == 1
+    assert len(bfenv.read_swf("a.swf")) == 1
+
+
+def test_force(command):
+    """An existing file is overwritten with --force only."""
+    Path("a.swf").write_text("mine")
+    assert "--force" in command("dump.txt -o a.swf --processors 8")[2]
+    assert Path("a.swf").read_text() == "mine"
+    command("dump.txt -o a.swf --processors 8 --force")
+    assert len(bfenv.read_swf("a.swf")) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "value"),
+    [
+        ("dump.txt -o a.swf", "at least 4"),
+        ("dump.txt -o a.txt --processors 8", "a.txt"),
+        ("dump.txt -o none/a.swf --processors 8", "none"),
+        ("dump.txt -o a.swf --processors 8 --map submit=x", "--map"),
+        ("dump.txt -o a.swf --processors 8 --longest soon", "'soon'"),
+        ("jobs.csv -o a.swf --from csv", "--map"),
+        ("jobs.csv -o a.swf --from csv --eligible", "--eligible"),
+        ("jobs.csv -o a.swf --from csv --map submit", "'submit'"),
+        ("jobs.csv -o a.swf --from csv --map size=a,size=b", "size"),
+        ("jobs.csv -o a.swf --from parquet --map submit=a", "jobs.csv"),
+    ],
+)
+def test_refusals(command, options, value):
+    """What cannot be imported is one line that names it, and nothing is written."""
+    status, out, err = command(options)
+    assert (status, out) == (2, "") and value in err and err.count("\n") == 1
+    assert not list(Path().glob("**/a.*"))

@@ -1,0 +1,109 @@
+"""Durations: what is read, what is refused, and what is written."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfenv.core.durations import DAY, HOUR, LONGEST, MINUTE, UNITS, format_duration, parse_duration
+from bfenv.core.errors import BfenvError, WorkloadError
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 90),
+        (" 90s ", 90),
+        ("90 s", 90),
+        ("15min", 15 * MINUTE),
+        ("15m", 15 * MINUTE),
+        ("1.5h", 90 * MINUTE),
+        ("2.5 D", 60 * HOUR),
+        ("1w", 7 * DAY),
+        ("1h 30m", 90 * MINUTE),
+        ("1d2h3min4s", DAY + 2 * HOUR + 3 * MINUTE + 4),
+        ("90:05", 90 * MINUTE + 5),
+        ("100:00:01", 100 * HOUR + 1),
+        ("1-12", 36 * HOUR),
+        ("1-12:30", 36 * HOUR + 30 * MINUTE),
+        ("01-02:03:04", DAY + 2 * HOUR + 3 * MINUTE + 4),
+        (str(LONGEST), LONGEST),
+    ],
+)
+def test_forms(text, seconds):
+    """Seconds, numbers with units, and Slurm's clock forms are read."""
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "x", "s", "-5", "+5", "1.5", "1e3", "1_000", "٣", "inf", "nan",
+        "5 y", "5ss", "1h30", "1 0 s", "1 5min", "1,5h", ".5h", "5.h", "2 d ago",
+        "1:60", "1:00:60", "1:60:00", "1-24", "1-00:60", "1-", "-1:00", "1:", ":30", "1-2-3",
+        "1:2:3:4", "1-2:3:4:5", "1d 12:00:00",
+    ],
+)  # fmt: skip
+def test_malformed(text):
+    """Anything else is refused by an error of the given type that names the text."""
+    with pytest.raises(WorkloadError) as caught:
+        parse_duration(text, WorkloadError)
+    assert repr(text.strip().lower()) in str(caught.value) or repr(text) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [str(LONGEST + 1), "9" * 5000, "9" * 400 + "s", "2000000000w"])
+def test_too_long(text):
+    """A number that is too large is an error, not an overflow."""
+    with pytest.raises(BfenvError, match=text[:50]):
+        parse_duration(text)
+
+
+@given(st.text("0123456789 .:-+esmihndw,_", max_size=12) | st.text(max_size=12))
+def test_any_text(text):
+    """Any text is a duration of whole seconds or a BfenvError."""
+    try:
+        seconds = parse_duration(text)
+    except BfenvError:
+        return
+    assert type(seconds) is int and 0 <= seconds <= LONGEST
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from(sorted(UNITS))), min_size=1))
+def test_sums_of_units(parts):
+    """Numbers with units add up, with spaces or without."""
+    expected = sum(number * UNITS[unit] for number, unit in parts)
+    for pattern, between in (("{}{}", ""), ("{}{}", " "), ("{} {}", "  ")):
+        text = between.join(pattern.format(*part) for part in parts)
+        assert parse_duration(text) == expected
+
+
+@given(st.integers(0, 10**6), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
+def test_clock_round_trip(days, hours, minutes, seconds):
+    """A time limit as Slurm writes it is read back."""
+    total = days * DAY + hours * HOUR + minutes * MINUTE + seconds
+    assert parse_duration(f"{days}-{hours:02}:{minutes:02}:{seconds:02}") == total
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (47.4, "47 s"),
+        (119, "119 s"),
+        (120, "2.0 min"),
+        (740, "12.3 min"),
+        (2 * HOUR, "2.0 h"),
+        (36 * HOUR, "36.0 h"),
+        (3.14 * DAY, "3.1 d"),
+        (10_000 * DAY, "10,000.0 d"),
+        (-740, "-12.3 min"),
+    ],
+)
+def test_format(seconds, text):
+    """A duration is written in the largest unit of which there are two."""
+    assert format_duration(seconds) == text
+
+
+@given(st.integers(0, 900 * DAY))
+def test_format_is_readable(seconds):
+    """What is written is read back, to the digits written."""
+    assert parse_duration(format_duration(seconds)) == pytest.approx(seconds, rel=0.026, abs=0.5)

@@ -1,0 +1,34 @@
+"""What importing the room `bfenv.core` loads, and what it exports."""
+
+import subprocess
+import sys
+
+import bfenv.core
+
+PROGRAM = """
+import sys, gymnasium
+before = set(sys.modules)
+import bfenv
+bare = set(sys.modules) - before
+import bfenv.core
+after = set(sys.modules) - before
+foreign = {name.partition(".")[0] for name in bare} - sys.stdlib_module_names
+rooms = {".".join(name.split(".")[:2]) for name in after if name.startswith("bfenv")}
+print(*sorted(foreign), "|", *sorted(rooms))
+"""
+
+
+def test_imports():
+    """`import bfenv` loads gymnasium and no room; `import bfenv.core` loads no other room."""
+    run = [sys.executable, "-c", PROGRAM]
+    result = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "bfenv | bfenv bfenv.core"
+
+
+def test_exports():
+    """Every exported name is there, once, and is defined in this room."""
+    names = bfenv.core.__all__
+    assert len(set(names)) == len(names)
+    for name in names:
+        value = getattr(bfenv.core, name)
+        assert getattr(value, "__module__", "bfenv.core.jobs").startswith("bfenv.core.")

@@ -1,0 +1,61 @@
+"""What a rendering may show."""
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.rendering import Screen, render_text
+from bfenv.envs.rendering.snapshot import horizon, span, take_snapshot
+
+
+def test_legal_rows():
+    """Rows beyond the first are those that may start."""
+    trace = bfenv.make_trace([0] * 31, [1] + [4] * 29 + [1], [9] * 31, 4)
+    env = BackfillEnv(trace, warmup_jobs=0, episode_jobs=None, split="all")
+    env.reset()
+    env.step(0)
+    assert [row.slot for row in take_snapshot(env, 6).rows] == [0, 1, 2, 3, 4, 29]
+
+
+def test_first_rows():
+    """Half of the rows are the first of the queue."""
+    trace = bfenv.make_trace([0] * 40, [4] * 10 + [1] * 30, [9] * 40, 4)
+    env = BackfillEnv(trace, warmup_jobs=0, episode_jobs=None, split="all")
+    env.reset()
+    env.step(10)
+    assert [row.slot for row in take_snapshot(env, 6).rows] == [0, 1, 2, 10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    "seconds, shown",
+    [(0, "0s"), (59, "59s"), (60, "1m"), (270, "4m 30s"), (64_800, "18h"), (273_600, "3d 04h")],
+)
+def test_span(seconds, shown):
+    """A duration is written in its two largest units."""
+    assert span(seconds) == shown
+
+
+def test_horizon():
+    """The horizon holds most of what runs and is round."""
+    assert horizon(bfenv.make_trace([0], [1], [1], 1).jobs) == 1
+    assert horizon(bfenv.make_trace([0] * 4, [1] * 4, [10, 10, 10, 4000], 1).jobs) == 7200
+
+
+def test_no_leak():
+    """True runtimes of unfinished jobs are in neither rendering."""
+    frames, texts = [], []
+    for runtime in (range(500, 1000, 50), range(1000, 500, -50)):
+        trace = bfenv.make_trace(range(10), [1, 2, 3] * 3 + [8], runtime, 8, estimate=[1000] * 10)
+        env = BackfillEnv(
+            trace, warmup_jobs=0, episode_jobs=None, split="all", every_pass=True, window=5
+        )
+        env.reset(seed=0)
+        while take_snapshot(env, 0).now < 9:
+            texts.append(render_text(env))
+            frames.append(Screen().draw(env))
+            env.step(int(np.flatnonzero(env.action_masks())[0]))
+    half = len(texts) // 2
+    assert half >= 9
+    assert texts[:half] == texts[half:]
+    assert all((a == b).all() for a, b in zip(frames[:half], frames[half:], strict=True))

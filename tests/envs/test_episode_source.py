@@ -1,0 +1,78 @@
+"""Where episodes come from: splits, workloads, and the options of reset."""
+
+import gymnasium
+import pytest
+
+import bfenv
+from bfenv.core.cluster import running, waiting
+from bfenv.envs.backfill import BackfillEnv
+from tests.envs.test_vector import SHORT
+
+
+def test_split():
+    """Episodes come from the split, and the machine is warm."""
+    for split in ("train", "validation", "test"):
+        env = gymnasium.make("Backfill-v0", split=split, episode_jobs=50, warmup_jobs=50).unwrapped
+        first, last = env.batch.source.splits[0]
+        for seed in range(20):
+            env.reset(seed=seed)
+            jobs = env.episode_jobs
+            assert first + 50 <= jobs.start and jobs.stop <= last
+            assert len(jobs) == 50
+    assert len(running(env.cluster)) > 0
+
+
+def test_end_of_split():
+    """No job outside the split ever arrives."""
+    env = gymnasium.make("Backfill-v0", episode_jobs=50, warmup_jobs=0).unwrapped
+    last = env.batch.source.splits[0][1]
+    env.reset(seed=0, options={"first_job": last - 50})
+    done = False
+    while not done:
+        assert waiting(env.cluster).max(initial=0) < last
+        _, _, done, _, _ = env.step(env.window)
+
+
+def test_first_job():
+    """An episode can be chosen by its first job; wrong options are named."""
+    env = gymnasium.make("Backfill-v0").unwrapped
+    env.reset(options={"first_job": 300})
+    assert env.episode_jobs == range(300, 556)
+    for options, message in (
+        ({"first_job": 5}, "first_job .* 5"),
+        ({"first": 5}, "'first'"),
+    ):
+        with pytest.raises(bfenv.BfenvError, match=message):
+            env.reset(options=options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"first_job": "x"}, "first_job .*'x'"),
+        ({"first_job": 300.5}, "first_job .*300.5"),
+        ({"first_job": [300]}, "first_job .*300"),
+        ({"first_job": 10**30}, "first_job .*1000000"),
+        (["first_job"], "options .*'first_job'"),
+        (3, "options .*3"),
+    ],
+)
+def test_option_errors(options, message):
+    """A reset option of the wrong kind is named."""
+    env = BackfillEnv()
+    with pytest.raises(bfenv.BfenvError, match=message):
+        env.reset(options=options)
+
+
+def test_trace_option():
+    """An episode can be chosen on each of several workloads and loads."""
+    env = BackfillEnv(["lublin", "sud:jobs=400"], load=[0.6, 0.8], **SHORT)
+    names = []
+    for k in range(4):
+        env.reset(options={"trace": k, "first_job": 30})
+        names.append((env.trace.name.split(":")[0], round(env.trace.offered_load, 1)))
+        assert env.episode_jobs == range(30, 42)
+    assert [load for _, load in names] == [0.6, 0.8, 0.6, 0.8]
+    assert names[0][0] == names[1][0] != names[2][0] == names[3][0]
+    with pytest.raises(bfenv.BfenvError, match="trace .*4"):
+        env.reset(options={"trace": 4})

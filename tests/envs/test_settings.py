@@ -1,0 +1,114 @@
+"""Settings: errors, signatures and types."""
+
+import inspect
+from typing import get_type_hints
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.sb3 import BackfillVecEnv
+from bfenv.envs.settings import SETTINGS, EnvSettings, UnknownSettingError
+from bfenv.envs.vector import BackfillVectorEnv
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": 0}, "window .*0"),
+        ({"window": 2.5}, "window .*2.5"),
+        ({"reservation_depth": -2}, "reservation_depth"),
+        ({"episode_jobs": 0}, "episode_jobs"),
+        ({"warmup_jobs": -1}, "warmup_jobs"),
+        ({"episode_jobs": 10**6}, "episode_jobs=1000000"),
+        ({"split": "trian"}, "split 'trian'"),
+        ({"reward": "weight"}, "reward 'weight'"),
+        ({"reward": "nowhere:f"}, "nowhere:f"),
+        ({"reward": 3}, "reward .*3"),
+        ({"workload": "lubin"}, "workload 'lubin'"),
+        ({"load": 0.0}, "load"),
+        ({"load": float("nan")}, "load"),
+        ({"render_mode": "jpeg"}, "render_mode"),
+    ],
+)
+def test_errors(options, message):
+    """A wrong setting is named, with its value."""
+    with pytest.raises(bfenv.BfenvError, match=message):
+        BackfillEnv(**options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"split": None}, "split 'None'"),
+        ({"split": ["train"]}, "split"),
+        ({"workload": 3}, "workload .*3"),
+        ({"workload": None}, "workload .*None"),
+        ({"reward": "os:sep"}, "os:sep"),
+        ({"reward": ":"}, ":"),
+        ({"reward": "os:"}, "os:"),
+        ({"window": 10**12}, "window .*1000000000000"),
+        ({"warmup_jobs": 10**30}, "warmup_jobs=1000000"),
+    ],
+)
+def test_kinds(arguments, message):
+    """A setting of the wrong kind is named in one line."""
+    with pytest.raises(bfenv.BfenvError, match=message) as caught:
+        BackfillEnv(**arguments)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_envs": 0}, "num_envs .*0"),
+        ({"window": 10**12}, "window .*1000000000000"),
+        ({"workload": []}, "workload .*empty"),
+        ({"load": []}, "load .*empty"),
+        ({"load": "12"}, "load .*'12'"),
+        ({"workload": 3}, "workload .*3"),
+        ({"max_episode_steps": 0}, "max_episode_steps .*0"),
+        ({"windw": 3}, "'windw'"),
+    ],
+)
+def test_vector_errors(settings, message):
+    """So it is by the vector environment."""
+    with pytest.raises(bfenv.BfenvError, match=message):
+        BackfillVectorEnv(**settings)
+
+
+ENVIRONMENTS = [BackfillEnv, BackfillVectorEnv, BackfillVecEnv]
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_unknown(environment):
+    """An unknown setting is a TypeError, as of any function, and a BfenvError."""
+    with pytest.raises(UnknownSettingError, match="'windw'.*window") as caught:
+        environment(windw=3)
+    assert isinstance(caught.value, TypeError) and isinstance(caught.value, bfenv.BfenvError)
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_signature(environment):
+    """Each environment's signature has the workload and every setting, with its default."""
+    parameters = inspect.signature(environment).parameters
+    assert [name for name in parameters if name != "num_envs"] == ["workload", *SETTINGS]
+    for name, setting in SETTINGS.items():
+        assert parameters[name].default == setting.default
+        assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def test_defaults():
+    """Every default has the type of its annotation, and every meaning is a sentence."""
+    kinds = {"reward": str, "episode_jobs": int, "load": type(None)}
+    kinds |= {"render_mode": type(None), "max_episode_steps": type(None)}
+    for name, annotation in get_type_hints(EnvSettings).items():
+        assert isinstance(SETTINGS[name].default, kinds.get(name, annotation)), name
+        assert SETTINGS[name].meaning.endswith(".")
+
+
+def test_numpy_integers():
+    """Integers of numpy are integers."""
+    env = BackfillEnv(window=np.int64(4), episode_jobs=np.int32(9), warmup_jobs=np.int64(3))
+    assert env.action_space.n == 5 and env.reset(seed=0)[0]["queue"].shape == (4, 11)

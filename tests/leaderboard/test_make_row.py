@@ -1,0 +1,104 @@
+"""One row: what is in it, and what becomes of policies and agents that fail."""
+
+import re
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.leaderboard.make_row import make_row, warm_seconds
+from bfenv.leaderboard.provenance import commit, versions
+from bfenv.leaderboard.row import Curves, Versus
+from bfenv.leaderboard.suite import content_hash
+from bfenv.leaderboard.task import plan_rows
+from bfenv.parallel.worker_process import close_worker
+from tests.leaderboard.suites import SAMPLES, TINY, with_other_content
+
+LONG = 120.0  # seconds, never reached
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _close():
+    yield
+    close_worker()
+
+
+def make(policies=(), agents=(), suite=TINY, timeout=LONG, keep=False):
+    (task, *_) = plan_rows(suite, policies, agents)
+    return make_row(task, timeout, keep)
+
+
+def test_policy():
+    """A row has the task, the trace, the results, and what they depend on."""
+    made = make(["easy(order=sjf)"])
+    row, timing = made.row, made.timing
+    trace = bfenv.load_workload(row.source)
+    schedule = bfenv.simulate(trace, "easy(order=sjf)")
+    assert (row.suite, row.policy, row.kind) == ("tiny-v1", "easy(order=sjf)", "policy")
+    assert (row.workload, row.load, row.seed, row.code) == ("one", 0.8, 0, None)
+    assert (row.status, row.error) == ("ok", "")
+    assert row.workload_hash == content_hash(trace)
+    assert (row.jobs, row.processors) == (len(trace), trace.processors)
+    assert row.offered_load == trace.offered_load
+    assert row.command == (
+        "bfenv leaderboard run --suite tiny-v1 --policy 'easy(order=sjf)' --out DIR"
+    )
+    assert (row.versions, row.commit) == (versions(), commit())
+    expected = bfenv.metrics(schedule)
+    assert {name: row.metrics[name] for name in expected} == expected
+    easy = bfenv.metrics(bfenv.simulate(trace, "easy"))
+    difference = row.versus.differences["mean_wait"].difference
+    assert row.versus.reference == "easy"
+    assert difference == pytest.approx(expected["mean_wait"] - easy["mean_wait"])
+    assert row.curves.wait_quantiles[-1] == schedule.wait.max()
+    assert 0 < timing["seconds"] <= timing["row_seconds"]
+    assert made.arrays == {}
+
+
+def test_kept_schedule():
+    """The arrays of the schedule come with the row on request, those of trials if there are any."""
+    for policy in ("easy", "easy-speculative"):
+        arrays = make([policy], keep=True).arrays
+        schedule = bfenv.simulate(bfenv.load_workload(TINY.entries[0].traces[0].source), policy)
+        assert {"start", "end"} <= set(arrays)
+        assert ("trial_end" in arrays) == bool((schedule.trial_end >= 0).any())
+        for name, values in arrays.items():
+            assert np.array_equal(values, getattr(schedule, name))
+
+
+@pytest.mark.parametrize(
+    ("agent", "error"),
+    [
+        ("raising", re.escape("RuntimeError: it cannot decide?[2J")),
+        ("crashing", re.escape("its process died (SIGABRT)")),
+        ("leaving", "SystemExit: 3"),
+        ("illegal", r"illegal action at \d+ s: slot 7"),
+        ("nonsense", "ValueError: .*"),
+    ],
+)
+def test_bad_agent(agent, error):
+    """An agent that fails has a row with the reason, and no results."""
+    made = make([], [f"{SAMPLES}:{agent}:window=4"])
+    assert made.row.status == "failed"
+    assert re.fullmatch(error, made.row.error)
+    assert (made.row.metrics, made.row.versus, made.row.curves) == ({}, Versus(), Curves())
+    assert (made.row.jobs, made.row.kind) == (40, "agent")
+    assert made.timing["row_seconds"] > 0
+
+
+def test_endless_loop():
+    """A compiled endless loop is stopped when the row's time is up."""
+    made = make([], [f"{SAMPLES}:looping"], timeout=4)
+    assert (made.row.status, made.row.error) == ("failed", "no result within 4 s")
+
+
+def test_other_content():
+    """A trace that is not the suite's is an error of the run, not of the policy."""
+    with pytest.raises(bfenv.BfenvError, match="expected sha256:0, found sha256:"):
+        make(["easy"], suite=with_other_content(TINY))
+
+
+def test_warm_seconds():
+    """Seconds per job are positive; a policy that fails costs nothing here."""
+    assert warm_seconds("easy") > 0
+    assert warm_seconds("no such policy") == 0

@@ -1,0 +1,67 @@
+"""The rows that a suite asks for."""
+
+import pytest
+
+import bfenv
+from bfenv.leaderboard.suite import SUITES
+from bfenv.leaderboard.task import Task, plan_rows
+from tests.leaderboard.suites import SAMPLES, TINY
+
+SMOKE = SUITES["smoke-v1"]
+
+
+def seeds(suite, *names, **options):
+    return [(task.policy, task.seed) for task in plan_rows(suite, *names, **options)]
+
+
+def test_seeds():
+    """A seed is a trace, or else the decisions of a stochastic policy or agent."""
+    assert seeds(TINY, ["easy", "easy-aged-random"], []) == [
+        ("easy", 0),
+        ("easy-aged-random", 0),
+        ("easy-aged-random", 1),
+        ("easy-aged-random", 2),
+    ]
+    assert seeds(TINY, ["easy-aged-random"], [], seeds=1) == [("easy-aged-random", 0)]
+    tasks = plan_rows(SMOKE, ["easy"], [])
+    assert [task.seed for task in tasks] == [0, 1, 0, 1]
+    assert len({task.trace for task in tasks}) == 4
+    agents = [f"{SAMPLES}:first", f"{SAMPLES}:easy"]
+    assert [seed for _, seed in seeds(TINY, [], agents)] == [0, 0, 1, 2]
+
+
+def test_repeated_name():
+    """A policy named twice counts once."""
+    assert plan_rows(SMOKE, ["easy", "sjf", "easy"], []) == plan_rows(SMOKE, ["easy", "sjf"], [])
+
+
+def test_key():
+    """Tasks that differ in anything but code have files of their own."""
+    trace = TINY.entries[0].traces[0]
+    task = Task("smoke-v1", "policy", "easy", "one", None, trace, 1)
+    others = [
+        task._replace(kind="agent"),
+        task._replace(policy="sjf"),
+        task._replace(workload="two"),
+        task._replace(seed=2),
+    ]
+    assert len({each.key for each in (task, *others)}) == 5
+    assert task._replace(code="sha256:0").key == task.key
+
+
+@pytest.mark.parametrize(
+    ("suite", "policies", "agents", "count", "named"),
+    [
+        (TINY, ["easy"], [], 4, "4"),
+        (TINY, ["easy"], [], 0, "0"),
+        (TINY, [f"{SAMPLES}:easy"], [f"{SAMPLES}:easy"], None, f"{SAMPLES}:easy"),
+        (SUITES["rlscheduler-windows-v1"], [], ["random"], None, "rlscheduler-windows-v1"),
+        (TINY, ["esay"], [], None, "'esay'"),
+    ],
+    ids=["too many seeds", "no seeds", "policy and agent", "trained on", "unknown"],
+)
+def test_refusals(suite, policies, agents, count, named):
+    """What cannot be ranked is refused by name."""
+    with pytest.raises(bfenv.BfenvError) as error:
+        plan_rows(suite, policies, agents, count)
+    assert named in str(error.value)
