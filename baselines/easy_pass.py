@@ -48,7 +48,7 @@ def decide(cluster, jobs, memory):
     predict(memory.predictor, cluster, jobs)
     if memory.shadow_intervals[0] >= 0:
         _set_deadlines(cluster, jobs, memory)
-    if not _any_fits(cluster, jobs, memory, FOREVER, 0):
+    if not any_fits(cluster, jobs, memory, FOREVER, 0):
         return
     line = waiting(cluster)
     count = len(line)
@@ -94,7 +94,7 @@ def _backfill(cluster, jobs, memory, queue):
         shadow_time, extra_nodes = shadow(predicted, jobs, queue[0])
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
     if planned:
-        if not _any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
+        if not any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
             return
         rebuild(memory.profile, predicted, jobs)
         _make_reservations(cluster, jobs, memory, queue)
@@ -124,7 +124,7 @@ def _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
 
 
 @kernel
-def _any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
+def any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
     """Return whether any job could; if none, no order matters."""
     if free(cluster) > 0:
         for job in waiting(cluster):

@@ -7,10 +7,12 @@ that they share is in `bfenv.baselines.easy_pass`.
 from dataclasses import replace
 from functools import partial
 
-from bfenv.baselines.easy_pass import Options, decide, new_memory, run
+from bfenv.baselines import easy_pass, expression_order
+from bfenv.baselines.easy_pass import Options
+from bfenv.baselines.expression_order import find_order_or_expression, uses_history
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.predictor import check_predictor
-from bfenv.baselines.priorities import check_weight, find_order
+from bfenv.baselines.priorities import EXPRESSION, check_weight
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER
@@ -36,7 +38,9 @@ def easy(
     Parameters
     ----------
     order, backfill
-        Names of `bfenv.baselines.priorities.ORDERS`; a backfill of None has the same order.
+        Names of `bfenv.baselines.priorities.ORDERS`, or expressions in the quantities of
+        `bfenv.baselines.user_history`, such as "size * estimate", of which the smallest comes
+        first. A backfill of None has the same order.
     reservations
         1 in EASY, RESERVATIONDEPTH in Maui, "all" for every job (planned from scratch in each
         pass), 0 to start whatever fits.
@@ -73,7 +77,8 @@ def easy(
         "weight": weight,
         "shadow_intervals": shadow_intervals,
     }
-    head_order, backfill_order = find_order(order), find_order(backfill or order, "backfill")
+    head_order = find_order_or_expression(order)
+    backfill_order = find_order_or_expression(backfill or order, "backfill")
     check_predictor(predictor)
     check_weight(weight, head_order, backfill_order, positive=True)
     checked = Options(
@@ -90,15 +95,21 @@ def easy(
     summary = f"EASY, {head_order.meaning} first"
     if backfill_order != head_order:
         summary += f", backfilling {backfill_order.meaning} first"
+    is_named = EXPRESSION not in (head_order.code, backfill_order.code)
+    engine = easy_pass if is_named else expression_order
     return Policy(
         name=expression(easy, options),
-        decide=decide,
-        run=run,
-        memory=partial(new_memory, options=checked),
+        decide=engine.decide,
+        run=engine.run,
+        memory=partial(engine.new_memory, options=checked),
         summary=summary,
         source=head_order.source,
         stochastic=head_order.stochastic or backfill_order.stochastic,
-        stateful=predictor is not None or shadow_intervals is not None,
+        stateful=(
+            predictor is not None
+            or shadow_intervals is not None
+            or uses_history(head_order, backfill_order)
+        ),
     )
 
 
@@ -131,7 +142,7 @@ def queue(order: str = "fcfs", predictor: str | None = None, weight: float | Non
     """
     policy = easy(order, lookahead=1, predictor=predictor, weight=weight)
     options = {"order": order, "predictor": predictor, "weight": weight}
-    summary = f"{find_order(order).meaning} first, no backfilling"
+    summary = f"{find_order_or_expression(order).meaning} first, no backfilling"
     return replace(policy, name=expression(queue, options), summary=summary)
 
 

@@ -18,13 +18,16 @@ import numpy as np
 
 from bfenv.baselines.user_history import (
     ESTIMATE,
+    EXPANSION,
     NAMES,
     PRIORITY,
     QUANTITIES,
     SIZE,
     SUBMIT,
+    TRIED,
     USER_QUEUED,
     USER_RUNNING,
+    WAIT,
     count_jobs,
     quantity,
 )
@@ -68,6 +71,7 @@ OPERATORS = {
 }
 FIXED = {i for i, each in enumerate(QUANTITIES) if each.fixed}
 COUNTS = {USER_QUEUED, USER_RUNNING}
+LEARNT = set(range(len(NAMES))) - FIXED - COUNTS - {WAIT, EXPANSION, TRIED}
 
 
 class Program(NamedTuple):
@@ -79,6 +83,7 @@ class Program(NamedTuple):
     stack: np.ndarray  # (depth, CHUNK) float64
     changes: np.ndarray  # (1,) bool: the value of a waiting job may change
     counts: np.ndarray  # (1,) bool: uses the numbers of a user's waiting and running jobs
+    learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
 
 
 def parse_expression(text: str, option: str = "order") -> Program:
@@ -112,6 +117,7 @@ def parse_expression(text: str, option: str = "order") -> Program:
         np.empty((depth, CHUNK)),
         changes=np.array([bool(loaded - FIXED)]),
         counts=np.array([bool(loaded & COUNTS)]),
+        learns=np.array([bool(loaded & LEARNT)]),
     )
 
 

@@ -37,7 +37,7 @@ class Order(NamedTuple):
 
 
 FCFS, LCFS, SJF, LPT, SQF, LQF, SAF, LAF, SRF, LRF, LXF, SXF = range(12)
-WFP3, UNICEF, F1, F2, F3, F4, RANDOM, RANDOM_SJF, AGED_SJF, AGED_RANDOM = range(12, 22)
+WFP3, UNICEF, F1, F2, F3, F4, RANDOM, RANDOM_SJF, AGED_SJF, AGED_RANDOM, EXPRESSION = range(12, 23)
 
 _SHMUELI = "Shmueli 2003, chapter 2"
 _LELONG = "Lelong, Reis and Trystram 2017"
@@ -142,7 +142,8 @@ class Ranking(NamedTuple):
     listed: np.ndarray  # (n,) bool: the job is in the line
     length: np.ndarray  # (1,) int64 jobs in the line
     duration: np.ndarray  # (n,) int64 seconds: estimates, or predictions in their place
-    number: np.ndarray  # (n,) float64: u of a stochastic order, log2 n for unicef; else (0,)
+    number: np.ndarray  # (n,) float64: u of a stochastic order, log2 n for unicef, an expression's
+    # value; else (0,)
     deadline: np.ndarray  # (n,) int64 seconds: jobs past it come before all others; or (0,)
     code: np.ndarray  # (1,) int64, of the Order
     dynamic: np.ndarray  # (1,) bool, of the Order
@@ -159,6 +160,8 @@ def new_ranking(
     """
     count = len(jobs.submit)
     number = generator.random(count if order.stochastic else 0)
+    if order.code == EXPRESSION:
+        number = np.full(count, np.nan)  # not scored yet
     if order.code == UNICEF:
         sizes = range(1, int(jobs.size.max()) + 1)
         number = np.array([math.log2(size) for size in sizes])[jobs.size - 1]
@@ -199,7 +202,7 @@ def score(ranking, jobs, job, time):
 
 @kernel
 def formula(code, w, e, n, s, number, weight):
-    """Return the value of a formula of ORDERS; `number` is u, or log2 n for unicef.
+    """Return the value of a formula of ORDERS; `number` is u, log2 n, or an expression's value.
 
     Choices where the sources are silent: F1 to F4 take s = 0 for 1, and s counts from time 0 of
     the trace; serial jobs, whose log2 n is 0, come first in UNICEF. Zotkin et al. do not say which
@@ -244,7 +247,7 @@ def formula(code, w, e, n, s, number, weight):
         return float(e) * n + 6.86e6 * math.log10(max(s, 1))
     if code == F4:
         return e * math.sqrt(n) + 5.30e5 * math.log10(max(s, 1))
-    if code == RANDOM:
+    if code == RANDOM or code == EXPRESSION:
         return number
     if code == RANDOM_SJF:
         return -(number / e)

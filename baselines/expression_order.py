@@ -1,0 +1,126 @@
+"""EASY in the order of an expression: score the waiting jobs, then make a pass of EASY.
+
+The expressions are those of `bfenv.baselines.expressions`; the pass is that of `easy_pass`.
+"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.baselines.easy_pass import Memory as PassMemory
+from bfenv.baselines.easy_pass import Options, any_fits
+from bfenv.baselines.easy_pass import decide as easy_pass
+from bfenv.baselines.easy_pass import new_memory as new_pass_memory
+from bfenv.baselines.expressions import Program, parse_expression, score_jobs
+from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
+from bfenv.baselines.user_history import NAMES, UserHistory, learn, new_user_history
+from bfenv.core.cluster import advance, waiting
+from bfenv.core.errors import PolicyError
+from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.kernel import kernel
+
+PLACEHOLDER = "submit"  # the program of an order that is not an expression; it is not run
+
+
+class Memory(NamedTuple):
+    """What EASY keeps, the programs of its two orders, and what is known of users."""
+
+    easy: PassMemory
+    queue: Program
+    backfill: Program
+    history: UserHistory
+    scored: np.ndarray  # (2,) bool: the queue's order, the backfill's order is an expression
+
+
+@kernel
+def decide(cluster, jobs, memory):
+    """Score the waiting jobs, unless nothing can start, and make a pass of EASY."""
+    if memory.queue.learns[0] or memory.backfill.learns[0]:
+        learn(memory.history, cluster, jobs)
+    if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
+        _score(cluster, jobs, memory)
+    easy_pass(cluster, jobs, memory.easy)
+
+
+@kernel
+def _score(cluster, jobs, memory):
+    """Write the expressions' values of the jobs that need them."""
+    queue = waiting(cluster)
+    if memory.scored[0]:
+        number = memory.easy.queue.number
+        first = _first_to_score(queue, memory.queue, number)
+        score_jobs(memory.queue, memory.history, cluster, jobs, queue[first:], number)
+    if memory.scored[1]:
+        number = memory.easy.backfill.number
+        first = _first_to_score(queue, memory.backfill, number)
+        score_jobs(memory.backfill, memory.history, cluster, jobs, queue[first:], number)
+
+
+@kernel
+def _first_to_score(queue, program, number):
+    """Return where in the queue the jobs begin that have no score, or all if scores change."""
+    if program.changes[0]:
+        return 0
+    first = len(queue)
+    while first > 0 and np.isnan(number[queue[first - 1]]):
+        first -= 1
+    return first
+
+
+@kernel
+def run(cluster, jobs, truth, memory):
+    """The event loop with this policy in it."""
+    while advance(cluster, jobs, truth):
+        decide(cluster, jobs, memory)
+
+
+def find_order_or_expression(text: str, option: str = "order") -> Order:
+    """Return the order of that name, or one by the value of an expression, the smallest first.
+
+    Raises
+    ------
+    PolicyError
+        If the text is neither.
+    """
+    if text in ORDERS:
+        return find_order(text, option)
+    if not isinstance(text, str):
+        raise PolicyError(f"{option} must be the name of an order or an expression, got {text!r}")
+    words = re.fullmatch(r"[A-Za-z]\w*(-[A-Za-z]\w*)*", text)
+    if words and not set(text.split("-")) & set(NAMES):
+        raise PolicyError(
+            f"{option} must be one of {', '.join(ORDERS)}, or an expression in "
+            f"{', '.join(NAMES)}; got {text!r}"
+        )
+    program = parse_expression(text, option)
+    return Order(
+        text,
+        EXPRESSION,
+        f"smallest {text}",
+        text,
+        "expression",
+        dynamic=bool(program.changes[0]),
+    )
+
+
+def uses_history(*orders: Order) -> bool:
+    """Whether a policy in these orders must see every pass, to learn from what has ended."""
+    texts = [order.formula for order in orders if order.code == EXPRESSION]
+    return any(parse_expression(text).learns[0] for text in texts)
+
+
+def new_memory(
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, options: Options
+) -> Memory:
+    """Return the memory for these options."""
+    orders = options.order, options.backfill
+    scored = [order.code == EXPRESSION for order in orders]
+    programs = [
+        parse_expression(order.formula if is_scored else PLACEHOLDER)
+        for order, is_scored in zip(orders, scored, strict=True)
+    ]
+    easy = new_pass_memory(jobs, processors, generator, options=options)
+    if scored[1] and not easy.two_orders[0]:
+        scored[1] = False  # the backfill shares the queue's ranking
+    return Memory(easy, *programs, new_user_history(jobs), np.array(scored))

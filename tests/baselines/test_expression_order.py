@@ -1,0 +1,99 @@
+"""EASY in the order of an expression: the schedules of hand-written orders, and of none."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import bfenv
+from bfenv.baselines.easy_variants import easy, queue
+from bfenv.core.errors import PolicyError
+from tests.conftest import log, small_traces
+
+TWINS = {  # expression: the hand-written order that it must equal
+    "submit": "fcfs",
+    "estimate": "sjf",
+    "-estimate": "lpt",
+    "size": "sqf",
+    "-size": "lqf",
+    "size * estimate": "saf",
+    "-expansion": "lxf",
+    "-((wait + estimate) / estimate)": "lxf",
+    "estimate / size": "srf",
+}
+
+
+def starts(trace, policy):
+    return bfenv.simulate(trace, policy).check().start.tolist()
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """A crowded machine with users."""
+    trace = bfenv.load_workload("lublin", procs=32, jobs=600, load=1.1, seed=5)
+    users = np.random.default_rng(1).integers(-1, 9, len(trace))
+    jobs = trace.jobs
+    return bfenv.make_trace(
+        jobs.submit, jobs.size, trace.runtime, 32, estimate=jobs.estimate, user=users
+    )
+
+
+@pytest.mark.parametrize(("expression", "order"), TWINS.items())
+def test_it_equals_the_written_order(crowd, expression, order):
+    """An expression makes the schedule of the same order, bit by bit, with any other option."""
+    options = (
+        {},
+        {"reservations": 3},
+        {"lookahead": 5},
+        {"backfill": "sqf"},
+        {"predictor": "recent"} if "estimate" not in expression and "exp" not in expression else {},
+    )
+    for more in options:
+        assert starts(crowd, easy(expression, **more)) == starts(crowd, easy(order, **more))
+    assert starts(crowd, queue(expression)) == starts(crowd, queue(order))
+    one = easy("fcfs", backfill=expression)
+    assert starts(crowd, one) == starts(crowd, easy("fcfs", backfill=order))
+
+
+@given(small_traces(jobs=10))
+@settings(max_examples=30)
+def test_small_traces(trace):
+    """The same on small traces with many ties."""
+    for expression, order in (("size * estimate", "saf"), ("-expansion", "lxf")):
+        assert starts(trace, easy(expression)) == starts(trace, easy(order))
+
+
+@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln"])
+def test_real_logs(name):
+    """The same on a real log."""
+    trace = log(name)
+    assert starts(trace, "easy(order=estimate)") == starts(trace, "easy-sjf")
+    wfp3 = "easy(order=-((wait / estimate) * (wait / estimate) * (wait / estimate) * size))"
+    assert starts(trace, wfp3) == starts(trace, "easy-wfp3")
+
+
+def test_history_is_used(crowd):
+    """A policy that learns from users' ended jobs differs from one by estimates."""
+    policy = bfenv.find_policy("easy(order=max(user_runtime, min(estimate, 60)))")
+    assert policy.stateful
+    assert starts(crowd, policy) != starts(crowd, "easy-sjf")
+    assert not bfenv.find_policy("easy(order=-wait / (estimate * size))").stateful
+
+
+def test_its_name_makes_it_again(crowd):
+    """The policy's name is the expression that makes the same policy, also in another process."""
+    policy = easy("log(estimate) * size", backfill="max(log(estimate), min(size, 2))")
+    for twin in (bfenv.find_policy(policy.name), pickle.loads(pickle.dumps(policy))):
+        assert starts(crowd, twin) == starts(crowd, policy)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("sjff", "'sjff'"), ("runtime * 2", "'runtime'"), (3, "3"), ("", "''"), ("size +", "column")],
+)
+def test_neither_a_name_nor_an_expression(text, named):
+    """What is neither is an error that names it."""
+    with pytest.raises(PolicyError) as error:
+        easy(text)
+    assert named in str(error.value)
