@@ -1,0 +1,209 @@
+"""What a scheduler may know of a job and its user: requests, and the runtimes of ended jobs.
+
+Every quantity that a priority function, a searched policy or an observation may use stands once
+in QUANTITIES. They come from requests, from the clock, and from jobs that have ended; the runtime
+of a job that has not ended is in none of them.
+
+The history of a user changes when one of the user's jobs ends. Where there is no history yet,
+because nothing has ended or the log does not name the user, the job's own estimate stands in for
+a runtime, and an accuracy is 1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.cluster import finished, now, running, waiting
+from bfenv.core.jobs import Jobs
+from bfenv.core.kernel import kernel
+
+
+class Quantity(NamedTuple):
+    """One number that is known of a waiting job."""
+
+    name: str
+    unit: str
+    meaning: str
+    fixed: bool = False  # does not change while the job waits
+
+
+QUANTITIES = (
+    Quantity("submit", "s", "submit time, since the trace began", fixed=True),
+    Quantity("size", "processors", "requested processors", fixed=True),
+    Quantity("estimate", "s", "requested runtime, the kill limit", fixed=True),
+    Quantity("priority", "-", "requested priority, larger is more urgent", fixed=True),
+    Quantity("wait", "s", "time since submission"),
+    Quantity("expansion", "-", "(wait + estimate) / estimate"),
+    Quantity("prediction", "s", "mean of the user's last two runtimes, at most the estimate"),
+    Quantity("predicted_expansion", "-", "(wait + prediction) / prediction"),
+    Quantity("user_runtime", "s", "harmonic mean runtime of the user's ended jobs"),
+    Quantity("same_estimate_runtime", "s", "mean runtime of those with the same estimate"),
+    Quantity("same_size_runtime", "s", "mean runtime of those with the same size"),
+    Quantity("last_runtime", "s", "runtime of the user's job that ended last"),
+    Quantity("previous_runtime", "s", "runtime of the one before"),
+    Quantity("accuracy", "-", "mean runtime / estimate of the user's ended jobs"),
+    Quantity("user_queued", "jobs", "waiting jobs of the user"),
+    Quantity("user_running", "jobs", "running jobs of the user"),
+    Quantity("user_ended", "jobs", "ended jobs of the user"),
+    Quantity("tried", "-", "1 if the job has had a trial, else 0"),
+)
+NAMES = tuple(quantity.name for quantity in QUANTITIES)
+(
+    SUBMIT,
+    SIZE,
+    ESTIMATE,
+    PRIORITY,
+    WAIT,
+    EXPANSION,
+    PREDICTION,
+    PREDICTED_EXPANSION,
+    USER_RUNTIME,
+    SAME_ESTIMATE_RUNTIME,
+    SAME_SIZE_RUNTIME,
+    LAST_RUNTIME,
+    PREVIOUS_RUNTIME,
+    ACCURACY,
+    USER_QUEUED,
+    USER_RUNNING,
+    USER_ENDED,
+    TRIED,
+) = range(len(NAMES))
+
+
+class UserHistory(NamedTuple):
+    """Sums over the ended jobs of each user, and of each user's jobs of one estimate or size."""
+
+    estimate_group: np.ndarray  # (n,) int64: jobs of one user and estimate share a group; -1: none
+    size_group: np.ndarray  # (n,) int64: jobs of one user and size share a group; -1: none
+    ended: np.ndarray  # (users,) int64 jobs
+    inverse: np.ndarray  # (users,) float64 1/s: sum of 1 / runtime
+    accuracy: np.ndarray  # (users,) float64: sum of runtime / estimate
+    recent: np.ndarray  # (users, 2) int64 seconds: last runtime and the one before; 0 for none
+    by_estimate: np.ndarray  # (groups, 2) float64: sum of runtimes in seconds, number
+    by_size: np.ndarray  # (groups, 2) float64: sum of runtimes in seconds, number
+    queued: np.ndarray  # (users,) int64 jobs, see `count_jobs`
+    running: np.ndarray  # (users,) int64 jobs, see `count_jobs`
+
+
+def new_user_history(jobs: Jobs) -> UserHistory:
+    """Make the history of users none of whose jobs has ended."""
+    users = 1 + int(jobs.user.max())
+    estimate_group, size_group = (
+        _groups(jobs.user, request) for request in (jobs.estimate, jobs.size)
+    )
+    return UserHistory(
+        estimate_group=estimate_group,
+        size_group=size_group,
+        ended=np.zeros(users, dtype=np.int64),
+        inverse=np.zeros(users),
+        accuracy=np.zeros(users),
+        recent=np.zeros((users, 2), dtype=np.int64),
+        by_estimate=np.zeros((1 + int(estimate_group.max()), 2)),
+        by_size=np.zeros((1 + int(size_group.max()), 2)),
+        queued=np.zeros(users, dtype=np.int64),
+        running=np.zeros(users, dtype=np.int64),
+    )
+
+
+def _groups(user: np.ndarray, request: np.ndarray) -> np.ndarray:
+    """(n,) int64: the number of each job's pair of user and request; -1 for an unknown user."""
+    pairs = np.stack([user, request])
+    number = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return np.where(user >= 0, number, -1)
+
+
+@kernel
+def learn(history, cluster, jobs):
+    """Take in the jobs that ended at this instant."""
+    for job in finished(cluster):
+        user = jobs.user[job]
+        if user < 0:
+            continue
+        runtime = cluster.end[job] - cluster.start[job]
+        history.ended[user] += 1
+        history.inverse[user] += 1.0 / runtime
+        history.accuracy[user] += runtime / jobs.estimate[job]
+        history.recent[user, 1] = history.recent[user, 0]
+        history.recent[user, 0] = runtime
+        history.by_estimate[history.estimate_group[job], 0] += runtime
+        history.by_estimate[history.estimate_group[job], 1] += 1.0
+        history.by_size[history.size_group[job], 0] += runtime
+        history.by_size[history.size_group[job], 1] += 1.0
+
+
+@kernel
+def count_jobs(history, cluster, jobs):
+    """Count the waiting and the running jobs of each user."""
+    history.queued[:] = 0
+    history.running[:] = 0
+    for job in waiting(cluster):
+        if jobs.user[job] >= 0 and cluster.start[job] < 0:
+            history.queued[jobs.user[job]] += 1
+    for job in running(cluster):
+        if jobs.user[job] >= 0:
+            history.running[jobs.user[job]] += 1
+
+
+@kernel
+def predict_runtime(history, jobs, job):
+    """Return the mean (s) of the user's last two runtimes, at most the estimate.
+
+    The estimate itself where fewer than two jobs of the user have ended (Tsafrir, Etsion and
+    Feitelson 2007).
+    """
+    user = jobs.user[job]
+    if user < 0 or history.recent[user, 1] == 0:
+        return float(jobs.estimate[job])
+    mean = (history.recent[user, 0] + history.recent[user, 1]) / 2.0
+    return min(mean, float(jobs.estimate[job]))
+
+
+@kernel
+def quantity(history, cluster, jobs, job, which):
+    """Return one of QUANTITIES of a waiting job, as a float."""
+    user, estimate = jobs.user[job], float(jobs.estimate[job])
+    known = user >= 0 and history.ended[user] > 0
+    wait = float(now(cluster) - jobs.submit[job])
+    if which == ESTIMATE:
+        return estimate
+    if which == SIZE:
+        return float(jobs.size[job])
+    if which == WAIT:
+        return wait
+    if which == EXPANSION:
+        return (wait + estimate) / estimate
+    if which == SUBMIT:
+        return float(jobs.submit[job])
+    if which == PRIORITY:
+        return float(jobs.priority[job])
+    if which == PREDICTION:
+        return predict_runtime(history, jobs, job)
+    if which == PREDICTED_EXPANSION:
+        prediction = predict_runtime(history, jobs, job)
+        return (wait + prediction) / prediction
+    if which == TRIED:
+        return 1.0 if cluster.trial_start[job] >= 0 else 0.0
+    if which == USER_QUEUED:
+        return float(history.queued[user]) if user >= 0 else 0.0
+    if which == USER_RUNNING:
+        return float(history.running[user]) if user >= 0 else 0.0
+    if which == USER_ENDED:
+        return float(history.ended[user]) if user >= 0 else 0.0
+    if which == ACCURACY:
+        return history.accuracy[user] / history.ended[user] if known else 1.0
+    if not known:
+        return estimate
+    if which == USER_RUNTIME:
+        return history.ended[user] / history.inverse[user]
+    if which == LAST_RUNTIME:
+        return float(history.recent[user, 0])
+    if which == PREVIOUS_RUNTIME:
+        return float(history.recent[user, 1]) if history.recent[user, 1] > 0 else estimate
+    group = history.estimate_group[job]
+    total = history.by_estimate[group, 0]
+    number = history.by_estimate[group, 1]
+    if which == SAME_SIZE_RUNTIME:
+        group = history.size_group[job]
+        total = history.by_size[group, 0]
+        number = history.by_size[group, 1]
+    return total / number if number > 0 else estimate

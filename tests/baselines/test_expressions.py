@@ -1,0 +1,158 @@
+"""Priority functions written as expressions: values, errors, nothing but arithmetic."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.baselines.expressions import CHUNK, FUNCTIONS, parse_expression, score_jobs
+from bfenv.baselines.user_history import NAMES, count_jobs, learn, new_user_history, quantity
+from bfenv.core.cluster import advance, new_cluster, waiting
+from bfenv.core.errors import PolicyError
+
+numbers = st.floats(-4, 4).map(lambda x: round(x, 2))
+leaves = st.one_of(numbers.map(lambda x: f"({x})"), st.sampled_from(NAMES))
+texts = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("+ - * / ** < <= > >=".split()), inner).map(
+            lambda parts: f"({parts[0]} {parts[1]} {parts[2]})"
+        ),
+        st.tuples(st.sampled_from(["log", "exp", "sqrt", "abs"]), inner).map(
+            lambda parts: f"{parts[0]}({parts[1]})"
+        ),
+        st.tuples(st.sampled_from(["min", "max"]), inner, inner, inner).map(
+            lambda parts: f"{parts[0]}({parts[1]}, {parts[2]}, {parts[3]})"
+        ),
+        inner.map(lambda text: f"(-{text})"),
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.fixture(scope="module")
+def machine():
+    """A machine with more waiting jobs than are scored at a time."""
+    count = CHUNK + 7
+    generator = np.random.default_rng(5)
+    trace = bfenv.make_trace(
+        np.zeros(count),
+        generator.integers(1, 9, count),
+        generator.integers(1, 50, count),
+        8,
+        estimate=generator.integers(50, 99, count),
+        user=generator.integers(-1, 3, count),
+        priority=generator.integers(0, 3, count),
+    )
+    cluster, truth = new_cluster(trace)
+    assert advance(cluster, trace.jobs, truth)
+    history = new_user_history(trace.jobs)
+    learn(history, cluster, trace.jobs)
+    count_jobs(history, cluster, trace.jobs)
+    return cluster, trace.jobs, history
+
+
+def scores(text, machine):
+    cluster, jobs, history = machine
+    value = np.full(len(jobs.submit), -7.0)
+    program = parse_expression(text)
+    score_jobs(program, history, cluster, jobs, waiting(cluster), value)
+    return value
+
+
+def slow(text, machine):
+    """Python's own arithmetic on numpy floats, job by job."""
+    cluster, jobs, history = machine
+    functions = {
+        "log": np.log,
+        "exp": np.exp,
+        "sqrt": np.sqrt,
+        "abs": np.abs,
+        "min": lambda *values: functools.reduce(np.minimum, values),
+        "max": lambda *values: functools.reduce(np.maximum, values),
+    }
+    values = []
+    with np.errstate(all="ignore"):
+        for job in waiting(cluster):
+            names = {
+                name: np.float64(quantity(history, cluster, jobs, job, which))
+                for which, name in enumerate(NAMES)
+            }
+            code = compile(text, "", "eval")
+            number = np.float64(eval(code, {"__builtins__": {}}, functions | names))
+            values.append(math.inf if np.isnan(number) else float(number))
+    return np.array(values)
+
+
+@given(texts)
+@settings(max_examples=60)
+def test_values_are_those_of_plain_arithmetic(machine, text):
+    """Any expression has the value that Python computes, for every waiting job."""
+    try:
+        expected = slow(text, machine)
+    except (ZeroDivisionError, OverflowError, TypeError, ValueError):
+        return  # constants alone, which Python computes by other rules, or complex numbers
+    assert scores(text, machine) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+def test_by_hand(machine):
+    """A known priority function, and the precedence of its operators."""
+    _, jobs, _ = machine
+    assert (
+        scores("-estimate * size ** 2", machine).tolist()
+        == (-jobs.estimate * jobs.size**2.0).tolist()
+    )
+    assert scores("size <= 3", machine).tolist() == (jobs.size <= 3).tolist()
+    assert scores("max(size, 3, 5)", machine).tolist() == np.maximum(jobs.size, 5).tolist()
+
+
+def test_undefined_values_come_last(machine):
+    """A score that is not a number counts as infinite."""
+    assert set(scores("log(-size)", machine)) == {math.inf}
+    assert set(scores("wait / wait", machine)) == {math.inf}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("", "column 1"),
+        ("estimat", "'estimat'"),
+        ("size + runtime", "column 8"),
+        ("__import__('os').system('x')", "expected a function"),
+        ("size.real", "column 1"),
+        ("size[0]", "column 1"),
+        ("(lambda: 1)()", "expected a function"),
+        ("[size for size in (1,)]", "column 1"),
+        ("'text'", "'text'"),
+        ("True", "True"),
+        ("1e999", "inf"),
+        ("1 < 2 < 3", "column 1"),
+        ("size if wait else 1", "column 1"),
+        ("log(1, 2)", "log takes one value"),
+        ("min(size)", "min takes two or more"),
+        ("min(a=1, b=2)", "expected a function"),
+        ("size; wait", "column"),
+        ("size // 2", "column 1"),
+        ("not size", "column 1"),
+        ("x" * 2_001, "2,001"),
+        ("(" * 300 + "1" + ")" * 300, "cannot be read"),
+    ],
+)
+def test_what_is_no_arithmetic_is_refused(text, named):
+    """Anything but arithmetic on known names is an error that points at its place."""
+    with pytest.raises(PolicyError) as error:
+        parse_expression(text)
+    assert named in str(error.value)
+
+
+def test_what_changes_is_known():
+    """Only expressions of requests alone keep their value while a job waits."""
+    assert not parse_expression("estimate * size + submit + priority").changes[0]
+    assert parse_expression("estimate + wait").changes[0]
+    assert parse_expression("user_queued").counts[0]
+    assert not parse_expression("user_ended").counts[0]
+    assert set(FUNCTIONS) == {"log", "exp", "sqrt", "abs", "min", "max"}

@@ -1,0 +1,44 @@
+"""What a scheduler may know of a waiting job, recomputed from the list of ended jobs each time."""
+
+from statistics import harmonic_mean
+
+
+def quantities(job, now, jobs, ended, queued, running, tried):
+    """All quantities of one waiting job by name.
+
+    jobs: dicts of requests by index; ended: (job, runtime) in the order of their ends; queued and
+    running: the indices of such jobs; tried: the indices of the jobs that have had a trial.
+    """
+    me = jobs[job]
+    mine = [(jobs[other], runtime) for other, runtime in ended if jobs[other]["user"] == me["user"]]
+    if me["user"] < 0:
+        mine = []
+    runtimes = [runtime for _, runtime in mine]
+
+    def mean(values):
+        return sum(values) / len(values) if values else me["estimate"]
+
+    wait = now - me["submit"]
+    prediction = me["estimate"]
+    if len(runtimes) > 1:
+        prediction = min(me["estimate"], (runtimes[-1] + runtimes[-2]) / 2)
+    return {
+        "submit": me["submit"],
+        "size": me["size"],
+        "estimate": me["estimate"],
+        "priority": me["priority"],
+        "wait": wait,
+        "expansion": (wait + me["estimate"]) / me["estimate"],
+        "prediction": prediction,
+        "predicted_expansion": (wait + prediction) / prediction,
+        "user_runtime": harmonic_mean(runtimes) if runtimes else me["estimate"],
+        "same_estimate_runtime": mean([r for o, r in mine if o["estimate"] == me["estimate"]]),
+        "same_size_runtime": mean([r for o, r in mine if o["size"] == me["size"]]),
+        "last_runtime": runtimes[-1] if runtimes else me["estimate"],
+        "previous_runtime": runtimes[-2] if len(runtimes) > 1 else me["estimate"],
+        "accuracy": sum(r / o["estimate"] for o, r in mine) / len(mine) if mine else 1.0,
+        "user_queued": sum(jobs[o]["user"] == me["user"] >= 0 for o in queued),
+        "user_running": sum(jobs[o]["user"] == me["user"] >= 0 for o in running),
+        "user_ended": len(runtimes),
+        "tried": float(job in tried),
+    }
