@@ -19,8 +19,8 @@ class PolicyAgent:
 
     It reads the machine from the environments themselves, not from observations. While no more
     jobs wait than the window has slots, its schedule is that of `bfenv.simulate`. When more wait,
-    the policy plans on the jobs in slots, as if no others waited, and plans again for the jobs that
-    come into slots by its starts. So it misses only the starts of jobs that no slot shows.
+    the policy plans on the jobs in slots, as if no others waited, and plans again after each start,
+    which brings another job into a slot. So it misses only the starts of jobs that no slot shows.
 
     In an environment with `head="chosen"` it chooses a head where the pass is illegal otherwise.
 
@@ -54,6 +54,7 @@ class PolicyAgent:
         count = len(self.handles)
         self._memory: list[Any] = [None] * count
         self._starts: list[list[int]] = [[] for _ in range(count)]  # jobs, left of this pass
+        self._partial = [False] * count  # whether to plan again after these starts
         self._pass_ids: list[tuple[int, int]] = [(-1, -1)] * count
 
     def predict(
@@ -88,8 +89,7 @@ class PolicyAgent:
     def _act(self, i: int, handle: EnvHandle) -> int:
         if handle.unstarted == 0:
             return handle.window
-        # A start brings another job into a full window, so the policy decides again.
-        if handle.pass_id != self._pass_ids[i] or (handle.outside and not self._starts[i]):
+        if handle.pass_id != self._pass_ids[i] or (self._partial[i] and not self._starts[i]):
             self._plan(i, handle)
         mask = handle.action_masks()
         if self._starts[i]:
@@ -111,7 +111,9 @@ class PolicyAgent:
             )
         # A memory of waiting jobs would not hold for those that leave the window unstarted.
         memory = self._new_memory(handle) if beyond else self._memory[i]
-        self._starts[i] = handle.starts_of(self.policy.decide, memory)
+        starts = handle.starts_of(self.policy.decide, memory)
+        self._starts[i] = starts[:1] if beyond else starts
+        self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot
 
     def _new_memory(self, handle: EnvHandle) -> Any:
         trace = handle.trace

@@ -15,6 +15,7 @@ from bfenv.baselines.user_history import UserHistory, new_user_history
 from bfenv.core.cluster import STATE, Cluster, Truth
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import inlined
+from bfenv.envs.features import LOG_LONGEST
 
 # Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. IN_WINDOW holds
 # the number of the last choice of slots that took the job.
@@ -75,6 +76,10 @@ class BatchState(NamedTuple):
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
     best_jobs: np.ndarray  # (N, window) int64: the first jobs of an order, see `slots`
     best_scores: np.ndarray  # (N, window) float64
+    # What the observation says of each job, and when that was written: most decisions are at the
+    # time of the one before
+    written_at: np.ndarray  # (N, n) int64 seconds; -1 for never
+    written: np.ndarray  # (N, n, 2) float64: log_time(wait), expansion
     # The fields of UserHistory
     user_ended: np.ndarray  # (N, users) int64
     user_sums: np.ndarray  # (N, len(USER_SUMS), users) float64
@@ -92,6 +97,7 @@ class TraceTables(NamedTuple):
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
     groups: np.ndarray  # (K, 2, n) int64: estimate_group and size_group of UserHistory
     order_number: np.ndarray  # (K, n) float64: Ranking.number of the window's order; or (K, 0)
+    log_estimate: np.ndarray  # (K, n) float64: log_time(estimate) of the observation
 
 
 class EnvRules(NamedTuple):
@@ -170,11 +176,14 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     for table in (requests, runtime):  # read-only like a trace's arrays: kernels are typed by it
         table.flags.writeable = False
     time_of_day = np.array([trace.time_of_day for trace in traces])
-    return TraceTables(requests, runtime, time_of_day, groups, order_number)
+    log_estimate = np.minimum(
+        1.0, np.log1p(requests[:, Jobs._fields.index("estimate")]) / LOG_LONGEST
+    )
+    return TraceTables(requests, runtime, time_of_day, groups, order_number, log_estimate)
 
 
 def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchState:
-    """Allocate the environments, each for any of the traces; mostly 56 bytes a job in each."""
+    """Allocate the environments, each for any of the traces; mostly 80 bytes a job in each."""
     jobs = max(map(len, traces))
     running = max(min(len(trace), trace.processors) for trace in traces)
     requested_starts = max(int(np.count_nonzero(t.jobs.requested_start)) for t in traces)
@@ -196,6 +205,8 @@ def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchS
         plan=zeros(2, 2 + running + 2 * jobs),
         best_jobs=zeros(window),
         best_scores=zeros(window, dtype=np.float64),
+        written_at=zeros(jobs),
+        written=zeros(jobs, 2, dtype=np.float64),
         user_ended=zeros(users),
         user_sums=zeros(len(USER_SUMS), users, dtype=np.float64),
         user_recent=zeros(users, 2),

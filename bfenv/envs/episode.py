@@ -59,6 +59,8 @@ from bfenv.envs.legal_actions import write_mask
 from bfenv.envs.observation import observe
 from bfenv.envs.slots import write_slots
 
+UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
+
 
 @kernel
 def begin_episode(state, tables, rules, i, first, last, ended):
@@ -84,6 +86,7 @@ def begin_episode(state, tables, rules, i, first, last, ended):
     for job in waiting(cluster):
         _add_backlog(state, jobs, i, job)
     _forget_users(state, i)
+    _forget_rows(state, i)
     history = history_of(state, tables, i)
     for job in ended:
         learn_job(history, cluster, jobs, job)
@@ -114,10 +117,10 @@ def step(state, tables, rules, actions):
             counters[LEGAL_STARTS] = 0
         elif may_start(cluster, jobs, state.slots[i, action]):
             _start(state, tables, cluster, jobs, i, state.slots[i, action])
-            _look(state, tables, cluster, jobs, rules, i)
+            counters[LEGAL_STARTS] = UNKNOWN
         else:
             counters[HEAD] = state.slots[i, action]
-            write_mask(state, cluster, jobs, rules, i)
+            counters[LEGAL_STARTS] = UNKNOWN
         _run_on(state, tables, cluster, jobs, rules, i)
 
 
@@ -183,24 +186,25 @@ def _run_on(state, tables, cluster, jobs, rules, i):
     """Let the clock run until a start is legal, unless one is already, or the episode has ended."""
     mask, counters = state.mask[i], state.counters[i]
     truth, history = truth_of(state, tables, i), history_of(state, tables, i)
+    ran = False
     while counters[UNSTARTED] > 0:
-        if counters[LEGAL_STARTS] > 0:
+        if counters[LEGAL_STARTS] == UNKNOWN:
+            _look(state, tables, cluster, jobs, rules, i)
+        if counters[LEGAL_STARTS] > 0 or (ran and rules.every_pass):
             return
         arrived = cluster.state[NEXT_JOB]
-        if advance(cluster, jobs, truth):
+        counters[LEGAL_STARTS] = UNKNOWN
+        ran = advance(cluster, jobs, truth)
+        if ran:
+            counters[HEAD] = -1
             learn(history, cluster, jobs)
             _correct_slowdowns(state, cluster, jobs, truth, i)
             for job in range(arrived, cluster.state[NEXT_JOB]):
                 _add_backlog(state, jobs, i, job)
-            counters[HEAD] = -1
-            _look(state, tables, cluster, jobs, rules, i)
-            if rules.every_pass:
-                return
         else:
             # Nothing runs, arrives or is due: a pass here would never end.
             _start(state, tables, cluster, jobs, i, waiting(cluster)[0])
             counters[FORCED] += 1
-            _look(state, tables, cluster, jobs, rules, i)
     write_slots(state, tables, cluster, jobs, rules, i)
     mask[:] = 0
     mask[len(mask) - 1] = 1
@@ -265,3 +269,8 @@ def _forget_users(state, i):
     state.user_recent[i] = 0
     state.by_estimate[i] = 0.0
     state.by_size[i] = 0.0
+
+
+@kernel
+def _forget_rows(state, i):
+    state.written_at[i] = -1

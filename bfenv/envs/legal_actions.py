@@ -31,8 +31,10 @@ def write_mask(state, cluster, jobs, rules, i):
                 mask[slot] = may_start(cluster, jobs, slots[slot])
         else:
             _allow_beside_plan(state, cluster, jobs, rules, i)
-        for slot in range(window):
-            state.counters[i, LEGAL_STARTS] += mask[slot]
+        starts = 0
+        for slot in range(min(window, len(line))):
+            starts += mask[slot]
+        state.counters[i, LEGAL_STARTS] = starts
     mask[window] = _may_pass(state, rules, i, overdue)
     if rules.chosen_head and head < 0 and not overdue and state.counters[i, LEGAL_STARTS] > 0:
         for slot in range(min(window, len(line))):
@@ -77,14 +79,11 @@ def _allow_beside(state, cluster, jobs, head, i):
     """Allow the head, and the starts that do not delay its reservation."""
     mask, slots = state.mask[i], state.slots[i]
     shadow_time, extra_nodes = shadow(cluster, jobs, head)
-    for slot in range(len(slots)):
+    time = now(cluster)
+    for slot in range(min(len(slots), len(waiting(cluster)))):
         job = slots[slot]
-        if job < 0:
-            break
         mask[slot] = may_start(cluster, jobs, job) and (
-            job == head
-            or now(cluster) + jobs.estimate[job] <= shadow_time
-            or jobs.size[job] <= extra_nodes
+            job == head or time + jobs.estimate[job] <= shadow_time or jobs.size[job] <= extra_nodes
         )
 
 

@@ -36,6 +36,9 @@ from bfenv.envs.features import (
     JOB_SIZE,
     JOB_WAIT,
     JOB_WITHIN_EXTRA,
+    LOG_LARGEST_EXPANSION,
+    LOG_LONGEST,
+    LOG_MOST,
     USER_ACCURACY,
     USER_LAST_RUNTIME,
     USER_RUNTIME,
@@ -44,21 +47,17 @@ from bfenv.envs.features import (
 )
 from bfenv.envs.legal_actions import longest_allowed_wait
 
-LOG_LONGEST = math.log1p(100 * DAY)
-LOG_MOST = math.log1p(10_000)
-LOG_LARGEST_EXPANSION = math.log(10_000)
-
 
 @kernel
 def log_time(seconds):
     """Map 0 s to 0 and 100 days or more to 1, on a logarithmic scale."""
-    return min(1.0, math.log1p(seconds) / LOG_LONGEST)
+    return min(1.0, math.log(1.0 + seconds) / LOG_LONGEST)
 
 
 @kernel
 def log_count(number):
     """Map 0 to 0 and 10,000 or more to 1, on a logarithmic scale."""
-    return min(1.0, math.log1p(number) / LOG_MOST)
+    return min(1.0, math.log(1.0 + number) / LOG_MOST)
 
 
 @kernel
@@ -69,7 +68,7 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
     if len(line) > 0:
         head = state.counters[i, HEAD] if state.counters[i, HEAD] >= 0 else line[0]
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
-    _write_queue(state, cluster, jobs, i, head, shadow_time, extra_nodes, buffers.queue[i])
+    _write_queue(state, tables, cluster, jobs, i, head, shadow_time, extra_nodes, buffers.queue[i])
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
     _write_profile(cluster, jobs, buffers.profile[i])
     time_of_day = tables.time_of_day[state.counters[i, TRACE]]
@@ -77,22 +76,28 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
 
 
 @kernel
-def _write_queue(state, cluster, jobs, i, head, shadow_time, extra_nodes, queue):
+def _write_queue(state, tables, cluster, jobs, i, head, shadow_time, extra_nodes, queue):
     """Write the columns of QUEUE."""
     slots, mask, time = state.slots[i], state.mask[i], now(cluster)
+    log_estimate = tables.log_estimate[state.counters[i, TRACE]]
+    written_at, written = state.written_at[i], state.written[i]
     seen = min(len(slots), len(waiting(cluster)))
     queue[seen:] = 0.0
     for slot in range(seen):
         job = slots[slot]
         size, estimate = jobs.size[job], jobs.estimate[job]
-        waited = time - jobs.submit[job]
+        if written_at[job] != time:
+            waited = time - jobs.submit[job]
+            written_at[job] = time
+            written[job, 0] = log_time(waited)
+            written[job, 1] = min(1.0, math.log(1.0 + waited / estimate) / LOG_LARGEST_EXPANSION)
         row = queue[slot]
         row[JOB_PRESENT] = 1.0
         row[JOB_LEGAL] = mask[slot]
         row[JOB_SIZE] = size / cluster.state[PROCESSORS]
-        row[JOB_ESTIMATE] = log_time(estimate)
-        row[JOB_WAIT] = log_time(waited)
-        row[JOB_EXPANSION] = min(1.0, math.log1p(waited / estimate) / LOG_LARGEST_EXPANSION)
+        row[JOB_ESTIMATE] = log_estimate[job]
+        row[JOB_WAIT] = written[job, 0]
+        row[JOB_EXPANSION] = written[job, 1]
         row[JOB_FITS] = may_start(cluster, jobs, job)
         row[JOB_HEAD] = job == head
         row[JOB_BEFORE_SHADOW] = time + estimate <= shadow_time
@@ -102,6 +107,9 @@ def _write_queue(state, cluster, jobs, i, head, shadow_time, extra_nodes, queue)
 @kernel
 def _write_groups(state, tables, rules, cluster, jobs, i, queue):
     """Write the columns behind those of QUEUE."""
+    groups = rules.user_column, rules.priority_column, rules.start_column, rules.age_column
+    if max(groups) < 0:
+        return
     slots, time = state.slots[i], now(cluster)
     history, first = history_of(state, tables, i), rules.user_column
     for slot in range(min(len(slots), len(waiting(cluster)))):

@@ -27,14 +27,15 @@ ALGORITHMS = (
     ("stable_baselines3.common.", "clip_range", "stable_baselines3:PPO"),
     ("stable_baselines3.common.", "", "stable_baselines3:A2C"),
 )
-OPTIONS = ("window", "reservation_depth", "every_pass")  # of the environment
+OPTIONS = ("window", "reservation_depth", "every_pass")  # of the environment, integers
+WORDS = ("window_order", "head", "idle", "max_age")  # others, text
 
 
 class AgentName(NamedTuple):
     """What an agent's name says."""
 
     what: str  # a name of agents.ALL, "module:object", or the path of a saved model
-    options: dict[str, int]  # of BackfillEnv
+    options: dict[str, int | str]  # of BackfillEnv
 
     @property
     def saved(self) -> bool:
@@ -45,7 +46,7 @@ class AgentName(NamedTuple):
 def read_agent(name: str) -> AgentName:
     """What a name like "random", "module:object" or "model.zip:window=32" says.
 
-    The options of the environment that may follow are window, reservation_depth and every_pass.
+    The options of the environment that may follow are those of OPTIONS and WORDS.
     Raises BfenvError for another option or a bad value, and for a saved model that is not there.
     """
     if not name:
@@ -54,8 +55,12 @@ def read_agent(name: str) -> AgentName:
     options = {}
     for item in filter(None, (text or "").split(",")):
         option, _, value = (part.strip() for part in item.partition("="))
+        if option in WORDS:
+            options[option] = value
+            continue
         if option not in OPTIONS:
-            raise BfenvError(f"agent {name}: no option {option!r}; there are {', '.join(OPTIONS)}")
+            known = ", ".join(OPTIONS + WORDS)
+            raise BfenvError(f"agent {name}: no option {option!r}; there are {known}")
         if not re.fullmatch(r"-?\d{1,9}", value):
             raise BfenvError(f"agent {name}: {option} is a whole number, not {value!r}")
         options[option] = int(value)

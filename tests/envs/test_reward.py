@@ -70,7 +70,9 @@ def test_log_ratio():
     """The logarithmic reward adds up to that of the ratio to the reference, and is 0 for it."""
     options = {"reward": "log_ratio", "episode_jobs": 64, "warmup_jobs": 64}
     for policy in ("easy", "easy-sjbf"):
-        env = BackfillEnv(wait_penalty=2.0, window=512, idle="always", **options)
+        env = BackfillEnv(
+            wait_penalty=2.0, window=512, idle="always", reservation_depth=0, **options
+        )
         rewards, info = play(env, PolicyAgent(policy, env), seed=1)
         metrics = info["metrics"]
         ratio = metrics["mean_bounded_slowdown"] / metrics["reference_bounded_slowdown"]
