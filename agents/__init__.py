@@ -5,9 +5,10 @@
 
 from types import MappingProxyType
 
+from bfenv.agents.evaluation import EvaluationRow, evaluate_agent
 from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.agents.random import RandomAgent
 
 ALL = MappingProxyType({"random": RandomAgent})
 
-__all__ = ["ALL", "PolicyAgent", "RandomAgent"]
+__all__ = ["ALL", "EvaluationRow", "PolicyAgent", "RandomAgent", "evaluate_agent"]

@@ -4,18 +4,25 @@ from typing import Any
 
 import numpy as np
 
+from bfenv.baselines.easy import EASY
+from bfenv.baselines.fcfs import FCFS
 from bfenv.baselines.registry import find_policy
+from bfenv.core.cluster import now
 from bfenv.core.errors import PolicyError
 from bfenv.core.policy import Policy, new_memory
+from bfenv.core.profile import shadow
 from bfenv.envs.handle import EnvHandle, handles_of
 
 
 class PolicyAgent:
     """A policy that acts in Backfill-v0 environments.
 
-    It reads the machine from the environments themselves, not from observations, and sees the
-    window of the queue that an agent sees. With a window as long as the queue its schedule is that
-    of `bfenv.simulate`.
+    It reads the machine from the environments themselves, not from observations. While no more
+    jobs wait than the window has slots, its schedule is that of `bfenv.simulate`. When more wait,
+    the policy plans on the jobs in slots, as if no others waited, and plans again after each start,
+    which brings another job into a slot. So it misses only the starts of jobs that no slot shows.
+
+    In an environment with `head="chosen"` it chooses a head where the pass is illegal otherwise.
 
     Parameters
     ----------
@@ -26,7 +33,10 @@ class PolicyAgent:
     ------
     PolicyError
         If `env` is anything else, if the policy starts jobs for a trial, which no action does, or
-        if it must see every pass and the environment does not stop at each (`every_pass=True`).
+        if it must see every pass and the environment does not stop at each (`every_pass=True`): a
+        policy with a memory of passes, and one whose starts the environment may forbid.
+        `predict` raises it if the environment forbids what the policy does, and if a policy that
+        must see every pass cannot see every waiting job.
     """
 
     def __init__(self, policy: str | Policy, env: Any, seed: int = 0) -> None:
@@ -35,18 +45,21 @@ class PolicyAgent:
         self.handles = handles_of(env)
         if self.policy.trials:
             raise PolicyError(f"{self.policy.name} starts jobs for a trial, which no action does")
-        if self.policy.stateful and not all(handle.every_pass for handle in self.handles):
-            raise PolicyError(
-                f"{self.policy.name} must see every pass: make the environment with every_pass=True"
-            )
+        for handle in self.handles:
+            if not handle.every_pass and (self.policy.stateful or not self._respects(handle)):
+                raise PolicyError(
+                    f"{self.policy.name} must see every pass: make the environment with "
+                    "every_pass=True"
+                )
         count = len(self.handles)
         self._memory: list[Any] = [None] * count
-        self._actions: list[list[int]] = [[] for _ in range(count)]  # left of this pass
+        self._starts: list[list[int]] = [[] for _ in range(count)]  # jobs, left of this pass
+        self._partial = [False] * count  # whether to plan again after these starts
         self._pass_ids: list[tuple[int, int]] = [(-1, -1)] * count
 
     def predict(
         self,
-        observation: dict[str, np.ndarray],
+        observation: Any,
         state: Any = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
@@ -56,16 +69,84 @@ class PolicyAgent:
 
         Only the observation's shape is read: one action or a batch. A stochastic policy draws from
         its seed whether or not `deterministic` is set, and no policy needs `action_masks`.
+
+        Raises
+        ------
+        PolicyError
+            If the environment forbids a start or a pass of the policy.
         """
         actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
-        return (actions if observation["cluster"].ndim == 2 else actions[0]), state
+        return (actions if is_batch(observation) else actions[0]), state
+
+    def _respects(self, handle: EnvHandle) -> bool:
+        """Tell whether no start of the policy can be illegal, so that none is lost unseen."""
+        depth = handle.batch.rules.reservation_depth
+        guarded = handle.batch.settings["max_age"] is not None
+        if self.policy is FCFS or (depth == 0 and not guarded):
+            return True
+        return self.policy is EASY and depth in (0, 1)
 
     def _act(self, i: int, handle: EnvHandle) -> int:
-        pass_id, last = handle.pass_id, self._pass_ids[i]
-        if pass_id != last:
-            if pass_id[0] != last[0]:  # another episode
-                trace = handle.trace
-                self._memory[i] = new_memory(self.policy, trace.jobs, trace.processors, self.seed)
-            self._pass_ids[i] = pass_id
-            self._actions[i] = handle.actions_for(self.policy.decide, self._memory[i])
-        return self._actions[i].pop(0) if self._actions[i] else handle.window
+        if handle.unstarted == 0:
+            return handle.window
+        if handle.pass_id != self._pass_ids[i] or (self._partial[i] and not self._starts[i]):
+            self._plan(i, handle)
+        mask = handle.action_masks()
+        if self._starts[i]:
+            return self._start(handle, mask, self._starts[i].pop(0))
+        if mask[handle.window]:
+            return handle.window
+        return self._choose_head(handle, mask)
+
+    def _plan(self, i: int, handle: EnvHandle) -> None:
+        """Let the policy decide on the starts of this pass."""
+        trace, beyond = handle.trace, handle.outside > 0
+        if handle.pass_id[0] != self._pass_ids[i][0]:  # another episode
+            self._memory[i] = self._new_memory(handle)
+        self._pass_ids[i] = handle.pass_id
+        if beyond and self.policy.stateful:
+            raise PolicyError(
+                f"{self.policy.name} must see every waiting job: at {now(handle.cluster)} s of "
+                f"{trace.name} {handle.outside} wait outside the window of {handle.window}"
+            )
+        # A memory of waiting jobs would not hold for those that leave the window unstarted.
+        memory = self._new_memory(handle) if beyond else self._memory[i]
+        starts = handle.starts_of(self.policy.decide, memory)
+        self._starts[i] = starts[:1] if beyond else starts
+        self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot
+
+    def _new_memory(self, handle: EnvHandle) -> Any:
+        trace = handle.trace
+        return new_memory(self.policy, trace.jobs, trace.processors, self.seed)
+
+    def _start(self, handle: EnvHandle, mask: np.ndarray, job: int) -> int:
+        slots = np.flatnonzero(handle.slots == job)
+        if not len(slots) or not mask[slots[0]]:
+            raise PolicyError(
+                f"{self.policy.name} starts job {job} at {now(handle.cluster)} s of "
+                f"{handle.trace.name}, which is illegal in this environment: see its "
+                "reservation_depth and max_age"
+            )
+        return int(slots[0])
+
+    def _choose_head(self, handle: EnvHandle, mask: np.ndarray) -> int:
+        """Return the slot of a job whose reservation allows no further start."""
+        cluster, jobs, slots = handle.cluster, handle.trace.jobs, handle.slots
+        startable = handle.startable()
+        left = slots[startable]
+        for slot in np.flatnonzero(mask[: handle.window] & ~startable).tolist():
+            shadow_time, extra_nodes = shadow(cluster, jobs, slots[slot])
+            over = now(cluster) + jobs.estimate[left] <= shadow_time
+            if not (over | (jobs.size[left] <= extra_nodes)).any():
+                return int(slot)
+        raise PolicyError(
+            f"{self.policy.name} starts nothing more at {now(cluster)} s of {handle.trace.name}, "
+            f"where idle={handle.batch.settings['idle']!r} makes the pass illegal"
+        )
+
+
+def is_batch(observation: Any) -> bool:
+    """Tell whether an observation is of several environments."""
+    if isinstance(observation, dict):
+        return bool(np.ndim(observation["cluster"]) == 2)
+    return bool(np.ndim(observation) == 2)

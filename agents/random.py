@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from bfenv.agents.policy_agent import is_batch
 from bfenv.envs.handle import handles_of
 
 
@@ -22,7 +23,7 @@ class RandomAgent:
 
     def predict(
         self,
-        observation: dict[str, np.ndarray],
+        observation: Any,
         state: Any = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
@@ -31,4 +32,4 @@ class RandomAgent:
         """Return one legal action for every environment, and `state` unchanged."""
         masks = [handle.action_masks() for handle in self.handles]
         actions = np.array([self.generator.choice(np.flatnonzero(mask)) for mask in masks])
-        return (actions if observation["cluster"].ndim == 2 else actions[0]), state
+        return (actions if is_batch(observation) else actions[0]), state

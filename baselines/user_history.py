@@ -116,19 +116,25 @@ def _groups(user: np.ndarray, request: np.ndarray) -> np.ndarray:
 def learn(history, cluster, jobs):
     """Take in the jobs that ended at this instant."""
     for job in finished(cluster):
-        user = jobs.user[job]
-        if user < 0:
-            continue
-        runtime = cluster.end[job] - cluster.start[job]
-        history.ended[user] += 1
-        history.inverse[user] += 1.0 / runtime
-        history.accuracy[user] += runtime / jobs.estimate[job]
-        history.recent[user, 1] = history.recent[user, 0]
-        history.recent[user, 0] = runtime
-        history.by_estimate[history.estimate_group[job], 0] += runtime
-        history.by_estimate[history.estimate_group[job], 1] += 1.0
-        history.by_size[history.size_group[job], 0] += runtime
-        history.by_size[history.size_group[job], 1] += 1.0
+        learn_job(history, cluster, jobs, job)
+
+
+@kernel
+def learn_job(history, cluster, jobs, job):
+    """Take in a job that has ended."""
+    user = jobs.user[job]
+    if user < 0:
+        return
+    runtime = cluster.end[job] - cluster.start[job]
+    history.ended[user] += 1
+    history.inverse[user] += 1.0 / runtime
+    history.accuracy[user] += runtime / jobs.estimate[job]
+    history.recent[user, 1] = history.recent[user, 0]
+    history.recent[user, 0] = runtime
+    history.by_estimate[history.estimate_group[job], 0] += runtime
+    history.by_estimate[history.estimate_group[job], 1] += 1.0
+    history.by_size[history.size_group[job], 0] += runtime
+    history.by_size[history.size_group[job], 1] += 1.0
 
 
 @kernel

@@ -6,7 +6,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bfenv.agents.search.scorers import NAMES, Theta, check_theta, scorer
+from bfenv.agents.search.features import NAMES
+from bfenv.agents.search.scorers import Theta, check_theta, scorer
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Trace
@@ -73,7 +74,7 @@ def load_scorer(path: str | Path) -> Policy:
     Raises
     ------
     PolicyError
-        If the file cannot be read, is not a scorer, or has other features than the observation.
+        If the file cannot be read, is not a scorer, or has other features than scorers have.
     """
     try:
         content = json.loads(Path(path).read_bytes())

@@ -1,19 +1,18 @@
-"""Scorers: EASY in the order of a small function of the observation, found by search.
+"""Scorers: EASY in the order of a small function of each waiting job, found by search.
 
-A scorer gives each waiting job a number, from the row that an agent sees of it in the observation
-of Backfill-v0 (`bfenv.envs.observation.QUEUE`) when a scheduling pass begins. The job with the
-highest score comes first; equal scores are ordered by job index. Jobs start in this order until
-one, the head, does not fit. It gets EASY's reservation, and the others are backfilled in the same
-order. The features before_shadow and within_extra are about the job that has waited longest, as in
-the observation, even if another job has the highest score.
+A scorer gives each waiting job a number, from its features (`bfenv.agents.search.features`) when a
+scheduling pass begins. The job with the highest score comes first; equal scores are ordered by job
+index. Jobs start in this order until one, the head, does not fit. It gets EASY's reservation, and
+the others are backfilled in the same order. The features before_shadow and within_extra are about
+the job that has waited longest, even if another job has the highest score.
 
-With d = `dimension(hidden)` parameters theta, a scorer is, f being the row of a job,
+With d = `dimension(hidden)` parameters theta, a scorer is, f being the features of a job,
 
 * hidden = 0: the sum of theta[i] f[i];
-* hidden = h: the sum over u < h of theta[h F + u] tanh(sum of theta[u F + i] f[i]), F = len(QUEUE).
+* hidden = h: the sum over u < h of theta[h F + u] tanh(sum of theta[u F + i] f[i]), F = len(NAMES).
 
-The feature present, which is always 1, makes the constant term. Features are float32, as in the
-observation. Products and sums are float64, in the order that `scores` writes down; tanh is
+The feature present, which is always 1, makes the constant term. Features are float32. Products and
+sums are float64, in the order that `scores` writes down; tanh is
 `bfenv.agents.search.scoring.tanh_rational`, the same on every machine.
 
 `evaluate_many` runs whole traces for many parameter vectors in one compiled call. `scorer` makes a
@@ -26,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from bfenv.agents.search.features import JOB_ACCURACY, NAMES
 from bfenv.agents.search.scored_easy import METRICS, decide, evaluate, run
 from bfenv.agents.search.scoring import FEATURES, SUMMED, new_memory, tanh_rational
 from bfenv.core.arguments import check_integer
@@ -33,9 +33,7 @@ from bfenv.core.cluster import new_cluster
 from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
-from bfenv.envs.observation import JOB_ACCURACY, QUEUE
 
-NAMES = tuple(feature.name for feature in QUEUE)
 LARGEST = 2.0**53  # weights are smaller in magnitude, so no sum overflows
 JOBS_PER_CALL = 2_000_000  # compiled calls are short enough for Ctrl-C
 
@@ -56,7 +54,7 @@ def weights(**named: float) -> np.ndarray:
     Raises
     ------
     UnknownNameError
-        If the observation has no such feature.
+        If there is no such feature.
     """
     theta = np.zeros(FEATURES)
     for name, weight in named.items():
@@ -74,7 +72,7 @@ def scores(theta: Theta, rows: np.ndarray, hidden: int = 0) -> np.ndarray:
     theta
         (dimension(hidden),) float
     rows
-        (n, FEATURES) float32 rows of the observation's "queue"
+        (n, FEATURES) float32, the features of jobs
     hidden
         Hidden units; 0 is linear.
 
@@ -123,8 +121,7 @@ def scorer(theta: Theta, hidden: int = 0, name: str | None = None) -> Policy:
         decide=decide,
         run=run,
         memory=partial(new_memory, theta=theta, hidden=hidden),
-        summary="EASY, highest score of the observation first"
-        + (f", by {hidden} hidden units" if hidden else ""),
+        summary="EASY, highest score first" + (f", by {hidden} hidden units" if hidden else ""),
         source="direct policy search",
         stateful=bool(_matrix(theta, hidden)[:, JOB_ACCURACY].any()),
     )

@@ -1,7 +1,7 @@
 """The memory of a scorer, and the kernels that score the waiting jobs.
 
-Features are those of `bfenv.envs.observation`, whose formulas are called here and rounded to
-float32, as in the observation. All sums are float64, in the order of `SUMMED`.
+Features are those of `bfenv.agents.search.features`, rounded to float32. All sums are float64, in
+the order of `SUMMED`.
 """
 
 import math
@@ -9,11 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import FIRST_JOB, NEXT_JOB, finished, free, now, waiting
-from bfenv.core.jobs import Jobs
-from bfenv.core.kernel import kernel
-from bfenv.core.profile import shadow
-from bfenv.envs.observation import (
+from bfenv.agents.search.features import (
     JOB_ACCURACY,
     JOB_BEFORE_SHADOW,
     JOB_ESTIMATE,
@@ -24,15 +20,19 @@ from bfenv.envs.observation import (
     JOB_SLOWDOWN,
     JOB_WAIT,
     JOB_WITHIN_EXTRA,
-    QUEUE,
+    NAMES,
     accuracy_feature,
     clock_features,
     record_accuracy,
     request_features,
     reservation_features,
 )
+from bfenv.core.cluster import FIRST_JOB, NEXT_JOB, finished, free, now, waiting
+from bfenv.core.jobs import Jobs
+from bfenv.core.kernel import kernel
+from bfenv.core.profile import shadow
 
-FEATURES = len(QUEUE)
+FEATURES = len(NAMES)
 # The order of summation: first the features that stay while a job waits, summed once per job, then
 # those that change. JOB_START_IN is left out: it is 0 in every trace that the policy takes, as it
 # does not plan for requested start times.

@@ -6,9 +6,9 @@ looks inside one environment, `handles_of` finds the handles of any environment 
 """
 
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.features import CLUSTER, PROFILE, QUEUE, USERS, Feature
 from bfenv.envs.handle import EnvHandle, handles_of
-from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, Feature
-from bfenv.envs.reward import Reward, Totals
+from bfenv.envs.reward import EndedJobs, Reward, Totals
 from bfenv.envs.settings import EnvSettings, UnknownSettingError
 from bfenv.envs.vector import BackfillVectorEnv
 
@@ -16,8 +16,10 @@ __all__ = [
     "CLUSTER",
     "PROFILE",
     "QUEUE",
+    "USERS",
     "BackfillEnv",
     "BackfillVectorEnv",
+    "EndedJobs",
     "EnvHandle",
     "EnvSettings",
     "Feature",

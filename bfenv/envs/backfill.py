@@ -7,10 +7,20 @@ import gymnasium
 import numpy as np
 
 from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import EnvBatch, Info, Observation, observations, totals_of
+from bfenv.envs.batch import EnvBatch, Info, Observation, totals_of
 from bfenv.envs.batch_state import StepBuffers
+from bfenv.envs.features import (
+    AGE,
+    CLUSTER,
+    PRIORITY,
+    PROFILE,
+    QUEUE,
+    REQUESTED_START,
+    USERS,
+    VERSION,
+    Feature,
+)
 from bfenv.envs.handle import EnvHandle
-from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, Feature
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
@@ -35,34 +45,70 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     ## Action Space
 
-    `Discrete(window + 1)`. Action i < window starts the job in slot i, the i-th waiting job, now.
-    Action `window` passes: the clock runs on to the next scheduling pass at which a start is legal.
+    `Discrete(window + 1)`. Action i < window starts the job in slot i now. Action `window` passes:
+    the clock runs on to the next scheduling pass at which a start is legal. If no more jobs wait
+    than the window has slots, they all are in slots; else `window_order` says which of them. Slots
+    are in order of submission, so the oldest waiting job is always in slot 0.
+
     A start is legal when a job is in the slot, it fits now, its requested start time has come, and
-    it delays, by estimates, none of the reservations of the first `reservation_depth` waiting jobs
-    (0: no reservations, 1: as in EASY, -1: every waiting job has one). The pass is always legal.
+    it delays, by estimates, none of the reservations of the `reservation_depth` oldest waiting jobs
+    (0: no reservations, 1: as in EASY, -1: every waiting job has one). These jobs are in the first
+    slots. The pass is illegal while a start is legal (`idle="never"`), while the start of a job
+    with a reservation is legal ("reserved"), or never ("always", which differs from "reserved" only
+    at depth 0).
+
+    With `head="chosen"` the agent chooses whose reservation counts. The action of a job that may
+    not start now makes it the head, with the reservation of EASY (shadow time and extra nodes),
+    until the clock runs on; after it, only the starts that do not delay it are legal, and no other
+    head can be chosen. A head can be chosen wherever some start is legal. This expresses EASY with
+    the queue in any order.
+
+    With `max_age`, a job that has waited longer than `max_age` plus the largest backlog since the
+    episode began (sum of size x estimate of the waiting jobs, over P) comes first: while it fits,
+    its start is the only legal action; while it does not, only starts that do not delay its
+    reservation are legal, and no other head can be chosen.
 
     The mask of legal actions is `env.unwrapped.action_masks()` (bool, for sb3-contrib) and
-    `info["action_mask"]` (int8, for `Discrete.sample`). An illegal action raises no error: it
-    changes nothing, its reward is 0, it is counted in `info["illegal_actions"]`, and
-    `info["illegal_action"]` is True. If an agent passes while nothing runs and no job is still to
-    arrive, it would wait forever: the environment then starts the head of the queue, and counts it
-    in `info["forced_starts"]`.
+    `info["action_mask"]` (int8, for `Discrete.sample`). At least one action is always legal. An
+    illegal action raises no error: it counts as the pass, with all that the pass costs, and is
+    counted in `info["illegal_actions"]`; `info["illegal_action"]` is True. If an agent passes while
+    nothing runs and no job is still to arrive, it would wait forever: the environment then starts
+    the head of the queue, and counts it in `info["forced_starts"]`. So every episode ends.
 
     ## Observation Space
 
-    A `Dict` of three float32 boxes. squash(x, c) = x / (x + c); machine = P; AHEAD are 32 instants
-    from now to 5 days ahead, logarithmically spaced.
+    A `Dict` of three float32 boxes, or, with `flat=True`, one `Box` of "queue" (row by row),
+    "profile", "cluster" and the mask in a row. The tables below are version {version}.
 
-    "queue", shape (window, {queue_length}), one row per slot:
+    log_time(t) = min(1, log(1 + t) / log(1 + 100 days)), t in seconds: 10 min is 0.40, 10 h is
+    0.66, 100 h is 0.80. log_count(n) = min(1, log(1 + n) / log(1 + 10,000)). machine = P.
+
+    "queue", shape (window, {queue_length} or more), one row per slot:
 
     {queue}
+
+    Behind them stand groups of columns that are constant in some workloads. By default
+    (`job_features=None`) each is there if it varies in one of the workloads; a model that is used
+    on other workloads needs the groups named, such as `job_features=["users"]`. "users", for logs
+    that name users; where nothing of a user has ended, or the user is unknown, the estimate stands
+    in for a runtime:
+
+    {users}
+
+    "priority" and "requested_start", for workloads that have them:
+
+    {others}
+
+    With `max_age`, the last column is:
+
+    {age}
 
     "cluster", shape ({cluster_length},):
 
     {cluster}
 
     "profile", shape ({profile_length},): the availability profile, from the running jobs'
-    estimates:
+    estimates, now and at 31 logarithmically spaced times up to 5 days ahead:
 
     {profile}
 
@@ -71,12 +117,29 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     ## Rewards
 
     Minus the growth, since the last decision (for the first, since the episode began), of a sum
-    over the episode's jobs, divided by their number: of the bounded slowdown max(1, (wait +
-    runtime) / max(runtime, 10 s)) ("bounded_slowdown"), or of the wait in seconds ("wait"). A
-    waiting job counts with its wait so far, so the rewards of an episode add up to minus the mean
-    in `info["metrics"]`. For any other reward, give a function `reward(before, after) -> float` of
-    two `bfenv.envs.reward.Totals`, or its name as "module:function". Rewards are computed from true
-    runtimes; do not feed them back into observations.
+    over the episode's jobs. A waiting job counts with its wait so far. Until a job has ended, its
+    estimate stands in for its runtime; the reward after its end corrects that, and the last reward
+    settles the jobs that still run. So no reward tells the runtime of a job that has not ended,
+    and the sum is still exact.
+
+    * "bounded_slowdown": the sum of the bounded slowdowns max(1, (wait + runtime) / max(runtime,
+      10 s)), divided by the number of jobs. The rewards of an episode add up to minus the mean in
+      `info["metrics"]`.
+    * "wait": the same of the waits, in seconds.
+    * "log_ratio": log(sum of bounded slowdowns / that of the reference) + `wait_penalty` x max(0,
+      log(longest wait / (2 x the reference's))). Jobs not yet submitted count with a bounded
+      slowdown of 1, and the reference's longest wait with 1 min at least. `reference` is simulated
+      on the same jobs and the same warm machine, once per episode window. The rewards add up to
+      minus the value at the end: positive if the agent beats the reference without starving jobs.
+
+    For any other reward, give a function `reward(before, after) -> float` of two
+    `bfenv.envs.reward.Totals`, or `reward(before, after, ended)`, where `ended` are the episode's
+    jobs that ended since the last decision (`bfenv.envs.reward.EndedJobs`); or give its name as
+    "module:function".
+
+    A step lasts from 0 s to 78 h, 670 s on average, so a discount per step weighs decisions, not
+    time. `gamma=1` fits the metric: episodes end. To discount time, as in a semi-Markov decision
+    process, use gamma ** (info["dt"] / 670), where `dt` is how many seconds the step lasted.
 
     ## Starting State
 
@@ -89,9 +152,18 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     ## Episode End
 
-    The episode terminates when the last of its jobs has started; `info["metrics"]` then holds their
-    mean wait and mean bounded slowdown. It is truncated only by `max_episode_steps`: without it, an
-    agent that is not masked and repeats an illegal action never ends its episode.
+    The episode terminates when the last of its jobs has started, and is truncated after
+    `max_episode_steps` actions. Either way `info["metrics"]` then holds the mean wait and mean
+    bounded slowdown of its jobs, their longest wait, the share of actions at which jobs waited
+    outside the window ("outside_window"), and how many jobs had not started ("charged_jobs", 0 if
+    the episode terminated).
+
+    Truncation charges the jobs that have not started, in the last reward and in the metrics, as if
+    each started at max(now, its submit time) + 2 W / P + E, where W is the work, by estimates, of
+    all running and waiting jobs and of the episode's jobs still to come, and E the longest estimate
+    among them. Any scheduler that leaves no fitting job waiting is faster, so truncation never
+    pays. The wrapper TimeLimit, which `gymnasium.make(..., max_episode_steps=n)` adds, only stops:
+    give `max_episode_steps` to `BackfillEnv` or to `gymnasium.make_vec` instead.
 
     ## Arguments
 
@@ -107,7 +179,7 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     ## Version History
 
-    * v0: initial version.
+    * v0: initial version. Its observation tables have version {version}.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  declared by Gymnasium
@@ -145,7 +217,7 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
         self.batch.generators[0] = self.np_random
         buffers = self.batch.new_buffers()
         self.batch.open_episode(0, buffers, options)
-        return _observation(buffers), self.batch.info(0, totals_of(buffers, 0))
+        return self._observation(buffers), self.batch.info(0, totals_of(buffers, 0))
 
     def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, Info]:
         """Start the job in slot `action`, or, with `window`, let the clock run.
@@ -153,8 +225,10 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
         Raises
         ------
         BfenvError
-            If the action is not an integer.
+            If the action is not an integer, or an array with one integer.
         """
+        if isinstance(action, np.ndarray) and action.size == 1:
+            action = action.item()
         try:
             index = operator.index(action)
         except TypeError:
@@ -165,11 +239,14 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
         totals = totals_of(buffers, 0)
         reward = self.batch.reward_of(0, totals)
         terminated, truncated = self.batch.endings(totals)
-        return _observation(buffers), reward, terminated, truncated, self.batch.info(0, totals)
+        info = self.batch.info(0, totals)
+        return self._observation(buffers), reward, terminated, truncated, info
 
-
-def _observation(buffers: StepBuffers) -> Observation:
-    return {key: part[0] for key, part in observations(buffers).items()}
+    def _observation(self, buffers: StepBuffers) -> Observation:
+        observations = self.batch.observations(buffers)
+        if isinstance(observations, dict):
+            return {key: part[0] for key, part in observations.items()}
+        return observations[0]
 
 
 def _table(features: tuple[Feature, ...]) -> str:
@@ -189,6 +266,10 @@ if BackfillEnv.__doc__:  # python -OO has none
         settings=settings_page().replace("\n", "\n    "),
         queue=_table(QUEUE),
         queue_length=len(QUEUE),
+        users=_table(USERS),
+        others=_table((*PRIORITY, *REQUESTED_START)),
+        age=_table(AGE),
+        version=VERSION,
         cluster=_table(CLUSTER),
         cluster_length=len(CLUSTER),
         profile=_table(PROFILE),

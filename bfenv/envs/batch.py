@@ -12,31 +12,28 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
-from bfenv.baselines.registry import find_policy
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import HORIZON, LAST_JOB, reset
-from bfenv.core.jobs import FOREVER
 from bfenv.envs import episode
 from bfenv.envs.batch_state import (
     TRACE,
-    GuardRules,
+    EnvRules,
     StepBuffers,
     StepTotals,
     cluster_of,
-    new_buffers,
     new_state,
     new_tables,
     truth_of,
 )
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
-from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE, Feature
-from bfenv.envs.reward import REWARDS, Totals, find_reward
-from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
+from bfenv.envs.features import CLUSTER, JOB_FEATURES, PROFILE, Feature, job_columns
+from bfenv.envs.legal_actions import IDLE
+from bfenv.envs.reward import EndedJobs, Totals, find_reward
+from bfenv.envs.settings import EnvSettings, Workloads, complete_settings, seconds_of
+from bfenv.envs.slots import ORDER_NAMES, find_window_rule
+from bfenv.envs.truncation import charge_unstarted
+from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
 
-WARM_UP_POLICY = "easy"  # schedules the jobs before an episode
-REQUESTED_START_POLICY = "conservative"  # in its place where jobs have requested start times
-
-Observation = dict[str, Any]  # arrays, by the keys of the observation space
+Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 Info = dict[str, Any]
 
 
@@ -51,30 +48,33 @@ class EnvBatch:
 
     def __init__(self, count: int, workload: Workloads, settings: EnvSettings) -> None:
         count = check_integer("num_envs", count, 1)
-        values = complete_settings(settings)
-        warmup_jobs, episode_jobs = values["warmup_jobs"], values["episode_jobs"]
+        self.settings = complete_settings(settings)
+        values = self.settings
         self.source = EpisodeSource(
-            workload, values["load"], values["split"], warmup_jobs, episode_jobs
+            workload,
+            values["load"],
+            values["split"],
+            values["warmup_jobs"],
+            values["episode_jobs"],
         )
         self.window = int(values["window"])
         self.every_pass = bool(values["every_pass"])
         self.render_mode = values["render_mode"]
-        self.reward = find_reward(values["reward"])
-        traces = self.source.traces
-        # A depth beyond the longest trace reserves for all jobs; kernels take 64 bits.
-        depth = min(values["reservation_depth"], max(map(len, traces)))
-        self._rules = GuardRules(depth, self.every_pass)
-        self.state = new_state(traces, count, self.window)
+        self.flat = bool(values["flat"])
+        self.reward = find_reward(values["reward"], values["wait_penalty"])
+        self.reference = self._find_reference()
+        self._set_rules()
+        self.state = new_state(self.source.traces, count, self.window)
         self._set_kernel_arguments()
         self.job_counts = np.zeros(count, dtype=np.int64)  # jobs of the episode in each
+        self.windows: list[EpisodeWindow | None] = [None] * count
+        self._reference_totals = np.full((count, len(ReferenceTotals._fields)), np.nan)
         self.generators: list[np.random.Generator | None] = [None] * count  # sample episodes
         self.seeds: list[int | None] = [None] * count  # of the generators
         self._most_steps = values["max_episode_steps"]
         self.ready = False  # whether an episode has been opened in every environment
         self.action_space = spaces.Discrete(self.window + 1)
-        self.observation_space = spaces.Dict(
-            {"queue": _box(QUEUE, self.window), "profile": _box(PROFILE), "cluster": _box(CLUSTER)}
-        )
+        self.observation_space = self._observation_space()
 
     def __len__(self) -> int:
         return len(self.job_counts)
@@ -106,21 +106,30 @@ class EnvBatch:
         generator = self.generators[i]
         if generator is None:
             raise ResetNeeded("an episode needs a seeded environment")
-        window = self.source.sample(generator, options)
+        window = self.windows[i] = self.source.sample(generator, options)
+        if self.reference is not None:
+            self._reference_totals[i] = self.reference.totals(window)
         self.state.counters[i, TRACE] = window.k
         self.job_counts[i] = window.last - window.first
-        self._warm_up(i, window)
+        cluster, truth = cluster_of(self.state, i), truth_of(self.state, self._tables, i)
+        ended = warm_up(cluster, truth, self.source.traces[window.k], window)
         first, last = window.first, window.last
-        episode.begin_episode(self.state, self._tables, self._rules, i, window.opening, first, last)
+        episode.begin_episode(self.state, self._tables, self.rules, i, first, last, ended)
         self.ready = self.ready or bool(self.job_counts.all())
-        episode.write_outputs(self.state, self._tables, i, buffers)
+        episode.write_outputs(self.state, self._tables, self.rules, i, buffers)
 
     def new_buffers(self) -> StepBuffers:
         """Allocate buffers for a step; each step needs its own, as observations must not change."""
-        return new_buffers(len(self), self.window)
+        count = len(self)
+        return StepBuffers(
+            np.empty((count, self.window, len(self.queue_features)), dtype=np.float32),
+            np.empty((count, len(PROFILE)), dtype=np.float32),
+            np.empty((count, len(CLUSTER)), dtype=np.float32),
+            np.empty((count, len(StepTotals._fields))),
+        )
 
     def step(self, actions: np.ndarray) -> StepBuffers:
-        """Act in every environment.
+        """Act in every environment; a truncated episode is charged for what has not started.
 
         Parameters
         ----------
@@ -136,20 +145,59 @@ class EnvBatch:
             raise ResetNeeded("step needs a reset before it")
         buffers = self.new_buffers()
         episode.step_and_write(*self._kernel_arguments, actions, tuple(buffers))
+        if self._most_steps is not None:
+            totals = StepTotals(*buffers.totals.T)
+            cut = (totals.steps >= self._most_steps) & (totals.unstarted > 0)
+            for i in np.flatnonzero(cut).tolist():
+                trace = self.source.traces[self.state.counters[i, TRACE]]
+                charge_unstarted(self.state, trace, i, totals_of(buffers, i), buffers.totals[i])
         return buffers
+
+    def observations(self, buffers: StepBuffers) -> Observation:
+        """Return the observations of all environments, as the observation space has them."""
+        if not self.flat:
+            return {"queue": buffers.queue, "profile": buffers.profile, "cluster": buffers.cluster}
+        queue = buffers.queue.reshape(len(self), -1)
+        parts = (queue, buffers.profile, buffers.cluster, self.state.mask.astype(np.float32))
+        return np.concatenate(parts, axis=1)
+
+    def observation(self, buffers: StepBuffers, i: int) -> Observation:
+        """Copy the observation of environment i, before that of its next episode replaces it."""
+        if not self.flat:
+            parts = self.observations(buffers)
+            return {key: part[i].copy() for key, part in parts.items()}
+        mask = self.state.mask[i].astype(np.float32)
+        queue, profile, cluster, _ = (part[i] for part in buffers)
+        return np.concatenate([queue.ravel(), profile, cluster, mask])
 
     def rewards(self, rows: np.ndarray) -> np.ndarray:
         """Return the (N,) float64 rewards of the last actions, from StepBuffers.totals."""
-        totals = StepTotals(*rows.T)
-        if self.reward in REWARDS.values():  # which take arrays
-            before, after = _reward_arguments(totals, self.job_counts)
-            return np.where(totals.last_illegal, 0.0, self.reward(before, after))
-        values = zip(rows.tolist(), self.job_counts.tolist(), strict=True)
-        return np.array([self._reward(StepTotals(*row), jobs) for row, jobs in values])
+        if self.reward.takes_arrays:
+            totals = StepTotals(*rows.T)
+            before, after = reward_arguments(totals, self.job_counts, self._reference_totals.T)
+            return np.asarray(self.reward.function(before, after), dtype=np.float64)
+        rewards = [self.reward_of(i, StepTotals(*row)) for i, row in enumerate(rows.tolist())]
+        return np.array(rewards)
 
     def reward_of(self, i: int, totals: StepTotals) -> float:
-        """Return the reward of the last action in environment i; 0 for an illegal one."""
-        return self._reward(totals, int(self.job_counts[i]))
+        """Return the reward of the last action in environment i."""
+        reference = self._reference_totals[i].tolist()
+        arguments: tuple[Any, ...]
+        arguments = reward_arguments(totals, int(self.job_counts[i]), reference)
+        if self.reward.takes_ended:
+            arguments = (*arguments, self.ended_jobs(i, totals))
+        return float(self.reward.function(*arguments))
+
+    def ended_jobs(self, i: int, totals: StepTotals) -> EndedJobs:
+        """Return the jobs of the episode that ended since the last decision in environment i."""
+        window = self.windows[i]
+        assert window is not None, "an episode has been opened"
+        cluster, jobs = cluster_of(self.state, i), self.source.traces[window.k].jobs
+        end = cluster.end[window.first : window.last]
+        since = totals.before_now if totals.steps > 1 else -1
+        job = window.first + np.flatnonzero((end >= 0) & (end > since))
+        submit, size, estimate = jobs.submit[job], jobs.size[job], jobs.estimate[job]
+        return EndedJobs(job, size, estimate, submit, cluster.start[job], cluster.end[job])
 
     def endings(self, totals: StepTotals) -> tuple[Any, Any]:
         """Return whether episodes are terminated, and whether they are truncated."""
@@ -159,54 +207,76 @@ class EnvBatch:
     def info(self, i: int, totals: StepTotals) -> Info:
         """Return the info of environment i; at the end of its episode with the metrics."""
         info = _info(self.state.mask[i], totals, int)
-        if totals.unstarted == 0:
+        if any(self.endings(totals)):
             jobs = int(self.job_counts[i])
             info["metrics"] = {
                 "mean_wait": totals.wait / jobs,
-                "mean_bounded_slowdown": totals.bounded_slowdown / jobs,
+                "mean_bounded_slowdown": totals.slowdown / jobs,
+                "longest_wait": totals.longest,
+                "outside_window": totals.outside / max(totals.steps, 1),
+                "charged_jobs": int(totals.unstarted),
             }
+            if self.reference is not None:
+                slowdown, longest = self._reference_totals[i].tolist()
+                info["metrics"]["reference_bounded_slowdown"] = slowdown / jobs
+                info["metrics"]["reference_longest_wait"] = longest
         return info
 
     def infos(self, totals: StepTotals) -> dict[str, np.ndarray]:
         """Return the infos of all environments but the metrics, in (N,) and (N, ...) arrays."""
         return _info(self.state.mask, totals, lambda values: values.astype(np.int64))
 
+    def _find_reference(self) -> Reference | None:
+        policy = self.settings["reference"]
+        if policy is None and self.reward.needs_reference:
+            policy = "easy"
+        return None if policy is None else Reference(policy, self.source)
+
+    def _set_rules(self) -> None:
+        """Derive the rules and the features from the settings and the traces."""
+        values, traces = self.settings, self.source.traces
+        # A depth beyond the longest trace reserves for all jobs; kernels take 64 bits.
+        depth = min(values["reservation_depth"], max(map(len, traces)))
+        age = seconds_of(values["max_age"])
+        groups = values["job_features"]
+        if groups is None:
+            groups = _features_of(self.source)
+        self.queue_features = job_columns(groups, values["max_age"] is not None)
+        reserved = self.window if depth < 0 else min(depth, self.window)
+        order = values["window_order"]
+        self.rules = EnvRules(
+            depth,
+            values["head"] == "chosen",
+            IDLE.index(values["idle"]),
+            age,
+            self.every_pass,
+            *find_window_rule(order, self.window, reserved),
+            user_column=self._column("user_runtime"),
+            priority_column=self._column("priority"),
+            start_column=self._column("start_in"),
+            age_column=self._column("age"),
+        )
+        self._order = order if order in ORDER_NAMES else None
+
+    def _column(self, name: str) -> int:
+        names = [feature.name for feature in self.queue_features]
+        return names.index(name) if name in names else -1
+
+    def _observation_space(self) -> spaces.Space[Any]:
+        queue = _box(self.queue_features, self.window)
+        parts = {"queue": queue, "profile": _box(PROFILE), "cluster": _box(CLUSTER)}
+        if not self.flat:
+            return spaces.Dict(parts)
+        low = [part.low.ravel() for part in parts.values()] + [np.zeros(self.window + 1)]
+        high = [part.high.ravel() for part in parts.values()] + [np.ones(self.window + 1)]
+        return spaces.Box(
+            np.concatenate(low).astype(np.float32), np.concatenate(high).astype(np.float32)
+        )
+
     def _set_kernel_arguments(self) -> None:
         """Derive the tables, and the plain tuples that `episode.step_and_write` takes."""
-        self._tables = new_tables(self.source.traces)
-        self._kernel_arguments = tuple(self.state), tuple(self._tables), tuple(self._rules)
-
-    def _reward(self, totals: StepTotals, jobs: int) -> float:
-        before, after = _reward_arguments(totals, jobs)
-        return 0.0 if totals.last_illegal else float(self.reward(before, after))
-
-    def _warm_up(self, i: int, window: EpisodeWindow) -> None:
-        """Schedule the jobs before the episode on an empty machine."""
-        trace = self.source.traces[window.k]
-        cluster, truth = cluster_of(self.state, i), truth_of(self.state, self._tables, i)
-        reset(cluster, truth, trace.processors, window.opening, window.end)
-        if window.opening == window.first:
-            return
-        jobs = trace.jobs
-        cluster.state[LAST_JOB] = window.first
-        cluster.state[HORIZON] = jobs.submit[window.first]
-        requested = bool(jobs.requested_start.any())
-        policy = find_policy(REQUESTED_START_POLICY if requested else WARM_UP_POLICY)
-        assert policy.run is not None, "both policies are compiled"
-        memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
-        policy.run(cluster, jobs, truth, memory)
-        cluster.state[LAST_JOB] = window.end
-        cluster.state[HORIZON] = FOREVER
-
-
-def observations(buffers: StepBuffers) -> Observation:
-    """Return the observations of all environments, by the keys of the observation space."""
-    return {"queue": buffers.queue, "profile": buffers.profile, "cluster": buffers.cluster}
-
-
-def copy_observation(buffers: StepBuffers, i: int) -> Observation:
-    """Copy the observation of environment i, before that of its next episode replaces it."""
-    return {key: part[i].copy() for key, part in observations(buffers).items()}
+        self._tables = new_tables(self.source.traces, self._order)
+        self._kernel_arguments = tuple(self.state), tuple(self._tables), tuple(self.rules)
 
 
 def totals_of(buffers: StepBuffers, i: int) -> StepTotals:
@@ -214,9 +284,27 @@ def totals_of(buffers: StepBuffers, i: int) -> StepTotals:
     return StepTotals(*buffers.totals[i].tolist())
 
 
-def _reward_arguments(totals: StepTotals, jobs: Any) -> tuple[Totals, Totals]:
-    before = Totals(totals.before_now, jobs, totals.before_wait, totals.before_bounded_slowdown)
-    return before, Totals(totals.now, jobs, totals.wait, totals.bounded_slowdown)
+def reward_arguments(totals: StepTotals, jobs: Any, reference: Any) -> tuple[Totals, Totals]:
+    """Return what a reward compares: the totals at the last decision, and now."""
+    before = Totals(
+        totals.before_now,
+        jobs,
+        totals.before_submitted,
+        totals.before_wait,
+        totals.before_slowdown,
+        totals.before_longest,
+        *reference,
+    )
+    after = Totals(
+        totals.now,
+        jobs,
+        totals.submitted,
+        totals.wait,
+        totals.slowdown,
+        totals.longest,
+        *reference,
+    )
+    return before, after
 
 
 def _info(mask: np.ndarray, totals: StepTotals, integer: Callable[[Any], Any]) -> Info:
@@ -224,10 +312,21 @@ def _info(mask: np.ndarray, totals: StepTotals, integer: Callable[[Any], Any]) -
     return {
         "action_mask": mask.copy(),
         "now": integer(totals.now),
+        "dt": integer((totals.now - totals.before_now) * (totals.steps > 0)),
         "illegal_action": totals.last_illegal > 0,
         "illegal_actions": integer(totals.illegal_actions),
         "forced_starts": integer(totals.forced_starts),
     }
+
+
+def _features_of(source: EpisodeSource) -> list[str]:
+    """Return the groups of features that vary in some trace."""
+    varies = {
+        "users": any(bool((trace.jobs.user >= 0).any()) for trace in source.traces),
+        "priority": any(bool(trace.jobs.priority.any()) for trace in source.traces),
+        "requested_start": any(bool(t.jobs.requested_start.any()) for t in source.traces),
+    }
+    return [name for name in JOB_FEATURES if varies[name]]
 
 
 def _box(features: tuple[Feature, ...], *rows: int) -> spaces.Box:

@@ -10,13 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.priorities import new_ranking
+from bfenv.baselines.user_history import UserHistory, new_user_history
 from bfenv.core.cluster import STATE, Cluster, Truth
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import inlined
-from bfenv.envs.observation import CLUSTER, PROFILE, QUEUE
+from bfenv.envs.features import LOG_LONGEST
 
-# Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth
-JOB_ROWS = QUEUE_JOB, START, END, KILL_TIME, TRIAL_START, TRIAL_END = range(6)
+# Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. IN_WINDOW holds
+# the number of the last choice of slots that took the job.
+JOB_ROWS = QUEUE_JOB, START, END, KILL_TIME, TRIAL_START, TRIAL_END, IN_WINDOW = range(7)
 RUN_ROWS = RUNNING_JOB, EXPECTED_END, STARTED_JOB, FINISHED_JOB = range(4)
 HEAP_ROWS = DUE_TIME, DUE_JOB = range(2)
 # Columns of BatchState.counters
@@ -30,21 +33,33 @@ COUNTERS = (
     ILLEGAL,  # illegal ones among them
     LAST_ILLEGAL,  # 1 if the last action was illegal
     FORCED,  # starts that the environment made because nothing else could happen
+    OUTSIDE,  # actions at which jobs waited outside the window
+    HEAD,  # the job chosen as the head in this pass; -1 for none
+    LEGAL_STARTS,  # how many slots may start now
+    CHOICES,  # choices of slots so far, see IN_WINDOW
     DUE,  # Truth.due
     PLAN_STEPS,  # Profile.steps of the guard's availability profile
-) = range(11)
-# Columns of BatchState.sums: over the jobs of the episode that have started, then what the rewards
-# need: the totals at the last decision and at the one before
+) = range(15)
+# Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
-    WAIT,
-    BOUNDED_SLOWDOWN,
-    LAST_NOW,
+    WAIT,  # seconds
+    BOUNDED_SLOWDOWN,  # from true runtimes
+    SHOWN_SLOWDOWN,  # from estimates until a job ends, from its runtime then
+    LONGEST_WAIT,  # seconds
+    BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
+    LARGEST_BACKLOG,  # since the episode began
+    LAST_NOW,  # the totals at the last decision, and at the one before
     LAST_WAIT,
-    LAST_BOUNDED_SLOWDOWN,
+    LAST_SLOWDOWN,
+    LAST_LONGEST,
+    LAST_SUBMITTED,
     BEFORE_NOW,
     BEFORE_WAIT,
-    BEFORE_BOUNDED_SLOWDOWN,
-) = range(8)
+    BEFORE_SLOWDOWN,
+    BEFORE_LONGEST,
+    BEFORE_SUBMITTED,
+) = range(16)
+USER_SUMS = INVERSE, ACCURACY_SUM = range(2)
 
 
 class BatchState(NamedTuple):
@@ -56,9 +71,22 @@ class BatchState(NamedTuple):
     heap: np.ndarray  # (N, len(HEAP_ROWS), h) int64
     counters: np.ndarray  # (N, len(COUNTERS)) int64
     sums: np.ndarray  # (N, len(SUMS)) float64
-    accuracy: np.ndarray  # (N, 2, users) float64: sum and count of runtime / estimate
+    slots: np.ndarray  # (N, window) int64: the job in each slot; -1 for none
     mask: np.ndarray  # (N, window + 1) int8, 1 for a legal action
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
+    best_jobs: np.ndarray  # (N, window) int64: the first jobs of an order, see `slots`
+    best_scores: np.ndarray  # (N, window) float64
+    # What the observation says of each job, and when that was written: most decisions are at the
+    # time of the one before
+    written_at: np.ndarray  # (N, n) int64 seconds; -1 for never
+    written: np.ndarray  # (N, n, 2) float64: log_time(wait), expansion
+    # The fields of UserHistory
+    user_ended: np.ndarray  # (N, users) int64
+    user_sums: np.ndarray  # (N, len(USER_SUMS), users) float64
+    user_recent: np.ndarray  # (N, users, 2) int64
+    user_jobs: np.ndarray  # (N, 2, users) int64: queued, running; not kept
+    by_estimate: np.ndarray  # (N, groups, 2) float64
+    by_size: np.ndarray  # (N, groups, 2) float64
 
 
 class TraceTables(NamedTuple):
@@ -67,13 +95,27 @@ class TraceTables(NamedTuple):
     requests: np.ndarray  # (K, len(Jobs._fields), n) int64, the fields of Jobs in their order
     runtime: np.ndarray  # (K, n) int64 seconds
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
+    groups: np.ndarray  # (K, 2, n) int64: estimate_group and size_group of UserHistory
+    order_number: np.ndarray  # (K, n) float64: Ranking.number of the window's order; or (K, 0)
+    log_estimate: np.ndarray  # (K, n) float64: log_time(estimate) of the observation
 
 
-class GuardRules(NamedTuple):
-    """Which starts are legal, and where time stops."""
+class EnvRules(NamedTuple):
+    """Which jobs are in slots, which actions are legal, where time stops, and what is seen."""
 
     reservation_depth: int  # how many waiting jobs no start may delay; -1 all
+    chosen_head: bool  # the agent may choose the head of a pass
+    idle: int  # see `legal_actions`
+    max_age: int  # seconds; FOREVER for no guard
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
+    oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
+    order_slots: int  # slots of the first jobs of each of `orders`
+    orders: np.ndarray  # (k,) int64 codes of bfenv.baselines.priorities
+    order_weight: np.ndarray  # (1,) float64, Ranking.weight
+    user_column: int  # first column of these features in the observation's "queue"; -1: none
+    priority_column: int
+    start_column: int
+    age_column: int
 
 
 Value = Any  # of one environment a number, of N environments (N,) float64
@@ -83,49 +125,70 @@ class StepTotals(NamedTuple):
     """What rewards and infos are computed from, at a decision.
 
     Sums are over the submitted jobs of the episode; a waiting job counts with its wait so far.
+    Until a job has ended, its estimate stands in for its runtime; when the last job of the episode
+    has started, every job counts with its runtime.
     """
 
-    before_now: Value  # seconds, at the last legal action
+    before_now: Value  # seconds, at the last action
     before_wait: Value  # seconds, then; 0 at the first, so its reward covers all that came before
-    before_bounded_slowdown: Value
+    before_slowdown: Value
+    before_longest: Value
+    before_submitted: Value
     now: Value  # seconds
     wait: Value  # seconds
-    bounded_slowdown: Value
+    slowdown: Value  # bounded slowdowns
+    longest: Value  # seconds, wait
+    submitted: Value  # jobs of the episode
     unstarted: Value  # jobs of the episode
     steps: Value  # actions in the episode
     illegal_actions: Value  # among them
     last_illegal: Value  # 1 if the last action was illegal
     forced_starts: Value
+    outside: Value  # actions at which jobs waited outside the window
 
 
 class StepBuffers(NamedTuple):
     """What a step writes: the observations of N environments, and their totals."""
 
-    queue: np.ndarray  # (N, window, len(QUEUE)) float32
+    queue: np.ndarray  # (N, window, job features) float32
     profile: np.ndarray  # (N, len(PROFILE)) float32
     cluster: np.ndarray  # (N, len(CLUSTER)) float32
     totals: np.ndarray  # (N, len(StepTotals._fields)) float64
 
 
-def new_tables(traces: Sequence[Trace]) -> TraceTables:
-    """Copy the traces side by side."""
+def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
+    """Copy the traces side by side; `order` is that of the window, if it has one."""
     jobs = max(map(len, traces))
     requests = np.zeros((len(traces), len(Jobs._fields), jobs), dtype=np.int64)
     runtime = np.zeros((len(traces), jobs), dtype=np.int64)
+    groups = np.full((len(traces), 2, jobs), -1, dtype=np.int64)
+    numbers = []
     for k, trace in enumerate(traces):
         requests[k, :, : len(trace)] = trace.jobs
         runtime[k, : len(trace)] = trace.runtime
+        history = new_user_history(trace.jobs)
+        groups[k, :, : len(trace)] = history.estimate_group, history.size_group
+        ranking = new_ranking(order or "fcfs", trace.jobs, np.random.default_rng(0))
+        numbers.append(ranking.number)
+    order_number = np.zeros((len(traces), max(map(len, numbers))))
+    for k, number in enumerate(numbers):
+        order_number[k, : len(number)] = number
     for table in (requests, runtime):  # read-only like a trace's arrays: kernels are typed by it
         table.flags.writeable = False
-    return TraceTables(requests, runtime, np.array([trace.time_of_day for trace in traces]))
+    time_of_day = np.array([trace.time_of_day for trace in traces])
+    log_estimate = np.minimum(
+        1.0, np.log1p(requests[:, Jobs._fields.index("estimate")]) / LOG_LONGEST
+    )
+    return TraceTables(requests, runtime, time_of_day, groups, order_number, log_estimate)
 
 
 def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchState:
-    """Allocate the environments, each for any of the traces; mostly 48 bytes a job in each."""
+    """Allocate the environments, each for any of the traces; mostly 80 bytes a job in each."""
     jobs = max(map(len, traces))
     running = max(min(len(trace), trace.processors) for trace in traces)
     requested_starts = max(int(np.count_nonzero(t.jobs.requested_start)) for t in traces)
-    users = max(int(trace.jobs.user.max()) for trace in traces) + 1
+    histories = [new_user_history(trace.jobs) for trace in traces]
+    users = max(len(history.ended) for history in histories)
 
     def zeros(*shape: int, dtype: type[np.generic] = np.int64) -> np.ndarray:
         return np.zeros((environments, *shape), dtype=dtype)
@@ -137,23 +200,24 @@ def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchS
         heap=zeros(len(HEAP_ROWS), running + requested_starts),
         counters=zeros(len(COUNTERS)),
         sums=zeros(len(SUMS), dtype=np.float64),
-        accuracy=zeros(2, users, dtype=np.float64),
+        slots=zeros(window),
         mask=zeros(window + 1, dtype=np.int8),
         plan=zeros(2, 2 + running + 2 * jobs),
+        best_jobs=zeros(window),
+        best_scores=zeros(window, dtype=np.float64),
+        written_at=zeros(jobs),
+        written=zeros(jobs, 2, dtype=np.float64),
+        user_ended=zeros(users),
+        user_sums=zeros(len(USER_SUMS), users, dtype=np.float64),
+        user_recent=zeros(users, 2),
+        user_jobs=zeros(2, users),
+        by_estimate=zeros(max(len(h.by_estimate) for h in histories), 2, dtype=np.float64),
+        by_size=zeros(max(len(h.by_size) for h in histories), 2, dtype=np.float64),
     )
     state.per_job[:, START] = FOREVER  # not submitted
     state.per_job[:, [END, KILL_TIME, TRIAL_START, TRIAL_END]] = -1
+    state.slots[:] = -1
     return state
-
-
-def new_buffers(environments: int, window: int) -> StepBuffers:
-    """Allocate what a step writes."""
-    return StepBuffers(
-        np.empty((environments, window, len(QUEUE)), dtype=np.float32),
-        np.empty((environments, len(PROFILE)), dtype=np.float32),
-        np.empty((environments, len(CLUSTER)), dtype=np.float32),
-        np.empty((environments, len(StepTotals._fields))),
-    )
 
 
 @inlined
@@ -187,3 +251,21 @@ def truth_of(state, tables, i):
     runtime = tables.runtime[state.counters[i, TRACE]]
     heap, counters = state.heap[i], state.counters[i]
     return Truth(runtime, heap[DUE_TIME], heap[DUE_JOB], counters[DUE : DUE + 1])
+
+
+@inlined
+def history_of(state, tables, i):
+    """Return what is known of the users in environment i."""
+    groups = tables.groups[state.counters[i, TRACE]]
+    return UserHistory(
+        groups[0],
+        groups[1],
+        state.user_ended[i],
+        state.user_sums[i, INVERSE],
+        state.user_sums[i, ACCURACY_SUM],
+        state.user_recent[i],
+        state.by_estimate[i],
+        state.by_size[i],
+        state.user_jobs[i, 0],
+        state.user_jobs[i, 1],
+    )

@@ -3,11 +3,14 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
+from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import (
     NEXT_JOB,
     advance,
     commit_starts,
     finished,
+    free,
+    may_start,
     now,
     start,
     waiting,
@@ -15,45 +18,58 @@ from bfenv.core.cluster import (
 from bfenv.core.kernel import kernel
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch_state import (
-    BEFORE_BOUNDED_SLOWDOWN,
+    BACKLOG,
+    BEFORE_LONGEST,
     BEFORE_NOW,
+    BEFORE_SLOWDOWN,
+    BEFORE_SUBMITTED,
     BEFORE_WAIT,
     BOUNDED_SLOWDOWN,
     EPISODES,
     FIRST,
     FORCED,
+    HEAD,
     ILLEGAL,
+    LARGEST_BACKLOG,
     LAST,
-    LAST_BOUNDED_SLOWDOWN,
     LAST_ILLEGAL,
+    LAST_LONGEST,
     LAST_NOW,
+    LAST_SLOWDOWN,
+    LAST_SUBMITTED,
     LAST_WAIT,
+    LEGAL_STARTS,
+    LONGEST_WAIT,
+    OUTSIDE,
+    SHOWN_SLOWDOWN,
     STEPS,
-    TRACE,
     UNSTARTED,
     WAIT,
     BatchState,
-    GuardRules,
+    EnvRules,
     StepBuffers,
     StepTotals,
     TraceTables,
     cluster_of,
+    history_of,
     jobs_of,
     truth_of,
 )
 from bfenv.envs.legal_actions import write_mask
-from bfenv.envs.observation import observe, record_accuracy
+from bfenv.envs.observation import observe
+from bfenv.envs.slots import write_slots
+
+UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
 @kernel
-def begin_episode(state, tables, rules, i, opening, first, last):
+def begin_episode(state, tables, rules, i, first, last, ended):
     """Open the episode of jobs first .. last - 1 on a warm machine; go to the first decision.
 
-    The machine of environment i has run the jobs from `opening` on.
+    `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends.
     """
     cluster = cluster_of(state, i)
     jobs = jobs_of(state, tables, i)
-    truth = truth_of(state, tables, i)
     counters, sums = state.counters[i], state.sums[i]
     counters[EPISODES] += 1
     counters[FIRST] = first
@@ -63,13 +79,19 @@ def begin_episode(state, tables, rules, i, opening, first, last):
     counters[ILLEGAL] = 0
     counters[LAST_ILLEGAL] = 0
     counters[FORCED] = 0
+    counters[OUTSIDE] = 0
+    counters[HEAD] = -1
+    counters[LEGAL_STARTS] = 0
     sums[:] = 0.0
-    state.accuracy[i] = 0.0
+    for job in waiting(cluster):
+        _add_backlog(state, jobs, i, job)
+    _forget_users(state, i)
+    _forget_rows(state, i)
+    history = history_of(state, tables, i)
+    for job in ended:
+        learn_job(history, cluster, jobs, job)
     state.mask[i] = 0
-    for job in range(opening, min(first, cluster.state[NEXT_JOB])):
-        if cluster.end[job] >= 0:
-            record_accuracy(cluster, jobs, state.accuracy[i], job)
-    _run_on(state, cluster, jobs, truth, rules, i)
+    _run_on(state, tables, cluster, jobs, rules, i)
     # The sums start at 0, so the first reward covers all that came before the first decision.
     sums[LAST_NOW] = now(cluster)
 
@@ -79,22 +101,27 @@ def step(state, tables, rules, actions):
     """Act in every environment, and go on to its next decision point."""
     for i in range(len(actions)):
         mask, counters, sums, action = state.mask[i], state.counters[i], state.sums[i], actions[i]
+        window = len(mask) - 1
+        illegal = action < 0 or action > window or mask[action] == 0
+        cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
         counters[STEPS] += 1
-        counters[LAST_ILLEGAL] = action < 0 or action >= len(mask) or mask[action] == 0
-        if counters[LAST_ILLEGAL]:
-            counters[ILLEGAL] += 1
-            continue
+        counters[LAST_ILLEGAL] = illegal
+        counters[ILLEGAL] += illegal
+        counters[OUTSIDE] += len(waiting(cluster)) > window
         sums[BEFORE_NOW] = sums[LAST_NOW]
         sums[BEFORE_WAIT] = sums[LAST_WAIT]
-        sums[BEFORE_BOUNDED_SLOWDOWN] = sums[LAST_BOUNDED_SLOWDOWN]
-        cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
-        truth = truth_of(state, tables, i)
-        if action + 1 < len(mask):
-            _start(state, cluster, jobs, truth, i, waiting(cluster)[action])
-            write_mask(state, cluster, jobs, rules, i)
+        sums[BEFORE_SLOWDOWN] = sums[LAST_SLOWDOWN]
+        sums[BEFORE_LONGEST] = sums[LAST_LONGEST]
+        sums[BEFORE_SUBMITTED] = sums[LAST_SUBMITTED]
+        if illegal or action == window:
+            counters[LEGAL_STARTS] = 0
+        elif may_start(cluster, jobs, state.slots[i, action]):
+            _start(state, tables, cluster, jobs, i, state.slots[i, action])
+            counters[LEGAL_STARTS] = UNKNOWN
         else:
-            mask[:] = 0
-        _run_on(state, cluster, jobs, truth, rules, i)
+            counters[HEAD] = state.slots[i, action]
+            counters[LEGAL_STARTS] = UNKNOWN
+        _run_on(state, tables, cluster, jobs, rules, i)
 
 
 @kernel
@@ -104,76 +131,146 @@ def step_and_write(state, tables, rules, actions, buffers):
     Python calls it with plain tuples: unpacking a NamedTuple costs as much as the step.
     """
     batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
-    outputs = StepBuffers(*buffers)
-    step(batch_state, batch_tables, GuardRules(*rules), actions)
+    batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
+    step(batch_state, batch_tables, batch_rules, actions)
     for i in range(len(actions)):
-        write_outputs(batch_state, batch_tables, i, outputs)
+        write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
 
 
 @kernel
-def write_outputs(state, tables, i, buffers):
+def write_outputs(state, tables, rules, i, buffers):
     """Write the observation and the totals of environment i into its row of the buffers."""
     cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
     counters, sums = state.counters[i], state.sums[i]
-    time_of_day = tables.time_of_day[counters[TRACE]]
-    queue, profile, cluster_features = buffers.queue[i], buffers.profile[i], buffers.cluster[i]
-    observe(cluster, jobs, state.accuracy[i], time_of_day, queue, profile, cluster_features)
-    wait, slowdown = sums[WAIT], sums[BOUNDED_SLOWDOWN]
+    observe(state, tables, rules, cluster, jobs, i, buffers)
+    wait, slowdown, longest = sums[WAIT], sums[SHOWN_SLOWDOWN], sums[LONGEST_WAIT]
     for job in waiting(cluster):
         if counters[FIRST] <= job < counters[LAST]:
             waited = now(cluster) - jobs.submit[job]
             wait += waited
-            slowdown += bounded_slowdown(waited, tables.runtime[counters[TRACE], job])
-    if counters[STEPS] > counters[ILLEGAL]:
+            slowdown += bounded_slowdown(waited, jobs.estimate[job])
+            longest = max(longest, waited)
+    if counters[UNSTARTED] == 0:
+        slowdown = sums[BOUNDED_SLOWDOWN]
+    submitted = min(cluster.state[NEXT_JOB], counters[LAST]) - counters[FIRST]
+    if counters[STEPS] > 0:
         sums[LAST_NOW] = now(cluster)
         sums[LAST_WAIT] = wait
-        sums[LAST_BOUNDED_SLOWDOWN] = slowdown
+        sums[LAST_SLOWDOWN] = slowdown
+        sums[LAST_LONGEST] = longest
+        sums[LAST_SUBMITTED] = submitted
     totals = StepTotals(
         before_now=sums[BEFORE_NOW],
         before_wait=sums[BEFORE_WAIT],
-        before_bounded_slowdown=sums[BEFORE_BOUNDED_SLOWDOWN],
+        before_slowdown=sums[BEFORE_SLOWDOWN],
+        before_longest=sums[BEFORE_LONGEST],
+        before_submitted=sums[BEFORE_SUBMITTED],
         now=float(now(cluster)),
         wait=wait,
-        bounded_slowdown=slowdown,
+        slowdown=slowdown,
+        longest=float(longest),
+        submitted=float(submitted),
         unstarted=float(counters[UNSTARTED]),
         steps=float(counters[STEPS]),
         illegal_actions=float(counters[ILLEGAL]),
         last_illegal=float(counters[LAST_ILLEGAL]),
         forced_starts=float(counters[FORCED]),
+        outside=float(counters[OUTSIDE]),
     )
     for column in range(len(totals)):
         buffers.totals[i, column] = totals[column]
 
 
 @kernel
-def _run_on(state, cluster, jobs, truth, rules, i):
+def _run_on(state, tables, cluster, jobs, rules, i):
     """Let the clock run until a start is legal, unless one is already, or the episode has ended."""
-    mask = state.mask[i]
-    while state.counters[i, UNSTARTED] > 0:
-        for slot in range(len(mask) - 1):
-            if mask[slot]:
-                return
-        if advance(cluster, jobs, truth):
-            for job in finished(cluster):
-                record_accuracy(cluster, jobs, state.accuracy[i], job)
-            write_mask(state, cluster, jobs, rules, i)
-            if rules.every_pass:
-                return
+    mask, counters = state.mask[i], state.counters[i]
+    truth, history = truth_of(state, tables, i), history_of(state, tables, i)
+    ran = False
+    while counters[UNSTARTED] > 0:
+        if counters[LEGAL_STARTS] == UNKNOWN:
+            _look(state, tables, cluster, jobs, rules, i)
+        if counters[LEGAL_STARTS] > 0 or (ran and rules.every_pass):
+            return
+        arrived = cluster.state[NEXT_JOB]
+        counters[LEGAL_STARTS] = UNKNOWN
+        ran = advance(cluster, jobs, truth)
+        if ran:
+            counters[HEAD] = -1
+            learn(history, cluster, jobs)
+            _correct_slowdowns(state, cluster, jobs, truth, i)
+            for job in range(arrived, cluster.state[NEXT_JOB]):
+                _add_backlog(state, jobs, i, job)
         else:
             # Nothing runs, arrives or is due: a pass here would never end.
-            _start(state, cluster, jobs, truth, i, waiting(cluster)[0])
-            state.counters[i, FORCED] += 1
-            write_mask(state, cluster, jobs, rules, i)
+            _start(state, tables, cluster, jobs, i, waiting(cluster)[0])
+            counters[FORCED] += 1
+    write_slots(state, tables, cluster, jobs, rules, i)
     mask[:] = 0
     mask[len(mask) - 1] = 1
 
 
 @kernel
-def _start(state, cluster, jobs, truth, i, job):
+def _look(state, tables, cluster, jobs, rules, i):
+    """Choose the slots and write the mask, unless no start can be legal and time runs on."""
+    if not rules.every_pass and not _any_fits(cluster, jobs):
+        state.counters[i, LEGAL_STARTS] = 0
+        return
+    write_slots(state, tables, cluster, jobs, rules, i)
+    write_mask(state, cluster, jobs, rules, i)
+
+
+@kernel
+def _any_fits(cluster, jobs):
+    if free(cluster) > 0:
+        for job in waiting(cluster):
+            if jobs.size[job] <= free(cluster):
+                return True
+    return False
+
+
+@kernel
+def _start(state, tables, cluster, jobs, i, job):
+    counters, sums, truth = state.counters[i], state.sums[i], truth_of(state, tables, i)
     start(cluster, jobs, job)
     commit_starts(cluster, jobs, truth)
-    if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
+    sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
+    if counters[FIRST] <= job < counters[LAST]:
         waited = now(cluster) - jobs.submit[job]
-        state.counters[i, UNSTARTED] -= 1
-        state.sums[i, WAIT] += waited
-        state.sums[i, BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
+        counters[UNSTARTED] -= 1
+        sums[WAIT] += waited
+        sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
+        sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
+        sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
+
+
+@kernel
+def _correct_slowdowns(state, cluster, jobs, truth, i):
+    """Replace the estimates of the jobs that have just ended by their runtimes."""
+    for job in finished(cluster):
+        if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
+            waited = cluster.start[job] - jobs.submit[job]
+            by_estimate = bounded_slowdown(waited, jobs.estimate[job])
+            by_runtime = bounded_slowdown(waited, truth.runtime[job])
+            state.sums[i, SHOWN_SLOWDOWN] += by_runtime - by_estimate
+
+
+@kernel
+def _add_backlog(state, jobs, i, job):
+    sums = state.sums[i]
+    sums[BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
+    sums[LARGEST_BACKLOG] = max(sums[LARGEST_BACKLOG], sums[BACKLOG])
+
+
+@kernel
+def _forget_users(state, i):
+    state.user_ended[i] = 0
+    state.user_sums[i] = 0.0
+    state.user_recent[i] = 0
+    state.by_estimate[i] = 0.0
+    state.by_size[i] = 0.0
+
+
+@kernel
+def _forget_rows(state, i):
+    state.written_at[i] = -1

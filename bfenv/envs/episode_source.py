@@ -70,8 +70,7 @@ class EpisodeSource:
         earliest = begin + self.warmup_jobs
         first = options.get("first_job")
         if first is None:
-            latest = max(earliest, end - 2 * length)
-            first = int(generator.integers(earliest, latest + 1))
+            first = int(generator.integers(earliest, end - length + 1))
         first = check_integer("first_job", first, 0)
         if not earliest <= first <= end - length:
             raise BfenvError(

@@ -11,6 +11,8 @@ from bfenv.core.cluster import (
     QUEUE_END,
     WAKE,
     Cluster,
+    free,
+    now,
     retract,
     started,
     waiting,
@@ -57,6 +59,17 @@ class EnvHandle:
         return self.batch.window
 
     @property
+    def slots(self) -> np.ndarray:
+        """The job in each slot, (window,) int64; -1 for none; the environment's own array."""
+        slots: np.ndarray = self.batch.state.slots[self.i]
+        return slots
+
+    @property
+    def outside(self) -> int:
+        """How many waiting jobs are outside the window."""
+        return max(len(waiting(self.cluster)) - self.window, 0)
+
+    @property
     def every_pass(self) -> bool:
         """Whether every scheduling pass is a decision point."""
         return self.batch.every_pass
@@ -87,15 +100,22 @@ class EnvHandle:
         return self._counter(FORCED)
 
     def action_masks(self) -> np.ndarray:
-        """Return (window + 1,) bool: which actions are legal; the last, the pass, always is."""
+        """Return (window + 1,) bool: which actions are legal; the last is the pass."""
         mask: np.ndarray = self.batch.state.mask[self.i].astype(bool)
         return mask
 
-    def actions_for(self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any) -> list[int]:
-        """Return the actions that make the starts of a policy in this pass; starts nothing.
+    def startable(self) -> np.ndarray:
+        """Return (window,) bool: in which slots a job fits now and may start by its request."""
+        cluster, jobs, slots = self.cluster, self.trace.jobs, self.slots
+        fits = jobs.size[slots] <= free(cluster)
+        startable: np.ndarray = (slots >= 0) & fits & (jobs.requested_start[slots] <= now(cluster))
+        return startable
 
-        The policy sees the window of the queue, as an agent does. A wake-up that it asks for will
-        come. Once the actions are taken, it would pass until `pass_id` changes.
+    def starts_of(self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any) -> list[int]:
+        """Return the jobs that a policy would start in this pass; starts nothing.
+
+        The policy sees the jobs in slots as the queue. A wake-up that it asks for will come. Once
+        the jobs are started, it would pass until `pass_id` changes.
 
         Raises
         ------
@@ -103,16 +123,15 @@ class EnvHandle:
             If the policy makes an illegal start.
         """
         cluster, jobs = self.cluster, self.trace.jobs
-        queue_end = int(cluster.state[QUEUE_END])
-        cluster.state[QUEUE_END] = min(queue_end, cluster.state[QUEUE_BEGIN] + self.window)
+        begin, end = cluster.state[[QUEUE_BEGIN, QUEUE_END]].tolist()
+        seen = self.slots[: min(self.window, end - begin)]
+        queue = cluster.queue[begin:end].copy()
+        cluster.queue[begin : begin + len(seen)] = seen
+        cluster.state[QUEUE_END] = begin + len(seen)
         try:
             decide(cluster, jobs, memory)
-            slots = waiting(cluster).tolist()
-            actions = []
-            for job in started(cluster).tolist():
-                actions.append(slots.index(job))
-                slots.remove(job)
-            return actions
+            starts: list[int] = started(cluster).tolist()
+            return starts
         except ValueError as error:
             illegal_start = find_illegal_start(cluster, jobs)
             if illegal_start is None:  # a fault of the policy's own code
@@ -122,7 +141,8 @@ class EnvHandle:
             wake = cluster.state[WAKE]
             retract(cluster, jobs)
             cluster.state[WAKE] = wake
-            cluster.state[QUEUE_END] = queue_end
+            cluster.state[QUEUE_END] = end
+            cluster.queue[begin:end] = queue
 
     def render(self) -> Any:
         """Return a screen of text ("ansi") or an (h, w, 3) uint8 image ("rgb_array").

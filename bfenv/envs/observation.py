@@ -1,173 +1,144 @@
-"""What an agent sees: the tables of features, and the kernel that writes them.
+"""The kernels that write what an agent sees; `bfenv.envs.features` says what each number is.
 
-Every feature is computed from requests, the clock, expected ends and finished jobs. `squash(x, c)`
-is x / (x + c): it maps [0, inf) to [0, 1), and c to 1/2.
+Everything is computed from requests, the clock, expected ends and jobs that have ended.
 """
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 
+from bfenv.baselines import user_history
+from bfenv.baselines.user_history import quantity
 from bfenv.core.cluster import PROCESSORS, expected_ends, free, may_start, now, running, waiting
-from bfenv.core.durations import DAY, HOUR
+from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
-
-
-class Feature(NamedTuple):
-    """One number of the observation."""
-
-    name: str
-    unit: str  # before it is squashed or scaled
-    low: float
-    high: float
-    formula: str
-
-
-AHEAD = np.concatenate([[0], np.rint(np.geomspace(60, 5 * DAY, 31))]).astype(np.int64)
-
-QUEUE = (
-    Feature("present", "-", 0, 1, "1 if a job waits in this slot; else the whole row is 0"),
-    Feature("size", "processors", 0, 1, "size / machine"),
-    Feature("estimate", "s", 0, 1, "squash(estimate, 1 h)"),
-    Feature("wait", "s", 0, 1, "squash(now - submit, 1 h)"),
-    Feature("slowdown", "-", 0, 1, "squash(now - submit, estimate) = 1 - 1 / expected slowdown"),
-    Feature("fits", "-", 0, 1, "1 if it fits now and its requested start time has come"),
-    Feature("before_shadow", "-", 0, 1, "1 if now + estimate <= the head's shadow time"),
-    Feature("within_extra", "-", 0, 1, "1 if size <= the head's extra nodes"),
-    Feature("accuracy", "-", -1, 1, "mean runtime / estimate of the user's ended jobs, -1: none"),
-    Feature("priority", "-", -1, 1, "priority / (1 + abs(priority))"),
-    Feature("start_in", "s", 0, 1, "squash(requested start - now, 1 h), 0 if it may start"),
+from bfenv.envs.batch_state import BACKLOG, HEAD, TRACE, history_of
+from bfenv.envs.features import (
+    AHEAD,
+    CLUSTER_BACKLOG,
+    CLUSTER_DAY_COS,
+    CLUSTER_DAY_SIN,
+    CLUSTER_EXTRA,
+    CLUSTER_FREE,
+    CLUSTER_NEXT_END,
+    CLUSTER_OUTSIDE,
+    CLUSTER_PASS_LEGAL,
+    CLUSTER_QUEUE,
+    CLUSTER_SHADOW,
+    JOB_BEFORE_SHADOW,
+    JOB_ESTIMATE,
+    JOB_EXPANSION,
+    JOB_FITS,
+    JOB_HEAD,
+    JOB_LEGAL,
+    JOB_PRESENT,
+    JOB_SIZE,
+    JOB_WAIT,
+    JOB_WITHIN_EXTRA,
+    LOG_LARGEST_EXPANSION,
+    LOG_LONGEST,
+    LOG_MOST,
+    USER_ACCURACY,
+    USER_LAST_RUNTIME,
+    USER_RUNTIME,
+    USER_SAME_ESTIMATE_RUNTIME,
+    USER_USER_ENDED,
 )
-CLUSTER = (
-    Feature("free", "processors", 0, 1, "free / machine"),
-    Feature("queue", "jobs", 0, 1, "squash(waiting jobs, window)"),
-    Feature("overflow", "jobs", 0, 1, "squash(waiting jobs beyond the window, window)"),
-    Feature("shadow", "s", 0, 1, "squash(head's shadow time - now, 1 h), 0 if none waits"),
-    Feature("extra", "processors", 0, 1, "head's extra nodes / machine, 1 if none waits"),
-    Feature("next_end", "s", 0, 1, "squash(next expected end - now, 1 h), 1 if none runs"),
-    Feature("day_sin", "h", -1, 1, "sin(2 pi time of day / 24 h)"),
-    Feature("day_cos", "h", -1, 1, "cos(2 pi time of day / 24 h)"),
-)
-PROFILE = tuple(
-    Feature(f"free_in_{ahead}_s", "processors", 0, 1, f"free / machine, {ahead} s ahead")
-    for ahead in AHEAD.tolist()
-)
-
-
-def column(features: tuple[Feature, ...], name: str) -> int:
-    """Return the index of the feature with this name."""
-    return [feature.name for feature in features].index(name)
-
-
-# Columns of QUEUE, whose rows are jobs
-JOB_PRESENT = column(QUEUE, "present")
-JOB_SIZE = column(QUEUE, "size")
-JOB_ESTIMATE = column(QUEUE, "estimate")
-JOB_WAIT = column(QUEUE, "wait")
-JOB_SLOWDOWN = column(QUEUE, "slowdown")
-JOB_FITS = column(QUEUE, "fits")
-JOB_BEFORE_SHADOW = column(QUEUE, "before_shadow")
-JOB_WITHIN_EXTRA = column(QUEUE, "within_extra")
-JOB_ACCURACY = column(QUEUE, "accuracy")
-JOB_PRIORITY = column(QUEUE, "priority")
-JOB_START_IN = column(QUEUE, "start_in")
-# Columns of CLUSTER
-CLUSTER_FREE = column(CLUSTER, "free")
-CLUSTER_QUEUE = column(CLUSTER, "queue")
-CLUSTER_OVERFLOW = column(CLUSTER, "overflow")
-CLUSTER_SHADOW = column(CLUSTER, "shadow")
-CLUSTER_EXTRA = column(CLUSTER, "extra")
-CLUSTER_NEXT_END = column(CLUSTER, "next_end")
-CLUSTER_DAY_SIN = column(CLUSTER, "day_sin")
-CLUSTER_DAY_COS = column(CLUSTER, "day_cos")
-
-
-# The formulas of QUEUE ----------------------------------------------------------------------
+from bfenv.envs.legal_actions import longest_allowed_wait
 
 
 @kernel
-def squash(value, half):
-    """Map [0, inf) to [0, 1), and `half` to 1/2."""
-    return value / (value + half)
+def log_time(seconds):
+    """Map 0 s to 0 and 100 days or more to 1, on a logarithmic scale."""
+    return min(1.0, math.log(1.0 + seconds) / LOG_LONGEST)
 
 
 @kernel
-def request_features(size, estimate, priority, processors):
-    """Return the features that stay while a job waits: present, size, estimate, priority."""
-    return 1.0, size / processors, squash(estimate, HOUR), priority / (1.0 + abs(priority))
+def log_count(number):
+    """Map 0 to 0 and 10,000 or more to 1, on a logarithmic scale."""
+    return min(1.0, math.log(1.0 + number) / LOG_MOST)
 
 
 @kernel
-def clock_features(time, submit, estimate):
-    """Return the features that change with the clock: wait, slowdown."""
-    waited = time - submit
-    return squash(waited, HOUR), squash(waited, estimate)
-
-
-@kernel
-def reservation_features(time, size, estimate, shadow_time, extra_nodes):
-    """Return the features about the head's reservation: before_shadow, within_extra."""
-    return time + estimate <= shadow_time, size <= extra_nodes
-
-
-@kernel
-def accuracy_feature(accuracy, user):
-    """Return the feature about a user's ended jobs, from what `record_accuracy` summed."""
-    if user >= 0 and accuracy[1, user] > 0:
-        return accuracy[0, user] / accuracy[1, user]
-    return -1.0
-
-
-@kernel
-def record_accuracy(cluster, jobs, accuracy, job):
-    """Add an ended job to `accuracy` (2, users) float64: sum of runtime / estimate, and count."""
-    user = jobs.user[job]
-    if user >= 0:
-        accuracy[0, user] += (cluster.end[job] - cluster.start[job]) / jobs.estimate[job]
-        accuracy[1, user] += 1.0
-
-
-# The observation ----------------------------------------------------------------------------
-
-
-@kernel
-def observe(cluster, jobs, accuracy, time_of_day, queue, profile, cluster_features):
-    """Write the three parts of the observation.
-
-    `accuracy` (2, users) float64 is as `record_accuracy` leaves it, `time_of_day` in seconds at
-    time 0. `queue` (window, len(QUEUE)), `profile` (len(AHEAD),) and `cluster_features`
-    (len(CLUSTER),) float32 are overwritten.
-    """
-    shadow_time, extra_nodes = now(cluster), cluster.state[PROCESSORS]
-    if len(waiting(cluster)) > 0:
-        shadow_time, extra_nodes = shadow(cluster, jobs, waiting(cluster)[0])
-    _write_queue(cluster, jobs, accuracy, shadow_time, extra_nodes, queue)
-    _write_profile(cluster, jobs, profile)
-    _write_cluster(cluster, time_of_day, shadow_time, extra_nodes, len(queue), cluster_features)
-
-
-@kernel
-def _write_queue(cluster, jobs, accuracy, shadow_time, extra_nodes, queue):
+def observe(state, tables, rules, cluster, jobs, i, buffers):
+    """Write the observation of environment i into its row of the buffers."""
     line = waiting(cluster)
-    processors = cluster.state[PROCESSORS]
-    time = now(cluster)
-    seen = min(len(queue), len(line))
+    head, shadow_time, extra_nodes = -1, now(cluster), cluster.state[PROCESSORS]
+    if len(line) > 0:
+        head = state.counters[i, HEAD] if state.counters[i, HEAD] >= 0 else line[0]
+        shadow_time, extra_nodes = shadow(cluster, jobs, head)
+    _write_queue(state, tables, cluster, jobs, i, head, shadow_time, extra_nodes, buffers.queue[i])
+    _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
+    _write_profile(cluster, jobs, buffers.profile[i])
+    time_of_day = tables.time_of_day[state.counters[i, TRACE]]
+    _write_cluster(state, cluster, i, time_of_day, shadow_time, extra_nodes, buffers.cluster[i])
+
+
+@kernel
+def _write_queue(state, tables, cluster, jobs, i, head, shadow_time, extra_nodes, queue):
+    """Write the columns of QUEUE."""
+    slots, mask, time = state.slots[i], state.mask[i], now(cluster)
+    log_estimate = tables.log_estimate[state.counters[i, TRACE]]
+    written_at, written = state.written_at[i], state.written[i]
+    seen = min(len(slots), len(waiting(cluster)))
     queue[seen:] = 0.0
     for slot in range(seen):
-        job = line[slot]
+        job = slots[slot]
         size, estimate = jobs.size[job], jobs.estimate[job]
+        if written_at[job] != time:
+            waited = time - jobs.submit[job]
+            written_at[job] = time
+            written[job, 0] = log_time(waited)
+            written[job, 1] = min(1.0, math.log(1.0 + waited / estimate) / LOG_LARGEST_EXPANSION)
         row = queue[slot]
-        row[JOB_PRESENT], row[JOB_SIZE], row[JOB_ESTIMATE], row[JOB_PRIORITY] = request_features(
-            size, estimate, jobs.priority[job], processors
-        )
-        row[JOB_WAIT], row[JOB_SLOWDOWN] = clock_features(time, jobs.submit[job], estimate)
+        row[JOB_PRESENT] = 1.0
+        row[JOB_LEGAL] = mask[slot]
+        row[JOB_SIZE] = size / cluster.state[PROCESSORS]
+        row[JOB_ESTIMATE] = log_estimate[job]
+        row[JOB_WAIT] = written[job, 0]
+        row[JOB_EXPANSION] = written[job, 1]
         row[JOB_FITS] = may_start(cluster, jobs, job)
-        row[JOB_BEFORE_SHADOW], row[JOB_WITHIN_EXTRA] = reservation_features(
-            time, size, estimate, shadow_time, extra_nodes
-        )
-        row[JOB_ACCURACY] = accuracy_feature(accuracy, jobs.user[job])
-        row[JOB_START_IN] = squash(max(jobs.requested_start[job] - time, 0), HOUR)
+        row[JOB_HEAD] = job == head
+        row[JOB_BEFORE_SHADOW] = time + estimate <= shadow_time
+        row[JOB_WITHIN_EXTRA] = size <= extra_nodes
+
+
+@kernel
+def _write_groups(state, tables, rules, cluster, jobs, i, queue):
+    """Write the columns behind those of QUEUE."""
+    groups = rules.user_column, rules.priority_column, rules.start_column, rules.age_column
+    if max(groups) < 0:
+        return
+    slots, time = state.slots[i], now(cluster)
+    history, first = history_of(state, tables, i), rules.user_column
+    for slot in range(min(len(slots), len(waiting(cluster)))):
+        job, row = slots[slot], queue[slot]
+        if first >= 0:
+            row[first + USER_RUNTIME] = log_time(
+                quantity(history, cluster, jobs, job, user_history.USER_RUNTIME)
+            )
+            row[first + USER_SAME_ESTIMATE_RUNTIME] = log_time(
+                quantity(history, cluster, jobs, job, user_history.SAME_ESTIMATE_RUNTIME)
+            )
+            row[first + USER_LAST_RUNTIME] = log_time(
+                quantity(history, cluster, jobs, job, user_history.LAST_RUNTIME)
+            )
+            row[first + USER_ACCURACY] = quantity(
+                history, cluster, jobs, job, user_history.ACCURACY
+            )
+            row[first + USER_USER_ENDED] = log_count(
+                quantity(history, cluster, jobs, job, user_history.USER_ENDED)
+            )
+        if rules.priority_column >= 0:
+            priority = jobs.priority[job]
+            row[rules.priority_column] = priority / (1.0 + abs(priority))
+        if rules.start_column >= 0:
+            row[rules.start_column] = log_time(max(jobs.requested_start[job] - time, 0))
+        if rules.age_column >= 0:
+            waited = time - jobs.submit[job]
+            limit = longest_allowed_wait(state, cluster, rules, i)
+            row[rules.age_column] = min(1.0, waited / max(limit, 1.0))
 
 
 @kernel
@@ -184,19 +155,19 @@ def _write_profile(cluster, jobs, profile):
 
 
 @kernel
-def _write_cluster(cluster, time_of_day, shadow_time, extra_nodes, window, cluster_features):
-    waits = len(waiting(cluster))
-    processors = cluster.state[PROCESSORS]
-    time = now(cluster)
-    ends = expected_ends(cluster)
+def _write_cluster(state, cluster, i, time_of_day, shadow_time, extra_nodes, row):
+    waits, window = len(waiting(cluster)), len(state.slots[i])
+    processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
     angle = (time + time_of_day) % DAY * (2 * np.pi / DAY)
-    cluster_features[CLUSTER_FREE] = free(cluster) / processors
-    cluster_features[CLUSTER_QUEUE] = squash(waits, window)
-    cluster_features[CLUSTER_OVERFLOW] = squash(max(waits - window, 0), window)
-    cluster_features[CLUSTER_SHADOW] = squash(shadow_time - time, HOUR)
-    cluster_features[CLUSTER_EXTRA] = extra_nodes / processors
-    cluster_features[CLUSTER_NEXT_END] = 1.0
+    row[CLUSTER_PASS_LEGAL] = state.mask[i, window]
+    row[CLUSTER_FREE] = free(cluster) / processors
+    row[CLUSTER_QUEUE] = log_count(waits)
+    row[CLUSTER_OUTSIDE] = max(waits - window, 0) / max(waits, 1)
+    row[CLUSTER_BACKLOG] = log_time(max(0.0, state.sums[i, BACKLOG]) / processors)
+    row[CLUSTER_SHADOW] = log_time(shadow_time - time)
+    row[CLUSTER_EXTRA] = extra_nodes / processors
+    row[CLUSTER_NEXT_END] = 1.0
     if len(ends) > 0:
-        cluster_features[CLUSTER_NEXT_END] = squash(ends[0] - time, HOUR)
-    cluster_features[CLUSTER_DAY_SIN] = np.sin(angle)
-    cluster_features[CLUSTER_DAY_COS] = np.cos(angle)
+        row[CLUSTER_NEXT_END] = log_time(ends[0] - time)
+    row[CLUSTER_DAY_SIN] = np.sin(angle)
+    row[CLUSTER_DAY_COS] = np.cos(angle)

@@ -1,56 +1,122 @@
 """Rewards: minus the growth of a metric since the last decision, so they add up to its negative."""
 
+import inspect
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.names import import_object
+
+Number = Any  # a float, or (N,) float64 in the rewards of this module
 
 
 class Totals(NamedTuple):
     """Sums over the submitted jobs of an episode, at `now`.
 
-    A waiting job counts with its wait so far. The sums are computed from true runtimes: do not
-    feed rewards back into observations.
+    A waiting job counts with its wait so far. Until a job has ended, its estimate stands in for its
+    runtime, so no reward tells a runtime early. When the last job of the episode has started, the
+    jobs that still run are settled, too: each counts with its runtime.
     """
 
-    now: float  # seconds
-    jobs: int  # of the episode, submitted or not
-    wait: float  # seconds
-    bounded_slowdown: float
+    now: Number  # seconds
+    jobs: Number  # of the episode, submitted or not
+    submitted: Number  # jobs
+    wait: Number  # seconds
+    bounded_slowdown: Number
+    longest_wait: Number  # seconds
+    reference_slowdown: Number  # sum over the episode under the reference; NaN without one
+    reference_longest_wait: Number  # seconds; NaN without a reference
 
 
-Reward = Callable[[Totals, Totals], float]
+class EndedJobs(NamedTuple):
+    """The jobs of the episode that ended since the last decision, one value per job."""
+
+    job: np.ndarray  # int64 index in the trace
+    size: np.ndarray  # int64 processors
+    estimate: np.ndarray  # int64 seconds
+    submit: np.ndarray  # int64 seconds
+    start: np.ndarray  # int64 seconds
+    end: np.ndarray  # int64 seconds
 
 
-def bounded_slowdown(before: Totals, after: Totals) -> float:
+Reward = Callable[..., float]  # of (before, after) Totals, or of (before, after, ended)
+
+
+class RewardRule(NamedTuple):
+    """A reward, and how it is called."""
+
+    function: Callable[..., Any]
+    takes_arrays: bool  # one call computes the rewards of all environments
+    takes_ended: bool  # its third argument are EndedJobs
+    needs_reference: bool
+
+
+def bounded_slowdown(before: Totals, after: Totals) -> Number:
     """Return minus the growth of the total bounded slowdown, per job of the episode."""
     return (before.bounded_slowdown - after.bounded_slowdown) / after.jobs
 
 
-def wait(before: Totals, after: Totals) -> float:
+def wait(before: Totals, after: Totals) -> Number:
     """Return minus the growth of the total wait in seconds, per job of the episode."""
     return (before.wait - after.wait) / after.jobs
 
 
-REWARDS: dict[str, Reward] = {"bounded_slowdown": bounded_slowdown, "wait": wait}
+def log_ratio(before: Totals, after: Totals, wait_penalty: float = 1.0) -> Number:
+    """Return minus the growth of log(total bounded slowdown / the reference's).
+
+    Jobs that are not submitted yet count with a bounded slowdown of 1. `wait_penalty` times the
+    growth of max(0, log(longest wait / (2 x the reference's))) is taken off. The reference's
+    longest wait counts as a minute at least.
+    """
+    return _cost(before, wait_penalty) - _cost(after, wait_penalty)
 
 
-def find_reward(reward: str | Reward) -> Reward:
-    """Find a reward by its name or by "module:function"; a function is returned as it is.
+def _cost(totals: Totals, wait_penalty: float) -> Number:
+    total = totals.bounded_slowdown + totals.jobs - totals.submitted
+    limit = 2 * np.maximum(totals.reference_longest_wait, MINUTE)
+    excess = np.log(np.maximum(totals.longest_wait / limit, 1.0))
+    cost = np.log(total / totals.reference_slowdown) + wait_penalty * excess
+    return np.where(totals.submitted > 0, cost, 0.0)  # the first reward brings the constant
+
+
+REWARDS = ("bounded_slowdown", "wait", "log_ratio")
+
+
+def find_reward(reward: str | Reward, wait_penalty: float = 1.0) -> RewardRule:
+    """Find a reward by its name or by "module:function"; a function is taken as it is.
 
     Raises
     ------
     UnknownNameError
         If no reward has the name.
     BfenvError
-        If the module or the function does not exist, or the object is not a function.
+        If the module or the function does not exist, or the object is not a function of two or
+        three arguments.
     """
+    if reward == "bounded_slowdown":
+        return RewardRule(bounded_slowdown, True, False, False)
+    if reward == "wait":
+        return RewardRule(wait, True, False, False)
+    if reward == "log_ratio":
+        return RewardRule(partial(log_ratio, wait_penalty=wait_penalty), True, False, True)
     function: object = reward
     if isinstance(reward, str):
-        if ":" not in reward and reward not in REWARDS:
+        if ":" not in reward:
             raise UnknownNameError("reward", reward, REWARDS)
-        function = import_object(reward) if ":" in reward else REWARDS[reward]
+        function = import_object(reward)
     if not callable(function):
         raise BfenvError(f"reward must be a name or a function, got {reward!r}")
-    return function
+    return RewardRule(function, False, _takes_three(function), False)
+
+
+def _takes_three(function: Callable[..., Any]) -> bool:
+    """Tell whether the function takes the ended jobs, too."""
+    try:
+        inspect.signature(function).bind(None, None, None)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -10,7 +10,7 @@ import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import EnvBatch, Observation, copy_observation, observations, totals_of
+from bfenv.envs.batch import EnvBatch, Observation, totals_of
 from bfenv.envs.batch_state import StepBuffers, StepTotals
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.settings import (
@@ -31,6 +31,8 @@ class BackfillVecEnv(VecEnv):
     rewards and infos are the same. `env_method("action_masks")` returns the legal actions, which
     MaskablePPO reads; `get_attr` and `env_method` reach every member of
     `bfenv.envs.handle.EnvHandle`.
+
+    Wrap it in `VecMonitor` to see `ep_rew_mean` in the log of a training.
 
     The workload and the settings are those of `BackfillEnv`.
 
@@ -64,7 +66,7 @@ class BackfillVecEnv(VecEnv):
             self._open_episode(i, buffers, self._options[i])
         self._reset_seeds()
         self._reset_options()
-        return observations(buffers)
+        return self.batch.observations(buffers)
 
     def step_async(self, actions: np.ndarray) -> None:
         """Keep the actions, (num_envs,) int, for `step_wait`."""
@@ -87,9 +89,9 @@ class BackfillVecEnv(VecEnv):
         infos = [dict(zip(("action_mask", *columns), row, strict=True)) for row in rows]
         for i in np.flatnonzero(dones).tolist():
             infos[i] |= self.batch.info(i, totals_of(buffers, i))
-            infos[i]["terminal_observation"] = copy_observation(buffers, i)
+            infos[i]["terminal_observation"] = self.batch.observation(buffers, i)
             self._open_episode(i, buffers)
-        return observations(buffers), rewards, dones, infos
+        return self.batch.observations(buffers), rewards, dones, infos
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute of `bfenv.envs.handle.EnvHandle`, of each environment asked for."""

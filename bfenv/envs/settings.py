@@ -17,15 +17,20 @@ from typing import (
     get_type_hints,
 )
 
-from bfenv.core.arguments import check_choice, check_integer
-from bfenv.core.errors import UnknownNameError
-from bfenv.core.jobs import Trace
+from bfenv.core.arguments import check_choice, check_integer, check_number
+from bfenv.core.durations import LONGEST, parse_duration
+from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.jobs import FOREVER, Trace
+from bfenv.core.policy import Policy
+from bfenv.envs.features import JOB_FEATURES
+from bfenv.envs.legal_actions import IDLE
 from bfenv.envs.reward import Reward
 
 RENDER_MODES = ("ansi", "rgb_array")
 FRAMES_PER_SECOND = 8
 LARGEST_WINDOW = 2**20  # slots; the observation then has 46 MB
 WORKLOAD = "lublin"  # the default
+HEADS = ("oldest", "chosen")
 
 Workloads = str | Trace | Sequence[str | Trace]
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -49,13 +54,69 @@ class EnvSettings(TypedDict, total=False):
         int,
         Setting(64, "how many waiting jobs the agent sees and can start."),
     ]
+    window_order: Annotated[
+        str,
+        Setting(
+            "mixed",
+            'which jobs are in slots when more wait than the window holds: "mixed" (a quarter each '
+            "the oldest, the shortest estimates, the smallest sizes, the largest expansion "
+            'factors), "oldest", or the first of an order of `bfenv.baselines.priorities.ORDERS`.',
+        ),
+    ]
+    head: Annotated[
+        str,
+        Setting(
+            "oldest", '"chosen": the agent may choose the head of each pass, see Action Space.'
+        ),
+    ]
     reservation_depth: Annotated[
         int,
-        Setting(0, "how many waiting jobs no start may delay; -1 for all."),
+        Setting(1, "how many of the oldest waiting jobs no start may delay; -1 for all."),
+    ]
+    idle: Annotated[
+        str,
+        Setting(
+            "never",
+            'when the pass is illegal: "never" while a start is legal, "reserved" while the start '
+            'of a job with a reservation is, "always" for never illegal at reservation_depth=0 (at '
+            'other depths it is "reserved").',
+        ),
+    ]
+    max_age: Annotated[
+        float | str | None,
+        Setting(
+            None,
+            'age guard, in seconds or text like "1d": a job that has waited longer than this plus '
+            "the largest backlog so far comes first; None for no guard.",
+        ),
+    ]
+    job_features: Annotated[
+        Sequence[str] | None,
+        Setting(
+            None,
+            'which of the groups "users", "priority" and "requested_start" are in the '
+            "observation; None for those that a workload has.",
+        ),
+    ]
+    flat: Annotated[
+        bool,
+        Setting(False, "observe one Box, of queue, profile, cluster and mask in a row."),
     ]
     reward: Annotated[
         str | Reward,
         Setting("bounded_slowdown", "see Rewards."),
+    ]
+    reference: Annotated[
+        str | Policy | None,
+        Setting(
+            None,
+            'policy that rewards compare with on the same jobs; None is "easy" for '
+            'reward="log_ratio", and no policy for others.',
+        ),
+    ]
+    wait_penalty: Annotated[
+        float,
+        Setting(1.0, 'weight of the longest wait in reward="log_ratio".'),
     ]
     episode_jobs: Annotated[
         int | None,
@@ -109,7 +170,7 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     UnknownSettingError
         If a setting does not exist.
     BfenvError
-        If a value is of the wrong kind or out of range.
+        If a value is of the wrong kind or out of range, or two do not go together.
     """
     for name in settings:
         if name not in SETTINGS:
@@ -123,7 +184,33 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     if values["max_episode_steps"] is not None:
         check_integer("max_episode_steps", values["max_episode_steps"], 1)
     check_choice("render_mode", values["render_mode"], (None, *RENDER_MODES))
+    check_choice("idle", values["idle"], IDLE)
+    check_choice("head", values["head"], HEADS)
+    check_choice("flat", values["flat"], (False, True))
+    check_number("wait_penalty", values["wait_penalty"], 0)
+    for group in values["job_features"] or ():
+        check_choice("job_features", group, JOB_FEATURES)
+    if values["head"] == "chosen" and values["reservation_depth"] != 0:
+        raise BfenvError(
+            "head='chosen' needs reservation_depth=0, because the chosen job has the only "
+            f"reservation, got reservation_depth={values['reservation_depth']}"
+        )
     return values
+
+
+def seconds_of(max_age: float | str | None) -> int:
+    """Return the age guard's seconds; FOREVER for no guard.
+
+    Raises
+    ------
+    BfenvError
+        If it is neither a number from 0 nor a duration as text.
+    """
+    if max_age is None:
+        return FOREVER
+    if isinstance(max_age, str):
+        return parse_duration(max_age)
+    return round(check_number("max_age", max_age, 0, LONGEST))
 
 
 def lists_settings(init: Init) -> Init:

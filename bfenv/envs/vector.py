@@ -8,8 +8,9 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from bfenv.core.arguments import check_choice
 from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import EnvBatch, Observation, copy_observation, observations, totals_of
+from bfenv.envs.batch import EnvBatch, Observation, totals_of
 from bfenv.envs.batch_state import StepBuffers, StepTotals
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.settings import (
@@ -26,12 +27,17 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     """`num_envs` environments that one kernel call steps; made by `gymnasium.make_vec`.
 
     Each behaves bit for bit like a `BackfillEnv` in a `gymnasium.vector.SyncVectorEnv` with
-    same-step autoreset: an environment whose episode has ended shows the first observation of its
-    next episode. The last observation is then in `infos["final_obs"]`, the info with the metrics in
-    `infos["final_info"]`. The legal actions are `infos["action_mask"]`, (num_envs, window + 1)
-    int8.
+    the same `autoreset_mode`:
 
-    The workload and the settings are those of `BackfillEnv`.
+    * "same_step": an environment whose episode has ended shows the first observation of its next
+      episode. The last observation is then in `infos["final_obs"]`, the info with the metrics in
+      `infos["final_info"]`.
+    * "next_step": it shows the last observation, and the next step resets it, whatever its action;
+      Gymnasium's wrappers of vectors want this one.
+    * "disabled": you reset it, with `reset(options={"reset_mask": ...})`.
+
+    The legal actions are `infos["action_mask"]`, (num_envs, window + 1) int8. The workload and the
+    other settings are those of `BackfillEnv`.
 
     Raises
     ------
@@ -50,8 +56,11 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self,
         num_envs: int = 1,
         workload: Workloads = WORKLOAD,
+        autoreset_mode: str | AutoresetMode = "same_step",
         **settings: Unpack[EnvSettings],
     ) -> None:
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.batch = EnvBatch(num_envs, workload, settings)
         self.num_envs = num_envs
         self.render_mode = self.batch.render_mode
@@ -61,6 +70,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._buffers: StepBuffers | None = None  # of the last step
+        self._over = np.zeros(num_envs, dtype=np.bool_)  # episodes that wait for their reset
 
     def reset(
         self,
@@ -96,13 +106,14 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         for i in np.flatnonzero(chosen).tolist():
             self.batch.seed(i, seeds[i])
             self.batch.open_episode(i, buffers, options)
+        self._over[chosen] = False
         self._buffers = buffers
-        return observations(buffers), self._infos(buffers, chosen)
+        return self.batch.observations(buffers), self._infos(buffers, chosen)
 
     def step(
         self, actions: np.ndarray
     ) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Act in every environment; reset those whose episode is over.
+        """Act in every environment; reset those whose episode is over, by `autoreset_mode`.
 
         Parameters
         ----------
@@ -113,17 +124,40 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         ------
         BfenvError
             If the actions are anything else.
+        ResetNeeded
+            If an episode is over and `autoreset_mode` is "disabled".
         """
-        buffers = self._buffers = self.batch.step(check_actions(actions, self.num_envs))
+        actions = check_actions(actions, self.num_envs)
+        if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
+            raise ResetNeeded("an episode is over: reset it, or choose another autoreset_mode")
+        buffers = self._buffers = self.batch.step(actions)
+        for i in np.flatnonzero(self._over).tolist():  # their actions are ignored
+            self.batch.open_episode(i, buffers)
         rewards = self.batch.rewards(buffers.totals)
         terminated, truncated = self.batch.endings(StepTotals(*buffers.totals.T))
+        for values in (rewards, terminated, truncated):
+            values[self._over] = 0
+        over = terminated | truncated
+        finals = self._finals(buffers, over)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            for i in np.flatnonzero(over).tolist():
+                self.batch.open_episode(i, buffers)
+        else:
+            self._over = over
+        infos = self._infos(buffers) | finals
+        return self.batch.observations(buffers), rewards, terminated, truncated, infos
+
+    def _finals(self, buffers: StepBuffers, over: np.ndarray) -> dict[str, Any]:
+        """Return what the infos hold of the episodes that are over."""
         finals: dict[str, Any] = {}
-        for i in np.flatnonzero(terminated | truncated).tolist():
+        for i in np.flatnonzero(over).tolist():
             info = self.batch.info(i, totals_of(buffers, i))
-            final = {"final_obs": copy_observation(buffers, i), "final_info": info}
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                final = {"final_obs": self.batch.observation(buffers, i), "final_info": info}
+            else:
+                final = {"metrics": info["metrics"]}
             finals = self._add_info(finals, final, i)
-            self.batch.open_episode(i, buffers)
-        return observations(buffers), rewards, terminated, truncated, self._infos(buffers) | finals
+        return finals
 
     def action_masks(self) -> np.ndarray:
         """Return (num_envs, window + 1) bool: which actions are legal now."""
@@ -157,6 +191,13 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             for column in columns.values():
                 column[~present] = 0
         return columns | {f"_{key}": present.copy() for key in columns}
+
+
+def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
+    if isinstance(mode, AutoresetMode):
+        return mode
+    check_choice("autoreset_mode", mode, [known.name.lower() for known in AutoresetMode])
+    return AutoresetMode[mode.upper()]
 
 
 def check_actions(actions: Any, count: int) -> np.ndarray:

@@ -15,7 +15,15 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
 
 # What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
-OPTIONS = ("window", "reservation_depth", "every_pass")
+OPTIONS = (
+    "window",
+    "window_order",
+    "reservation_depth",
+    "head",
+    "idle",
+    "max_age",
+    "every_pass",
+)
 WHOLE_TRACE: EnvSettings = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
 
 
@@ -63,8 +71,6 @@ def _read_options(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
             options[option] = read_value(text)
         except ValueError as error:
             raise BfenvError(f"agent {name}: {option}: {error}") from error
-        if not isinstance(options[option], int):
-            raise BfenvError(f"agent {name}: {option} must be an integer or boolean, got {text!r}")
     if options:
         try:
             BackfillEnv(make_trace([0], [1], [1], 1), **WHOLE_TRACE, **options)

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import SyncVectorEnv
+from hypothesis import given, settings
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
@@ -14,8 +15,10 @@ from bfenv.agents import PolicyAgent
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.envs.vector import BackfillVectorEnv
+from tests.conftest import small_traces
+from tests.envs.playing import play, whole
 
-OPTIONS = {"episode_jobs": 40, "warmup_jobs": 40}
+OPTIONS = {"episode_jobs": 40, "warmup_jobs": 40, "reservation_depth": 0, "idle": "always"}
 
 
 def test_evaluate_policy():
@@ -74,16 +77,89 @@ def test_vectors(agent):
 
 
 def test_window():
-    """A policy sees no more than the window."""
+    """A policy sees no more than the window, which a start refills."""
     trace = bfenv.make_trace([0, 1, 1, 1], [2, 2, 2, 1], [9, 9, 9, 2], 3)
-    for window, begins in ((2, 18), (3, 1)):
-        env = BackfillEnv(trace, window=window, episode_jobs=None, warmup_jobs=0, split="all")
-        agent = PolicyAgent("easy", env)
-        observation, _ = env.reset(seed=0)
-        done = False
-        while not done:
-            observation, _, done, _, _ = env.step(agent.predict(observation)[0])
+    for window, begins in ((2, 9), (3, 1)):
+        env = whole(trace, window=window, window_order="oldest")
+        play(env, PolicyAgent("easy", env))
         assert env.cluster.start[3] == begins
+
+
+def test_overload():
+    """With the default window EASY loses little on an overloaded trace."""
+    trace = bfenv.load_workload("lublin:procs=64,jobs=2000,load=1.3,seed=1")
+    env = whole(trace, window=64, idle="never", reservation_depth=1)
+    _, info = play(env, PolicyAgent("easy", env))
+    assert info["metrics"]["outside_window"] > 0.5
+    easy = bfenv.metrics(bfenv.simulate(trace, "easy"))
+    assert info["metrics"]["mean_bounded_slowdown"] < 1.5 * easy["mean_bounded_slowdown"]
+
+
+CHOICES = [
+    {"reservation_depth": 0, "idle": "always"},
+    {"reservation_depth": 0, "head": "chosen", "idle": "always"},
+    {"reservation_depth": 0, "head": "chosen", "idle": "never"},
+]
+
+
+@pytest.mark.parametrize("options", CHOICES)
+@pytest.mark.parametrize("policy", ["easy", "easy-saf", "easy-lxf"])
+@settings(max_examples=25)
+@given(trace=small_traces(jobs=10))
+def test_replay(trace, policy, options):
+    """EASY in any order replays with a chosen head, even if it must not idle."""
+    env = whole(trace, window=10, **options)
+    _, info = play(env, PolicyAgent(policy, env))
+    assert env.cluster.start.tolist() == bfenv.simulate(trace, policy).start.tolist()
+    assert info["illegal_actions"] == info["forced_starts"] == 0
+
+
+@settings(max_examples=25)
+@given(trace=small_traces(jobs=10))
+def test_replay_oldest(trace):
+    """EASY replays with the oldest head's reservation and without idling."""
+    env = whole(trace, window=10, reservation_depth=1, idle="never")
+    play(env, PolicyAgent("easy", env))
+    assert env.cluster.start.tolist() == bfenv.simulate(trace, "easy").start.tolist()
+
+
+def test_forbidden_start():
+    """A start that the reservations forbid is an error, not a lost start."""
+    #  Job 1 needs the whole machine; saf starts job 2, which delays it.
+    trace = bfenv.make_trace([0, 1, 1], [1, 2, 1], [5, 9, 20], 2)
+    with pytest.raises(bfenv.PolicyError, match="every_pass=True"):
+        PolicyAgent("queue(order=sqf)", whole(trace, reservation_depth=1))
+    env = whole(trace, reservation_depth=1, every_pass=True)
+    with pytest.raises(bfenv.PolicyError, match="starts job 2 at 1 s"):
+        play(env, PolicyAgent("queue(order=sqf)", env))
+
+
+def test_forbidden_pass():
+    """A pass that the environment forbids is an error."""
+    trace = bfenv.make_trace([0, 1, 1], [1, 2, 1], [9, 9, 2], 2)
+    env = whole(trace, idle="never")
+    with pytest.raises(bfenv.PolicyError, match="starts nothing more at 1 s.*idle='never'"):
+        play(env, PolicyAgent("fcfs", env))
+
+
+def test_flat():
+    """A policy acts on flat observations, too."""
+    env = BackfillVectorEnv(3, flat=True, **OPTIONS)
+    observation, _ = env.reset(seed=0)
+    agent = PolicyAgent("easy", env)
+    for _ in range(5):
+        observation = env.step(agent.predict(observation)[0])[0]
+    single = BackfillEnv(flat=True, **OPTIONS)
+    observation, _ = single.reset(seed=0)
+    assert np.ndim(PolicyAgent("easy", single).predict(observation)[0]) == 0
+
+
+def test_whole_queue():
+    """A policy that must see every pass must see every waiting job."""
+    trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [5, 5, 5], 1)
+    env = whole(trace, window=2, every_pass=True)
+    with pytest.raises(bfenv.PolicyError, match="1 wait outside the window of 2"):
+        play(env, PolicyAgent("conservative", env))
 
 
 def test_refused():

@@ -135,7 +135,14 @@ def test_true_runtimes_of_unfinished_jobs_change_no_decision(policy, trace, seed
 def replay(policy, trace):
     """The start times of a policy that acts in an environment which is all of the trace."""
     env = BackfillEnv(
-        trace, window=len(trace), episode_jobs=None, warmup_jobs=0, split="all", every_pass=True
+        trace,
+        window=len(trace),
+        episode_jobs=None,
+        warmup_jobs=0,
+        split="all",
+        every_pass=True,
+        reservation_depth=0,
+        idle="always",
     )
     agent = PolicyAgent(policy, env, SEED)
     observation, info = env.reset(seed=0)
@@ -162,7 +169,14 @@ def test_replayed_on_small_traces_it_makes_the_same_schedules(policy, trace):
 @agents
 def test_it_copes_with_a_machine_that_is_already_busy(policy):
     env = BackfillEnv(
-        workload(), window=200, episode_jobs=30, warmup_jobs=60, split="all", every_pass=True
+        workload(),
+        window=200,
+        episode_jobs=30,
+        warmup_jobs=60,
+        split="all",
+        every_pass=True,
+        reservation_depth=0,
+        idle="always",
     )
     agent = PolicyAgent(policy, env, SEED)
     observation, _ = env.reset(options={"first_job": 70})

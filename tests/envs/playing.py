@@ -2,11 +2,13 @@
 
 from bfenv.envs.backfill import BackfillEnv
 
+FREE = {"reservation_depth": 0, "idle": "always"}  # whatever fits may start, and the pass is legal
+
 
 def whole(trace, window=8, **options):
     """An environment whose one episode is all of the trace, from an empty machine."""
     options = {"window": window, "episode_jobs": None, "warmup_jobs": 0, "split": "all"} | options
-    return BackfillEnv(trace, **options)
+    return BackfillEnv(trace, **FREE | options)
 
 
 def play(env, agent=None, seed=0, **reset):

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 import bfenv
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.observation import CLUSTER, QUEUE
+from bfenv.envs.features import AGE, CLUSTER, PRIORITY, QUEUE, REQUESTED_START, USERS
 from bfenv.envs.settings import SETTINGS
 from tests.envs.playing import whole
 
@@ -27,7 +27,14 @@ def test_make():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"reservation_depth": 1, "window": 5}, {"every_pass": True}]
+    "options",
+    [
+        {},
+        {"reservation_depth": 1, "window": 5},
+        {"every_pass": True},
+        {"flat": True},
+        {"head": "chosen", "reservation_depth": 0, "idle": "never", "max_age": "1d"},
+    ],
 )
 def test_gymnasium_checker(options):
     """Gymnasium's checker has nothing to report."""
@@ -37,9 +44,12 @@ def test_gymnasium_checker(options):
 
 
 def test_sb3_checker():
-    """stable-baselines3's checker reports nothing but two-dimensional boxes."""
+    """stable-baselines3's checker reports nothing, but two-dimensional boxes if not flat."""
     from stable_baselines3.common.env_checker import check_env as check
 
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check(gymnasium.make("Backfill-v0", flat=True).unwrapped)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check(gymnasium.make("Backfill-v0").unwrapped)
@@ -57,19 +67,41 @@ def test_spec_json():
 
 
 def test_illegal_action():
-    """An illegal action changes nothing, is counted and takes a step."""
-    env = gymnasium.make("Backfill-v0").unwrapped
-    observation, info = env.reset(seed=0)
-    while info["action_mask"].all():
-        observation, _, _, _, info = env.step(0)
+    """An illegal action is the pass, at the pass's price, and is counted."""
+    twins = [BackfillEnv(reservation_depth=0, idle="always") for _ in range(2)]
+    for env in twins:
+        _, info = env.reset(seed=0)
     illegal = int(info["action_mask"].argmin())
-    for count in (1, 2):
-        seen, reward, terminated, truncated, info = env.step(illegal)
-        assert all(np.array_equal(seen[key], observation[key]) for key in seen)
-        assert (reward, terminated, truncated) == (0.0, False, False)
-        assert (info["illegal_action"], info["illegal_actions"]) == (True, count)
-    _, _, _, _, info = env.step(env.window)
-    assert (info["illegal_action"], info["illegal_actions"]) == (False, 2)
+    assert info["action_mask"][illegal] == 0
+    one, two = (env.step(action) for env, action in zip(twins, (illegal, env.window), strict=True))
+    assert all(np.array_equal(one[0][key], two[0][key]) for key in one[0])
+    assert one[1:4] == two[1:4] and one[1] < 0
+    assert one[4]["now"] == two[4]["now"] > info["now"]
+    assert (one[4]["illegal_action"], one[4]["illegal_actions"]) == (True, 1)
+    assert (two[4]["illegal_action"], two[4]["illegal_actions"]) == (False, 0)
+
+
+@pytest.mark.parametrize("action", [-1, 8])
+def test_unmasked_agents_end(action):
+    """An agent that only acts illegally, or only passes, ends its episode, and pays for it."""
+    env = BackfillEnv(window=8, episode_jobs=20, warmup_jobs=20)
+    env.reset(seed=0)
+    total, done, steps = 0.0, False, 0
+    while not done:
+        _, reward, done, _, info = env.step(action)
+        total, steps = total + reward, steps + 1
+    assert info["metrics"]["mean_bounded_slowdown"] > 100
+    assert total == pytest.approx(-info["metrics"]["mean_bounded_slowdown"])
+    if action == -1:
+        assert info["illegal_actions"] == steps
+
+
+@pytest.mark.parametrize("action", [0, np.int64(0), np.array(0), np.array([0]), np.array([[0]])])
+def test_arrays_as_actions(action):
+    """An array with one integer is an action, as model.predict returns it."""
+    env = BackfillEnv()
+    env.reset(seed=0)
+    env.step(action)
 
 
 @pytest.mark.parametrize("action", [-1, 9, 10**6])
@@ -89,7 +121,7 @@ def test_integer_outside_space(action):
 
 
 @pytest.mark.parametrize(
-    "action", [None, float("nan"), 1.5, "0", np.array([0, 1]), np.array([0]), np.array(0.0)]
+    "action", [None, float("nan"), 1.5, "0", np.array([0, 1]), np.array([0.5]), np.array(0.0)]
 )
 def test_action_type(action):
     """An action that is not an integer is an error and changes nothing."""
@@ -141,7 +173,7 @@ def test_page():
     page = BackfillEnv.__doc__
     for name in SETTINGS:
         assert f"* `{name}=" in page
-    for feature in (*QUEUE, *CLUSTER):
+    for feature in (*QUEUE, *USERS, *PRIORITY, *REQUESTED_START, *AGE, *CLUSTER):
         assert f"| {feature.name} " in page
     for section in (
         "Description",

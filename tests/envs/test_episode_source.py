@@ -22,6 +22,18 @@ def test_split():
     assert len(running(env.cluster)) > 0
 
 
+def test_last_jobs():
+    """The last jobs of a split are drawn, too, and short splits have many windows."""
+    env = BackfillEnv("lublin:jobs=1300")
+    first, last = env.batch.source.splits[0]
+    drawn = set()
+    for seed in range(200):
+        env.reset(seed=seed)
+        drawn.add(env.episode_jobs.start)
+    assert len(drawn) > 60
+    assert max(drawn) > last - 256 - 10 and min(drawn) < first + 256 + 10
+
+
 def test_end_of_split():
     """No job outside the split ever arrives."""
     env = gymnasium.make("Backfill-v0", episode_jobs=50, warmup_jobs=0).unwrapped

@@ -10,6 +10,7 @@ import bfenv
 from bfenv.agents import PolicyAgent
 from bfenv.core.cluster import start, waiting
 from bfenv.envs.backfill import BackfillEnv
+from tests.envs.playing import whole
 
 
 def test_handles_of():
@@ -26,7 +27,7 @@ def test_illegal_start():
             start(cluster, jobs, job)
 
     trace = bfenv.make_trace([0, 0], [1, 1], [1, 1], 1)
-    env = BackfillEnv(trace, episode_jobs=None, warmup_jobs=0, split="all")
+    env = whole(trace)
     observation, _ = env.reset(seed=0)
     with pytest.raises(bfenv.PolicyError, match="illegal start of job 1"):
         PolicyAgent(bfenv.Policy("greedy", greedy), env).predict(observation)

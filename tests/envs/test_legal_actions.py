@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cluster import expected_ends, now, running, waiting
-from bfenv.envs.observation import JOB_BEFORE_SHADOW, JOB_FITS, JOB_WITHIN_EXTRA
+from bfenv.envs.batch_state import LARGEST_BACKLOG
+from bfenv.envs.features import JOB_BEFORE_SHADOW, JOB_FITS, JOB_HEAD, JOB_WITHIN_EXTRA
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles import machine as naive
@@ -36,7 +37,8 @@ def test_guard(trace, depth):
         free = trace.processors - sum(size for _, _, size in runs)
         legal = naive.guarded(queue, runs, int(now(cluster)), free, trace.processors, depth)
         assert set(np.flatnonzero(info["action_mask"][:-1])) == legal
-        assert info["action_mask"][-1] == 1
+        reserved = len(line) if depth == -1 else depth
+        assert info["action_mask"][-1] == (not any(slot < reserved for slot in legal))
         assert env.action_masks().tolist() == info["action_mask"].astype(bool).tolist()
         _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
 
@@ -64,3 +66,82 @@ def test_features_agree(trace):
         expected = rows[JOB_FITS] * np.maximum(rows[JOB_BEFORE_SHADOW], rows[JOB_WITHIN_EXTRA])
         assert info["action_mask"][1:-1].tolist() == expected.tolist()
         observation, _, done, _, info = env.step(int(info["action_mask"].argmax()))
+
+
+@given(small_traces(jobs=8), st.sampled_from(["never", "reserved", "always"]), st.integers(-1, 2))
+@settings(max_examples=150)
+def test_idle(trace, idle, depth):
+    """The pass is legal as `idle` says, and some action always is."""
+    env = whole(trace, reservation_depth=depth, idle=idle, every_pass=True)
+    _, info = env.reset(seed=0)
+    done = False
+    while not done:
+        *starts, may_pass = info["action_mask"].tolist()
+        if idle == "never":
+            assert may_pass == (not any(starts))
+        elif depth == 0:
+            assert may_pass
+        else:
+            reserved = starts if depth == -1 else starts[:depth]
+            assert may_pass == (not any(reserved))
+        assert any(starts) or may_pass
+        _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
+
+
+def test_reserved_start_comes_before_the_pass():
+    """At depth 1 the agent cannot pass over a head that fits: the head waits for no reason."""
+    trace = bfenv.make_trace([0, 0], [1, 1], [5, 5], 2)
+    env = whole(trace, reservation_depth=1)
+    _, info = env.reset(seed=0)
+    assert info["action_mask"].tolist() == [1, 1, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_chosen_head():
+    """A chosen head has EASY's reservation until the clock runs on."""
+    #  2 of 3 processors are taken until 10. Job 1 (3) cannot start, job 2 (1, 20 s) and job 3 (1,
+    #  5 s) can. With job 1 as the head, job 2 would delay it.
+    trace = bfenv.make_trace([0, 1, 1, 1], [2, 3, 1, 1], [10, 9, 20, 5], 3)
+    env = whole(trace, window=3, head="chosen", idle="never")
+    env.reset(seed=0)
+    *_, info = env.step(0)
+    assert info["action_mask"].tolist() == [1, 1, 1, 0]
+    observation, _, _, _, info = env.step(0)
+    assert info["now"] == 1 and info["action_mask"].tolist() == [0, 0, 1, 0]
+    assert observation["queue"][:, JOB_HEAD].tolist() == [1, 0, 0]
+    *_, info = env.step(2)
+    assert env.cluster.start.tolist() == [0, -1, -1, 1]
+    assert info["now"] == 6  # job 3 has ended; nothing respected the head, so time ran on
+    assert info["action_mask"].tolist() == [1, 1, 0, 0]
+
+
+def test_age_guard():
+    """The oldest job comes first once it has waited longer than allowed."""
+    #  Job 1 needs the machine; jobs of 1 processor keep coming and would keep it waiting.
+    submit = [0, 1, *range(2, 60, 2)]
+    trace = bfenv.make_trace(submit, [1, 2, *[1] * 29], [4] * 31, 2)
+    starts = {}
+    for max_age in (None, 10, "10s"):
+        env = whole(trace, window=31, idle="never", max_age=max_age)
+        _, info = env.reset(seed=0)
+        done = False
+        while not done:  # take the newest job that may start
+            action = int(np.flatnonzero(info["action_mask"])[-1])
+            _, _, done, _, info = env.step(action)
+        starts[max_age] = int(env.cluster.start[1])
+    assert starts[None] > 59
+    assert starts[10] == starts["10s"] < 59
+
+
+def test_guarded_head_only():
+    """While the overdue job fits, its start is the only legal action."""
+    #  At 0 the backlog is (2 x 200 + 2 x 10) / 2 = 210 s. At 200 jobs 1 and 2 have waited 200 s.
+    trace = bfenv.make_trace([0, 0, 0], [2, 1, 1], [200, 10, 10], 2)
+    for backlog, starts in ((None, [1, 1, 0]), (300.0, [1, 0, 0])):
+        env = whole(trace, window=3, max_age=0)
+        _, info = env.reset(seed=0)
+        assert info["action_mask"].tolist() == [1, 1, 1, 1]
+        if backlog is not None:
+            env.batch.state.sums[0, LARGEST_BACKLOG] = backlog  # processor-seconds
+        *_, info = env.step(0)
+        assert info["now"] == 200
+        assert info["action_mask"].tolist() == [*starts, backlog is None]

@@ -1,5 +1,7 @@
 """What is seen: within its box, right by hand, and nothing that is hidden."""
 
+import math
+
 import gymnasium
 import numpy as np
 import pytest
@@ -8,10 +10,13 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cluster import now
-from bfenv.envs import observation
+from bfenv.envs import features
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.observation import AHEAD, CLUSTER, JOB_ACCURACY, QUEUE
+from bfenv.envs.features import AHEAD, CLUSTER, PRIORITY, QUEUE, USERS, job_columns
 from tests.conftest import small_traces
+from tests.envs.playing import whole
+
+ORDER = st.sampled_from(["mixed", "oldest", "sjf", "lxf"])
 
 
 def named(features, values):
@@ -32,49 +37,61 @@ def test_by_hand():
         priority=[0, 0, -3],
         time_of_day=6 * 3600 - 25,
     )
-    env = BackfillEnv(trace, window=4, episode_jobs=None, warmup_jobs=0, split="all")
+    env = whole(trace, window=4)
     env.reset(seed=0)
     observation, _, _, _, info = env.step(0)
     assert info["now"] == 25
-    assert named(QUEUE, observation["queue"][0]) == pytest.approx(
+    columns = (*QUEUE, *USERS, *PRIORITY)
+    history = {"accuracy": 1, "user_ended": 0}
+    assert named(columns, observation["queue"][0]) == pytest.approx(
         {
             "present": 1,
+            "legal": 0,
             "size": 0.7,
-            "estimate": 4 / 3604,
+            "estimate": log_time(4),
             "wait": 0,
-            "slowdown": 0,
+            "expansion": 0,
             "fits": 0,
+            "head": 1,
             "before_shadow": 0,
             "within_extra": 0,
-            "accuracy": -1,
+            "user_runtime": log_time(4),
+            "same_estimate_runtime": log_time(4),
+            "last_runtime": log_time(4),
             "priority": 0,
-            "start_in": 0,
+            **history,
         }
     )
-    assert named(QUEUE, observation["queue"][1]) == pytest.approx(
+    assert named(columns, observation["queue"][1]) == pytest.approx(
         {
             "present": 1,
+            "legal": 1,
             "size": 0.2,
-            "estimate": 2 / 3602,
+            "estimate": log_time(2),
             "wait": 0,
-            "slowdown": 0,
+            "expansion": 0,
             "fits": 1,
+            "head": 0,
             "before_shadow": 1,
             "within_extra": 1,
-            "accuracy": -1,
+            "user_runtime": log_time(2),
+            "same_estimate_runtime": log_time(2),
+            "last_runtime": log_time(2),
             "priority": -0.75,
-            "start_in": 0,
+            **history,
         }
     )
     assert not observation["queue"][2:].any()
     assert named(CLUSTER, observation["cluster"]) == pytest.approx(
         {
+            "pass_legal": 1,
             "free": 0.5,
-            "queue": 2 / 6,
-            "overflow": 0,
-            "shadow": 3 / 3603,
+            "queue": math.log(3) / math.log(10_001),
+            "outside": 0,
+            "backlog": log_time((7 * 4 + 2 * 2) / 10),
+            "shadow": log_time(3),
             "extra": 0.3,
-            "next_end": 3 / 3603,
+            "next_end": log_time(3),
             "day_sin": 1,
             "day_cos": 0,
         },
@@ -84,31 +101,70 @@ def test_by_hand():
     assert observation["profile"].tolist() == [0.5] + [1.0] * 31
 
 
-def test_accuracy():
-    """A user's accuracy is the mean over the jobs that have ended."""
-    trace = bfenv.make_trace(
-        [0, 0, 50], [1, 1, 1], [2, 4, 5], 1, estimate=[4, 4, 5], user=[7, 7, 7]
-    )
-    env = BackfillEnv(trace, window=4, episode_jobs=None, warmup_jobs=0, split="all")
-    seen = [env.reset(seed=0)[0]["queue"][0, JOB_ACCURACY]]
-    for _ in range(2):
-        seen.append(env.step(0)[0]["queue"][0, JOB_ACCURACY])
-    assert seen == [-1.0, 0.5, 0.75]
+def log_time(seconds):
+    return math.log(1 + seconds) / math.log(1 + 100 * 86_400)
 
 
-def test_accuracy_of_warm_up():
-    """The jobs of the warm-up count."""
+def test_user_history():
+    """A user's ended jobs inform; the warm-up's count, in the order of their ends."""
     trace = bfenv.make_trace(
-        [0, 0, 50, 51], [1] * 4, [2, 4, 5, 5], 2, estimate=[4, 4, 5, 5], user=[0] * 4
+        [0, 0, 50, 51], [1] * 4, [4, 2, 5, 5], 2, estimate=[4, 4, 5, 5], user=[0] * 4
     )
     env = BackfillEnv(trace, window=4, episode_jobs=2, warmup_jobs=2, split="all")
-    assert env.reset(seed=0)[0]["queue"][0, JOB_ACCURACY] == 0.75
+    row = named((*QUEUE, *USERS), env.reset(seed=0)[0]["queue"][0])
+    assert row["accuracy"] == 0.75
+    assert row["user_runtime"] == pytest.approx(log_time(2 / (1 / 4 + 1 / 2)))
+    assert row["last_runtime"] == pytest.approx(log_time(4))  # of job 0, which ended last
+    assert row["same_estimate_runtime"] == pytest.approx(log_time(5))  # none ended: the estimate
 
 
-@given(small_traces(jobs=8), st.integers(0, 2**32 - 1), st.integers(0, 3))
+def test_nothing_constant():
+    """No feature of the default workload is constant, and long waits can be told from longer."""
+    env = BackfillEnv()
+    assert env.batch.queue_features == QUEUE
+    generator, rows, clusters = np.random.default_rng(0), [], []
+    for seed in range(4):
+        observation, info = env.reset(seed=seed)
+        done = False
+        while not done:
+            rows.append(observation["queue"][observation["queue"][:, 0] > 0])
+            clusters.append(observation["cluster"])
+            action = generator.choice(np.flatnonzero(info["action_mask"]))
+            observation, _, done, _, info = env.step(action)
+    spread = np.ptp(np.concatenate(rows), axis=0)
+    assert [f.name for f, width in zip(QUEUE, spread, strict=True) if width == 0] == ["present"]
+    spread = np.ptp(np.array(clusters), axis=0)
+    constant = [f.name for f, width in zip(CLUSTER, spread, strict=True) if width == 0]
+    assert constant == ["pass_legal"]  # with idle="never" the pass is illegal at each decision
+    assert log_time(360_000) - log_time(36_000) > 0.1
+
+
+def test_job_features():
+    """Groups of columns are there for workloads that have them, or as named."""
+    trace = bfenv.make_trace([0, 1], [1, 1], [3, 3], 1, requested_start=[0, 9])
+    assert whole(trace).observation_space["queue"].shape == (8, len(QUEUE) + 1)
+    env = whole(trace, job_features=["priority", "users"], max_age=60)
+    expected = job_columns(["users", "priority"], age=True)
+    assert env.batch.queue_features == expected
+    assert env.observation_space["queue"].shape == (8, len(expected))
+
+
+def test_flat():
+    """One box holds queue, profile, cluster and mask in a row."""
+    one, two = BackfillEnv(window=16), BackfillEnv(window=16, flat=True)
+    (parts, info), (flat, _) = one.reset(seed=3), two.reset(seed=3)
+    for _ in range(30):
+        row = [parts["queue"].ravel(), parts["profile"], parts["cluster"], info["action_mask"]]
+        assert np.array_equal(flat, np.concatenate(row))
+        assert two.observation_space.contains(flat) and flat.dtype == np.float32
+        action = int(info["action_mask"].argmax())
+        (parts, _, _, _, info), (flat, *_) = one.step(action), two.step(action)
+
+
+@given(small_traces(jobs=8), st.integers(0, 2**32 - 1), st.integers(0, 3), ORDER)
 @settings(max_examples=80)
-def test_no_leak(trace, seed, depth):
-    """Two traces that differ only in runtimes look alike until the first of those jobs ends."""
+def test_no_leak(trace, seed, depth, order):
+    """Two traces that differ only in runtimes look and reward alike until one of those ends."""
     jobs = trace.jobs
     other = bfenv.make_trace(
         jobs.submit,
@@ -119,16 +175,20 @@ def test_no_leak(trace, seed, depth):
         user=jobs.user,
     )
     options = {
-        "window": 6,
+        "window": 4,
         "episode_jobs": None,
         "warmup_jobs": 0,
         "split": "all",
         "reservation_depth": depth,
         "every_pass": True,
+        "idle": "always",
+        "job_features": ["users"],
+        "max_age": 9,
+        "window_order": order,
     }
     twins = [BackfillEnv(t, **options) for t in (trace, other)]
     generator = np.random.default_rng(seed)
-    seen = [twin.reset(seed=0) for twin in twins]
+    seen, rewards = [twin.reset(seed=0) for twin in twins], [0.0, 0.0]
     while True:
         (one, info), (two, _) = seen[0], seen[1]
         if seen[0][1]["now"] != seen[1][1]["now"] or ends(twins[0], trace, other):
@@ -136,11 +196,12 @@ def test_no_leak(trace, seed, depth):
         for key in one:
             assert np.array_equal(one[key], two[key])
         assert info["action_mask"].tolist() == seen[1][1]["action_mask"].tolist()
+        assert rewards[0] == rewards[1]
         action = int(generator.choice(np.flatnonzero(info["action_mask"])))
         steps = [twin.step(action) for twin in twins]
         if steps[0][2] or steps[1][2]:
             return
-        seen = [(step[0], step[4]) for step in steps]
+        seen, rewards = [(step[0], step[4]) for step in steps], [step[1] for step in steps]
 
 
 def ends(env, trace, other):
@@ -149,7 +210,16 @@ def ends(env, trace, other):
     return bool(((env.cluster.end >= 0) & submitted & (trace.runtime != other.runtime)).any())
 
 
-@pytest.mark.parametrize("options", [{}, {"window": 3}, {"load": 1.2}, {"reservation_depth": -1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"window": 3},
+        {"load": 1.2},
+        {"reservation_depth": -1},
+        {"head": "chosen", "reservation_depth": 0, "max_age": "2h"},
+    ],
+)
 def test_boxes(options):
     """Observations stay in their boxes."""
     env = gymnasium.make("Backfill-v0", episode_jobs=100, **options).unwrapped
@@ -178,6 +248,6 @@ def test_fresh():
 
 def test_columns():
     """Every feature has a named index, which is its place in its table."""
-    for features, prefix in ((QUEUE, "JOB_"), (CLUSTER, "CLUSTER_")):
-        for i, feature in enumerate(features):
-            assert getattr(observation, prefix + feature.name.upper()) == i
+    for table, prefix in ((QUEUE, "JOB_"), (CLUSTER, "CLUSTER_")):
+        for i, feature in enumerate(table):
+            assert getattr(features, prefix + feature.name.upper()) == i

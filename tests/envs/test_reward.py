@@ -1,5 +1,7 @@
 """Rewards: they add up to the metrics, and may be the user's own."""
 
+import math
+
 import gymnasium
 import numpy as np
 import pytest
@@ -43,11 +45,93 @@ def test_sum_of_trace(trace):
 
 
 def test_dense():
-    """Many steps have a reward, and none a positive one."""
-    env = gymnasium.make("Backfill-v0", episode_jobs=64, warmup_jobs=64).unwrapped
-    rewards, _ = play(env, PolicyAgent("fcfs", env), seed=4)
+    """Many steps have a reward, and only the ends of jobs correct it upwards."""
+    env = gymnasium.make("Backfill-v0", reward="wait", episode_jobs=64, warmup_jobs=64).unwrapped
+    rewards, _ = play(env, PolicyAgent("easy", env), seed=4)
     assert sum(reward < 0 for reward in rewards) > len(rewards) / 4
     assert max(rewards) <= 0
+
+
+def test_estimates_stand_in():
+    """A waiting job counts with its estimate; its end, or the episode's, corrects that."""
+    #  One processor: job 0 runs 0-20 of its 100 s, job 1 20-40 of 200, job 2 40-60 of 40.
+    trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [20, 20, 20], 1, estimate=[100, 200, 40])
+    env = whole(trace)
+    env.reset(seed=0)
+    rewards = [env.step(0)[1], env.step(0)[1], env.step(0)[1]]
+    at_20 = 1 + (1 + 20 / 200) + (1 + 20 / 40)  # job 0 has ended, with a slowdown of 1
+    at_40 = 1 + 2 + (1 + 40 / 40)
+    assert rewards[0] == pytest.approx(-at_20 / 3)
+    assert rewards[1] == pytest.approx(-(at_40 - at_20) / 3)
+    assert sum(rewards) == pytest.approx(-(1 + 2 + 3) / 3)
+
+
+def test_log_ratio():
+    """The logarithmic reward adds up to that of the ratio to the reference, and is 0 for it."""
+    options = {"reward": "log_ratio", "episode_jobs": 64, "warmup_jobs": 64}
+    for policy in ("easy", "easy-sjbf"):
+        env = BackfillEnv(
+            wait_penalty=2.0, window=512, idle="always", reservation_depth=0, **options
+        )
+        rewards, info = play(env, PolicyAgent(policy, env), seed=1)
+        metrics = info["metrics"]
+        ratio = metrics["mean_bounded_slowdown"] / metrics["reference_bounded_slowdown"]
+        excess = metrics["longest_wait"] / (2 * metrics["reference_longest_wait"])
+        expected = -math.log(ratio) - 2 * math.log(max(1, excess))
+        assert sum(rewards) == pytest.approx(expected, abs=1e-9)
+        if policy == "easy":
+            assert ratio == pytest.approx(1)
+
+
+def test_wait_penalty():
+    """Starvation costs, although the mean gains."""
+    env = BackfillEnv(reward="log_ratio", reservation_depth=0, idle="always", split="test")
+    free = BackfillEnv(
+        reward="log_ratio", wait_penalty=0, reservation_depth=0, idle="always", split="test"
+    )
+    totals = [sum(play(e, PolicyAgent("easy-saf", e), seed=0)[0]) for e in (env, free)]
+    assert totals[0] < totals[1]
+
+
+def ended_count(before, after, ended):
+    assert (ended.end > ended.start).all() and (ended.start >= ended.submit).all()
+    return float(len(ended.job))
+
+
+def test_ended_jobs():
+    """A reward of three arguments gets each job that has ended, once."""
+    trace = bfenv.make_trace([0, 0, 5, 30], [1, 1, 1, 1], [3, 3, 3, 3], 1)
+    rewards, _ = play(whole(trace, reward=ended_count))
+    assert rewards == [1, 1, 1, 0]
+
+
+def test_truncation_never_pays():
+    """A truncated episode is charged for what has not started, in the reward and the metrics."""
+    options = {"episode_jobs": 64, "warmup_jobs": 64}
+    env = BackfillEnv(**options)
+    full = -sum(play(env, PolicyAgent("easy", env), seed=0)[0])
+    for limit in (1, 10, 50):
+        env = BackfillEnv(max_episode_steps=limit, **options)
+        env.reset(seed=0)
+        total, truncated = 0.0, False
+        while not truncated:
+            _, reward, terminated, truncated, info = env.step(env.window)
+            total += reward
+        assert not terminated and info["metrics"]["charged_jobs"] == env.unstarted > 0
+        assert -total == pytest.approx(info["metrics"]["mean_bounded_slowdown"])
+        assert -total > full
+
+
+def test_dt():
+    """The info says how long a step lasted."""
+    env = BackfillEnv()
+    _, info = env.reset(seed=0)
+    before, dt = info["now"], info["dt"]
+    assert dt == 0
+    for _ in range(50):
+        *_, info = env.step(int(info["action_mask"].argmax()))
+        assert info["dt"] == info["now"] - before
+        before = info["now"]
 
 
 def passes_taken(before, after):
@@ -63,11 +147,13 @@ def test_function():
 
 
 def test_illegal_first_action():
-    """An illegal first action costs nothing, and the rewards still add up."""
+    """After an illegal first action the rewards still add up."""
     trace = bfenv.make_trace([0, 0], [1, 1], [20, 30], 1)
-    env = BackfillEnv(trace, window=4, episode_jobs=None, warmup_jobs=0, split="all")
+    env = whole(trace, window=4)
     env.reset(seed=0)
-    rewards = [env.step(3)[1], env.step(0)[1]]
-    assert rewards[0] == 0.0
-    _, reward, done, _, info = env.step(0)
-    assert done and sum(rewards) + reward == -info["metrics"]["mean_bounded_slowdown"]
+    total, done = env.step(3)[1], False
+    while not done:
+        _, reward, done, _, info = env.step(0)
+        total += reward
+    assert info["illegal_actions"] == 1
+    assert total == pytest.approx(-info["metrics"]["mean_bounded_slowdown"])

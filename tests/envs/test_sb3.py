@@ -19,11 +19,8 @@ from tests.envs.test_vector import SHORT, same, some_actions
 
 
 def twins(count, steps=None, **settings):
-    def single():
-        env = BackfillEnv(**settings)
-        return env if steps is None else TimeLimit(env, steps)
-
-    return BackfillVecEnv(count, max_episode_steps=steps, **settings), DummyVecEnv([single] * count)
+    settings = settings | {"max_episode_steps": steps}
+    return BackfillVecEnv(count, **settings), DummyVecEnv([lambda: BackfillEnv(**settings)] * count)
 
 
 @pytest.mark.parametrize(

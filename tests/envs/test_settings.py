@@ -30,6 +30,16 @@ from bfenv.envs.vector import BackfillVectorEnv
         ({"load": 0.0}, "load"),
         ({"load": float("nan")}, "load"),
         ({"render_mode": "jpeg"}, "render_mode"),
+        ({"idle": "sometimes"}, "idle .*'sometimes'"),
+        ({"head": "newest"}, "head .*'newest'"),
+        ({"head": "chosen", "reservation_depth": 2}, "head='chosen'.*reservation_depth=2"),
+        ({"window_order": "random"}, "window_order .*'random'"),
+        ({"max_age": "soon"}, "'soon'"),
+        ({"max_age": -1}, "max_age .*-1"),
+        ({"job_features": ["user"]}, "job_features .*'user'"),
+        ({"reference": "esay"}, "'esay'"),
+        ({"wait_penalty": -1}, "wait_penalty .*-1"),
+        ({"flat": 1}, "flat .*1"),
     ],
 )
 def test_errors(options, message):
@@ -93,7 +103,10 @@ def test_unknown(environment):
 def test_signature(environment):
     """Each environment's signature has the workload and every setting, with its default."""
     parameters = inspect.signature(environment).parameters
-    assert [name for name in parameters if name != "num_envs"] == ["workload", *SETTINGS]
+    assert [name for name in parameters if name not in ("num_envs", "autoreset_mode")] == [
+        "workload",
+        *SETTINGS,
+    ]
     for name, setting in SETTINGS.items():
         assert parameters[name].default == setting.default
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
@@ -102,7 +115,8 @@ def test_signature(environment):
 def test_defaults():
     """Every default has the type of its annotation, and every meaning is a sentence."""
     kinds = {"reward": str, "episode_jobs": int, "load": type(None)}
-    kinds |= {"render_mode": type(None), "max_episode_steps": type(None)}
+    optional = ("render_mode", "max_episode_steps", "max_age", "job_features", "reference")
+    kinds |= dict.fromkeys(optional, type(None))
     for name, annotation in get_type_hints(EnvSettings).items():
         assert isinstance(SETTINGS[name].default, kinds.get(name, annotation)), name
         assert SETTINGS[name].meaning.endswith(".")
@@ -111,4 +125,4 @@ def test_defaults():
 def test_numpy_integers():
     """Integers of numpy are integers."""
     env = BackfillEnv(window=np.int64(4), episode_jobs=np.int32(9), warmup_jobs=np.int64(3))
-    assert env.action_space.n == 5 and env.reset(seed=0)[0]["queue"].shape == (4, 11)
+    assert env.action_space.n == 5 and env.reset(seed=0)[0]["queue"].shape == (4, 10)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from gymnasium.wrappers import TimeLimit
 
 import bfenv
 from bfenv.envs.backfill import BackfillEnv
@@ -41,19 +40,20 @@ def some_actions(masks, generator):
     return np.where(generator.random(len(masks)) < 0.05, masks.shape[1] - 2, legal)
 
 
-def twins(count, steps=None, **settings):
+def twins(count, steps=None, mode=AutoresetMode.SAME_STEP, **settings):
     """The vector environment, and single ones in a row."""
 
-    def single():
-        env = BackfillEnv(**settings)
-        return env if steps is None else TimeLimit(env, steps)
-
-    row = SyncVectorEnv([single] * count, autoreset_mode=AutoresetMode.SAME_STEP)
-    return BackfillVectorEnv(count, max_episode_steps=steps, **settings), row
+    settings = settings | {"max_episode_steps": steps}
+    row = SyncVectorEnv([lambda: BackfillEnv(**settings)] * count, autoreset_mode=mode)
+    return BackfillVectorEnv(count, autoreset_mode=mode, **settings), row
 
 
 def pickled_reward(before, after):
     return (after.now - before.now) * 1e-3 - after.wait / after.jobs
+
+
+def ended_reward(before, after, ended):
+    return -float((ended.end - ended.submit).sum())
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,13 @@ def pickled_reward(before, after):
         (9, SHORT),
         (None, SHORT | {"load": (0.6, 0.9), "workload": ["lublin", "sud:jobs=400"]}),
         (None, SHORT | {"reward": pickled_reward}),
+        (None, SHORT | {"reward": ended_reward}),
+        (None, SHORT | {"reward": "log_ratio", "flat": True}),
+        (9, SHORT | {"reference": "fcfs", "window": 3, "window_order": "sjf"}),
+        (
+            None,
+            SHORT | {"head": "chosen", "reservation_depth": 0, "idle": "never", "max_age": "1h"},
+        ),
     ],
 )
 def test_steps(steps, settings):
@@ -84,6 +91,52 @@ def test_steps(steps, settings):
         infos = result[4]
         ends += int((result[2] | result[3]).sum())
     assert ends > 20
+
+
+def test_next_step():
+    """So it is with next-step autoreset, also after a truncation."""
+    vector, row = twins(4, 9, AutoresetMode.NEXT_STEP, **SHORT)
+    assert vector.autoreset_mode is vector.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    generator = np.random.default_rng(0)
+    _, infos = vector.reset(seed=7)
+    row.reset(seed=7)
+    resets = 0
+    for _ in range(100):
+        actions = some_actions(infos["action_mask"], generator)
+        result = vector.step(actions)
+        for mine, yours in zip(result, row.step(actions), strict=True):
+            same(mine, yours)
+        infos = result[4]
+        resets += int((result[2] | result[3]).sum())
+    assert resets > 20
+
+
+def test_disabled():
+    """Without autoreset you reset what is over, and a step before that is an error."""
+    vector = BackfillVectorEnv(3, autoreset_mode="disabled", max_episode_steps=2, **SHORT)
+    vector.reset(seed=0)
+    for _ in range(2):
+        *_, truncated, infos = vector.step(vector.action_masks().argmax(1))
+    assert truncated.all() and infos["_metrics"].all()
+    with pytest.raises(ResetNeeded):
+        vector.step(np.zeros(3, dtype=int))
+    vector.reset(options={"reset_mask": truncated})
+    vector.step(np.zeros(3, dtype=int))
+
+
+def test_wrappers_of_vectors():
+    """Gymnasium's wrappers of vectors accept next-step autoreset."""
+    options = SHORT | {"flat": True, "autoreset_mode": "next_step"}
+    env = gymnasium.make_vec("Backfill-v0", num_envs=2, **options)
+    env = gymnasium.wrappers.vector.NormalizeObservation(env)
+    observation, _ = env.reset(seed=0)
+    assert observation.shape == env.observation_space.shape
+
+
+def test_autoreset_mode():
+    """An autoreset mode that does not exist is named."""
+    with pytest.raises(bfenv.BfenvError, match="autoreset_mode .*'later'"):
+        BackfillVectorEnv(2, autoreset_mode="later")
 
 
 def test_many():

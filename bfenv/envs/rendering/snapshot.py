@@ -39,6 +39,10 @@ class EnvView(Protocol):
         """How many waiting jobs the agent sees."""
 
     @property
+    def slots(self) -> np.ndarray:
+        """The job in each slot."""
+
+    @property
     def pass_id(self) -> tuple[int, int]:
         """Number of the episode, and of the scheduling pass."""
 
@@ -133,7 +137,7 @@ def take_snapshot(env: EnvView, rows: int) -> Snapshot:
         free=int(free(cluster)),
         runs=_runs(cluster, jobs),
         head=_head(cluster, jobs),
-        rows=_rows(cluster, jobs, mask, rows, over=env.unstarted == 0),
+        rows=_rows(env, mask, rows),
         window=env.window,
         waiting=len(waiting(cluster)),
         legal=int(mask.sum()),
@@ -201,16 +205,17 @@ def _head(cluster: Cluster, jobs: Jobs) -> Head | None:
     return Head(job, int(jobs.size[job]), int(jobs.estimate[job]), int(begin), int(extra))
 
 
-def _rows(cluster: Cluster, jobs: Jobs, mask: np.ndarray, count: int, over: bool) -> list[Row]:
-    """Choose rows: at least half from the front of the queue, at most half that may start."""
+def _rows(env: EnvView, mask: np.ndarray, count: int) -> list[Row]:
+    """Choose rows: at least half from the front of the queue, at most half that are legal."""
     legal = np.flatnonzero(mask)[: count // 2].tolist()
-    first = range(min(len(mask), len(waiting(cluster))))
+    first = range(min(len(mask), len(waiting(env.cluster))))
     slots = sorted(list(dict.fromkeys([*legal, *first]))[:count])
-    return [_row(cluster, jobs, slot, bool(mask[slot]), over) for slot in slots]
+    return [_row(env, slot, bool(mask[slot])) for slot in slots]
 
 
-def _row(cluster: Cluster, jobs: Jobs, slot: int, legal: bool, over: bool) -> Row:
-    job = int(waiting(cluster)[slot])
+def _row(env: EnvView, slot: int, legal: bool) -> Row:
+    cluster, jobs, over = env.cluster, env.trace.jobs, env.unstarted == 0
+    job = int(env.slots[slot])
     starts_in = int(jobs.requested_start[job] - now(cluster))
     if legal:
         obstacle = ""

@@ -81,7 +81,14 @@ def test_replay(hidden):
     trace = hard()
     policy = scorer(np.random.default_rng(3).normal(size=dimension(hidden)), hidden)
     env = BackfillEnv(
-        trace, window=400, episode_jobs=None, warmup_jobs=0, split="all", every_pass=True
+        trace,
+        window=400,
+        episode_jobs=None,
+        warmup_jobs=0,
+        split="all",
+        every_pass=True,
+        reservation_depth=0,
+        idle="always",
     )
     agent = PolicyAgent(policy, env)
     observation, _ = env.reset(seed=0)

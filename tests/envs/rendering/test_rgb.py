@@ -11,6 +11,7 @@ import bfenv
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.rendering.rgb import EDGE, INK, JOBS, PAST, PLOT, Axes, Screen
 from bfenv.envs.rendering.snapshot import horizon, take_snapshot
+from tests.envs.playing import FREE
 from tests.envs.rendering.scene import SMALL, at_20, crowd, small
 
 
@@ -46,7 +47,8 @@ def test_deterministic():
 @pytest.mark.parametrize("processors", [1, 4, 64, 1152, 100_000])
 def test_stack(processors):
     """The stack of running jobs is as high as the machine is busy."""
-    env = BackfillEnv(crowd(processors=processors), window=8, split="all", render_mode="rgb_array")
+    options = FREE | {"window": 8, "window_order": "oldest", "render_mode": "rgb_array"}
+    env = BackfillEnv(crowd(processors=processors), split="all", **options)
     env.reset(seed=2)
     for _ in range(20):
         env.step(int(np.flatnonzero(env.action_masks())[0]))

@@ -7,6 +7,7 @@ import bfenv
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.rendering import Screen, render_text
 from bfenv.envs.rendering.snapshot import horizon, span, take_snapshot
+from tests.envs.playing import whole
 
 
 def test_legal_rows():
@@ -21,7 +22,7 @@ def test_legal_rows():
 def test_first_rows():
     """Half of the rows are the first of the queue."""
     trace = bfenv.make_trace([0] * 40, [4] * 10 + [1] * 30, [9] * 40, 4)
-    env = BackfillEnv(trace, warmup_jobs=0, episode_jobs=None, split="all")
+    env = whole(trace, window=64)
     env.reset()
     env.step(10)
     assert [row.slot for row in take_snapshot(env, 6).rows] == [0, 1, 2, 10, 11, 12]

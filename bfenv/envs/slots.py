@@ -1,0 +1,126 @@
+"""Slots: which of the waiting jobs an agent sees and can start.
+
+If the queue is no longer than the window, all waiting jobs are in slots. Otherwise the oldest jobs
+and the first ones of some orders are. In either case the slots are in queue order, so the oldest
+waiting job is in slot 0.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.baselines.priorities import LXF, ORDERS, SJF, SQF, Ranking, score
+from bfenv.core.arguments import check_choice
+from bfenv.core.cluster import now, waiting
+from bfenv.core.kernel import kernel
+from bfenv.envs.batch_state import CHOICES, IN_WINDOW, TRACE
+
+ORDER_NAMES = tuple(name for name, order in ORDERS.items() if not order.stochastic)
+WINDOW_ORDERS = ("mixed", "oldest", *ORDER_NAMES)
+
+
+class WindowRule(NamedTuple):
+    """How many slots are for the oldest jobs, and how many for the first of each order."""
+
+    oldest_slots: int
+    order_slots: int
+    orders: np.ndarray  # (k,) int64 codes of bfenv.baselines.priorities
+    order_weight: np.ndarray  # (1,) float64
+
+
+def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
+    """Return the rule of a window order.
+
+    Parameters
+    ----------
+    order
+        One of WINDOW_ORDERS.
+    window
+        Slots.
+    reserved
+        How many of the oldest jobs have reservations; they are in slots as far as these go.
+
+    Raises
+    ------
+    BfenvError
+        If there is no such order.
+    """
+    check_choice("window_order", order, WINDOW_ORDERS)
+    codes, weight = [], 0.0
+    oldest = window
+    if order == "mixed":
+        codes, oldest = [SJF, SQF, LXF], window // 4
+    elif order != "oldest":
+        codes, weight, oldest = [ORDERS[order].code], ORDERS[order].weight, 1
+    oldest = min(window, max(oldest, reserved, 1))
+    share = (window - oldest) // len(codes) if codes else 0
+    if order == "mixed":
+        share = min(share, window // 4)
+    return WindowRule(oldest, share, np.array(codes, dtype=np.int64), np.array([weight]))
+
+
+@kernel
+def write_slots(state, tables, cluster, jobs, rules, i):
+    """Choose the jobs in the slots of environment i."""
+    slots, line = state.slots[i], waiting(cluster)
+    if len(line) <= len(slots):
+        for slot in range(len(line)):
+            slots[slot] = line[slot]
+        slots[len(line) :] = -1
+        return
+    state.counters[i, CHOICES] += 1
+    taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
+    left = len(slots)
+    for place in range(rules.oldest_slots):
+        taken[line[place]] = choice
+        left -= 1
+    for k in range(len(rules.orders)):
+        left -= _take_first(state, tables, cluster, jobs, rules, i, k)
+    slot = 0
+    for job in line:
+        if taken[job] != choice and left > 0:  # the oldest fill what is left
+            taken[job] = choice
+            left -= 1
+        if taken[job] == choice:
+            slots[slot] = job
+            slot += 1
+
+
+@kernel
+def _take_first(state, tables, cluster, jobs, rules, i, k):
+    """Take the first jobs of an order among those not taken yet; return how many they are."""
+    taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
+    best, scores, time = state.best_jobs[i], state.best_scores[i], now(cluster)
+    ranking = Ranking(
+        line=best,
+        score=scores,
+        listed=best,
+        count=best,
+        duration=jobs.estimate,
+        number=tables.order_number[state.counters[i, TRACE]],
+        deadline=best[:0],
+        code=rules.orders[k : k + 1],
+        dynamic=best,
+        weight=rules.order_weight,
+    )
+    count = 0
+    for job in waiting(cluster):
+        if taken[job] == choice:
+            continue
+        value = score(ranking, jobs, job, time)
+        if count < rules.order_slots:
+            place = count
+            count += 1
+        elif count > 0 and value < scores[count - 1]:
+            place = count - 1
+        else:
+            continue
+        while place > 0 and scores[place - 1] > value:
+            scores[place] = scores[place - 1]
+            best[place] = best[place - 1]
+            place -= 1
+        scores[place] = value
+        best[place] = job
+    for place in range(count):
+        taken[best[place]] = choice
+    return count

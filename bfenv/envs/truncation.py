@@ -1,0 +1,53 @@
+"""What a truncated episode is charged for the jobs that it has not started."""
+
+import numpy as np
+
+from bfenv.core.cluster import PROCESSORS, expected_ends, now, running, waiting
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import bounded_slowdown
+from bfenv.envs.batch_state import (
+    BOUNDED_SLOWDOWN,
+    FIRST,
+    LAST,
+    LONGEST_WAIT,
+    WAIT,
+    BatchState,
+    StepTotals,
+    cluster_of,
+)
+
+
+def charge_unstarted(
+    state: BatchState, trace: Trace, i: int, totals: StepTotals, row: np.ndarray
+) -> None:
+    """Charge environment i for the jobs of its episode that have not started.
+
+    Each is charged as if it started at max(now, its submit time) + 2 W / P + E. W is the work, by
+    estimates, of all running and waiting jobs and of those of the episode still to come; P is the
+    size of the machine, E the longest estimate among them. A scheduler that never leaves a job
+    waiting that fits would have started it by then, if no other jobs came, so truncation never
+    pays.
+
+    `totals` are those of the step that was truncated; `row`, the same as an array in the order of
+    StepTotals, is overwritten.
+    """
+    cluster, jobs = cluster_of(state, i), trace.jobs
+    first, last = state.counters[i, [FIRST, LAST]].tolist()
+    time, processors = int(now(cluster)), int(cluster.state[PROCESSORS])
+    start = cluster.start[first:last]
+    unstarted = first + np.flatnonzero((start < 0) | (start > time))  # FOREVER: not submitted
+    present = np.union1d(waiting(cluster), unstarted)
+    remaining = expected_ends(cluster) - time
+    work = float(jobs.size[running(cluster)] @ remaining)
+    work += float(jobs.size[present].astype(np.float64) @ jobs.estimate[present])
+    longest = max(int(jobs.estimate[present].max()), int(remaining.max(initial=0)))
+    latest = np.maximum(time, jobs.submit[unstarted]) + 2 * work / processors + longest
+    wait = latest - jobs.submit[unstarted]
+    slowdown = bounded_slowdown(wait, trace.runtime[unstarted])
+    charged = totals._replace(
+        wait=state.sums[i, WAIT] + wait.sum(),
+        slowdown=state.sums[i, BOUNDED_SLOWDOWN] + slowdown.sum(),
+        longest=max(float(state.sums[i, LONGEST_WAIT]), float(wait.max())),
+        submitted=float(last - first),
+    )
+    row[:] = charged
