@@ -594,8 +594,8 @@ def test_where_no_file_can_be_is_refused_by_name(tmp_path):
     for path, reason in [
         (tmp_path / "nowhere" / "a.swf", "cannot be written: No such file or directory"),
         (tmp_path / ("x" * 300), "cannot be written: File name too long"),
-        (tmp_path, "is there already, and no file"),
-        (tmp_path / "pipe", "is there already, and no file"),
+        (tmp_path, "exists and is not a file"),
+        (tmp_path / "pipe", "exists and is not a file"),
     ]:
         message = f"^{re.escape(str(path))}: {reason}$"
         with pytest.raises(bfenv.BfenvError, match=message):
