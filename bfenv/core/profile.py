@@ -24,7 +24,7 @@ class Profile(NamedTuple):
 
 
 def new_profile(running: int, reservations: int) -> Profile:
-    """Make room for a profile of at most so many running jobs and reservations."""
+    """Make a profile with room for `running` jobs and `reservations`."""
     steps = 2 + running + 2 * reservations  # a reservation may add two, a running job one
     return Profile(
         np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64), np.ones(1, dtype=np.int64)

@@ -1,24 +1,24 @@
-"""Slow, obviously right backfilling schedulers in plain Python: the oracle of the test-suite.
+"""Slow, obviously right backfilling schedulers in plain Python: the oracle of the test suite.
 
-Nothing here is shared with the packages under test, and nothing is clever. An availability profile
-is not a data structure but a question - how many processors are free at that time? - answered by
-adding up a list of intervals `(start, end, size)`; an interval holds its processors at every time
-t with start <= t < end.
+Nothing here is shared with the package under test, and nothing is clever. An availability profile
+is not a data structure but a question: how many processors are free at that time? A sum over a
+list of intervals `(start, end, size)` answers it; an interval holds its processors at every time t
+with start <= t < end.
 
 A job is an index into the list of jobs, and every tie is decided by that index. Jobs wait in the
-order in which they arrive; `Job.priority` is carried for others and plays no part in these
-policies. A job that must not start yet, because of its requested start, keeps its place in the
-queue: it makes others wait, or is given a reservation, like a job for which there is no room yet.
+order in which they arrive; these policies ignore `Job.priority`. A job that must not start yet,
+because of its requested start, keeps its place in the queue: it makes others wait, or gets a
+reservation, like a job for which there is no room yet.
 
 The instant, under the two conventions of `event_order`:
 
 "standard"  All completions, then all arrivals, then one scheduling pass.
 "pyss"      All arrivals, each followed by a pass; then all completions, in the order of the jobs'
             starts, each followed by a pass.
-            Expected ends are believed before they are seen: a job whose start + estimate is now
-            holds no processors in any pass of this instant, though its completion is still to
-            come. A job that ends before its estimate does hold them until its completion, and
-            the passes between two completions of one instant see the second one still running.
+            A job whose start + estimate is now holds no processors in any pass of this instant,
+            although its completion is still to come. A job that ends before its estimate holds
+            them until its completion, and the passes between two completions of one instant see
+            the second one still running.
 
 Sources:
 
@@ -38,7 +38,7 @@ Schedule = list[tuple[int, int]]  # start and end of each job, in job order
 
 @dataclass(frozen=True)
 class Job:
-    """What a user submits, and how long it will really run; times are whole seconds."""
+    """A request and its true runtime; times are whole seconds."""
 
     submit: int
     size: int
@@ -49,7 +49,7 @@ class Job:
 
     @property
     def duration(self) -> int:
-        """The time it holds its processors: at its estimate it is killed."""
+        """Seconds for which it holds its processors: it is killed at its estimate."""
         return min(self.runtime, self.estimate)
 
 
@@ -65,7 +65,7 @@ def has_room(
     intervals: list[Interval], processors: int, size: int, start: int, estimate: int
 ) -> bool:
     """Tell whether `size` processors stay free from `start` for the whole estimate."""
-    # Free processors only become fewer where an interval starts: no other moment needs a look.
+    # Free processors only become fewer where an interval starts: no other moment matters.
     moments = [start, *(begin for begin, _, _ in intervals if start < begin < start + estimate)]
     return all(size <= free_at(intervals, processors, moment) for moment in moments)
 
@@ -100,7 +100,7 @@ def shadow_and_extra(
     raise ValueError(f"{head} needs more than {processors} processors")
 
 
-# The machine: the clock, the queue, what runs.
+# The machine: the clock, the queue, the running jobs.
 
 
 class Machine:
@@ -117,7 +117,7 @@ class Machine:
         self.start_time: dict[int, int] = {}
 
     def end_time(self, job: int) -> int:
-        """Tell when a started job ends: the truth, which no policy asks for."""
+        """Tell when a started job ends; policies must not ask."""
         return self.start_time[job] + self.jobs[job].duration
 
     def arriving(self) -> list[int]:
@@ -142,33 +142,33 @@ class Machine:
     def expected(self) -> list[Interval]:
         """List the running jobs as intervals that end when they are expected to.
 
-        An interval that is over holds nothing any more, whether or not the completion has been
-        seen: this is what "pyss" means by a job that counts as gone.
+        An interval that is over holds nothing, even if the completion is still to come: under
+        "pyss" such a job counts as gone.
         """
         starts = [(self.start_time[job], self.jobs[job]) for job in self.running]
         return [(start, start + job.estimate, job.size) for start, job in starts]
 
     def fits_now(self, job: int) -> bool:
-        """Tell whether the job may start and there are processors for it at this moment."""
+        """Tell whether the job may start now and fits on the free processors."""
         request = self.jobs[job]
         free = free_at(self.expected(), self.processors, self.now)
         return request.requested_start <= self.now and request.size <= free
 
 
-# The policies: what to do when jobs have arrived, when some have ended, and in a scheduling pass.
+# The policies: what they do at arrivals, at completions, and in a scheduling pass.
 
 
 class Policy:
-    """A policy that keeps nothing in memory; others override what they need."""
+    """A policy without a memory; others override what they need."""
 
     def arrived(self, machine: Machine, job: int) -> None:
         """Take note of an arrival."""
 
     def ended(self, machine: Machine, any_early: bool) -> None:
-        """Take note that jobs have ended, at least one of them before its estimate or none."""
+        """Take note of completions; `any_early` if at least one came before its estimate."""
 
     def wake_ups(self, machine: Machine) -> list[int]:
-        """List the times at which a pass is needed although nothing may arrive or end then."""
+        """List the times at which a pass is needed even if nothing arrives or ends."""
         return [machine.jobs[job].requested_start for job in machine.waiting]
 
     def schedule(self, machine: Machine) -> None:
@@ -183,7 +183,7 @@ def start_in_order(machine: Machine) -> None:
 
 
 class Fcfs(Policy):
-    """First come, first served: nobody overtakes the head of the queue."""
+    """First come, first served: no job overtakes the head of the queue."""
 
     def schedule(self, machine: Machine) -> None:
         """Start jobs in order."""
@@ -191,7 +191,7 @@ class Fcfs(Policy):
 
 
 class Easy(Policy):
-    """EASY: whoever does not delay the head may overtake it. Shmueli (2003), algorithm 8."""
+    """EASY: a job may overtake the head if it does not delay it. Shmueli (2003), algorithm 8."""
 
     def schedule(self, machine: Machine) -> None:
         """Start jobs in order, then backfill by shadow time and extra nodes."""
@@ -212,10 +212,10 @@ class Easy(Policy):
 
 
 class EasyByProfile(Policy):
-    """EASY told differently: room for the whole estimate beside the head's reservation."""
+    """EASY in other terms: room for the whole estimate beside the head's reservation."""
 
     def schedule(self, machine: Machine) -> None:
-        """Start jobs in order, then whoever finds room in the profile that holds the head."""
+        """Start jobs in order, then all that fit into the profile that holds the head."""
         start_in_order(machine)
         if not machine.waiting:
             return
@@ -235,22 +235,22 @@ class EasyByProfile(Policy):
 class Conservative(Policy):
     """Conservative backfilling with reservations that are kept. Shmueli (2003), algorithm 9.
 
-    When jobs end at one instant, all of them first give back their processors; only then, and
-    before any job of that instant arrives, are the waiting jobs re-placed, in one round: one by
-    one in queue order, each taken out of the profile and put at its anchor point while all others
-    keep their places. One round, not one for each job that ended, because these jobs end at the
-    same time: no order among them should decide who gets the hole they leave together. Before
-    the arrivals, because those stand behind everybody in the queue. A job can always have its old
-    place back, so that none moves later; hence, too, a round can only matter if some job ended
-    before its estimate or an earlier round left a hole, and it is held only in the first case.
+    When jobs end at one instant, all of them first give back their processors. Then, before any
+    job of that instant arrives, one round re-places the waiting jobs: one by one in queue order,
+    each is taken out of the profile and put at its anchor point, while all others keep their
+    places. There is one round, not one for each job that ended, because these jobs end at the same
+    time: no order among them should decide which job gets the hole they leave together. It comes
+    before the arrivals, because those are last in the queue. A job can always have its old place
+    back, so none moves later. For the same reason a round only matters if some job ended before
+    its estimate or an earlier round left a hole; it is held only in the first case.
 
-    A second round might move jobs further; there is none. A round can thus leave a job reserved
-    at a time at which nothing ends any more, when a job behind it in the queue, whose end it was
-    waiting for, has since moved earlier. Hence the wake-ups.
+    A second round might move jobs further; there is none. A round can therefore leave a job
+    reserved at a time at which nothing ends any more: if a job behind it in the queue, whose end
+    it was waiting for, has since moved earlier. Hence the wake-ups.
     """
 
     def __init__(self, replace_always: bool):
-        """Begin without reservations; `replace_always`: even if nobody ended early."""
+        """Begin without reservations; `replace_always`: even if no job ended early."""
         self.replace_always = replace_always
         self.reserved: dict[int, int] = {}  # waiting job -> start
 
@@ -263,7 +263,7 @@ class Conservative(Policy):
         return machine.expected() + reservations
 
     def arrived(self, machine: Machine, job: int) -> None:
-        """Reserve the anchor point, in a profile that holds everybody else."""
+        """Reserve the anchor point, in a profile that holds all other jobs."""
         self.reserved[job] = anchor_point(
             self.profile(machine), machine.processors, machine.jobs[job], machine.now
         )
@@ -303,7 +303,7 @@ def simulate(jobs: list[Job], processors: int, policy: Policy, event_order: str)
 
 
 def next_instant(machine: Machine, policy: Policy) -> int:
-    """Find the next time at which a job arrives or ends or the policy wants to be woken."""
+    """Find the next time at which a job arrives or ends, or that the policy asked for."""
     times = [machine.jobs[job].submit for job in machine.to_come[:1]]
     times += [machine.end_time(job) for job in machine.running]
     times += policy.wake_ups(machine)
@@ -321,7 +321,7 @@ def end_jobs(machine: Machine, policy: Policy, ending: list[int]) -> None:
 
 
 def standard_instant(machine: Machine, policy: Policy) -> None:
-    """Do everything that falls on this instant: completions, arrivals, one pass."""
+    """Process one instant: completions, arrivals, one pass."""
     end_jobs(machine, policy, machine.ending())
     for job in machine.arriving():
         machine.arrive(job)
@@ -330,7 +330,7 @@ def standard_instant(machine: Machine, policy: Policy) -> None:
 
 
 def pyss_instant(machine: Machine, policy: Policy) -> None:
-    """Do everything that falls on this instant, one event at a time: arrivals, completions."""
+    """Process one instant, one event at a time: arrivals, completions."""
     ending = machine.ending()  # no job that starts now ends now: durations are positive
     for job in machine.arriving():
         machine.arrive(job)
@@ -339,7 +339,7 @@ def pyss_instant(machine: Machine, policy: Policy) -> None:
     for job in ending:
         end_jobs(machine, policy, [job])
         policy.schedule(machine)
-    # A wake-up comes last. Where it is none, this pass finds nothing that the last one left.
+    # A wake-up comes last. Without one, this pass finds nothing that the last one left.
     policy.schedule(machine)
 
 
@@ -364,7 +364,7 @@ def conservative(jobs: list[Job], processors: int, event_order: str = "standard"
     return simulate(jobs, processors, policy, event_order)
 
 
-# The guard: who may start without delaying the first waiting jobs.
+# The guard: which jobs may start without delaying the first waiting jobs.
 
 
 def guarded(
@@ -377,10 +377,10 @@ def guarded(
 ) -> set[int]:
     """Find the waiting jobs, as positions in the queue, that may start now, each by itself.
 
-    The first `depth` jobs of the queue (-1: all) are given reservations, planned afresh: one after
-    another, each at its anchor point, given the running jobs (intervals up to their expected ends)
-    and the reservations before it. One of these jobs may start if its own reservation is for now,
-    another if it has room for its whole estimate beside all of them.
+    The first `depth` jobs of the queue (-1: all) get reservations, one after another: each at its
+    anchor point beside the running jobs (intervals up to their expected ends) and the reservations
+    before it. One of these jobs may start if its own reservation is for now, another job if it has
+    room for its whole estimate beside all of them.
     """
     reserving = len(jobs_waiting) if depth == -1 else min(depth, len(jobs_waiting))
     profile = list(running)
@@ -426,7 +426,7 @@ def utilization(jobs: list[Job], processors: int, schedule: Schedule) -> float:
 
 def check(jobs: list[Job], processors: int, schedule: Schedule) -> None:
     """Raise AssertionError unless the schedule is one that the machine could have run."""
-    assert len(schedule) == len(jobs), "somebody is lost, or nobody's"
+    assert len(schedule) == len(jobs), "a job is lost, or too many"
     for index, (job, (start, end)) in enumerate(zip(jobs, schedule, strict=True)):
         assert start >= job.submit, f"job {index} starts before its submit time"
         assert start >= job.requested_start, f"job {index} starts before its requested start"
