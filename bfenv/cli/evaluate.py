@@ -91,6 +91,6 @@ def _able(runs: "list[Run]") -> "list[Run]":
         unable |= {run.policy for run in here if not able(find_policy(run.policy), jobs)}
     if unable:
         what = "left out, because they do not plan for requested start times"
-        names = ", ".join(dict.fromkeys(run.policy for run in runs if run.policy in unable))
+        names = ", ".join(dict.fromkeys(str(run.policy) for run in runs if run.policy in unable))
         print(f"bfenv: {what}: {names}", file=sys.stderr)
     return [run for run in runs if run.policy not in unable]
