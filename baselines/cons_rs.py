@@ -1,68 +1,58 @@
 """CONS+RS: conservative backfilling whose plan is improved by random search.
 
 Klusacek and Rudova 2011. After a completion earlier than estimated the plan of conservative
-backfilling has gaps; random jobs are moved into gaps, and a move is kept if it improves the mean
+backfilling has gaps. Random jobs are moved into gaps, and a move is kept if it improves the mean
 slowdown and the mean wait that are to be expected.
 
-Where the paper is silent, in the manner of Alea, the authors' simulator, whose plan is a list of
-jobs and not of reservations: the search sets out from the plan of `bfenv.baselines.conservative`,
-its jobs re-placed in queue order. A move takes a job out of the plan, lets the others close up in
-queue order, each never later than before, and puts the job into the first gap where it fits. Mean
-wait and mean slowdown are those of the waiting jobs, by their estimates, and a move is kept if the
-sum of their relative changes is negative. So a job may come later than it was promised, for the
-good of the others: the guarantees of conservative backfilling are given up, and records tell how
-often.
+Where the paper is silent, this follows Alea, the authors' simulator, whose plan is a list of jobs
+and not of reservations. The search sets out from the plan of `bfenv.baselines.conservative`, its
+jobs moved up in queue order. A move takes a job out of the plan, lets the others close up in queue
+order, each never later than before, and puts the job into the first gap where it fits. Mean wait
+and mean slowdown are those of the waiting jobs, by their estimates, and a move is kept if the sum
+of their relative changes is negative. So a job may come later than it was promised, for the good of
+the others: the guarantees of conservative backfilling are given up, and records tell how often.
 """
 
 import time
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.conservative import (
+from bfenv.baselines.conservative import admit, update
+from bfenv.baselines.policy_names import expression
+from bfenv.baselines.reservations import (
     NONE,
-    Plan,
-    admit,
+    Reservations,
     close_up,
-    new_plan,
-    records,
+    copy_reservations,
+    new_reservations,
+    reserve_anchor_point,
     start_due,
-    update,
 )
-from bfenv.baselines.conservative_replan import random_number
-from bfenv.core.cluster import advance, now, waiting
+from bfenv.baselines.shuffling import new_stream, random_number
+from bfenv.core.arguments import check_integer, check_number
+from bfenv.core.cluster import advance, now, waiting, wake_at
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, copy, new_profile, place, release
+from bfenv.core.profile import release
 
-BATCH = 5  # moves between two looks at the time
-ROUNDING = 1e-9  # relative changes below this are none
+ITERATIONS = 20  # the paper gives no number; these have most of the effect
+BATCH = 5  # moves between two readings of the clock
+ROUNDING = 1e-9  # smaller relative changes count as none
 
 
-class Search(NamedTuple):
-    """The plan, and what a move that is not kept is undone with."""
+class Memory(NamedTuple):
+    """The plan, and what undoes a move that is not kept."""
 
-    plan: Plan
-    profile: Profile  # before the move
-    reserved: np.ndarray  # (n,) int64 seconds: reservations before the move
+    reservations: Reservations
+    before_move: Reservations
+    guarantee: np.ndarray  # (n,) int64 seconds: first reservation; NONE if started on arrival
+    stream: np.ndarray  # (1,) int64 state of the random numbers
     iterations: np.ndarray  # (1,) int64 moves to try after an early completion
-
-
-def new_search(
-    jobs: Jobs, processors: int, generator: np.random.Generator, iterations: int
-) -> Search:
-    """The plan of an empty machine."""
-    count = len(jobs.submit)
-    return Search(
-        new_plan(jobs, processors, generator),
-        new_profile(min(count, processors), count),
-        np.full(count, NONE),
-        np.array([iterations]),
-    )
 
 
 @kernel
@@ -76,75 +66,66 @@ def decide(cluster, jobs, memory):
 @kernel
 def prepare(cluster, jobs, memory):
     """Close up as conservative backfilling does; return whether there was a reason to."""
-    gap = update(cluster, jobs, memory.plan)
+    gap = update(cluster, jobs, memory)
     if gap:
-        close_up(memory.plan, jobs, waiting(cluster), now(cluster))
+        close_up(memory.reservations, jobs, waiting(cluster), now(cluster))
     return gap
 
 
 @kernel
 def finish(cluster, jobs, memory):
-    """New reservations, and starts."""
-    admit(cluster, jobs, memory.plan)
-    start_due(cluster, jobs, memory.plan)
+    """Reserve for the new jobs, and start the jobs that are due."""
+    admit(cluster, jobs, memory)
+    wake_at(cluster, start_due(memory.reservations, cluster, jobs))
 
 
 @kernel
 def search(cluster, jobs, memory, iterations):
-    """Try so many moves of jobs that have a reservation, and keep those that improve the plan.
+    """Try `iterations` moves of jobs that have a reservation, and keep those that are better.
 
-    Returns False if there are too few jobs to try any.
+    Return False if there are too few jobs to try any.
     """
-    plan, queue = memory.plan, waiting(cluster)
+    reservations, queue = memory.reservations, waiting(cluster)
     count = 0
-    while count < len(queue) and plan.reserved[queue[count]] != NONE:
+    while count < len(queue) and reservations.planned_start[queue[count]] != NONE:
         count += 1
     queue = queue[:count]
     if count < 2:
         return False
-    wait, slowdown = expect(plan, jobs, queue)
+    wait, slowdown = expect(reservations, jobs, queue)
     for _ in range(iterations):
-        job = queue[random_number(plan.stream) % count]
-        _copy(plan.profile, plan.reserved, memory.profile, memory.reserved, queue)
-        move(plan, jobs, queue, job, now(cluster))
-        new_wait, new_slowdown = expect(plan, jobs, queue)
-        # the sum of (new - old) / old, multiplied by both totals: nobody may have to wait at all
+        job = queue[random_number(memory.stream) % count]
+        copy_reservations(reservations, memory.before_move, queue)
+        move(reservations, cluster, jobs, queue, job)
+        new_wait, new_slowdown = expect(reservations, jobs, queue)
+        # the sum of (new - old) / old, multiplied by both totals, as no job may have to wait
         change = (new_wait - wait) * slowdown + (new_slowdown - slowdown) * wait
         if change < -ROUNDING * wait * slowdown:
             wait, slowdown = new_wait, new_slowdown
         else:
-            _copy(memory.profile, memory.reserved, plan.profile, plan.reserved, queue)
+            copy_reservations(memory.before_move, reservations, queue)
     return True
 
 
 @kernel
-def move(plan, jobs, queue, job, time):
+def move(reservations, cluster, jobs, queue, job):
     """Take a job out of the plan, let the others close up, and put it into the first gap."""
-    size, duration, reserved = jobs.size[job], jobs.estimate[job], plan.reserved[job]
-    release(plan.profile, size, reserved, reserved + duration)
-    plan.reserved[job] = NONE
-    close_up(plan, jobs, queue, time)
-    earliest = max(time, jobs.requested_start[job])
-    plan.reserved[job] = place(plan.profile, size, duration, earliest)
+    planned = reservations.planned_start[job]
+    release(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
+    reservations.planned_start[job] = NONE
+    close_up(reservations, jobs, queue, now(cluster))
+    reserve_anchor_point(reservations, cluster, jobs, job)
 
 
 @kernel
-def expect(plan, jobs, queue):
-    """Total wait (s) and total slowdown of the waiting jobs by reservations and estimates."""
+def expect(reservations, jobs, queue):
+    """Return the total wait (s) and the total slowdown of the waiting jobs, as planned."""
     wait, slowdown = 0, 0.0
     for job in queue:
-        delay = plan.reserved[job] - jobs.submit[job]
+        delay = reservations.planned_start[job] - jobs.submit[job]
         wait += delay
         slowdown += (delay + jobs.estimate[job]) / jobs.estimate[job]
     return wait, slowdown
-
-
-@kernel
-def _copy(profile, reserved, other_profile, other_reserved, queue):
-    """Copy one plan over another, as far as it is in use."""
-    copy(profile, other_profile)
-    for job in queue:
-        other_reserved[job] = reserved[job]
 
 
 @kernel
@@ -154,51 +135,74 @@ def run(cluster, jobs, truth, memory):
         decide(cluster, jobs, memory)
 
 
-def decide_in_time(cluster, jobs, memory, limit_ms):
-    """As `decide`, but the search goes on until so many milliseconds have passed."""
+def decide_in_time(cluster: Any, jobs: Jobs, memory: Memory, *, limit_ms: float) -> None:
+    """As `decide`, but the search goes on until `limit_ms` milliseconds have passed."""
     begin = time.perf_counter()
     if prepare(cluster, jobs, memory):
-        while search(cluster, jobs, memory, memory.iterations[0]):
+        while search(cluster, jobs, memory, BATCH):
             if (time.perf_counter() - begin) * 1000 >= limit_ms:
                 break
     finish(cluster, jobs, memory)
 
 
-def guarantees(memory: Search) -> dict[str, np.ndarray]:
-    """The records of conservative backfilling; here a job may start after its guarantee."""
-    return records(memory.plan)
+def new_memory(
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, iterations: int
+) -> Memory:
+    """Return the plan of an empty machine."""
+    return Memory(
+        new_reservations(jobs, processors),
+        new_reservations(jobs, processors),
+        np.full(len(jobs.submit), NONE, dtype=np.int64),
+        new_stream(generator),
+        np.array([iterations]),
+    )
 
 
-def cons_rs(iterations: int = 20, limit_ms: float | None = None) -> Policy:
-    """CONS+RS with so many moves per search, or with as many as there is time for.
+def records(memory: Memory) -> dict[str, np.ndarray]:
+    """Return the guarantees of conservative backfilling; here a job may start after its own."""
+    return {"guarantee": memory.guarantee.copy()}
 
-    The paper gives no number of iterations; 20 have most of the effect. With a limit (that of the
-    paper is 50 ms) `iterations` is ignored, and schedules differ from run to run, as the clock
-    decides. Raises PolicyError on a number of iterations below 0 or a limit that is not positive.
+
+def cons_rs(iterations: int = ITERATIONS, limit_ms: float | None = None) -> Policy:
+    """Make a policy of CONS+RS.
+
+    Parameters
+    ----------
+    iterations
+        Moves per search; not used with a limit.
+    limit_ms
+        Milliseconds per search, 50 in the paper. Schedules then differ from run to run, because
+        the clock decides how many moves are tried.
+
+    Raises
+    ------
+    PolicyError
+        If an option is out of its range.
     """
-    if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 0:
-        raise PolicyError(f"iterations is a whole number from 0 on, not {iterations!r}")
-    if limit_ms is None:
-        return _policy(f"cons-rs(iterations={iterations})", iterations)
-    if isinstance(limit_ms, bool) or not isinstance(limit_ms, int | float) or not limit_ms > 0:
-        raise PolicyError(f"limit_ms is a positive number of milliseconds, not {limit_ms!r}")
-    in_time = partial(decide_in_time, limit_ms=limit_ms)
-    return replace(_policy(f"cons-rs(limit_ms={limit_ms})", BATCH), decide=in_time, run=None)
-
-
-def _policy(name: str, iterations: int) -> Policy:
-    return Policy(
-        name=name,
+    check_integer("iterations", iterations, 0, error=PolicyError)
+    policy = Policy(
+        name=expression(cons_rs, {"iterations": iterations}).removesuffix("()"),
         decide=decide,
         run=run,
-        memory=partial(new_search, iterations=iterations),
-        records=guarantees,
+        memory=partial(new_memory, iterations=iterations),
+        records=records,
         summary="conservative, its plan improved by random moves after early completions",
         source="Klusacek and Rudova 2011",
         stochastic=True,
         stateful=True,
         requested_starts=True,
     )
+    if limit_ms is None:
+        return policy
+    check_number("limit_ms", limit_ms, positive=True, error=PolicyError)
+    return replace(
+        policy,
+        name=expression(cons_rs, {"limit_ms": limit_ms}),
+        decide=partial(decide_in_time, limit_ms=limit_ms),
+        run=None,
+    )
 
 
-CONS_RS = _policy("cons-rs", 20)
+CONS_RS = cons_rs()
+POLICIES = (CONS_RS,)
+FAMILIES = (cons_rs,)

@@ -1,16 +1,12 @@
-"""Conservative backfilling without guarantees: planned anew at every pass.
+"""Conservative backfilling without guarantees: planned from scratch in every pass.
 
 Zotkin, Keleher and Perkovic 2000, section 8, Tables 10 and 11. The jobs are placed in the order of
 the sorted queue, each at its anchor point beside the running jobs and those placed before; those
 whose anchor point is now start. Every reservation is forgotten again, so a job may be put off by
 any job that sorts before it: unless the order ages, jobs can starve.
 
-Whether a job keeps its random number is not said. Here all are drawn anew whenever the queue is
-sorted: on the CTC log with 430 processors this gives bounded slowdowns of 5.4 and 4.4 for the
-random orders of Table 10, where 5.45 and 4.38 are printed, and numbers kept for life 7.4 and 6.3.
-EASY, of which the paper has no random figures, keeps one number per job
-(`bfenv.baselines.easy_variants`): its head would otherwise lose its reservation to the next number
-drawn.
+`bfenv.baselines.conservative.conservative` makes these policies with any order;
+`bfenv.baselines.shuffling` has what a random order means.
 """
 
 from functools import partial
@@ -18,66 +14,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.priorities import ORDERS, Ranking, new_ranking, rank
-from bfenv.core.cluster import advance, free, now, start, waiting
+from bfenv.baselines.priorities import Order, Ranking, find_order
+from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
+from bfenv.core.cluster import advance, free, now, start
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 from bfenv.core.profile import Profile, new_profile, place, rebuild
 
 
-class Scratch(NamedTuple):
-    """Room for one pass's plan, and the order of the queue."""
+class Memory(NamedTuple):
+    """Room for the plan of one pass, and the order of the queue."""
 
     profile: Profile
     ranking: Ranking
-    stream: np.ndarray  # (1,) int64 state of the random numbers, see `random_number`
-
-
-def new_scratch(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    order: str = "fcfs",
-    weight: float | None = None,
-) -> Scratch:
-    """Room for all jobs."""
-    count = len(jobs.submit)
-    return Scratch(
-        new_profile(min(count, processors), count),
-        shuffled_ranking(order, jobs, generator, weight),
-        new_stream(generator),
-    )
-
-
-def shuffled_ranking(
-    order: str, jobs: Jobs, generator: np.random.Generator, weight: float | None
-) -> Ranking:
-    """A ranking that scores all jobs again at each sort if their random numbers change."""
-    ranking = new_ranking(order, jobs, generator, weight)
-    ranking.dynamic[0] |= ORDERS[order].stochastic
-    return ranking
-
-
-def new_stream(generator: np.random.Generator) -> np.ndarray:
-    """(1,) int64: the state of a stream of random numbers."""
-    return generator.integers(1, 2**31 - 1, size=1)
-
-
-@kernel
-def random_number(stream):
-    """The next random number of 1 .. 2**31 - 2 (Park, Miller and Stockmeyer 1993)."""
-    stream[0] = stream[0] * 48271 % (2**31 - 1)
-    return stream[0]
-
-
-@kernel
-def sort(ranking, stream, cluster, jobs):
-    """Rank the waiting jobs, by fresh random numbers if the order is random; return how many."""
-    if len(ranking.number) > 0:
-        for job in waiting(cluster):
-            ranking.number[job] = random_number(stream) / 2**31
-    return rank(ranking, cluster, jobs)
+    stream: np.ndarray  # (1,) int64 state of the random numbers
 
 
 @kernel
@@ -102,55 +53,90 @@ def run(cluster, jobs, truth, memory):
         decide(cluster, jobs, memory)
 
 
-def policy(name: str, order: str, weight: float | None = None, **about: str) -> Policy:
-    """A Policy of that name and order; `weight` (1/s) is for the aged orders."""
-    return Policy(
-        name=name,
-        decide=decide,
-        run=run,
-        memory=partial(new_scratch, order=order, weight=weight),
-        stochastic=ORDERS[order].stochastic,
-        stateful=ORDERS[order].stochastic,  # each pass uses up random numbers
-        requested_starts=True,
-        **about,
+def new_memory(
+    jobs: Jobs,
+    processors: int,
+    generator: np.random.Generator,
+    *,
+    order: Order,
+    weight: float | None,
+) -> Memory:
+    """Return room for all jobs."""
+    count = len(jobs.submit)
+    return Memory(
+        new_profile(min(count, processors), count),
+        shuffled_ranking(order, jobs, generator, weight),
+        new_stream(generator),
     )
 
 
 _SECTION = "Zotkin, Keleher and Perkovic 2000, section 8"
 
-CONSERVATIVE_REPLAN = policy(
-    "conservative-replan",
-    "fcfs",
+
+def replan_policy(
+    order: Order,
+    weight: float | None = None,
+    *,
+    name: str = "",
+    summary: str = "",
+    source: str = _SECTION,
+) -> Policy:
+    """Make a policy that plans all jobs in this order; `weight` (1/s) is for the aged orders."""
+    return Policy(
+        name=name,
+        decide=decide,
+        run=run,
+        memory=partial(new_memory, order=order, weight=weight),
+        summary=summary or f"plans all jobs anew at every pass, {order.meaning} first",
+        source=source,
+        stochastic=order.stochastic,
+        stateful=order.stochastic,  # each pass uses up random numbers
+        requested_starts=True,
+    )
+
+
+CONSERVATIVE_REPLAN = replan_policy(
+    find_order("fcfs"),
+    name="conservative-replan",
     summary="plans all jobs anew at every pass, in order of arrival",
     source=_SECTION + ", Table 10 (FIFO-backfilling)",
 )
-CONSERVATIVE_REPLAN_SJF = policy(
-    "conservative-replan-sjf",
-    "sjf",
+CONSERVATIVE_REPLAN_SJF = replan_policy(
+    find_order("sjf"),
+    name="conservative-replan-sjf",
     summary="plans all jobs anew at every pass, the shortest first",
     source=_SECTION + ", Table 10 (shortest-first)",
 )
-CONSERVATIVE_REPLAN_RANDOM = policy(
-    "conservative-replan-random",
-    "random",
+CONSERVATIVE_REPLAN_RANDOM = replan_policy(
+    find_order("random"),
+    name="conservative-replan-random",
     summary="plans all jobs anew at every pass, in random order",
     source=_SECTION + ", Table 10 (randomized)",
 )
-CONSERVATIVE_REPLAN_RANDOM_SJF = policy(
-    "conservative-replan-random-sjf",
-    "random-sjf",
+CONSERVATIVE_REPLAN_RANDOM_SJF = replan_policy(
+    find_order("random-sjf"),
+    name="conservative-replan-random-sjf",
     summary="plans all jobs anew at every pass, in random order favouring short jobs",
     source=_SECTION + ", Table 10 (combination)",
 )
-CONSERVATIVE_REPLAN_AGED_SJF = policy(
-    "conservative-replan-aged-sjf",
-    "aged-sjf",
+CONSERVATIVE_REPLAN_AGED_SJF = replan_policy(
+    find_order("aged-sjf"),
+    name="conservative-replan-aged-sjf",
     summary="plans all jobs anew at every pass, by 1 / estimate + weight x delay",
     source=_SECTION + ", first criterion against starvation",
 )
-CONSERVATIVE_REPLAN_AGED_RANDOM = policy(
-    "conservative-replan-aged-random",
-    "aged-random",
+CONSERVATIVE_REPLAN_AGED_RANDOM = replan_policy(
+    find_order("aged-random"),
+    name="conservative-replan-aged-random",
     summary="plans all jobs anew at every pass, by random number + weight x delay",
     source=_SECTION + ", second criterion against starvation",
 )
+POLICIES = (
+    CONSERVATIVE_REPLAN,
+    CONSERVATIVE_REPLAN_SJF,
+    CONSERVATIVE_REPLAN_RANDOM,
+    CONSERVATIVE_REPLAN_RANDOM_SJF,
+    CONSERVATIVE_REPLAN_AGED_SJF,
+    CONSERVATIVE_REPLAN_AGED_RANDOM,
+)
+FAMILIES = ()

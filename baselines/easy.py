@@ -16,14 +16,14 @@ from bfenv.core.profile import shadow
 def decide(cluster, jobs, memory):
     """Start jobs in queue order until one, the head, must wait; then backfill behind it."""
     queue = waiting(cluster)
-    place = 0
-    while place < len(queue) and jobs.size[queue[place]] <= free(cluster):
-        start(cluster, jobs, queue[place])
-        place += 1
-    if place + 1 >= len(queue) or free(cluster) == 0:
+    head = 0
+    while head < len(queue) and jobs.size[queue[head]] <= free(cluster):
+        start(cluster, jobs, queue[head])
+        head += 1
+    if head + 1 >= len(queue) or free(cluster) == 0:
         return
-    shadow_time, extra_nodes = shadow(cluster, jobs, queue[place])
-    for job in queue[place + 1 :]:
+    shadow_time, extra_nodes = shadow(cluster, jobs, queue[head])  # Algorithm 8, step 1
+    for job in queue[head + 1 :]:  # step 2
         if jobs.size[job] > free(cluster):
             continue
         if now(cluster) + jobs.estimate[job] <= shadow_time:
@@ -47,3 +47,5 @@ EASY = Policy(
     summary="backfills whatever does not delay the head of the queue",
     source="Lifka 1995; Shmueli 2003, Algorithm 8",
 )
+POLICIES = (EASY,)
+FAMILIES = ()  # `bfenv.baselines.easy_variants` makes policies from options

@@ -28,3 +28,5 @@ FCFS = Policy(
     summary="first come, first served, no backfilling",
     source="Shmueli 2003, chapter 2",
 )
+POLICIES = (FCFS,)
+FAMILIES = ()

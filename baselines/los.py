@@ -4,6 +4,15 @@ Shmueli 2003, chapter 3. In every pass the head of the queue starts if it fits; 
 shadow time and extra nodes. Among the jobs behind it, dynamic programming then chooses a set that
 uses the most free processors and, of those that do, needs the fewest extra nodes.
 
+The table. The thesis fills a cell (util, sutil, markers) for every row i, free capacity j and
+shadow free capacity k. Here row i holds, for every number u of processors, need[u]: the fewest
+extra nodes with which some of the first i jobs use exactly u. A cell is read off its row:
+
+    util(i, j, k) = the largest u <= j with need[u] <= k,    sutil(i, j, k) = need[util]
+
+The markers depend on i and util alone, so one per row and u is enough. The documentation page
+docs/policies/los.md has the derivation, with the thesis' example of five jobs.
+
 Which reading of the thesis is followed where it leaves one to choose:
 
 * A head that starts hands nothing on: shadow time infinite, extra nodes 0 (sections 3.2.1, 3.3.1),
@@ -13,26 +22,16 @@ Which reading of the thesis is followed where it leaves one to choose:
   count jobs that only the shadow time excludes.
 * Maxjobs and max-slowdown trace back with the bypassed marker first (Algorithm 4).
 * The slowdowns of Algorithm 7 are floating-point numbers, added up from the head to the tail.
-
-The table. The thesis fills a cell (util, sutil, markers) for every row i, free capacity j and
-shadow free capacity k. Here row i has, for every number u of processors, need(u): the fewest extra
-nodes with which some of the first i jobs use exactly u. A cell is read off it:
-
-    util(i, j, k) = the largest u <= j with need(u) <= k,    sutil(i, j, k) = need(util)
-
-for both are the largest and the least over all sets of size <= j and shadow size <= k. As the cell
-(i-1, j-size, k-ssize) is read off the same way, job i and that cell give (util, sutil) just when
-need(util - size) + ssize of the row above is sutil, and bypassing it does just when need(util) of
-the row above is sutil: the markers depend on i and util alone, and so does the merit of Algorithms
-6 and 7, which is carried by the same steps. Two dimensions thus hold all three, ties included.
 """
 
-from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.policy_names import expression
+from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.cluster import advance, free, now, start, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
@@ -43,23 +42,25 @@ from bfenv.core.profile import shadow
 LOOKAHEAD = 50  # jobs, section 4.2
 LARGEST_TABLE = 2**31  # bytes
 SELECTED, BYPASSED = 1, 2  # the trace markers
-IMPOSSIBLE = FOREVER // 2  # extra nodes needed for a number of processors no set uses
+IMPOSSIBLE = FOREVER // 2  # extra nodes needed for a number of processors that no set uses
+MERITS = ("none", "jobs", "slowdown")
+NO_MERIT, NUM_JOBS, TOT_SLOWDOWN = range(3)  # of a set: Algorithms 3, 6 (maxjobs), 7 (max-slowdown)
 
 
 class Memory(NamedTuple):
     """The options, and room for the table of one pass."""
 
     lookahead: np.ndarray  # (1,) int64 jobs
-    on_extra: np.ndarray  # (1,) int64; 0: no job may run past the shadow time (Algorithm 1)
-    selected_first: np.ndarray  # (1,) int64; 1: trace back by Algorithm 5, else by 4
-    worth: np.ndarray  # (2,) float64: merit of a job, and merit per unit of its slowdown
+    basic: np.ndarray  # (1,) bool: no job may run past the shadow time
+    selected_first: np.ndarray  # (1,) bool: trace back by Algorithm 5, else by 4
+    merit: np.ndarray  # (1,) int64: NO_MERIT, NUM_JOBS or TOT_SLOWDOWN
     candidate: np.ndarray  # (c,) int64 jobs
     size: np.ndarray  # (c,) int64 processors, of the candidates
     ssize: np.ndarray  # (c,) int64 processors at the shadow time, of the candidates
-    gain: np.ndarray  # (c,) float64 merit, of the candidates
+    gain: np.ndarray  # (c,) float64: what each candidate adds to the merit of a set
     need: np.ndarray  # (P + 1,) int64 extra nodes, of the row filled last
-    merit: np.ndarray  # (P + 1,) float64 num_jobs or tot_slowdown, of the row filled last
-    marks: np.ndarray  # (c, P + 1) uint8 markers, of every row
+    total: np.ndarray  # (P + 1,) float64 merit of the set that has this need
+    markers: np.ndarray  # (c, P + 1) uint8, of every row
 
 
 @kernel
@@ -73,27 +74,28 @@ def decide(cluster, jobs, memory):
         start(cluster, jobs, queue[0])
     else:
         shadow_time, extra = shadow(cluster, jobs, queue[0])
-        extra *= memory.on_extra[0]  # with none, Algorithm 3 is Algorithm 1 (section 3.3.3)
+        if memory.basic[0]:
+            extra = 0  # which makes Algorithm 3 Algorithm 1 (section 3.3.3)
     rows = examine(cluster, jobs, memory, shadow_time, extra)
     if memory.size[:rows].sum() <= free(cluster) and memory.ssize[:rows].sum() <= extra:
         for job in memory.candidate[:rows]:  # no other set uses as many processors
             start(cluster, jobs, job)
         return
-    capacity = free(cluster)
-    rows = fill(memory, rows, capacity, extra)
-    while memory.need[capacity] > extra:
-        capacity -= 1
-    while capacity > 0:  # Algorithms 2, 4 and 5, with util for j
-        rows -= 1
-        marks = memory.marks[rows, capacity]
-        if marks == SELECTED or (marks & SELECTED and memory.selected_first[0]):
-            start(cluster, jobs, memory.candidate[rows])
-            capacity -= memory.size[rows]
+    j = free(cluster)
+    i = fill(memory, rows, j, extra)
+    while memory.need[j] > extra:  # util of the last cell
+        j -= 1
+    while j > 0:  # Algorithms 2, 4 and 5
+        i -= 1
+        markers = memory.markers[i, j]
+        if markers == SELECTED or (markers & SELECTED and memory.selected_first[0]):
+            start(cluster, jobs, memory.candidate[i])
+            j -= memory.size[i]
 
 
 @kernel
 def examine(cluster, jobs, memory, shadow_time, extra):
-    """Note the jobs that may be selected; return their number."""
+    """Note the jobs that may be selected, with their shadow sizes; return their number."""
     rows, examined = 0, 0
     for job in waiting(cluster)[1:]:
         size = jobs.size[job]
@@ -105,42 +107,50 @@ def examine(cluster, jobs, memory, shadow_time, extra):
         ssize = 0 if now(cluster) + jobs.estimate[job] <= shadow_time else size
         if ssize > extra:
             continue
-        slowdown = (now(cluster) - jobs.submit[job] + jobs.estimate[job]) / jobs.estimate[job]
         memory.candidate[rows] = job
         memory.size[rows] = size
         memory.ssize[rows] = ssize
-        memory.gain[rows] = memory.worth[0] + memory.worth[1] * slowdown
+        memory.gain[rows] = gain_of(cluster, jobs, memory.merit[0], job)
         rows += 1
     return rows
 
 
 @kernel
-def fill(memory, rows, capacity, extra):
+def gain_of(cluster, jobs, merit, job):
+    """Return what a job adds to num_jobs (Algorithm 6) or tot_slowdown (Algorithm 7)."""
+    if merit == TOT_SLOWDOWN:
+        return (now(cluster) - jobs.submit[job] + jobs.estimate[job]) / jobs.estimate[job]
+    return 1.0 if merit == NUM_JOBS else 0.0
+
+
+@kernel
+def fill(memory, rows, n, extra):
     """Algorithms 1, 3, 6 and 7: fill the table row by row; return the number of rows filled.
 
-    With no merit all sets are of equal merit, which makes Algorithm 6 Algorithm 3.
+    Without a merit all sets have the same, which makes Algorithm 6 Algorithm 3.
     """
-    need, merit = memory.need, memory.merit
-    need[: capacity + 1] = IMPOSSIBLE
+    need, merit = memory.need, memory.total
+    need[: n + 1] = IMPOSSIBLE
     need[0], merit[0] = 0, 0.0
     # Once all processors can be used without extra nodes, each further row bypasses that cell.
-    may_stop = memory.worth[0] == 0 and memory.worth[1] == 0 and memory.selected_first[0] == 0
-    reach = 0
+    may_stop = memory.merit[0] == NO_MERIT and not memory.selected_first[0]
+    reach = 0  # the most processors that the jobs of the rows so far use
     for i in range(rows):
-        if may_stop and need[capacity] == 0:
+        if may_stop and need[n] == 0:
             return i
-        size, ssize, gain, marks = memory.size[i], memory.ssize[i], memory.gain[i], memory.marks[i]
-        reach = min(reach + size, capacity)
-        marks[: reach + 1] = BYPASSED
+        size, ssize, gain = memory.size[i], memory.ssize[i], memory.gain[i]
+        markers = memory.markers[i]
+        reach = min(reach + size, n)
+        markers[: reach + 1] = BYPASSED
         for u in range(reach, size - 1, -1):  # downwards: need[u - size] is of the row above
-            sutil = need[u - size] + ssize
+            sutil = need[u - size] + ssize  # sutil' of Algorithm 3; util' is u
             if sutil > extra or sutil > need[u]:
                 continue
             total = merit[u - size] + gain
             if sutil < need[u] or total > merit[u]:
-                need[u], merit[u], marks[u] = sutil, total, SELECTED
+                need[u], merit[u], markers[u] = sutil, total, SELECTED
             elif total == merit[u]:
-                marks[u] = SELECTED | BYPASSED
+                markers[u] = SELECTED | BYPASSED
     return rows
 
 
@@ -155,136 +165,115 @@ def new_memory(
     jobs: Jobs,
     processors: int,
     generator: np.random.Generator | None,
+    *,
     lookahead: int | None = LOOKAHEAD,
-    on_extra: bool = True,
+    basic: bool = False,
     selected_first: bool = False,
-    worth: tuple[float, float] = (0.0, 0.0),
+    merit: str = "none",
 ) -> Memory:
-    """Room for as many candidates as the lookahead lets be examined.
+    """Return room for as many candidates as the lookahead lets be examined.
 
-    Raises PolicyError when the table would be too large.
+    Raises
+    ------
+    PolicyError
+        If the table would be too large.
     """
     rows = len(jobs.submit) if lookahead is None else min(lookahead, len(jobs.submit))
     if rows * (processors + 1) > LARGEST_TABLE:
         most = LARGEST_TABLE // (processors + 1)
         raise PolicyError(
-            f"los: a table of {rows} jobs by {processors + 1} numbers of processors takes more "
-            f"than {LARGEST_TABLE >> 30} GiB; on this machine lookahead can be at most {most}"
+            f"los: a table of {rows:,} jobs by {processors + 1:,} numbers of processors takes more "
+            f"than {LARGEST_TABLE >> 30} GiB; on this machine lookahead can be at most {most:,}"
         )
     return Memory(
-        np.array([rows]),
-        np.array([int(on_extra)]),
-        np.array([int(selected_first)]),
-        np.array(worth),
-        *(np.empty(rows, dtype=np.int64) for _ in range(3)),
-        np.empty(rows),
-        np.empty(processors + 1, dtype=np.int64),
-        np.empty(processors + 1),
-        np.empty((rows, processors + 1), dtype=np.uint8),
+        lookahead=np.array([rows]),
+        basic=np.array([basic], dtype=np.bool_),
+        selected_first=np.array([selected_first], dtype=np.bool_),
+        merit=np.array([MERITS.index(merit)]),
+        candidate=np.empty(rows, dtype=np.int64),
+        size=np.empty(rows, dtype=np.int64),
+        ssize=np.empty(rows, dtype=np.int64),
+        gain=np.empty(rows),
+        need=np.empty(processors + 1, dtype=np.int64),
+        total=np.empty(processors + 1),
+        markers=np.empty((rows, processors + 1), dtype=np.uint8),
     )
 
 
-class Table(NamedTuple):
-    """The matrix M' of section 3.3.2, each (|WQ| + 1, n + 1, extra + 1), indexed [i, j, k]."""
+def los(
+    basic: bool = False,
+    selected_first: bool = False,
+    merit: str | None = "none",
+    lookahead: int | None = LOOKAHEAD,
+) -> Policy:
+    """Make a policy of LOS, by the full algorithm of the thesis unless you choose otherwise.
 
-    util: np.ndarray  # int64 processors
-    sutil: np.ndarray  # int64 extra nodes
-    selected: np.ndarray  # bool
-    bypassed: np.ndarray  # bool
+    Parameters
+    ----------
+    basic
+        If true, start only jobs that end by the shadow time (the basic algorithm, section 3.2).
+    selected_first
+        Of sets that are as good, prefer jobs nearer the tail of the queue (Algorithm 5); if false,
+        nearer the head (bypassed first, Algorithm 4).
+    merit
+        Of sets that use as many processors and extra nodes, prefer the one with the most "jobs"
+        (maxjobs, Algorithm 6), or with the greatest total "slowdown" (max-slowdown, Algorithm 7).
+    lookahead
+        Number of jobs to examine in a pass; None for the whole queue.
 
-
-def table(
-    size: Sequence[int],
-    ssize: Sequence[int],
-    free: int,
-    extra: int,
-    gain: Sequence[float] | None = None,
-) -> Table:
-    """The thesis' own table for jobs of such sizes and shadow sizes, as the kernel sees it.
-
-    `gain`: what each job adds to the merit (Algorithms 6 and 7). Its plane k = 0 is the matrix M
-    of section 3.2.2. Nothing but study and tests needs it.
+    Raises
+    ------
+    PolicyError
+        If an option is out of its range.
     """
-    rows = len(size)
-    memory = new_memory(Jobs(*[np.empty(rows)] * 6), free, None, rows, selected_first=True)
-    memory.size[:], memory.ssize[:], memory.gain[:] = size, ssize, 0.0 if gain is None else gain
-    shape = rows + 1, free + 1, extra + 1
-    util, sutil = np.zeros((2, *shape), dtype=np.int64)
-    marks = np.zeros(shape, dtype=np.uint8)
-    for i in range(1, rows + 1):
-        fill(memory, i, free, extra)
-        for j in range(1, free + 1):
-            for k in range(extra + 1):
-                u = np.flatnonzero(memory.need[: j + 1] <= k).max()
-                util[i, j, k], sutil[i, j, k] = u, memory.need[u]
-                marks[i, j, k] = memory.marks[i - 1, u]
-    return Table(util, sutil, (marks & SELECTED) > 0, (marks & BYPASSED) > 0)
-
-
-class Variant(NamedTuple):
-    """One of the thesis' algorithms: its name as a policy, and how it differs from the full one."""
-
-    name: str
-    differs: dict
-    summary: str
-    source: str
-
-
-VARIANTS = {
-    "full": Variant(
-        "los",
-        {},
-        "packs the free processors as full as the head's reservation allows",
-        "Shmueli 2003, Algorithms 3 and 4",
-    ),
-    "basic": Variant(
-        "los-basic",
-        {"on_extra": False},
-        "los with jobs only that end by the shadow time",
-        "Shmueli 2003, Algorithms 1 and 2",
-    ),
-    "selected-first": Variant(
-        "los-selected-first",
-        {"selected_first": True},
-        "los that prefers, of sets as good, jobs nearer the tail of the queue",
-        "Shmueli 2003, Algorithms 3 and 5",
-    ),
-    "maxjobs": Variant(
-        "los-maxjobs",
-        {"worth": (1.0, 0.0)},
-        "los that prefers, of sets as good, the one with most jobs",
-        "Shmueli 2003, Algorithms 6 and 4",
-    ),
-    "max-slowdown": Variant(
-        "los-max-slowdown",
-        {"worth": (0.0, 1.0)},
-        "los that prefers, of sets as good, the one with the greatest total slowdown",
-        "Shmueli 2003, Algorithms 7 and 4",
-    ),
-}
-
-
-def los(variant: str = "full", lookahead: int | None = LOOKAHEAD) -> Policy:
-    """LOS by one of the thesis' algorithms, examining `lookahead` jobs (None: the whole queue).
-
-    Raises PolicyError on an unknown variant or a lookahead that is no positive number.
-    """
-    if variant not in VARIANTS:
-        raise PolicyError(f"los: variant is one of {', '.join(VARIANTS)}, not {variant!r}")
-    if lookahead is not None and (type(lookahead) is not int or lookahead < 1):
-        raise PolicyError(f"los: lookahead is a positive integer or None, not {lookahead!r}")
-    name, differs, summary, source = VARIANTS[variant]
-    if lookahead != LOOKAHEAD:
-        only = "" if variant == "full" else f"variant={variant}, "
-        name = f"los({only}lookahead={lookahead})"
+    merit = merit or "none"  # which an expression reads as None
+    check_choice("basic", basic, (True, False), error=PolicyError)
+    check_choice("selected_first", selected_first, (True, False), error=PolicyError)
+    check_choice("merit", merit, MERITS, error=PolicyError)
+    if lookahead is not None:
+        check_integer("lookahead", lookahead, 1, error=PolicyError)
+    options = {
+        "basic": basic, "selected_first": selected_first, "merit": merit, "lookahead": lookahead
+    }  # fmt: skip
+    plain = merit == "none"
+    construct = {"none": 1 if basic else 3, "jobs": 6, "slowdown": 7}[merit]
+    trace = 5 if selected_first else 2 if basic and plain else 4
     return Policy(
-        name=name,
+        name=expression(los, options).removesuffix("()"),
         decide=decide,
         run=run,
-        memory=partial(new_memory, lookahead=lookahead, **differs),
-        summary=summary,
-        source=source,
+        memory=partial(
+            new_memory,
+            lookahead=lookahead,
+            basic=basic,
+            selected_first=selected_first,
+            merit=merit,
+        ),
+        summary="packs the free processors as full as the head's reservation allows",
+        source=f"Shmueli 2003, Algorithms {construct} and {trace}",
     )
 
 
-LOS, LOS_BASIC, LOS_SELECTED_FIRST, LOS_MAXJOBS, LOS_MAX_SLOWDOWN = map(los, VARIANTS)
+LOS = los()
+LOS_BASIC = replace(
+    los(basic=True),
+    name="los-basic",
+    summary="los with jobs only that end by the shadow time",
+)
+LOS_SELECTED_FIRST = replace(
+    los(selected_first=True),
+    name="los-selected-first",
+    summary="los that prefers, of sets as good, jobs nearer the tail of the queue",
+)
+LOS_MAXJOBS = replace(
+    los(merit="jobs"),
+    name="los-maxjobs",
+    summary="los that prefers, of sets as good, the one with most jobs",
+)
+LOS_MAX_SLOWDOWN = replace(
+    los(merit="slowdown"),
+    name="los-max-slowdown",
+    summary="los that prefers, of sets as good, the one with the greatest total slowdown",
+)
+POLICIES = (LOS, LOS_BASIC, LOS_SELECTED_FIRST, LOS_MAXJOBS, LOS_MAX_SLOWDOWN)
+FAMILIES = (los,)

@@ -1,8 +1,8 @@
 """Predicted runtimes in place of estimates, as EASY++ makes and corrects them.
 
 Tsafrir, Etsion and Feitelson 2007: a job is predicted to run for the mean of the runtimes of the
-last two jobs of its user that have ended, though never beyond its estimate, at which alone it is
-killed. A running job that outlives its prediction has it raised, step by step.
+last two jobs of its user that have ended, but never beyond its estimate, which alone kills it. A
+running job that outlives its prediction has it raised, step by step.
 
 Choices: the prediction is made on arrival and rounded down; without two ended jobs, or without a
 known user, it is the estimate. It is raised to itself plus one minute, then plus five, and so on
@@ -14,32 +14,33 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import Cluster, finished, now, running, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import inlined, kernel
 
-# Seconds by which a prediction is raised once it has been outlived so many times
+# CORRECTIONS[i]: seconds by which a prediction is raised once it has been outlived i times
 CORRECTIONS = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 180000, 360000)
 PREDICTORS = ("recent",)  # the mean of the user's two most recent runtimes
 
 
 class Predictor(NamedTuple):
-    """What is believed of the jobs' runtimes."""
+    """The predicted runtimes, and what they are made of."""
 
     duration: np.ndarray  # (n,) int64 seconds: prediction; the estimate where there is none
-    active: np.ndarray  # (1,) bool; if not, all below is empty and estimates are believed
+    active: np.ndarray  # (1,) bool; if not, all below is empty and estimates count
     predicted: np.ndarray  # (n,) bool: the job has arrived and been predicted
     recent: np.ndarray  # (users, 2) int64 seconds: runtimes, the last one first; 0 for none yet
     corrections: np.ndarray  # (n,) int64 times that the job has outlived its prediction
     listed: np.ndarray  # (n,) bool: the job is in `running`
     running: np.ndarray  # (m,) int64 running jobs by expected end
     expected_end: np.ndarray  # (m,) int64 seconds, of the jobs in `running`, ascending
-    count: np.ndarray  # (1,) int64 jobs in `running`
+    running_count: np.ndarray  # (1,) int64 jobs in `running`
 
 
 def new_predictor(name: str | None, jobs: Jobs, processors: int) -> Predictor:
-    """Nothing learnt yet; None is for believing the estimates."""
+    """Return a predictor that knows no runtime yet; without a name the estimates stand."""
     count = len(jobs.submit) if name else 0
     users = 1 + int(jobs.user.max()) if name else 0
     return Predictor(
@@ -51,14 +52,19 @@ def new_predictor(name: str | None, jobs: Jobs, processors: int) -> Predictor:
         listed=np.zeros(count, dtype=np.bool_),
         running=np.empty(min(count, processors), dtype=np.int64),
         expected_end=np.empty(min(count, processors), dtype=np.int64),
-        count=np.zeros(1, dtype=np.int64),
+        running_count=np.zeros(1, dtype=np.int64),
     )
 
 
 def check_predictor(name: str | None) -> None:
-    """Raise PolicyError, naming the option, if there is no such predictor."""
-    if name is not None and name not in PREDICTORS:
-        raise PolicyError(f"predictor is one of {', '.join(PREDICTORS)}, not {name!r}")
+    """Check the name of a predictor; None is the estimates.
+
+    Raises
+    ------
+    PolicyError
+        If there is no predictor of that name.
+    """
+    check_choice("predictor", name, (None, *PREDICTORS), error=PolicyError)
 
 
 @kernel
@@ -73,10 +79,10 @@ def predict(predictor, cluster, jobs):
             recent[user, 1] = recent[user, 0]
             recent[user, 0] = cluster.end[job] - cluster.start[job]
     queue = waiting(cluster)
-    place = len(queue)
-    while place > 0 and not predictor.predicted[queue[place - 1]]:
-        place -= 1
-        job = queue[place]
+    i = len(queue)
+    while i > 0 and not predictor.predicted[queue[i - 1]]:
+        i -= 1
+        job = queue[i]
         user = jobs.user[job]
         predictor.predicted[job] = True
         if user >= 0 and recent[user, 1] > 0:
@@ -85,12 +91,12 @@ def predict(predictor, cluster, jobs):
 
 
 @kernel
-def _expect(predictor, cluster):
+def _sort_running(predictor, cluster):
     """Bring the running jobs into the order of their predicted ends, all after now."""
     time = now(cluster)
     count = 0
-    for place in range(predictor.count[0]):
-        job = predictor.running[place]
+    for i in range(predictor.running_count[0]):
+        job = predictor.running[i]
         if cluster.start[job] < 0 or cluster.end[job] >= 0 or cluster.kill_time[job] <= time:
             predictor.listed[job] = False
         else:
@@ -103,12 +109,12 @@ def _expect(predictor, cluster):
             predictor.listed[job] = True
             _insert(predictor, count, job, _expected_end(predictor, cluster, job))
             count += 1
-    predictor.count[0] = count
+    predictor.running_count[0] = count
 
 
 @kernel
 def _expected_end(predictor, cluster, job):
-    """When a running job is predicted to end; the prediction is raised until that is to come."""
+    """Return when a running job is predicted to end, after now: raise the prediction if need be."""
     while cluster.start[job] + predictor.duration[job] <= now(cluster):
         limit = cluster.kill_time[job] - cluster.start[job]
         step = predictor.corrections[job] + 1
@@ -122,21 +128,22 @@ def _expected_end(predictor, cluster, job):
 
 @kernel
 def _insert(predictor, count, job, end):
-    place = count
-    while place > 0 and predictor.expected_end[place - 1] > end:
-        predictor.expected_end[place] = predictor.expected_end[place - 1]
-        predictor.running[place] = predictor.running[place - 1]
-        place -= 1
-    predictor.expected_end[place] = end
-    predictor.running[place] = job
+    """Put a job among the running jobs, the first `count` of which are in order."""
+    i = count
+    while i > 0 and predictor.expected_end[i - 1] > end:
+        predictor.expected_end[i] = predictor.expected_end[i - 1]
+        predictor.running[i] = predictor.running[i - 1]
+        i -= 1
+    predictor.expected_end[i] = end
+    predictor.running[i] = job
 
 
 @inlined
-def believed(cluster, predictor):
-    """The machine as the predictor sees it: its expected ends are the predicted ones."""
+def predicted_cluster(cluster, predictor):
+    """Return the cluster with predicted ends in place of expected ends."""
     if not predictor.active[0]:
         return cluster
-    _expect(predictor, cluster)
+    _sort_running(predictor, cluster)
     return Cluster(
         cluster.state,
         cluster.queue,

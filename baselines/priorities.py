@@ -3,9 +3,9 @@
 Lower scores come first, ties are broken by job index. In the formulas w is the time waited, e the
 estimate (or the prediction in its place), n the size, s the submit time, u a random number.
 
-A clash of names: SJF is here the job with the shortest *estimate* first, as in Zotkin, Keleher
-and Perkovic 2000 and in the learning literature. Shmueli 2003 calls that SPT, and means the
-smallest and largest *size* first by SJF and LJF, which here are sqf and lqf.
+SJF means the job with the shortest *estimate* first, as in Zotkin, Keleher and Perkovic 2000 and in
+the learning literature. Shmueli 2003 calls that SPT; its SJF and LJF, the smallest and the largest
+*size* first, are sqf and lqf here.
 """
 
 import math
@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.core.arguments import check_choice, check_number
 from bfenv.core.cluster import now, started, waiting
+from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
@@ -25,19 +27,18 @@ class Order(NamedTuple):
     """One way to sort the waiting jobs."""
 
     name: str
-    code: int  # its branch in `score`
-    meaning: str  # who comes first, for tables
+    code: int  # its branch in `formula`
+    meaning: str  # which job comes first, for tables
     formula: str
     source: str
-    dynamic: bool = False  # the order of two waiting jobs may change as the clock goes on
+    dynamic: bool = False  # the order of two waiting jobs may change as time passes
     stochastic: bool = False  # each job draws a random number u from [0, 1)
-    weight: float = 0.0  # default weight of a second's delay, 1/s
+    weight: float = 0.0  # default weight of a second's delay, 1/s; 0 for an order without
 
 
 FCFS, LCFS, SJF, LPT, SQF, LQF, SAF, LAF, SRF, LRF, LXF, SXF = range(12)
 WFP3, UNICEF, F1, F2, F3, F4, RANDOM, RANDOM_SJF, AGED_SJF, AGED_RANDOM = range(12, 22)
 
-DAY = 86400  # seconds
 _SHMUELI = "Shmueli 2003, chapter 2"
 _LELONG = "Lelong, Reis and Trystram 2017"
 _CHIANG = "Chiang and Vernon 2001"
@@ -106,19 +107,40 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
 
 
 def find_order(name: str, option: str = "order") -> Order:
-    """The order of that name; PolicyError, naming the option, if there is none."""
-    if name not in ORDERS:
-        raise PolicyError(f"{option} is one of {', '.join(ORDERS)}, not {name!r}")
+    """Return the order of that name.
+
+    Raises
+    ------
+    PolicyError
+        If there is none; the message names the option.
+    """
+    check_choice(option, name, ORDERS, error=PolicyError)
     return ORDERS[name]
+
+
+def check_weight(weight: float | None, *orders: Order, positive: bool = False) -> None:
+    """Check the weight of a second's delay, in 1/s, for these orders; None is the orders' own.
+
+    Raises
+    ------
+    PolicyError
+        If no order has a weight, or this one is not a finite number >= 0 (> 0 with `positive`).
+    """
+    if weight is None:
+        return
+    if not any(order.weight for order in orders):
+        names = " and ".join(dict.fromkeys(order.name for order in orders))
+        raise PolicyError(f"weight is an option of the aged orders, not of {names}")
+    check_number("weight", weight, 0, positive=positive, error=PolicyError)
 
 
 class Ranking(NamedTuple):
     """The waiting jobs in order, kept from pass to pass because little changes between two."""
 
     line: np.ndarray  # (n,) int64 jobs, in order after `rank`
-    score: np.ndarray  # (n,) float64 of the job at the same place of the line
+    score: np.ndarray  # (n,) float64 of the job at the same position of the line
     listed: np.ndarray  # (n,) bool: the job is in the line
-    count: np.ndarray  # (1,) int64 jobs in the line
+    length: np.ndarray  # (1,) int64 jobs in the line
     duration: np.ndarray  # (n,) int64 seconds: estimates, or predictions in their place
     number: np.ndarray  # (n,) float64: u of a stochastic order, log2 n for unicef; else (0,)
     deadline: np.ndarray  # (n,) int64 seconds: jobs past it come before all others; or (0,)
@@ -128,36 +150,56 @@ class Ranking(NamedTuple):
 
 
 def new_ranking(
-    order: str, jobs: Jobs, generator: np.random.Generator, weight: float | None = None
+    order: Order, jobs: Jobs, generator: np.random.Generator, weight: float | None = None
 ) -> Ranking:
-    """An empty ranking. `weight` is for the aged orders; None is the order's own.
+    """Return an empty ranking; `weight` is for the aged orders, None for the order's own.
 
-    Who replaces `duration` or `deadline` must write them before the job is first ranked. With
+    If you replace `duration` or `deadline`, write them before the job is first ranked. With
     deadlines the order depends on the clock: replace `dynamic` as well.
     """
-    chosen = find_order(order)
     count = len(jobs.submit)
-    number = generator.random(count if chosen.stochastic else 0)
-    if chosen.code == UNICEF:
+    number = generator.random(count if order.stochastic else 0)
+    if order.code == UNICEF:
         sizes = range(1, int(jobs.size.max()) + 1)
         number = np.array([math.log2(size) for size in sizes])[jobs.size - 1]
     return Ranking(
         line=np.empty(count, dtype=np.int64),
         score=np.empty(count, dtype=np.float64),
         listed=np.zeros(count, dtype=np.bool_),
-        count=np.zeros(1, dtype=np.int64),
+        length=np.zeros(1, dtype=np.int64),
         duration=jobs.estimate.copy(),
         number=number,
         deadline=np.empty(0, dtype=np.int64),
-        code=np.array([chosen.code]),
-        dynamic=np.array([chosen.dynamic]),
-        weight=np.array([chosen.weight if weight is None else weight], dtype=np.float64),
+        code=np.array([order.code]),
+        dynamic=np.array([order.dynamic]),
+        weight=np.array([order.weight if weight is None else weight], dtype=np.float64),
     )
 
 
 @kernel
 def score(ranking, jobs, job, time):
-    """What ORDERS says of a waiting job at `time`, in seconds; the lower, the sooner.
+    """Return the score of a waiting job at `time`, in seconds; the lower, the sooner.
+
+    A deadline that has passed counts before the formula: the result is exact, and below any other.
+    """
+    if len(ranking.deadline) > 0 and ranking.deadline[job] <= time:
+        return (ranking.deadline[job] - 2.0**52) * 2.0**900
+    number = ranking.number[job] if len(ranking.number) > 0 else 0.0
+    submit = jobs.submit[job]
+    return formula(
+        ranking.code[0],
+        time - submit,
+        ranking.duration[job],
+        jobs.size[job],
+        submit,
+        number,
+        ranking.weight[0],
+    )
+
+
+@kernel
+def formula(code, w, e, n, s, number, weight):
+    """Return the value of a formula of ORDERS; `number` is u, or log2 n for unicef.
 
     Choices where the sources are silent: F1 to F4 take s = 0 for 1, and s counts from time 0 of
     the trace; serial jobs, whose log2 n is 0, come first in UNICEF. Zotkin et al. do not say which
@@ -165,55 +207,50 @@ def score(ranking, jobs, job, time):
     criteria, which grow with the delay and so must be served largest first. In those, weight x now
     is the same for all jobs and left out.
     """
-    if len(ranking.deadline) > 0 and ranking.deadline[job] <= time:
-        return (ranking.deadline[job] - 2.0**52) * 2.0**900  # exact, and below any other score
-    code = ranking.code[0]
-    submit, size, estimate = jobs.submit[job], jobs.size[job], ranking.duration[job]
-    waited = time - submit
     if code == FCFS:
-        return float(submit)
+        return float(s)
     if code == LCFS:
-        return -float(submit)
+        return -float(s)
     if code == SJF:
-        return float(estimate)
+        return float(e)
     if code == LPT:
-        return -float(estimate)
+        return -float(e)
     if code == SQF:
-        return float(size)
+        return float(n)
     if code == LQF:
-        return -float(size)
+        return -float(n)
     if code == SAF:
-        return float(estimate) * size
+        return float(e) * n
     if code == LAF:
-        return -float(estimate) * size
+        return -float(e) * n
     if code == SRF:
-        return estimate / size
+        return e / n
     if code == LRF:
-        return -(estimate / size)
+        return -(e / n)
     if code == LXF:
-        return -((waited + estimate) / estimate)
+        return -((w + e) / e)
     if code == SXF:
-        return (waited + estimate) / estimate
+        return (w + e) / e
     if code == WFP3:
-        stretch = waited / estimate
-        return -(stretch * stretch * stretch * size)
+        stretch = w / e
+        return -(stretch * stretch * stretch * n)
     if code == UNICEF:
-        return -(waited / (max(ranking.number[job], 1e-20) * estimate))
+        return -(w / (max(number, 1e-20) * e))
     if code == F1:
-        return math.log10(estimate) * size + 8.70e2 * math.log10(max(submit, 1))
+        return math.log10(e) * n + 8.70e2 * math.log10(max(s, 1))
     if code == F2:
-        return math.sqrt(estimate) * size + 2.56e4 * math.log10(max(submit, 1))
+        return math.sqrt(e) * n + 2.56e4 * math.log10(max(s, 1))
     if code == F3:
-        return float(estimate) * size + 6.86e6 * math.log10(max(submit, 1))
+        return float(e) * n + 6.86e6 * math.log10(max(s, 1))
     if code == F4:
-        return estimate * math.sqrt(size) + 5.30e5 * math.log10(max(submit, 1))
+        return e * math.sqrt(n) + 5.30e5 * math.log10(max(s, 1))
     if code == RANDOM:
-        return ranking.number[job]
+        return number
     if code == RANDOM_SJF:
-        return -(ranking.number[job] / estimate)
+        return -(number / e)
     if code == AGED_SJF:
-        return ranking.weight[0] * submit - 1 / estimate
-    return ranking.weight[0] * submit - ranking.number[job]  # AGED_RANDOM
+        return weight * s - 1 / e
+    return weight * s - number  # AGED_RANDOM
 
 
 @kernel
@@ -224,45 +261,66 @@ def rank(ranking, cluster, jobs):
     Only an order that depends on the clock scores the others again; as the line was in order a
     pass ago, insertion finds nearly all of them in place.
     """
-    line = ranking.line
     time = now(cluster)
     queue = waiting(cluster)
-    count = 0
-    for place in range(ranking.count[0]):
-        job = line[place]
-        if cluster.start[job] >= 0:
-            ranking.listed[job] = False
-        elif ranking.dynamic[0]:
-            _insert(ranking, count, job, score(ranking, jobs, job, time))
-            count += 1
-        else:
-            line[count] = job
-            ranking.score[count] = ranking.score[place]
-            count += 1
+    if ranking.dynamic[0]:
+        count = _score_again(ranking, cluster, jobs, time)
+    else:
+        count = _drop_started(ranking, cluster)
     missing = len(queue) - len(started(cluster)) - count
-    place = len(queue)
+    i = len(queue)
     while missing > 0:
-        place -= 1
-        job = queue[place]
+        i -= 1
+        job = queue[i]
         if cluster.start[job] < 0 and not ranking.listed[job]:
             ranking.listed[job] = True
             _insert(ranking, count, job, score(ranking, jobs, job, time))
             count += 1
             missing -= 1
-    ranking.count[0] = count
+    ranking.length[0] = count
+    return count
+
+
+@kernel
+def _score_again(ranking, cluster, jobs, time):
+    """Drop started jobs from the line and sort the others by new scores; return their number."""
+    count = 0
+    for i in range(ranking.length[0]):
+        job = ranking.line[i]
+        if cluster.start[job] >= 0:
+            ranking.listed[job] = False
+        else:
+            _insert(ranking, count, job, score(ranking, jobs, job, time))
+            count += 1
+    return count
+
+
+@kernel
+def _drop_started(ranking, cluster):
+    """Drop started jobs from the line, without new scores; return the number of the others."""
+    line, score_of = ranking.line, ranking.score
+    count = 0
+    for i in range(ranking.length[0]):
+        job = line[i]
+        if cluster.start[job] >= 0:
+            ranking.listed[job] = False
+        else:
+            line[count] = job
+            score_of[count] = score_of[i]
+            count += 1
     return count
 
 
 @kernel
 def _insert(ranking, count, job, value):
-    """Put a job into the line, the first `count` places of which are in order."""
-    place = count
-    while place > 0 and (
-        ranking.score[place - 1] > value
-        or (ranking.score[place - 1] == value and ranking.line[place - 1] > job)
+    """Put a job into the line, the first `count` jobs of which are in order."""
+    i = count
+    while i > 0 and (
+        ranking.score[i - 1] > value
+        or (ranking.score[i - 1] == value and ranking.line[i - 1] > job)
     ):
-        ranking.score[place] = ranking.score[place - 1]
-        ranking.line[place] = ranking.line[place - 1]
-        place -= 1
-    ranking.score[place] = value
-    ranking.line[place] = job
+        ranking.score[i] = ranking.score[i - 1]
+        ranking.line[i] = ranking.line[i - 1]
+        i -= 1
+    ranking.score[i] = value
+    ranking.line[i] = job

@@ -1,7 +1,8 @@
 """The policies by name: those of this room, those of installed packages, and those you register.
 
 `find_policy` understands the grammar of `bfenv.core.names`. A package can offer policies by name
-with entry points of the group "bfenv.policies", each a Policy or a function that makes one.
+with entry points of the group "bfenv.policies", each of them a Policy or a family: a function that
+makes policies from options.
 """
 
 import inspect
@@ -9,23 +10,22 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol, overload
 
-from bfenv.baselines import conservative_replan, easy_variants, los
-from bfenv.baselines.cons_rs import CONS_RS, cons_rs
-from bfenv.baselines.conservative import (
-    CONSERVATIVE,
-    CONSERVATIVE_RANDOM,
-    CONSERVATIVE_RANDOM_SJF,
-    CONSERVATIVE_SJF,
+from bfenv.baselines import (
+    cons_rs,
     conservative,
+    conservative_replan,
+    easy,
+    easy_variants,
+    fcfs,
+    los,
+    selective,
+    slack,
+    speculative,
 )
-from bfenv.baselines.easy import EASY
-from bfenv.baselines.fcfs import FCFS
-from bfenv.baselines.multiqueue.figure2 import MULTIQUEUE, multiqueue
-from bfenv.baselines.selective import SELECTIVE, selective
-from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
-from bfenv.baselines.speculative import EASY_SPECULATIVE, easy_speculative
+from bfenv.baselines.multiqueue import figure2
+from bfenv.baselines.policy_names import family_name
 from bfenv.core import simulator
 from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace
@@ -33,63 +33,60 @@ from bfenv.core.names import import_object, parse_name, read_value
 from bfenv.core.policy import Policy, make_policy, place_of
 from bfenv.core.schedule import Schedule
 
-ALL: Mapping[str, Policy] = MappingProxyType(
-    {
-        policy.name: policy
-        for policy in (
-            FCFS,
-            EASY,
-            *easy_variants.POLICIES,
-            CONSERVATIVE,
-            CONSERVATIVE_SJF,
-            CONSERVATIVE_RANDOM,
-            CONSERVATIVE_RANDOM_SJF,
-            conservative_replan.CONSERVATIVE_REPLAN,
-            conservative_replan.CONSERVATIVE_REPLAN_SJF,
-            conservative_replan.CONSERVATIVE_REPLAN_RANDOM,
-            conservative_replan.CONSERVATIVE_REPLAN_RANDOM_SJF,
-            conservative_replan.CONSERVATIVE_REPLAN_AGED_SJF,
-            conservative_replan.CONSERVATIVE_REPLAN_AGED_RANDOM,
-            CONS_RS,
-            MULTIQUEUE,
-            EASY_SPECULATIVE,
-            los.LOS,
-            los.LOS_BASIC,
-            los.LOS_SELECTED_FIRST,
-            los.LOS_MAXJOBS,
-            los.LOS_MAX_SLOWDOWN,
-            SELECTIVE,
-            SLACK,
-            RELAXED,
-        )
-    }
+Family = Callable[..., Policy]
+
+
+class PolicyFile(Protocol):
+    """What a file of this room offers: published policies, and functions that make others."""
+
+    @property
+    def POLICIES(self) -> tuple[Policy, ...]:
+        """The published policies."""
+
+    @property
+    def FAMILIES(self) -> tuple[Family, ...]:
+        """The functions that make policies from options."""
+
+
+# Every file with policies, in the order of the tables that list them; a new one is added here.
+FILES: tuple[PolicyFile, ...] = (
+    fcfs,
+    easy,
+    easy_variants,
+    conservative,
+    conservative_replan,
+    cons_rs,
+    figure2,
+    speculative,
+    los,
+    selective,
+    slack,
 )
-FAMILIES: Mapping[str, Callable[..., Policy]] = MappingProxyType(
-    {
-        family.__name__.replace("_", "-"): family
-        for family in (
-            easy_variants.queue,
-            easy_variants.easy,
-            conservative,
-            cons_rs,
-            multiqueue,
-            easy_speculative,
-            los.los,
-            selective,
-            slack,
-            relaxed,
-        )
-    }
+ALL: Mapping[str, Policy] = MappingProxyType(
+    {policy.name: policy for file in FILES for policy in file.POLICIES}
+)
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {family_name(family): family for file in FILES for family in file.FAMILIES}
 )
 _registered: dict[str, Policy] = {}  # by `policy`, in this process
 
 
-def policy(function: Callable | None = None, /, **options) -> Any:
-    """Make a Policy of a function and register it by its name; a decorator, too.
+@overload
+def policy(function: Callable[..., Any], /, **options: Any) -> Policy: ...
+
+
+@overload
+def policy(function: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Policy]: ...
+
+
+def policy(
+    function: Callable[..., Any] | None = None, /, **options: Any
+) -> Policy | Callable[[Callable[..., Any]], Policy]:
+    """Make a Policy of a function and register it by its name; also a decorator.
 
     The function is `decide(cluster, jobs)`, or `decide(cluster, jobs, memory)` for a policy that
-    has a memory. One that draws random numbers says `stochastic=True` and is given, as its third
-    argument, a numpy Generator made from the seed, unless `memory` makes something else of it::
+    has a memory. For random numbers, pass `stochastic=True`: the third argument is then a numpy
+    Generator made from the seed, unless `memory` makes something else of it::
 
         @bfenv.policy(stochastic=True)
         def lottery(cluster, jobs, generator):
@@ -98,43 +95,75 @@ def policy(function: Callable | None = None, /, **options) -> Any:
                 if may_start(cluster, jobs, job):
                     start(cluster, jobs, job)
 
-    `options` are the fields of Policy. The name is that of the function with dashes for
-    underscores, the summary the first line of its docstring, unless they are given.
+    Parameters
+    ----------
+    function
+        The function that decides; without one, a decorator with these options is returned.
+    **options
+        Fields of Policy. By default the name is that of the function with dashes for underscores,
+        the summary the first line of its docstring.
 
-    Raises PolicyError for a function that takes neither two nor three arguments, an option that
-    is no field of Policy, and a name that another policy has.
+    Returns
+    -------
+    Policy
+        The policy, which now stands in the place of the function.
+
+    Raises
+    ------
+    PolicyError
+        If the function takes neither two nor three arguments, an option is not a field of Policy,
+        or another policy has the name.
     """
     if function is None:
         return partial(policy, **options)
     made = make_policy(function, **options)
     known = policies().get(made.name)
     if known is not None and not (made.name in _registered and place_of(known) == place_of(made)):
-        raise PolicyError(f"there is another policy of the name {made.name!r}")
+        raise PolicyError(f"another policy has the name {made.name!r}; pass name=...")
     _registered[made.name] = made
     return made
 
 
 def policies() -> Mapping[str, Policy]:
-    """Every policy that has a name: the baselines, then those registered by `policy`."""
+    """Return the policies by name: the baselines, then those registered by `policy`.
+
+    Policies of installed packages are imported when `find_policy` is asked for them by name.
+    """
     return MappingProxyType({**ALL, **_registered})
 
 
-def families() -> Mapping[str, Callable[..., Policy]]:
-    """Every function that makes policies from options: the baselines', then installed ones."""
+def families() -> Mapping[str, Family]:
+    """Return the functions that make policies from options: the baselines', then installed ones.
+
+    Raises
+    ------
+    PolicyError
+        If an installed package offers what cannot be imported.
+    """
     installed = {name: _installed(name) for name in _entry_points()}
-    return FAMILIES | {name: found for name, found in installed.items() if callable(found)}
+    return MappingProxyType(
+        {**FAMILIES, **{name: found for name, found in installed.items() if callable(found)}}
+    )
 
 
-def find_policy(policy: str | Policy | Callable) -> Policy:
-    """A policy by name, or made by a family, as in "easy(order=sjf, lookahead=100)".
+def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
+    """Return the policy of a name, an expression or a function.
 
-    "module:object" is a Policy or a function as `policy` takes it in any module that can be
-    imported, and "module:function(option=value)" one that a function there makes. A Policy is
-    passed through; of a function, one is made.
+    Parameters
+    ----------
+    policy
+        One of: a name, as in "easy"; a family with options, as in "easy(order=sjf, lookahead=100)";
+        "module:object", a Policy or a function as `policy` takes it, in any module that can be
+        imported; "module:function(option=value)", which calls a function that makes a policy; a
+        Policy, which is passed through; a function, of which a policy is made.
 
-    Raises UnknownNameError, with suggestions, for an unknown name, and PolicyError for an
-    expression that cannot be read, an option the family does not have, a module that cannot be
-    imported, an object that is not there, or anything that is no policy.
+    Raises
+    ------
+    UnknownNameError
+        If no policy has the name; the message suggests others.
+    PolicyError
+        If an expression cannot be read, the family does not have an option, a module cannot be
+        imported or lacks the object, or the argument is neither of the above.
     """
     if isinstance(policy, Policy):
         return policy
@@ -153,11 +182,11 @@ def find_policy(policy: str | Policy | Callable) -> Policy:
     if ":" in name:
         return make_policy(found, name=name)
     example = next(iter(inspect.signature(found).parameters))
-    raise PolicyError(f"{name} needs options, as in {name}({example}=...)")
+    raise PolicyError(f"{name} is a family of policies: give options, as in {name}({example}=...)")
 
 
 def _named(name: str) -> Any:
-    """The family or the installed policy of a name."""
+    """Return the family or the installed policy of a name."""
     found = FAMILIES.get(name) or _installed(name)
     if found is None:
         raise UnknownNameError("policy", name, {*policies(), *FAMILIES, *_entry_points()})
@@ -165,15 +194,17 @@ def _named(name: str) -> Any:
 
 
 def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Policy:
+    """Return the policy that a family makes of options as they were written."""
     if name in policies() and name not in FAMILIES:
-        raise PolicyError(f"{name} has no options; {', '.join(families())} have")
+        known = ", ".join({**FAMILIES, **_entry_points()})
+        raise PolicyError(f"{name} has no options; the names with options are {known}")
     family = import_object(name, PolicyError) if ":" in name else _named(name)
-    if not callable(family):
-        raise PolicyError(f"{name} is not a function that makes policies")
-    known = inspect.signature(family).parameters
+    if not callable(family) or isinstance(family, Policy):
+        raise PolicyError(f"{name} does not make policies from options: it is {_kind(family)}")
+    parameters = inspect.signature(family).parameters
     for option in options:
-        if option not in known:
-            raise PolicyError(f"{name} has no option {option!r}; it has {', '.join(known)}")
+        if option not in parameters:
+            raise PolicyError(f"{name} has no option {option!r}; it has {', '.join(parameters)}")
     try:
         values = {option: read_value(value) for option, value in options.items()}
         inspect.signature(family).bind(**values)
@@ -181,8 +212,12 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
         raise PolicyError(f"cannot read the policy {expression!r}: {error}") from error
     made = family(**values)
     if not isinstance(made, Policy):
-        raise PolicyError(f"{name} made a {type(made).__name__}, expected a Policy")
+        raise PolicyError(f"{name} made {_kind(made)}, expected a Policy")
     return made
+
+
+def _kind(value: Any) -> str:
+    return f"a {type(value).__name__}"
 
 
 @cache
@@ -191,22 +226,42 @@ def _entry_points() -> Mapping[str, EntryPoint]:
 
 
 def _installed(name: str) -> Any:
-    """What an installed package offers under a name; None if there is nothing."""
+    """Return what an installed package offers under a name; None if there is nothing."""
     entry = _entry_points().get(name)
     return import_object(entry.value, PolicyError) if entry else None
 
 
 def simulate(
-    trace: Trace, policy: str | Policy | Callable, seed: int = 0, *, event_order: str = "standard"
+    trace: Trace,
+    policy: str | Policy | Callable[..., Any],
+    seed: int = 0,
+    *,
+    event_order: str = "standard",
 ) -> Schedule:
-    """The schedule that `policy`, anything that `find_policy` takes, makes of `trace`.
+    """Run a trace under a policy and return the schedule.
 
-    `seed` matters to stochastic policies only. `event_order="pyss"` follows the event order of
-    the simulator pyss, for comparison with published schedules.
+    Parameters
+    ----------
+    trace
+        The jobs and the machine, as `bfenv.load_workload` returns them.
+    policy
+        Anything that `find_policy` takes.
+    seed
+        Random seed (stochastic policies only).
+    event_order
+        "pyss" follows the event order of the simulator pyss, for comparison with published
+        schedules.
 
-    Raises UnknownNameError for a policy nobody registered, BfenvError for a seed that is none,
-    WorkloadError for a trace that is none, and PolicyError when the policy makes an illegal start,
-    leaves jobs waiting for ever, or does not plan for requested start times while the trace has
-    some.
+    Raises
+    ------
+    UnknownNameError
+        If no policy has the name.
+    WorkloadError
+        If `trace` is not a Trace.
+    PolicyError
+        If the policy makes an illegal start, leaves jobs waiting for ever, or does not plan for
+        requested start times while the trace has some.
+    BfenvError
+        If the seed is not an integer >= 0.
     """
     return simulator.simulate(trace, find_policy(policy), seed, event_order=event_order)

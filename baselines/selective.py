@@ -9,9 +9,9 @@ Choices where that description is silent:
 * The threshold is fixed, and 2 by default: a job has a reservation once it has waited longer than
   it asked to run. With threshold 0 every job has one on arrival, as in conservative backfilling.
 * The head of the queue has no reservation but by its own slowdown.
-* A reservation is kept. When jobs end before their estimates, the reserved jobs are taken out and
-  placed at their anchor points again one by one in queue order, each no later than before.
-* Slowdowns are looked at in every pass; new reservations, in queue order, precede other starts.
+* A reservation is kept. When jobs end before their estimates, the jobs with reservations are moved
+  up one by one in queue order, each no later than before.
+* Slowdowns are compared in every pass; new reservations, in queue order, precede other starts.
 """
 
 from functools import partial
@@ -19,19 +19,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.slack import (
-    NEVER,
-    not_negative,
-    plan_profile,
+from bfenv.baselines.policy_names import expression
+from bfenv.baselines.reservations import (
+    NONE,
+    Reservations,
+    new_reservations,
+    reserve_anchor_point,
     start_due,
-    update,
-    wake_for,
 )
-from bfenv.core.cluster import advance, may_start, now, start, waiting
+from bfenv.baselines.slack import update
+from bfenv.core.arguments import check_number
+from bfenv.core.cluster import advance, may_start, now, start, waiting, wake_at
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, fits, place, reserve
+from bfenv.core.profile import fits, reserve
 
 THRESHOLD = 2.0
 
@@ -40,29 +43,27 @@ class Memory(NamedTuple):
     """The threshold, and the reservations of the waiting jobs."""
 
     threshold: np.ndarray  # (1,) float64 expected slowdown
-    plan: np.ndarray  # (n,) int64 seconds: reserved start
-    guarantee: np.ndarray  # (n,) int64 seconds: the start that was reserved first
-    profile: Profile
+    reservations: Reservations
+    guarantee: np.ndarray  # (n,) int64 seconds: first reservation; NONE if it never had one
 
 
 @kernel
 def decide(cluster, jobs, memory):
-    """Keep the reservations and make new ones, start whose time has come, and backfill."""
-    plan, profile = memory.plan, memory.profile
-    update(cluster, jobs, profile, plan)
+    """Keep the reservations and make new ones, start the jobs that are due, and backfill."""
+    reservations, profile = memory.reservations, memory.reservations.profile
+    update(reservations, cluster, jobs)
     for job in waiting(cluster):
         wait, estimate = now(cluster) - jobs.submit[job], jobs.estimate[job]
-        if plan[job] == NEVER and wait + estimate > memory.threshold[0] * estimate:
-            plan[job] = place(profile, jobs.size[job], jobs.estimate[job], now(cluster))
-            memory.guarantee[job] = plan[job]
-    start_due(cluster, jobs, plan)
+        overdue = wait + estimate > memory.threshold[0] * estimate
+        if overdue and reservations.planned_start[job] == NONE:
+            memory.guarantee[job] = reserve_anchor_point(reservations, cluster, jobs, job)
+    wake_at(cluster, start_due(reservations, cluster, jobs))
     for job in waiting(cluster):
-        if plan[job] == NEVER and may_start(cluster, jobs, job):
+        if reservations.planned_start[job] == NONE and may_start(cluster, jobs, job):
             size, estimate = jobs.size[job], jobs.estimate[job]
             if fits(profile, size, estimate, now(cluster)):
                 reserve(profile, size, now(cluster), now(cluster) + estimate)
                 start(cluster, jobs, job)
-    wake_for(cluster, plan)
 
 
 @kernel
@@ -73,31 +74,37 @@ def run(cluster, jobs, truth, memory):
 
 
 def new_memory(
-    jobs: Jobs, processors: int, generator: np.random.Generator, threshold: float
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, threshold: float
 ) -> Memory:
-    """No reservations yet."""
-    count = len(jobs.submit)
+    """Return no reservations yet."""
     return Memory(
         np.array([threshold], dtype=np.float64),
-        np.full(count, NEVER, dtype=np.int64),
-        np.full(count, NEVER, dtype=np.int64),
-        plan_profile(jobs, processors),
+        new_reservations(jobs, processors),
+        np.full(len(jobs.submit), NONE, dtype=np.int64),
     )
 
 
 def records(memory: Memory) -> dict[str, np.ndarray]:
-    """The start, in seconds, that was reserved first for each job; -1 for one never reserved."""
+    """Return each job's first reservation in seconds; -1 for a job that never had one."""
     return {"guarantee": memory.guarantee}
 
 
 def selective(threshold: float = THRESHOLD) -> Policy:
-    """Selective backfilling; a job has a reservation once its slowdown exceeds the threshold.
+    """Make a policy of selective backfilling.
 
-    Raises PolicyError unless the threshold is a finite number, 0 or more.
+    Parameters
+    ----------
+    threshold
+        A job has a reservation once its expected slowdown exceeds this.
+
+    Raises
+    ------
+    PolicyError
+        If `threshold` is not a finite number >= 0.
     """
-    not_negative("selective", "threshold", threshold)
+    check_number("threshold", threshold, 0, error=PolicyError)
     return Policy(
-        name="selective" if threshold == THRESHOLD else f"selective(threshold={threshold})",
+        name=expression(selective, {"threshold": threshold}).removesuffix("()"),
         decide=decide,
         run=run,
         memory=partial(new_memory, threshold=threshold),
@@ -109,3 +116,5 @@ def selective(threshold: float = THRESHOLD) -> Policy:
 
 
 SELECTIVE = selective()
+POLICIES = (SELECTIVE,)
+FAMILIES = (selective,)

@@ -7,23 +7,36 @@ neither reservations nor trials it is EASY.
 """
 
 from bfenv.baselines.multiqueue.figure2 import LONG, TRIAL, with_queues
+from bfenv.baselines.policy_names import expression
 from bfenv.core.policy import Policy
 
 
-def easy_speculative(speculation: int = TRIAL, suspect: int = LONG) -> Policy:
-    """Single-queue backfilling; the options are those of
-    `bfenv.baselines.multiqueue.figure2.multiqueue`.
+def easy_speculative(speculation: int = TRIAL, tried_above: int = LONG) -> Policy:
+    """Make a policy of single-queue backfilling with trials.
 
-    Raises PolicyError on an option out of range.
+    Parameters
+    ----------
+    speculation
+        Length (s) of a trial; 0 for no trials.
+    tried_above
+        Jobs with estimates (s) above it are tried first.
+
+    Raises
+    ------
+    PolicyError
+        If an option is out of its range.
     """
+    options = {"speculation": speculation, "tried_above": tried_above}
     return with_queues(
-        "easy-speculative",
         (),
         speculation,
-        suspect,
+        tried_above,
+        name=expression(easy_speculative, options),
         summary="easy with priorities and reservations, after a trial of long jobs",
         source="Lawson and Smirni 2002, section 3",
     )
 
 
 EASY_SPECULATIVE = easy_speculative()
+POLICIES = (EASY_SPECULATIVE,)
+FAMILIES = (easy_speculative,)

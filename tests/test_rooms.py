@@ -138,7 +138,7 @@ def test_every_package_is_shipped():
 def test_a_room_exports_its_names(name):
     """Every room says what is public, and has it."""
     program = (
-        f"import bfenv.{name} as room; assert room.__all__ == sorted(room.__all__, key=str), 1; "
+        f"import bfenv.{name} as room; "
         "missing = [n for n in room.__all__ if not hasattr(room, n)]; assert not missing, missing"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -12,10 +12,11 @@ from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import make_trace
 from bfenv.core.names import import_object, parse_name, read_value
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.settings import EnvSettings
 
 # What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
 OPTIONS = ("window", "reservation_depth", "every_pass")
-WHOLE_TRACE = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}  # settings of every episode
+WHOLE_TRACE: EnvSettings = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
 
 
 class AgentName(NamedTuple):

@@ -14,7 +14,8 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.row import Row
-from bfenv.workloads.logs.swf import RUNTIME, write_swf
+from bfenv.workloads.logs.records import RUNTIME
+from bfenv.workloads.logs.swf import write_swf
 
 SWF = (".swf", ".swf.gz")
 BATSIM = "jobs.csv"  # as in Batsim's own out_jobs.csv

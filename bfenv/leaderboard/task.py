@@ -59,13 +59,13 @@ def plan_rows(
         )
     for name in set(policies) & set(agents):  # in a ranking they would be one
         raise BfenvError(f"{name} is given as a policy and as an agent: choose one")
-    players = [("policy", name, find_policy(name).stochastic) for name in policies]
-    players += [("agent", name, is_stochastic(name)) for name in agents]
-    codes = {(kind, name): code_hash(kind, name) for kind, name, _ in players}
+    competitors = [("policy", name, find_policy(name).stochastic) for name in policies]
+    competitors += [("agent", name, is_stochastic(name)) for name in agents]
+    codes = {(kind, name): code_hash(kind, name) for kind, name, _ in competitors}
     tasks = {}
     for entry in suite.entries:
         has_many = len(entry.traces) > 1
-        for kind, name, is_random in players:
+        for kind, name, is_random in competitors:
             for seed in range(seeds or suite.seeds if has_many or is_random else 1):
                 trace = entry.traces[seed if has_many else 0]
                 code = codes[kind, name]

@@ -5,6 +5,7 @@ and load the workloads themselves. A Trace that you pass goes to this machine's 
 its arrays, written once.
 """
 
+import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import fields
@@ -171,8 +172,8 @@ def _run_tasks(
             for policy in warm:
                 warm_up(find_policy(policy))
         parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
-    is_child = backend == "loky" and parallel.n_jobs > 1
-    calls = (delayed(_run_task)(function, i, is_child, *task) for i, task in enumerate(tasks))
+    parent = os.getpid() if backend == "loky" and parallel.n_jobs > 1 else None
+    calls = (delayed(_run_task)(function, i, parent, *task) for i, task in enumerate(tasks))
     results = parallel(calls)
     try:
         yield from results
@@ -182,9 +183,9 @@ def _run_tasks(
             client.close()
 
 
-def _run_task(function: Callable[..., T], i: int, is_child: bool, *task: Any) -> tuple[int, T]:
-    if is_child:
-        die_with_parent()
+def _run_task(function: Callable[..., T], i: int, parent: int | None, *task: Any) -> tuple[int, T]:
+    if parent is not None:
+        die_with_parent(parent)
     return i, function(*task)
 
 

@@ -21,7 +21,10 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from bfenv.core.errors import BfenvError
 
-PROGRAM = "from bfenv.parallel.worker_process import serve; serve()"
+PROGRAM = (
+    "import sys; sys.path[:] = {path!r}; "
+    "from bfenv.parallel.worker_process import serve; serve({parent})"
+)
 TIMEOUT = 7_200.0  # seconds for a row of the leaderboard; far beyond the longest of archive-v1
 IDLE = 60  # seconds without work after which a process ends; it gets no work in the last half
 GRACE = 5  # seconds that a process may go on after its time, or after its last answer
@@ -128,9 +131,9 @@ def close_worker() -> None:
         _own.worker.close()
 
 
-def serve() -> None:
+def serve(parent: int) -> None:
     """Answer requests until the pipe is closed: the main function of a worker process."""
-    die_with_parent()
+    die_with_parent(parent)
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     with open(os.devnull) as nothing:
@@ -166,16 +169,24 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def die_with_parent() -> None:
-    """End this process when its parent ends, however that ends; on Linux only."""
+def die_with_parent(parent: int) -> None:
+    """End this process when its parent ends, however that ends; on Linux only.
+
+    Parameters
+    ----------
+    parent
+        Process id of the parent, which may have ended already.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def _start() -> _Connection:
     """Start a process with the import path of this one, out of reach of Ctrl-C."""
     process = subprocess.Popen(
-        [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {PROGRAM}"],
+        [sys.executable, "-c", PROGRAM.format(path=sys.path, parent=os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,

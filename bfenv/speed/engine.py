@@ -12,7 +12,7 @@ from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 from bfenv.speed.measurements import Measurement, measurement
-from bfenv.workloads.archive.download import locate
+from bfenv.workloads.archive.local import locate
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import read_swf
 

@@ -1,6 +1,47 @@
-"""Where jobs come from: logs, models, the archive, and transformations of them."""
+"""Where jobs come from: logs, models, the archive, and transformations of them.
 
-from bfenv.workloads.load import load_workload, workloads
+`load_workload` finds any of them by name or path. Readers of logs are in `bfenv.workloads.logs`,
+generators and models of estimates in `bfenv.workloads.models`, downloads in
+`bfenv.workloads.archive`.
+"""
+
+from bfenv.workloads.load import load_workload, takes_seed, workloads
+from bfenv.workloads.logs.slurm import read_sacct
 from bfenv.workloads.logs.swf import read_swf, write_swf
+from bfenv.workloads.logs.table import read_columns
+from bfenv.workloads.models.lublin_workload import lublin
+from bfenv.workloads.models.sud_workload import sud
+from bfenv.workloads.requests import with_estimates, with_priorities, with_requested_starts
+from bfenv.workloads.summary import summarize
+from bfenv.workloads.transform import (
+    at_once,
+    shaken,
+    split_range,
+    transformed,
+    windows,
+    with_arrival_rate,
+    with_load,
+)
 
-__all__ = ["load_workload", "read_swf", "workloads", "write_swf"]
+__all__ = [
+    "at_once",
+    "load_workload",
+    "lublin",
+    "read_columns",
+    "read_sacct",
+    "read_swf",
+    "shaken",
+    "split_range",
+    "sud",
+    "summarize",
+    "takes_seed",
+    "transformed",
+    "windows",
+    "with_arrival_rate",
+    "with_estimates",
+    "with_load",
+    "with_priorities",
+    "with_requested_starts",
+    "workloads",
+    "write_swf",
+]

@@ -1,147 +1,208 @@
-"""What users ask for, changed: estimates, priorities, requested start times.
+"""What users request, changed: estimates, priorities, requested start times.
 
-What is random comes from a `seed`, for each function a stream of its own: of one seed, the jobs
-of high priority are not those with a requested start time.
+Each function draws from a random stream of its own. With one seed, the jobs of high priority are
+therefore not those with a requested start time.
 """
 
 import inspect
 import math
-import operator
+from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
 
 import numpy as np
 
+from bfenv.core.arguments import check_integer, check_number
+from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.models import estimates as models
+from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.models import modal_estimates, simple_estimates
 
-DAY = 86_400  # seconds
-LATEST = 2**53  # seconds; beyond it a float no longer counts seconds
+Estimates = tuple[np.ndarray, np.ndarray]  # estimates and runtimes, (n,) int64 seconds each
 
 
 def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: float) -> Trace:
-    """The trace with other estimates, never below the runtimes.
+    """Replace the estimates of a trace.
 
     | model | estimate | parameters |
     |---|---|---|
-    | user | as it is in the trace | |
+    | user | as in the trace | |
     | exact | the runtime | |
     | deterministic | factor times the runtime | factor |
     | uniform-zotkin | uniform from the runtime to 2 * factor times it | factor |
     | uniform-tsafrir | uniform from the runtime to factor times it | factor |
     | doubled | twice that in the trace | |
-    | phi | of a share of jobs exact, of the others such that r/e is uniform | exact_share |
+    | phi | exact for a share of the jobs; for others, runtime / estimate is uniform | exact_share |
     | tsafrir | popular round values | emax, emax_share |
 
-    See `bfenv.workloads.models.estimates` for what they are and who proposed them. Those of
-    `tsafrir` are at most `emax` seconds, to which runtimes are cut (`cleaning.clipped` counts
-    them); by default it is the longest estimate in the trace, or 18 hours if that is more.
+    `bfenv.workloads.models` describes the models and names their papers. No estimate is below the
+    runtime. Modal estimates ("tsafrir") are at most `emax` seconds, by default the longest estimate
+    in the trace, or 18 hours if that is longer; longer runtimes are cut to it and counted in
+    `trace.cleaning.clipped`.
 
-    Raises UnknownNameError for another model, WorkloadError for a parameter that the model does not
-    have or lacks, or whose value is out of range.
+    Parameters
+    ----------
+    trace
+        The trace.
+    model
+        Name of the model.
+    seed
+        Random seed.
+    **parameters
+        Parameters of the model, see the table.
+
+    Returns
+    -------
+    Trace
+        A new trace.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such model.
+    WorkloadError
+        If the model lacks a parameter, does not have it, or its value is out of range.
     """
+    check_trace(trace)
     if model not in MODELS:
         raise UnknownNameError("model of estimates", model, MODELS)
     _check_parameters(trace, model, parameters)
     estimate, runtime = MODELS[model](trace, generator("estimates", seed), **parameters)
-    told = "".join(f"-{value:.9g}" for value in parameters.values())
-    cut = int(np.count_nonzero(runtime < trace.runtime))
+    values = "".join(f"-{value:.9g}" for value in parameters.values())
+    clipped = int(np.count_nonzero(runtime < trace.runtime))
     return replace(
         trace,
         jobs=trace.jobs._replace(estimate=estimate),
         runtime=runtime,
-        cleaning=replace(trace.cleaning, clipped=trace.cleaning.clipped + cut),
-        name=trace.name if model == "user" else f"{trace.name}+{model}{told}",
+        cleaning=replace(trace.cleaning, clipped=trace.cleaning.clipped + clipped),
+        name=trace.name if model == "user" else f"{trace.name}+{model}{values}",
     )
 
 
-def with_priorities(trace: Trace, share_high: float, *, seed: int) -> Trace:
-    """The trace with priority 1 for a share of the jobs, drawn at random, and 0 for the others.
+def with_priorities(trace: Trace, high_priority_share: float, *, seed: int) -> Trace:
+    """Give a share of the jobs priority 1, and the others priority 0.
 
-    Lawson and Smirni (2002), section 3.3, take shares of 0.75 and 0.95. The number of jobs is
-    the share, rounded, whatever the seed.
+    Lawson and Smirni (2002), section 3.3, use shares of 0.75 and 0.95.
 
-    Raises WorkloadError unless the share is from 0 to 1.
+    Parameters
+    ----------
+    trace
+        The trace.
+    high_priority_share
+        Share of the jobs, from 0 to 1. The number of jobs is the share, rounded, with any seed.
+    seed
+        Random seed.
+
+    Returns
+    -------
+    Trace
+        A new trace.
+
+    Raises
+    ------
+    WorkloadError
+        If the share is not from 0 to 1.
     """
+    check_trace(trace)
+    rng = generator("high", seed)
     priority = np.zeros(len(trace), dtype=np.int64)
-    priority[_some(trace, "high", share_high, generator("high", seed))] = 1
+    priority[_draw_jobs(trace, "high_priority_share", high_priority_share, rng)] = 1
     return replace(
         trace,
         jobs=trace.jobs._replace(priority=priority),
-        name=f"{trace.name}+high-{share_high:g}",
+        name=f"{trace.name}+high-{high_priority_share:g}",
     )
 
 
-def with_requested_starts(trace: Trace, share: float, *, seed: int, ahead: int = DAY) -> Trace:
-    """The trace with requested start times for a share of the jobs, and none for the others.
+def with_requested_starts(
+    trace: Trace, requested_start_share: float, *, seed: int, max_advance: int = DAY
+) -> Trace:
+    """Give a share of the jobs requested start times, and the others none.
 
-    Lawson and Smirni (2002), section 3.4, take shares of 0.01, 0.05 and 0.25 and do not say which
-    times are requested. Here they are uniform, 1 to `ahead` seconds after the job is submitted, by
-    default within a day; the jobs are drawn at random. The number of jobs is the share, rounded,
-    whatever the seed.
+    Lawson and Smirni (2002), section 3.4, use shares of 0.01, 0.05 and 0.25, but do not state which
+    times are requested. Here they are uniform, from 1 to `max_advance` seconds after submission.
 
-    Raises WorkloadError unless the share is from 0 to 1 and `ahead` at least a second.
+    Parameters
+    ----------
+    trace
+        The trace.
+    requested_start_share
+        Share of the jobs, from 0 to 1. The number of jobs is the share, rounded, with any seed.
+    seed
+        Random seed.
+    max_advance
+        Longest time from submission to the requested start, in seconds, at least 1.
+
+    Returns
+    -------
+    Trace
+        A new trace.
+
+    Raises
+    ------
+    WorkloadError
+        If an argument is out of range.
     """
-    if not (isinstance(ahead, Integral) and 1 <= ahead < LATEST):
-        raise WorkloadError(f"ahead is whole seconds from 1 up, not {ahead!r}")
+    check_trace(trace)
+    check_integer("max_advance", max_advance, 1, LARGEST_EXACT - 1, error=WorkloadError)
     rng = generator("reserved", seed)
-    chosen = _some(trace, "reserved", share, rng)
+    chosen = _draw_jobs(trace, "requested_start_share", requested_start_share, rng)
     requested = np.zeros(len(trace), dtype=np.int64)
-    delay = rng.integers(1, ahead, len(chosen), endpoint=True)
+    delay = rng.integers(1, max_advance, len(chosen), endpoint=True)
     requested[chosen] = trace.jobs.submit[chosen] + delay
     return replace(
         trace,
         jobs=trace.jobs._replace(requested_start=requested),
-        name=f"{trace.name}+reserved-{share:g}",
+        name=f"{trace.name}+reserved-{requested_start_share:g}",
     )
 
 
 def generator(purpose: str, seed: int) -> np.random.Generator:
-    """One stream of random numbers per seed and purpose."""
-    try:
-        seed = operator.index(seed)
-    except TypeError:
-        raise WorkloadError(f"seed is a whole number, not {seed!r}") from None
-    if seed < 0:
-        raise WorkloadError(f"seed is not negative, got {seed}")
+    """Make the random generator of a seed and a purpose.
+
+    Raises
+    ------
+    WorkloadError
+        If the seed is not an integer, or negative.
+    """
+    seed = check_integer("seed", seed, 0, error=WorkloadError)
     return np.random.default_rng([seed, *purpose.encode()])
 
 
-def _some(trace: Trace, name: str, share: float, rng: np.random.Generator) -> np.ndarray:
-    """A share of the jobs, drawn at random: (k,) int64 ascending."""
-    if not (isinstance(share, Real) and 0 <= share <= 1):
-        raise WorkloadError(f"{name} is a share from 0 to 1, not {share!r}")
+def _draw_jobs(trace: Trace, name: str, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw a share of the jobs, (k,) int64 ascending."""
+    check_number(name, share, 0, 1, error=WorkloadError)
     count = math.floor(share * len(trace) + 0.5)
     return np.sort(rng.choice(len(trace), count, replace=False))
 
 
-def _user(trace: Trace, rng: np.random.Generator):
+def _user(trace: Trace, rng: np.random.Generator) -> Estimates:
     return trace.jobs.estimate, trace.runtime
 
 
-def _exact(trace: Trace, rng: np.random.Generator):
-    return models.exact(trace.runtime), trace.runtime
+def _exact(trace: Trace, rng: np.random.Generator) -> Estimates:
+    return simple_estimates.exact(trace.runtime), trace.runtime
 
 
-def _deterministic(trace: Trace, rng: np.random.Generator, factor: float):
-    return models.deterministic(trace.runtime, factor), trace.runtime
+def _deterministic(trace: Trace, rng: np.random.Generator, factor: float) -> Estimates:
+    return simple_estimates.deterministic(trace.runtime, factor), trace.runtime
 
 
-def _uniform_zotkin(trace: Trace, rng: np.random.Generator, factor: float):
-    return models.uniform(trace.runtime, rng, factor, "zotkin"), trace.runtime
+def _uniform_zotkin(trace: Trace, rng: np.random.Generator, factor: float) -> Estimates:
+    return simple_estimates.uniform(trace.runtime, rng, factor, "zotkin"), trace.runtime
 
 
-def _uniform_tsafrir(trace: Trace, rng: np.random.Generator, factor: float):
-    return models.uniform(trace.runtime, rng, factor, "tsafrir"), trace.runtime
+def _uniform_tsafrir(trace: Trace, rng: np.random.Generator, factor: float) -> Estimates:
+    return simple_estimates.uniform(trace.runtime, rng, factor, "tsafrir"), trace.runtime
 
 
-def _doubled(trace: Trace, rng: np.random.Generator):
-    return models.doubled(trace.jobs.estimate), trace.runtime
+def _doubled(trace: Trace, rng: np.random.Generator) -> Estimates:
+    return simple_estimates.doubled(trace.jobs.estimate), trace.runtime
 
 
-def _phi(trace: Trace, rng: np.random.Generator, exact_share: float):
-    return models.phi(trace.runtime, rng, exact_share), trace.runtime
+def _phi(trace: Trace, rng: np.random.Generator, exact_share: float) -> Estimates:
+    return simple_estimates.phi(trace.runtime, rng, exact_share), trace.runtime
 
 
 def _tsafrir(
@@ -149,15 +210,13 @@ def _tsafrir(
     rng: np.random.Generator,
     emax: int | None = None,
     emax_share: float | None = None,
-):
+) -> Estimates:
     if emax is None:
-        emax = max(int(trace.jobs.estimate.max()), models.USUAL_EMAX)
-    if not (isinstance(emax, Integral) and emax < LATEST):
-        raise WorkloadError(f"{trace.name}: emax is whole seconds, not {emax!r}")
-    return models.tsafrir(trace.runtime, rng, emax=emax, emax_share=emax_share)
+        emax = max(int(trace.jobs.estimate.max()), modal_estimates.USUAL_EMAX)
+    return modal_estimates.tsafrir(trace.runtime, rng, emax=emax, emax_share=emax_share)
 
 
-MODELS = {  # name: its estimates and runtimes, (n,) int64 seconds
+MODELS: dict[str, Callable[..., Estimates]] = {
     "user": _user,
     "exact": _exact,
     "deterministic": _deterministic,
@@ -167,19 +226,17 @@ MODELS = {  # name: its estimates and runtimes, (n,) int64 seconds
     "phi": _phi,
     "tsafrir": _tsafrir,
 }
+RANDOM = {"uniform-zotkin", "uniform-tsafrir", "phi", "tsafrir"}  # models that draw
 
-RANDOM = {"uniform-zotkin", "uniform-tsafrir", "phi", "tsafrir"}  # of these
 
-
-def _check_parameters(trace: Trace, model: str, given: dict[str, float]) -> None:
-    known = list(inspect.signature(MODELS[model]).parameters.values())[2:]
-    names = [parameter.name for parameter in known]
-    for name, value in given.items():
-        if name not in names:
-            takes = ", ".join(names) or "no parameters"
+def _check_parameters(trace: Trace, model: str, parameters: dict[str, float]) -> None:
+    """Check the names of a model's parameters, and that their values are numbers."""
+    known = dict(list(inspect.signature(MODELS[model]).parameters.items())[2:])
+    for name, value in parameters.items():
+        if name not in known:
+            takes = ", ".join(known) or "no parameters"
             raise WorkloadError(f"{trace.name}: estimates={model} takes {takes}; got {name}")
-        if not isinstance(value, Real):
-            raise WorkloadError(f"{trace.name}: {name} is a number, not {value!r}")
-    for parameter in known:
-        if parameter.default is parameter.empty and parameter.name not in given:
-            raise WorkloadError(f"{trace.name}: estimates={model} needs {parameter.name}")
+        check_number(f"{trace.name}: {name}", value, error=WorkloadError)
+    for name, parameter in known.items():
+        if parameter.default is parameter.empty and name not in parameters:
+            raise WorkloadError(f"{trace.name}: estimates={model} needs {name}")

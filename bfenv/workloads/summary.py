@@ -1,36 +1,41 @@
-"""Numbers about a workload: its content, its gaps, how its users estimate."""
+"""Numbers about a workload: its content, its arrivals, and how its users estimate."""
 
-import re
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from bfenv.core.durations import DAY, HOUR
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.swf import FIELDS, SUBMIT
+from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.logs.header import read_labels, start_time
+from bfenv.workloads.logs.records import FIELDS, SUBMIT
+from bfenv.workloads.logs.times import find_zone
 
 POPULAR = 20  # estimates, the number that Tsafrir (JSSPP 2010), section 5, counts
 QUANTILES = (10, 25, 50, 75, 90)  # percent
-DAY = 86_400  # seconds
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def summary(trace: Trace) -> dict[str, Any]:
-    """What there is to say about a trace, ready for JSON.
+def summarize(trace: Trace) -> dict[str, Any]:
+    """Describe a trace in numbers.
 
-    Times are in seconds, shares from 0 to 1. Of runtimes, estimates, sizes, the gaps between
-    submit times and the accuracy, runtime over estimate, there are mean, quantiles and maximum;
-    `missing` are the SWF fields that the log lacks, with the share of its jobs; `popular` the
-    estimates most used; `cleaning` what was dropped and changed when the log was read.
-    `offered_load` is None when all jobs are submitted at once.
+    Returns
+    -------
+    dict
+        Values that JSON can hold. Times are in seconds, shares from 0 to 1. `size`, `runtime`,
+        `estimate`, `gap` (between submit times) and `accuracy` (runtime / estimate) hold mean,
+        quantiles and maximum. `missing` holds the SWF fields that the log lacks, with the share of
+        its jobs, `popular` the most frequent estimates, `cleaning` what was dropped and changed
+        when the log was read. `offered_load` is None if all jobs are submitted at once.
     """
+    check_trace(trace)
     jobs, count = trace.jobs, len(trace)
     span = int(jobs.submit[-1] - jobs.submit[0])
-    accuracy = trace.runtime / jobs.estimate
     popular = popular_estimates(trace)
     parallel = jobs.size > 1
-    power = (jobs.size & (jobs.size - 1)) == 0
+    power_of_two = (jobs.size & (jobs.size - 1)) == 0
     day = first_weekday(trace)
     return {
         "workload": trace.name,
@@ -46,10 +51,10 @@ def summary(trace: Trace) -> dict[str, Any]:
         "no_user": float(np.mean(jobs.user < 0)),
         "size": _spread(jobs.size),
         "serial": float(np.mean(~parallel)),
-        "parallel_powers_of_two": float(np.mean(power & parallel)),
+        "parallel_powers_of_two": float(np.mean(power_of_two & parallel)),
         "runtime": _spread(trace.runtime),
         "estimate": _spread(jobs.estimate),
-        "accuracy": _spread(accuracy),
+        "accuracy": _spread(trace.runtime / jobs.estimate),
         "exact": float(np.mean(trace.runtime == jobs.estimate)),
         "gap": _spread(np.diff(jobs.submit)) if count > 1 else None,
         "high_priority": float(np.mean(jobs.priority > 0)),
@@ -63,7 +68,14 @@ def summary(trace: Trace) -> dict[str, Any]:
 
 
 def popular_estimates(trace: Trace, most: int = POPULAR) -> list[dict[str, Any]]:
-    """The estimates most used and the share of the jobs that use them, most popular first."""
+    """List the most frequent estimates, each with its number and its share of the jobs.
+
+    Returns
+    -------
+    list
+        At most `most` dicts of `estimate` (seconds), `jobs` and `share`, most frequent first, ties
+        by length.
+    """
     values, counts = np.unique(trace.jobs.estimate, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:most]
     return [
@@ -73,9 +85,9 @@ def popular_estimates(trace: Trace, most: int = POPULAR) -> list[dict[str, Any]]
 
 
 def missing_fields(trace: Trace) -> dict[str, float]:
-    """SWF fields that are -1 in the trace's records, with the share of the jobs concerned.
+    """Return the SWF fields that are -1 in the records, with the share of the jobs concerned.
 
-    Fields that every job has are left out; a trace without records has none to miss.
+    Fields that every job has are left out. Without records the result is empty.
     """
     if trace.records is None:
         return {}
@@ -84,39 +96,37 @@ def missing_fields(trace: Trace) -> dict[str, float]:
 
 
 def first_weekday(trace: Trace) -> int | None:
-    """The day of the week at time 0, 0 is Monday; None where the log does not tell its date."""
-    labels = dict(
-        match.groups() for line in trace.header[::-1] if (match := LABEL.match(line)) is not None
-    )
-    start = re.match(r"[0-9]{1,11}", labels.get("UnixStartTime", ""))
-    if trace.records is None or start is None or int(start.group()) == 0:
+    """Return the day of the week at time 0, Monday is 0; None if the log's date is unknown."""
+    labels = read_labels(trace.header)
+    start = start_time(labels)
+    if trace.records is None or not start:
         return None
+    moment = start + int(trace.records[0, SUBMIT]) - int(trace.jobs.submit[0])
     try:
-        zone = ZoneInfo(labels["TimeZoneString"]) if "TimeZoneString" in labels else UTC
-        moment = int(start.group()) + int(trace.records[0, SUBMIT]) - int(trace.jobs.submit[0])
+        zone = find_zone(labels.get("TimeZoneString") or "UTC")
         return datetime.fromtimestamp(moment, zone).weekday()
-    except (KeyError, ValueError, OSError, OverflowError):
+    except (ValueError, OSError, OverflowError):  # an unknown zone is a WorkloadError
         return None
 
 
 def hours(trace: Trace) -> np.ndarray:
-    """The hour of the day at which each job is submitted, (n,) int64 from 0 to 23.
+    """Return the hour of the day at which each job is submitted, (n,) int64 from 0 to 23.
 
-    By the clock as it stood at the trace's beginning: summer time is not followed.
+    Hours are those of the clock at the trace's beginning; changes to or from summer time are
+    ignored.
     """
-    return (trace.time_of_day + trace.jobs.submit) % DAY // 3600
+    return (trace.time_of_day + trace.jobs.submit) % DAY // HOUR
 
 
 def weekdays(trace: Trace) -> np.ndarray | None:
-    """The day of the week on which each job is submitted, (n,) int64, 0 is Monday; or None."""
+    """Return the day of the week on which each job is submitted, (n,) int64, Monday is 0.
+
+    The result is None if the log's date is unknown.
+    """
     first = first_weekday(trace)
     if first is None:
         return None
     return (first + (trace.time_of_day + trace.jobs.submit) // DAY) % 7
-
-
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-LABEL = re.compile(r"\s*(UnixStartTime|TimeZoneString)\s*:\s*(\S+)")
 
 
 def _spread(values: np.ndarray) -> dict[str, float]:

@@ -67,10 +67,11 @@ def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
     memory = CONS_RS.memory(trace.jobs, trace.processors, np.random.default_rng(seed))
     while advance(cluster, trace.jobs, truth):
         if prepare(cluster, trace.jobs, memory):
-            planned = waiting(cluster)[memory.plan.reserved[waiting(cluster)] >= 0]
-            before = expect(memory.plan, trace.jobs, planned)
+            reservations, queue = memory.reservations, waiting(cluster)
+            planned = queue[reservations.planned_start[queue] >= 0]
+            before = expect(reservations, trace.jobs, planned)
             if search(cluster, trace.jobs, memory, 10):
-                after = expect(memory.plan, trace.jobs, planned)
+                after = expect(reservations, trace.jobs, planned)
                 assert sum(np.divide(after, before)) <= 2
         finish(cluster, trace.jobs, memory)
 
@@ -78,6 +79,13 @@ def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
 @given(small_traces(requested_starts=True))
 def test_without_iterations_it_is_conservative_backfilling(trace):
     assert starts(cons_rs(0), trace) == starts(CONSERVATIVE, trace)
+
+
+def test_names_tell_the_options():
+    """A limit takes the place of the number of iterations in the name as well."""
+    assert cons_rs().name == "cons-rs"
+    assert cons_rs(5).name == "cons-rs(iterations=5)"
+    assert cons_rs(limit_ms=50).name == "cons-rs(limit_ms=50)"
 
 
 def test_a_time_limit_takes_the_place_of_the_number_of_iterations():

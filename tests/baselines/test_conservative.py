@@ -1,4 +1,8 @@
-"""Conservative backfilling against hand-solved cases, the naive versions, and its own promises."""
+"""Conservative backfilling against hand-solved cases, the naive versions, and its own promises.
+
+Joined here: `conservative`, `conservative_replan` and the random orders of `shuffling`, which both
+of them use; `reservations` has tests of its own, too.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +17,6 @@ from bfenv.baselines.conservative import (
     CONSERVATIVE_SJF,
     conservative,
     decide,
-    new_plan,
 )
 from bfenv.baselines.conservative_replan import (
     CONSERVATIVE_REPLAN,
@@ -239,13 +242,14 @@ def test_random_orders_without_guarantees_equal_their_naive_version(
 def test_a_reservation_never_moves_later_and_its_job_starts_by_it(policy, trace, seed):
     for event_order in EVENT_ORDERS:
         cluster, truth = new_cluster(trace, event_order=event_order)
-        plan = policy.memory(trace.jobs, trace.processors, np.random.default_rng(seed))
+        memory = policy.memory(trace.jobs, trace.processors, np.random.default_rng(seed))
         promised = {}
         while advance(cluster, trace.jobs, truth):
-            decide(cluster, trace.jobs, plan)
+            decide(cluster, trace.jobs, memory)
+            planned_start = memory.reservations.planned_start
             for job in waiting(cluster).tolist():
-                assert plan.reserved[job] <= promised.get(job, plan.reserved[job])
-                promised[job] = plan.reserved[job]
+                assert planned_start[job] <= promised.get(job, planned_start[job])
+                promised[job] = planned_start[job]
                 assert cluster.start[job] in (-1, promised[job])
         assert set(promised) == set(range(len(trace)))
 
@@ -253,13 +257,14 @@ def test_a_reservation_never_moves_later_and_its_job_starts_by_it(policy, trace,
 @given(small_traces(requested_starts=True))
 def test_the_plan_holds_no_step_where_nothing_changes(trace):
     cluster, truth = new_cluster(trace)
-    plan = new_plan(trace.jobs, trace.processors, np.random.default_rng(0))
+    memory = CONSERVATIVE.memory(trace.jobs, trace.processors, np.random.default_rng(0))
+    profile = memory.reservations.profile
     while advance(cluster, trace.jobs, truth):
-        decide(cluster, trace.jobs, plan)
-        steps = plan.profile.steps[0]
-        assert (np.diff(plan.profile.time[:steps]) > 0).all()
-        assert (np.diff(plan.profile.free[:steps]) != 0).all()
-        assert plan.profile.time[0] == now(cluster)
+        decide(cluster, trace.jobs, memory)
+        steps = profile.steps[0]
+        assert (np.diff(profile.time[:steps]) > 0).all()
+        assert (np.diff(profile.free[:steps]) != 0).all()
+        assert profile.time[0] == now(cluster)
 
 
 @given(small_traces(requested_starts=True))
@@ -333,13 +338,13 @@ def test_a_plan_that_was_not_followed_is_made_anew():
     #  1 |0000   112223      at 4 nobody starts job 1, at 7 it is too late for its reservation
     trace = make(1, (0, 1, 4, 4), (1, 1, 2, 2), (1, 1, 3, 3), (7, 1, 1, 1))
     cluster, truth = new_cluster(trace)
-    plan = new_plan(trace.jobs, trace.processors, np.random.default_rng(0))
+    memory = CONSERVATIVE.memory(trace.jobs, trace.processors, np.random.default_rng(0))
     while advance(cluster, trace.jobs, truth):
         if now(cluster) != 4:
-            decide(cluster, trace.jobs, plan)
+            decide(cluster, trace.jobs, memory)
     commit_starts(cluster, trace.jobs, truth)
     assert cluster.start.tolist() == [0, 7, 9, 12]
-    assert plan.guarantee.tolist() == [-1, 4, 6, 12]
+    assert memory.guarantee.tolist() == [-1, 4, 6, 12]
 
 
 # Options --------------------------------------------------------------------------------------
@@ -361,8 +366,17 @@ def test_a_wrong_option_is_named(options, message):
         conservative(**options)
 
 
+def test_a_policy_of_the_family_is_described():
+    """Not only the published ones have a summary and a source."""
+    for policy in (conservative("saf"), conservative("saf", guarantees=False)):
+        assert "smallest cumulative demand" in policy.summary
+        assert policy.source
+
+
 def test_a_policy_of_the_family_is_called_by_its_expression():
-    assert conservative("saf").name == "conservative(order=saf, guarantees=True)"
+    """Options left at their defaults are not in the name."""
+    assert conservative().name == "conservative"
+    assert conservative("saf").name == "conservative(order=saf)"
     assert conservative("aged-sjf", False, 0.5).name == (
         "conservative(order=aged-sjf, guarantees=False, weight=0.5)"
     )

@@ -1,7 +1,9 @@
 """What every registered policy has to keep, whatever it does otherwise.
 
+Joined: these tests belong to no single module, but to all policies of the registry.
+
 The golden schedules are start times on one small workload. A change in one of them is a change in
-behaviour; `python -m tests.baselines.test_contract` writes them anew.
+behaviour; `python -m tests.baselines.test_contract` writes them again.
 """
 
 import pickle

@@ -1,4 +1,7 @@
-"""FCFS and EASY against hand-solved cases, the naive versions, and published schedules."""
+"""FCFS and EASY against hand-solved cases, the naive versions, and published schedules.
+
+Joined here: `fcfs` and `easy`, which share their cases.
+"""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,7 @@
-"""The EASY family against hand-solved cases, the naive version, itself, and published figures."""
+"""The EASY family against hand-solved cases, the naive version, itself, and published figures.
+
+Joined here: `easy_variants`, its kernel `easy_pass`, and `predictor`, which has no other use.
+"""
 
 import random
 

@@ -1,5 +1,8 @@
 """LOS against the thesis' tables and figures, hand-solved cases and the naive version."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines import los as module
-from bfenv.baselines.los import VARIANTS, los, table
+from bfenv.baselines.los import MERITS, POLICIES, los
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import (
     advance,
@@ -21,11 +24,27 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.errors import PolicyError
 from bfenv.core.profile import shadow
+from tests.baselines.los_table import rows_of, table
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import los as naive_los
 
 # Shmueli 2003, Figures 3.1 and 3.4: five jobs wait at t = 25, 5 processors are free, 3 are extra.
 SIZES, SSIZES, FREE, EXTRA = [7, 2, 1, 2, 3], [7, 0, 1, 2, 3], 5, 3
+PAGE = Path(__file__).parents[2] / "docs/policies/los.md"
+
+# The published variants: the name of the oracle's algorithm, and the options that make it.
+VARIANTS = {
+    "full": {},
+    "basic": {"basic": True},
+    "selected-first": {"selected_first": True},
+    "maxjobs": {"merit": "jobs"},
+    "max-slowdown": {"merit": "slowdown"},
+}
+
+
+def variant_of(name, lookahead=50):
+    """The policy of one of the thesis' algorithms."""
+    return los(**VARIANTS[name], lookahead=lookahead)
 
 
 def thesis_machine():
@@ -153,7 +172,55 @@ def test_the_optimized_queue_of_table_3_8_gives_the_same_rows_without_the_first(
 )
 def test_outcomes_of_the_running_example(variant, lookahead, jobs):
     cluster, trace = thesis_machine()
-    assert chosen(los(variant, lookahead), cluster, trace) == jobs
+    assert chosen(variant_of(variant, lookahead), cluster, trace) == jobs
+
+
+def tables_of(page):
+    """The rows of cells of each Markdown table, headings and rules left out."""
+    blocks = re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
+    lines = [block.splitlines()[2:] for block in blocks]
+    return [[[cell.strip() for cell in row.strip("|").split("|")] for row in b] for b in lines]
+
+
+def shown(selected, bypassed):
+    return " S" * bool(selected) + ("B" if selected else " B") * bool(bypassed)
+
+
+def test_the_tables_of_the_documentation_page_are_those_that_the_kernel_fills():
+    """Options aside, the page has the example's jobs, the kernel's rows, and the plane k = 3."""
+    _, jobs, rows, plane = tables_of(PAGE.read_text())
+    trace = thesis_machine()[1]
+    estimates = trace.jobs.estimate[1:].tolist()
+    expected = zip(range(1, 6), SIZES, estimates, SSIZES, strict=True)
+    assert jobs == [[str(number) for number in row] for row in expected]
+
+    kept = rows_of(SIZES, SSIZES, FREE, EXTRA)
+    for i, (first, *cells) in enumerate(rows):
+        assert int(first) == i
+        for u, cell in enumerate(cells):
+            need = kept.need[i, u]
+            markers = shown(kept.selected[i, u], kept.bypassed[i, u])
+            assert cell == ("-" if need < 0 else f"{need}{markers}"), (i, u)
+    assert len(rows) == len(kept.need)
+
+    m = table(SIZES, SSIZES, FREE, EXTRA)
+    for i, (first, *cells) in enumerate(plane, start=1):
+        assert int(first) == i
+        for j, cell in enumerate(cells, start=1):
+            at = i, j, EXTRA
+            markers = shown(m.selected[at], m.bypassed[at])
+            assert cell == f"{m.util[at]} ({m.sutil[at]}){markers}", at
+    assert len(plane) == len(SIZES)
+
+
+def test_the_options_of_the_documentation_page_are_those_of_the_policy():
+    """Each is an expression that `find_policy` reads, made of the algorithms that it names."""
+    options = tables_of(PAGE.read_text())[0]
+    for option, algorithms, _ in options:
+        policy = find_policy("los" if option == "(none)" else f"los({option.strip('`')})")
+        if algorithms[0].isdigit():
+            assert policy.source == f"Shmueli 2003, Algorithms {algorithms}"
+    assert len(options) == 6
 
 
 def test_the_whole_schedule_of_the_running_example():
@@ -210,7 +277,7 @@ def test_of_two_sets_as_good_each_variant_prefers_its_own():
     }
     trace = bfenv.make_trace(*zip(*[(s, n, e) for s, n, e in rows], strict=True), 4)
     for variant, jobs in expected.items():
-        start = bfenv.simulate(trace, los(variant)).start
+        start = bfenv.simulate(trace, variant_of(variant)).start
         assert np.flatnonzero(start == 1).tolist() == jobs, variant
 
 
@@ -219,8 +286,8 @@ def test_max_slowdown_prefers_the_set_that_has_waited_longest_for_its_length():
     #  3) has slowdown 4, jobs 4 and 5 (10 s, waited 3) together 2.6
     rows = (0, 2, 4), (0, 2, 20), (1, 4, 1), (1, 2, 1), (1, 1, 10), (1, 1, 10)
     trace = bfenv.make_trace(*zip(*rows, strict=True), 4)
-    assert np.flatnonzero(bfenv.simulate(trace, los("max-slowdown")).start == 4).tolist() == [3]
-    assert np.flatnonzero(bfenv.simulate(trace, los("maxjobs")).start == 4).tolist() == [4, 5]
+    assert np.flatnonzero(bfenv.simulate(trace, los(merit="slowdown")).start == 4).tolist() == [3]
+    assert np.flatnonzero(bfenv.simulate(trace, los(merit="jobs")).start == 4).tolist() == [4, 5]
 
 
 def test_of_sets_as_full_the_one_that_needs_fewest_extra_nodes_starts():
@@ -246,15 +313,23 @@ def crowds(draw):
     return bfenv.make_trace(*zip(*rows, strict=True), machine)
 
 
-VARIANT = st.sampled_from(list(VARIANTS))
 LOOKAHEAD = st.sampled_from([1, 2, 3, 50, None])
 
 
-@given(small_traces(jobs=12) | crowds(), VARIANT, LOOKAHEAD)
-def test_every_variant_equals_its_naive_version(trace, variant, lookahead):
+@given(
+    small_traces(jobs=12) | crowds(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(MERITS),
+    LOOKAHEAD,
+)
+def test_every_combination_equals_its_naive_version(trace, basic, selected_first, merit, lookahead):
+    """All twelve combinations, the thesis' five variants among them, under any lookahead."""
+    options = naive_los.Options(basic, selected_first, merit, lookahead)
     for order in ("standard", "pyss"):
-        result = bfenv.simulate(trace, los(variant, lookahead), event_order=order)
-        expected = naive_los.los(*as_naive(trace), variant, lookahead, order)
+        policy = los(basic, selected_first, merit, lookahead)
+        result = bfenv.simulate(trace, policy, event_order=order)
+        expected = naive_los.los(*as_naive(trace), options, order)
         assert list(zip(result.start.tolist(), result.end.tolist(), strict=True)) == expected
 
 
@@ -285,9 +360,9 @@ def test_the_last_cell_is_the_best_of_all_sets(queue):
     assert (m.util[-1, n, extra], m.sutil[-1, n, extra]) == best
 
 
-@given(small_traces(jobs=12) | crowds(), VARIANT)
+@given(small_traces(jobs=12) | crowds(), st.sampled_from(list(VARIANTS)))
 def test_no_step_uses_fewer_processors_than_easy_would_nor_delays_the_head(trace, variant):
-    policy, easy, jobs = los(variant, None), find_policy("easy"), trace.jobs
+    policy, easy, jobs = variant_of(variant, None), find_policy("easy"), trace.jobs
     cluster, truth = new_cluster(trace)
     memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
     while advance(cluster, jobs, truth):
@@ -304,32 +379,45 @@ def test_no_step_uses_fewer_processors_than_easy_would_nor_delays_the_head(trace
             assert cluster.start[head] >= 0
 
 
-@pytest.mark.parametrize("options", [{"variant": "best"}, {"lookahead": 0}, {"lookahead": 2.0}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"basic": "yes"},
+        {"selected_first": 2},
+        {"merit": "best"},
+        {"lookahead": 0},
+        {"lookahead": 2.0},
+    ],
+)
 def test_bad_options_are_named(options):
     (option,) = options
     with pytest.raises(PolicyError, match=option):
         los(**options)
 
 
-def test_published_variants_have_plain_names_and_others_their_expression():
-    assert los("basic").name == "los-basic"
+def test_names_tell_the_options():
+    """Published variants have plain names; others are named by the expression that makes them."""
+    assert los().name == los(merit=None).name == "los"
     assert los(lookahead=20).name == "los(lookahead=20)"
-    assert los("maxjobs", None).name == "los(variant=maxjobs, lookahead=None)"
+    assert los(merit="jobs", lookahead=None).name == "los(merit=jobs, lookahead=None)"
+    assert [policy.name for policy in POLICIES] == [
+        "los", "los-basic", "los-selected-first", "los-maxjobs", "los-max-slowdown"
+    ]  # fmt: skip
 
 
 def test_a_table_too_large_is_refused_and_says_what_to_reduce():
     jobs = 30_000
     trace = bfenv.make_trace(np.arange(jobs), np.ones(jobs), np.ones(jobs), 100_000)
-    with pytest.raises(PolicyError, match="lookahead can be at most 21474"):
+    with pytest.raises(PolicyError, match="lookahead can be at most 21,474"):
         bfenv.simulate(trace, los(lookahead=None))
-    assert los().memory(trace.jobs, 1152, None).marks.nbytes == 50 * 1153
+    assert los().memory(trace.jobs, 1152, None).markers.nbytes == 50 * 1153
 
 
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln"])
 def test_whole_logs_are_scheduled_possibly(name):
     trace = log(name)
     for variant in VARIANTS:
-        bfenv.simulate(trace, los(variant)).check()
+        bfenv.simulate(trace, variant_of(variant)).check()
 
 
 def test_los_improves_on_easy_and_job_selection_on_los_as_in_sections_4_2_and_4_3():
@@ -338,7 +426,7 @@ def test_los_improves_on_easy_and_job_selection_on_los_as_in_sections_4_2_and_4_
         policy if isinstance(policy, str) else policy.name: bfenv.metrics(
             bfenv.simulate(trace, policy)
         )["mean_bounded_slowdown"]
-        for policy in ["easy", *map(los, VARIANTS)]
+        for policy in ["easy", *POLICIES]
     }
     assert slowdown["los"] < slowdown["easy"]
     assert slowdown["los-selected-first"] < slowdown["los"]

@@ -1,4 +1,7 @@
-"""Multiple-queue backfilling against hand-solved cases, its naive version and its promises."""
+"""Multiple-queue backfilling against hand-solved cases, its naive version and its promises.
+
+Joined here: all files of `bfenv.baselines.multiqueue`, because only together do they schedule.
+"""
 
 import numba
 import numpy as np
@@ -7,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.multiqueue.figure2 import multiqueue
+from bfenv.baselines.multiqueue import multiqueue
+from bfenv.baselines.multiqueue.changes import skip_unchanged
+from bfenv.baselines.multiqueue.memory import GAINED, LEFT_WAITING
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import (
     WAKE,
@@ -25,9 +30,9 @@ from bfenv.core.errors import PolicyError
 from tests.conftest import log
 from tests.oracles import multiqueue as naive_multiqueue
 
-SMALL = {"bounds": (4, 8), "speculation": 3, "suspect": 4}  # options for small traces
+SMALL = {"bounds": (4, 8), "speculation": 3, "tried_above": 4}  # options for small traces
 
-# Few small traces have claims that get in each other's way; uncompiled, all is slow.
+# Few small traces have promises that get in each other's way; uncompiled, all is slow.
 MANY = 60 if numba.config.DISABLE_JIT else 1000
 
 
@@ -87,25 +92,25 @@ def assert_equals_naive(trace, policy, **options):
     for field in ("start", "end", "trial_start", "trial_end"):
         assert getattr(result, field).tolist() == getattr(expected, field)
     assert result.records["reserved_start"].tolist() == expected.reserved
-    assert result.records["borrowed"].tolist() == expected.borrowed
+    assert result.records["reassigned"].tolist() == expected.reassigned
 
 
-def passes(trace, policy, event_order="standard", unfollowed=False):
+def passes(trace, policy, event_order="standard", before_pass=None):
     """Run a policy and stop after each pass: the cluster, and the policy's memory.
 
-    `unfollowed`: let each pass find that its plans do not agree with the machine.
+    `before_pass` may change the memory before each pass.
     """
     cluster, truth = new_cluster(trace, event_order=event_order)
     memory = policy.memory(trace.jobs, trace.processors, np.random.default_rng(0))
     while advance(cluster, trace.jobs, truth):
-        if unfollowed:
-            memory.profile.free[0] = -1000
+        if before_pass:
+            before_pass(memory)
         policy.decide(cluster, trace.jobs, memory)
         yield cluster, memory
 
 
 def assert_promises_move_earlier_only(trace, policy):
-    """Claims of the highest priority; others may be delayed by these.
+    """Promises of the highest priority; others may be delayed by these.
 
     A pivot may have to make room, too, for a job that comes back from its trial.
     """
@@ -113,12 +118,35 @@ def assert_promises_move_earlier_only(trace, policy):
     promised = {}
     for cluster, memory in passes(trace, policy):
         queue = [job for job in waiting(cluster).tolist() if trace.jobs.priority[job] == highest]
-        claims = {job: memory.planned[job] for job in queue if memory.planned[job] >= 0}
+        promised_start = memory.promises.planned_start
+        promises = {job: promised_start[job] for job in queue if promised_start[job] >= 0}
         come_back = any(cluster.trial_end[job] == now(cluster) for job in queue)
-        for job in claims.keys() & promised.keys():
+        for job in promises.keys() & promised.keys():
             if not (come_back and job in memory.pivot):
-                assert claims[job] <= promised[job]
-        promised = claims
+                assert promises[job] <= promised[job]
+        promised = promises
+
+
+def start_over(memory):
+    """Let the next pass find that the profile does not agree with the machine."""
+    memory.promises.profile.free[0] = -1000
+
+
+def consider_all(memory):
+    """Let the next pass take no shortcut."""
+    memory.state[GAINED] = 1
+
+
+def assert_same_promises(memory, other):
+    assert memory.promises.planned_start.tolist() == other.promises.planned_start.tolist()
+    assert memory.pivot.tolist() == other.pivot.tolist()
+
+
+def assert_same_passes(passes, others):
+    """Two runs start the same jobs in each pass, and keep the same promises and pivots."""
+    for (cluster, memory), (other_cluster, other) in zip(passes, others, strict=True):
+        assert started(cluster).tolist() == started(other_cluster).tolist()
+        assert_same_promises(memory, other)
 
 
 # Scenarios; in most of them the queues are for estimates below 5 s, below 10 s, and above
@@ -137,7 +165,7 @@ def test_idle_processors_move_to_the_partition_that_lacks_them():
     jobs = (0, 2, 4, 4), (0, 3, 8, 8), (0, 1, 20, 20), (4, 2, 20, 20), (8, 3, 4, 4)
     result = schedule(QUEUES, 6, *jobs)
     assert result.start.tolist() == [0, 0, 0, 4, 8]
-    assert result.records["borrowed"].tolist() == [0, 1, 0, 2, 3]
+    assert result.records["reassigned"].tolist() == [0, 1, 0, 2, 3]
 
 
 def test_processors_come_from_the_partition_with_the_most_idle_ones_first():
@@ -145,7 +173,7 @@ def test_processors_come_from_the_partition_with_the_most_idle_ones_first():
     #  job 1 (queue 2) then owns none and takes 1 from 3; job 2 (queue 3) has the 3 left there
     result = schedule(QUEUES, 12, (0, 8, 4, 4), (0, 1, 8, 8), (0, 3, 20, 20))
     assert result.start.tolist() == [0, 0, 0]
-    assert result.records["borrowed"].tolist() == [4, 1, 0]
+    assert result.records["reassigned"].tolist() == [4, 1, 0]
 
 
 def test_a_job_as_large_as_the_machine_does_not_starve():
@@ -160,7 +188,7 @@ def test_a_job_as_large_as_the_machine_does_not_starve():
 
 def test_a_queued_job_starts_when_a_job_ends_exactly_as_expected():
     #  P
-    #  4 |1111111111...1222  job 2 is promised 100; at 10 nothing ends early and no claim is due,
+    #  4 |1111111111...1222  job 2 is promised 100; at 10 nothing ends early and no promise is due,
     #  3 |0000000000333.222  but job 3 has room
     #  2 |0000000000333.222
     #  1 |0000000000....222
@@ -242,11 +270,11 @@ def test_a_reservation_delays_the_promised_start_of_a_pivot():
     assert starts(QUEUES, 2, *jobs) == [0, 4, 12]
 
 
-def test_a_claim_in_the_way_of_a_reservation_is_planned_again_at_its_turn():
+def test_a_pivot_in_the_way_of_a_reservation_is_promised_another_start_at_its_turn():
     #  P
     #  2 |0000..222ttt111111113333...   job 1 is promised 4 .. 12 when, at 2, job 2 asks for 6 and
     #  1 |0000..222ttt111111113333...   job 3 for a trial; trials come before pivots
-    policy = multiqueue(bounds=(5, 10), speculation=3, suspect=9)
+    policy = multiqueue(bounds=(5, 10), speculation=3, tried_above=9)
     jobs = (0, 2, 4, 4), (1, 2, 8, 8), (2, 2, 3, 3), (2, 2, 20, 20)
     result = schedule(policy, 2, *jobs, requested_start=[0, 0, 6, 0])
     assert (result.start.tolist(), result.trial_start[3]) == ([0, 12, 6, 20], 9)
@@ -270,9 +298,9 @@ def test_a_trial_that_is_too_short_is_killed_and_its_job_waits_in_its_queue():
 
 def test_a_job_back_from_its_trial_stands_before_later_ones_of_its_queue():
     #  P
-    #  2 |ttt.1111   suspect: more than 6 s. Job 2 (6 s) is the pivot of queue 2 until job 1 (7 s)
+    #  2 |ttt.1111   tried: more than 6 s. Job 2 (6 s) is the pivot of queue 2 until job 1 (7 s)
     #  1 |0000...    is back at 3; it has one processor at 4, and job 2 the other
-    policy = multiqueue(bounds=(5, 10), speculation=3, suspect=6)
+    policy = multiqueue(bounds=(5, 10), speculation=3, tried_above=6)
     jobs = (0, 1, 4, 4), (0, 1, 7, 7), (1, 2, 6, 6)
     assert starts(policy, 2, *jobs) == [0, 3, 10]
     assert starts(multiqueue(bounds=(5, 10), speculation=0), 2, *jobs) == [0, 0, 7]
@@ -287,8 +315,8 @@ def test_only_estimates_above_1000_seconds_are_tried():
 def test_queues_begin_at_1000_and_at_10000_seconds():
     jobs = bfenv.make_trace([0] * 4, [1] * 4, [999, 1000, 9999, 10_000], 7).jobs
     memory = multiqueue().memory(jobs, 7, None)
-    assert memory.partition.tolist() == [0, 1, 1, 2]
-    assert memory.owned.tolist() == [3, 2, 2]
+    assert memory.partitions.partition.tolist() == [0, 1, 1, 2]
+    assert memory.partitions.owned.tolist() == [3, 2, 2]
 
 
 # Against the naive version
@@ -315,7 +343,7 @@ def test_a_reservation_once_accepted_is_honoured(order, trace):
 
 
 @given(trace=workloads(priorities=2, requests=False))
-def test_a_claim_of_the_highest_priority_is_never_moved_later(trace):
+def test_a_promise_of_the_highest_priority_is_never_moved_later(trace):
     assert_promises_move_earlier_only(trace, multiqueue(**SMALL))
 
 
@@ -325,34 +353,55 @@ def test_a_claim_of_the_highest_priority_is_never_moved_later(trace):
 @pytest.mark.parametrize("order", ["standard", "pyss"])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
-def test_plans_that_are_kept_are_those_that_would_be_made_anew(order, policy, trace):
-    kept = passes(trace, policy, order)
-    anew = passes(trace, policy, order, unfollowed=True)
-    for (cluster, memory), (other, afresh) in zip(kept, anew, strict=True):
-        assert started(cluster).tolist() == started(other).tolist()
-        assert memory.planned.tolist() == afresh.planned.tolist()
-        assert memory.pivot.tolist() == afresh.pivot.tolist()
+def test_promises_that_are_kept_are_those_of_a_pass_that_starts_over(order, policy, trace):
+    """Kept from pass to pass, or put into a new profile each time: promises are the same."""
+    assert_same_passes(passes(trace, policy, order), passes(trace, policy, order, start_over))
+
+
+@pytest.mark.parametrize(
+    "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
+)
+@pytest.mark.parametrize("order", ["standard", "pyss"])
+@settings(max_examples=MANY)
+@given(trace=workloads(priorities=1, requests=False))
+def test_what_a_pass_skips_as_unchanged_would_change_nothing(order, policy, trace):
+    """With and without the shortcut of `skip_unchanged`, starts, promises and pivots are equal."""
+    assert_same_passes(passes(trace, policy, order), passes(trace, policy, order, consider_all))
+
+
+def test_a_pass_in_which_nothing_has_changed_considers_new_jobs_only():
+    """The shortcut is taken: of the jobs that wait for job 0, only the last is considered at 3."""
+    rows = (0, 1, 9), (1, 2, 4), (2, 2, 4), (3, 2, 4)
+    submit, size, estimate = zip(*rows, strict=True)
+    trace = bfenv.make_trace(submit, size, estimate, 2)
+    first = []
+    for cluster, memory in passes(trace, easy_speculative(speculation=0)):
+        state = memory.state.copy()
+        first.append(int(skip_unchanged(cluster, memory, memory.state[LEFT_WAITING], 0, 0)[0]))
+        memory.state[:] = state
+    assert first[:4] == [0, 1, 2, 3]
+    consider_all(memory)
+    assert skip_unchanged(cluster, memory, 0, 0, 0) == (0, 0)
 
 
 @pytest.mark.parametrize("queues", [QUEUES, easy_speculative(speculation=0)], ids=lambda p: p.name)
 @settings(max_examples=MANY // 2)
 @given(trace=workloads(priorities=2), whims=st.randoms(use_true_random=False))
-def test_plans_that_others_do_not_follow_are_made_anew(queues, trace, whims):
+def test_promises_are_made_again_where_others_do_not_follow_them(queues, trace, whims):
     cluster, truth = new_cluster(trace)
     jobs = trace.jobs
-    kept, anew = (queues.memory(jobs, trace.processors, None) for _ in range(2))
+    kept, other = (queues.memory(jobs, trace.processors, None) for _ in range(2))
     while advance(cluster, jobs, truth):
-        anew.profile.free[0] = -1000
+        start_over(other)
         chosen = []
-        for memory in (kept, anew):
+        for memory in (kept, other):
             queues.decide(cluster, jobs, memory)
             chosen.append(started(cluster).tolist())
             wake = cluster.state[WAKE]
             retract(cluster, jobs)
             cluster.state[WAKE] = wake
         assert chosen[0] == chosen[1]
-        assert kept.pivot.tolist() == anew.pivot.tolist()
-        assert kept.planned.tolist() == anew.planned.tolist()
+        assert_same_promises(kept, other)
         others = whims.random() < 0.3
         for job in waiting(cluster).tolist() if others else chosen[0]:
             if not others or (may_start(cluster, jobs, job) and whims.random() < 0.5):
@@ -362,11 +411,11 @@ def test_plans_that_others_do_not_follow_are_made_anew(queues, trace, whims):
 @given(trace=workloads())
 def test_partitions_always_make_up_the_machine_and_hold_what_runs_in_them(trace):
     for cluster, memory in passes(trace, multiqueue(**SMALL)):
-        assert memory.owned.sum() == trace.processors
+        assert memory.partitions.owned.sum() == trace.processors
         queue = np.searchsorted(SMALL["bounds"], trace.jobs.estimate, side="right")
         for p in range(3):
             runs = running(cluster)
-            assert trace.jobs.size[runs[queue[runs] == p]].sum() <= memory.owned[p]
+            assert trace.jobs.size[runs[queue[runs] == p]].sum() <= memory.partitions.owned[p]
 
 
 def test_options_out_of_range_are_errors_that_name_them():
@@ -381,14 +430,14 @@ def test_options_out_of_range_are_errors_that_name_them():
             multiqueue(**options)
     with pytest.raises(PolicyError, match="speculation"):
         multiqueue(speculation=-1)
-    with pytest.raises(PolicyError, match="suspect"):
-        multiqueue(suspect=None)
+    with pytest.raises(PolicyError, match="tried_above"):
+        multiqueue(tried_above=None)
 
 
 def test_names_and_flags_tell_the_options():
     assert multiqueue().name == "multiqueue"
     assert multiqueue(speculation=0).name == "multiqueue(speculation=0)"
-    assert multiqueue(suspect=9, bounds=(5,)).name == "multiqueue(bounds=(5,), suspect=9)"
+    assert multiqueue(tried_above=9, bounds=(5,)).name == ("multiqueue(bounds=(5,), tried_above=9)")
     assert (multiqueue().trials, multiqueue(speculation=0).trials) == (True, False)
     assert multiqueue().stateful
     assert multiqueue().requested_starts

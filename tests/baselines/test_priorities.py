@@ -6,8 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.priorities import DAY, ORDERS, find_order, new_ranking, rank, score
+from bfenv.baselines.priorities import (
+    ORDERS,
+    check_weight,
+    find_order,
+    new_ranking,
+    rank,
+    score,
+)
 from bfenv.core.cluster import advance, may_start, new_cluster, now, retract, start, waiting
+from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
 from tests.conftest import small_traces
 from tests.oracles import easy as naive_easy
@@ -20,7 +28,7 @@ def ranked(order, now_at, *jobs, weight=None):
     submit, size, estimate = zip((0, 9, 10**6), *jobs, (now_at, 9, 10**6), strict=True)
     trace = bfenv.make_trace(submit, size, estimate, 9)
     cluster, truth = new_cluster(trace)
-    ranking = new_ranking(order, trace.jobs, np.random.default_rng(0), weight)
+    ranking = new_ranking(find_order(order), trace.jobs, np.random.default_rng(0), weight)
     advance(cluster, trace.jobs, truth)
     start(cluster, trace.jobs, 0)
     while now(cluster) < now_at:
@@ -100,7 +108,7 @@ def test_random_orders_depend_on_the_generator_and_the_others_do_not():
     for name, order in ORDERS.items():
         lines = set()
         for seed in range(3):
-            ranking = new_ranking(name, trace.jobs, np.random.default_rng(seed))
+            ranking = new_ranking(order, trace.jobs, np.random.default_rng(seed))
             rank(ranking, cluster, trace.jobs)
             lines.add(ranking.line.tobytes())
         assert (len(lines) > 1) == order.stochastic, name
@@ -108,7 +116,7 @@ def test_random_orders_depend_on_the_generator_and_the_others_do_not():
 
 def test_the_larger_random_number_by_length_comes_first():
     trace = bfenv.make_trace([0, 0], [1, 1], [1000, 1], 1)
-    ranking = new_ranking("random-sjf", trace.jobs, np.random.default_rng(0))
+    ranking = new_ranking(find_order("random-sjf"), trace.jobs, np.random.default_rng(0))
     assert (ranking.number > 0.01).all()
     assert score(ranking, trace.jobs, 1, 0) < score(ranking, trace.jobs, 0, 0)
 
@@ -118,7 +126,7 @@ def test_the_larger_random_number_by_length_comes_first():
 @given(trace=small_traces(jobs=12), data=st.data())
 def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(order, trace, data):
     cluster, truth = new_cluster(trace)
-    ranking = new_ranking(order, trace.jobs, np.random.default_rng(1))
+    ranking = new_ranking(ORDERS[order], trace.jobs, np.random.default_rng(1))
     weight, numbers = ORDERS[order].weight, np.random.default_rng(1).random(len(trace)).tolist()
     oracle = naive_easy.Easy(naive_easy.Options(order, weight=weight), numbers, [])
     oracle.length = dict(enumerate(trace.jobs.estimate.tolist()))
@@ -146,9 +154,24 @@ def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(
                 start(cluster, trace.jobs, job)
 
 
-def test_an_order_nobody_knows_is_refused_by_the_option_that_names_it():
-    with pytest.raises(PolicyError, match="backfill is one of fcfs, lcfs, sjf"):
+def test_an_unknown_order_is_refused_by_the_option_that_names_it():
+    """The error names the option, the value, and what is known."""
+    with pytest.raises(PolicyError, match="backfill.*'sjf'.*'sfj'"):
         find_order("sfj", "backfill")
+
+
+def test_a_weight_is_of_aged_orders_only():
+    """One of two orders is enough; zero counts unless the weight must be positive."""
+    fcfs, aged = ORDERS["fcfs"], ORDERS["aged-sjf"]
+    check_weight(None, fcfs)
+    check_weight(0, aged)
+    check_weight(0.5, fcfs, aged, positive=True)
+    with pytest.raises(PolicyError, match="weight.*fcfs"):
+        check_weight(0.5, fcfs)
+    with pytest.raises(PolicyError, match="weight.*0"):
+        check_weight(0, aged, positive=True)
+    with pytest.raises(PolicyError, match="weight.*-1"):
+        check_weight(-1, aged)
 
 
 def test_every_order_says_what_it_is_and_where_it_comes_from():

@@ -1,4 +1,7 @@
-"""One small scenario that tells most policies apart, solved by hand for every one of them."""
+"""One small scenario, solved by hand for every policy; most policies schedule it differently.
+
+Joined: it belongs to no single module, but to all policies of the registry.
+"""
 
 import pytest
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines.registry import find_policy
-from bfenv.baselines.slack import NEVER, RELAXED, SLACK, relaxed, slack
+from bfenv.baselines.reservations import NONE
+from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
 from bfenv.core.cluster import advance, new_cluster, now
 from bfenv.core.errors import PolicyError
 from tests.conftest import as_naive, log, small_traces
@@ -139,7 +140,7 @@ def each_of_its_own_kind(policy):
     def memory(jobs, processors, generator):
         count = len(jobs.submit)
         return policy.memory(jobs, processors, generator)._replace(
-            kind=np.arange(count), earliest=np.full(count, NEVER), refused=np.full(count, NEVER)
+            kind=np.arange(count), earliest=np.full(count, NONE), refused=np.full(count, NONE)
         )
 
     return replace(policy, memory=memory)
@@ -200,7 +201,9 @@ def with_another(trace, policy, is_turn):
         count += 1
         if is_turn(count):
             policy.decide(cluster, jobs, memory)
-            assert memory.profile.time[0] == now(cluster)  # no part of the plan lies in the past
+            assert memory.reservations.profile.time[0] == now(
+                cluster
+            )  # no part of the plan lies in the past
         else:
             easy.decide(cluster, jobs, memory)
     return cluster.end
@@ -222,6 +225,12 @@ def test_bad_options_are_named(value):
         slack(value)
     with pytest.raises(PolicyError, match="factor"):
         relaxed(value)
+
+
+def test_an_enormous_option_is_no_slack_without_end_but_a_very_long_one():
+    """The slack in seconds stays within what the engine can add to a time."""
+    for policy in (slack(1e300), relaxed(1e300), relaxed(10**18)):
+        assert starts(policy, 2, (0, 1, 4), (1, 2, 4), (1, 1, 6)) == [0, 7, 1]
 
 
 def test_published_options_have_plain_names_and_others_their_expression():

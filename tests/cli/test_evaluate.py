@@ -23,7 +23,7 @@ def test_all_policies(run):
 @pytest.mark.slow
 def test_requested_starts(run):
     """Policies that do not plan for requested starts are left out, or refused if named."""
-    workload = "lublin:jobs=40,procs=16,reserved=0.3"
+    workload = "lublin:jobs=40,procs=16,requested_start_share=0.3"
     status, out, err = run("evaluate", "-w", workload, "-f", "csv")
     assert status == 0
     shown = {row["policy"] for row in csv.DictReader(io.StringIO(out))}

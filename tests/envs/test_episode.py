@@ -121,6 +121,6 @@ def test_new_episode():
 
 def test_requested_starts():
     """Jobs with requested starts can be warmed up."""
-    env = BackfillEnv("lublin:reserved=0.1", episode_jobs=50, warmup_jobs=50)
+    env = BackfillEnv("lublin:requested_start_share=0.1", episode_jobs=50, warmup_jobs=50)
     observation, _ = env.reset(seed=0)
     assert env.observation_space.contains(observation)

@@ -78,7 +78,7 @@ def _holds(read, path: Path, lines: list[str], options: dict) -> None:
     write_swf(trace, copy)
     again = read_swf(copy)
     assert again.hash == trace.hash
-    if options.get("overrun") != "extend":  # which changes what is asked for
+    if options.get("overrun") != "extend":  # which raises estimates
         assert (again.records == trace.records).all()
 
 

@@ -82,13 +82,22 @@ def trace(
     return chosen[::-1]
 
 
-class Los(Policy):
-    """LOS; `variant` is a name of the thesis, `lookahead` a number of jobs or None."""
+@dataclass(frozen=True)
+class Options:
+    """Which of the thesis' algorithms; merit is "none", "jobs" or "slowdown"."""
 
-    def __init__(self, variant: str = "full", lookahead: int | None = 50):
+    basic: bool = False
+    selected_first: bool = False
+    merit: str = "none"
+    lookahead: int | None = 50  # jobs; None for the whole queue
+
+
+class Los(Policy):
+    """LOS."""
+
+    def __init__(self, options: Options):
         """Begin; nothing has happened yet."""
-        self.variant = variant
-        self.lookahead = lookahead
+        self.options = options
         self.event = False  # whether anything happened since the last pass
 
     def arrived(self, machine: Machine, job: int) -> None:
@@ -104,19 +113,20 @@ class Los(Policy):
         now = machine.now
         n = free_at(machine.expected(), machine.processors, now)
         # Section 3.5.1: leave out what is too large, then keep the first C jobs.
-        queue = [job for job in machine.waiting if machine.jobs[job].size <= n][: self.lookahead]
+        queue = [job for job in machine.waiting if machine.jobs[job].size <= n]
+        queue = queue[: self.options.lookahead]
         jobs = [machine.jobs[job] for job in queue]
         sizes = [job.size for job in jobs]
         ssizes = [0 if now + job.estimate <= shadow else job.size for job in jobs]
-        gains = None
-        if self.variant == "basic":
+        if self.options.basic:
             extra = 0
-        elif self.variant == "maxjobs":
-            gains = [1] * len(jobs)
-        elif self.variant == "max-slowdown":
-            gains = [(now - job.submit + job.estimate) / job.estimate for job in jobs]
+        gains = {
+            "none": None,
+            "jobs": [1] * len(jobs),
+            "slowdown": [(now - job.submit + job.estimate) / job.estimate for job in jobs],
+        }[self.options.merit]
         m = construct(sizes, ssizes, n, extra, gains)
-        chosen = trace(m, sizes, ssizes, n, extra, self.variant == "selected-first")
+        chosen = trace(m, sizes, ssizes, n, extra, self.options.selected_first)
         return [queue[i - 1] for i in chosen]
 
     def schedule(self, machine: Machine) -> None:
@@ -140,14 +150,10 @@ class Los(Policy):
 
 
 def los(
-    jobs: list[Job],
-    processors: int,
-    variant: str = "full",
-    lookahead: int | None = 50,
-    event_order: str = "standard",
+    jobs: list[Job], processors: int, options: Options, event_order: str = "standard"
 ) -> Schedule:
     """Schedule by LOS."""
-    return simulate(jobs, processors, Los(variant, lookahead), event_order)
+    return simulate(jobs, processors, Los(options), event_order)
 
 
 def best_by_trial(sizes: list[int], ssizes: list[int], n: int, extra: int) -> tuple[int, int]:

@@ -6,13 +6,13 @@ packages under test. One queue is the case of no bounds.
 
 What the paper leaves open, as decided in `bfenv.baselines.multiqueue.figure2`:
 
-- A claim is a trial or a pivot that has been promised a start. Nobody starts or is planned over a
-  claim, but for claims of higher priority and new reservations: these ignore it, and if it cannot
-  stay where it is, it is planned again when its turn comes.
+- A trial or a pivot is promised a start. No job starts or is planned over a promise, but for
+  promises of higher priority and new reservations: these ignore it, and if it cannot stay where it
+  is, another is made when the job's turn comes.
 - Jobs with a requested start have no trial and stand in no queue.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,7 @@ class Outcome:
     trial_start: list[int]
     trial_end: list[int]
     reserved: list[int]  # the start promised to a job with a requested start
-    borrowed: list[int]  # processors that changed their owner for its start
-    claims: list[dict[int, int]] = field(default_factory=list)  # after each pass
+    reassigned: list[int]  # processors that changed their owner for its start
 
 
 def room(intervals, processors, size, begin, length):
@@ -58,16 +57,16 @@ def earliest(intervals, processors, size, length, not_before):
 class Scheduler:
     """One machine, its queues, and everybody's plans."""
 
-    def __init__(self, jobs, processors, bounds, speculation, suspect):
-        """`bounds` of the estimates between queues; trials of jobs with more than `suspect` s."""
+    def __init__(self, jobs, processors, bounds, speculation, tried_above):
+        """`bounds` between the queues; jobs with estimates above `tried_above` are tried first."""
         self.jobs, self.processors, self.bounds = jobs, processors, bounds
-        self.speculation, self.suspect = speculation, suspect
+        self.speculation, self.tried_above = speculation, tried_above
         none = [-1] * len(jobs)
         self.outcome = Outcome(*(list(none) for _ in range(6)))
         self.waiting = set()
         self.running = {}  # job -> (start, when it is expected to end, when it does)
         self.held = {}  # running job -> the processors it holds
-        self.claims = {}  # trial or pivot -> promised start
+        self.promises = {}  # trial or pivot -> promised start
         self.now = 0
         queues = len(bounds) + 1
         self.owner = [processor % queues for processor in range(processors)]
@@ -84,7 +83,7 @@ class Scheduler:
     def wants_trial(self, job):
         return (
             self.speculation > 0
-            and self.jobs[job].estimate > self.suspect
+            and self.jobs[job].estimate > self.tried_above
             and not self.reserves(job)
             and self.outcome.trial_end[job] < 0
         )
@@ -122,24 +121,24 @@ class Scheduler:
     def fits(self, job, begin, intervals):
         return room(intervals, self.processors, self.jobs[job].size, begin, self.length(job))
 
-    def intervals_of(self, claims):
-        return [self.at(job, begin) for job, begin in claims.items()]
+    def intervals_of(self, promises):
+        return [self.at(job, begin) for job, begin in promises.items()]
 
-    def keep_what_fits(self, claims, others):
-        """Of `claims`, most urgent first, those with room beside `others` and the ones kept."""
+    def keep_what_fits(self, promises, others):
+        """Of `promises`, most urgent first, those with room beside `others` and the ones kept."""
         kept = {}
         for job in sorted(others, key=self.rank):
-            beside = self.firm() + self.intervals_of(claims) + self.intervals_of(kept)
+            beside = self.firm() + self.intervals_of(promises) + self.intervals_of(kept)
             if others[job] >= self.now and self.fits(job, others[job], beside):
                 kept[job] = others[job]
-        return {**claims, **kept}
+        return {**promises, **kept}
 
     def plan(self, job):
-        """Line 3: the earliest start that delays no claim of equal or higher priority."""
-        urgency = self.jobs[job].priority
-        others = {j: begin for j, begin in self.claims.items() if j != job}
-        respected = {j: b for j, b in others.items() if self.jobs[j].priority >= urgency}
-        lower = {j: b for j, b in others.items() if self.jobs[j].priority < urgency}
+        """Line 3: the earliest start that delays no promise of equal or higher priority."""
+        priority = self.jobs[job].priority
+        others = {j: begin for j, begin in self.promises.items() if j != job}
+        respected = {j: b for j, b in others.items() if self.jobs[j].priority >= priority}
+        lower = {j: b for j, b in others.items() if self.jobs[j].priority < priority}
         begin = earliest(
             self.firm() + self.intervals_of(respected),
             self.processors,
@@ -148,14 +147,14 @@ class Scheduler:
             self.now,
         )
         respected[job] = begin
-        self.claims = self.keep_what_fits(respected, lower)
+        self.promises = self.keep_what_fits(respected, lower)
         return begin
 
     # Starts
 
     def start(self, job):
         length = self.length(job)
-        self.claims.pop(job, None)
+        self.promises.pop(job, None)
         self.waiting.remove(job)
         self.outcome.start[job] = self.now
         runtime = self.jobs[job].runtime
@@ -175,7 +174,7 @@ class Scheduler:
         idle.sort(key=lambda p: (self.owner[p] != mine, -count[self.owner[p]], self.owner[p]))
         taken = idle[:size]
         assert len(taken) == size
-        self.outcome.borrowed[job] = sum(self.owner[p] != mine for p in taken)
+        self.outcome.reassigned[job] = sum(self.owner[p] != mine for p in taken)
         for processor in taken:
             self.owner[processor] = mine
         self.held[job] = taken
@@ -198,11 +197,11 @@ class Scheduler:
                 self.start(job)
 
         pivots = {self.pivot(partition) for partition in range(len(self.bounds) + 1)}
-        claims = {j: b for j, b in self.claims.items() if j in pivots or self.wants_trial(j)}
-        self.claims = self.keep_what_fits({}, claims)
+        promises = {j: b for j, b in self.promises.items() if j in pivots or self.wants_trial(j)}
+        self.promises = self.keep_what_fits({}, promises)
 
-        for urgency in sorted({self.jobs[job].priority for job in self.waiting}, reverse=True):
-            level = sorted(job for job in self.waiting if self.jobs[job].priority == urgency)
+        for priority in sorted({self.jobs[job].priority for job in self.waiting}, reverse=True):
+            level = sorted(job for job in self.waiting if self.jobs[job].priority == priority)
             for job in level:
                 if self.wants_trial(job) and self.plan(job) == self.now:
                     self.start(job)
@@ -210,9 +209,8 @@ class Scheduler:
                 if job == self.pivot(self.partition(job)):
                     if self.plan(job) == self.now:
                         self.start(job)
-                elif self.fits(job, self.now, self.firm() + self.intervals_of(self.claims)):
+                elif self.fits(job, self.now, self.firm() + self.intervals_of(self.promises)):
                     self.start(job)
-        self.outcome.claims.append(dict(self.claims))
 
     # The clock
 
@@ -236,7 +234,7 @@ class Scheduler:
             times += [end for _, _, end in self.running.values()]
             times += [self.jobs[job].requested_start for job in self.waiting]
             times += [self.outcome.reserved[job] for job in self.waiting]
-            times += self.claims.values()
+            times += self.promises.values()
             times = [time for time in times if time > self.now]
             if not times:
                 break
@@ -249,6 +247,6 @@ class Scheduler:
         return self.outcome
 
 
-def multiqueue(jobs, processors, bounds=(1000, 10000), speculation=180, suspect=1000):
+def multiqueue(jobs, processors, bounds=(1000, 10000), speculation=180, tried_above=1000):
     """Schedule by multiple-queue backfilling; no bounds is a single queue."""
-    return Scheduler(jobs, processors, bounds, speculation, suspect).run()
+    return Scheduler(jobs, processors, bounds, speculation, tried_above).run()

@@ -135,6 +135,18 @@ def test_describe_error():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux only")
+def test_parent_ended_before():
+    """A process whose parent has ended before it could watch it ends at once."""
+    program = (
+        "import os; from bfenv.parallel.worker_process import die_with_parent\n"
+        "die_with_parent(os.getppid()); print('alive', flush=True)\n"
+        "die_with_parent(os.getppid() + 1); print('still alive', flush=True)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.stdout, run.returncode) == ("alive\n", 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux only")
 def test_parent_killed():
     """A worker process in an endless loop ends with its parent."""
     program = (

@@ -12,7 +12,7 @@ from bfenv.workloads.summary import (
     hours,
     missing_fields,
     popular_estimates,
-    summary,
+    summarize,
     weekdays,
 )
 from bfenv.workloads.transform import at_once, with_load
@@ -41,7 +41,7 @@ def small(tmp_path):
 
 
 def test_a_small_log_has_the_numbers_counted_by_hand(small):
-    numbers = summary(small)
+    numbers = summarize(small)
     assert (numbers["jobs"], numbers["dropped"], numbers["processors"]) == (4, 1, 8)
     assert numbers["span"] == 172_800
     work = 30 * 1 + 60 * 4 + 60 * 3 + 60 * 8
@@ -64,7 +64,7 @@ def test_a_small_log_has_the_numbers_counted_by_hand(small):
 
 
 def test_days_and_hours_are_those_of_the_place_of_the_machine(small):
-    assert summary(small)["weekday"] == "Monday"
+    assert summarize(small)["weekday"] == "Monday"
     assert hours(small).tolist() == [11, 11, 11, 11]
     assert weekdays(small).tolist() == [0, 0, 1, 2]
     later = small[2:]
@@ -82,17 +82,17 @@ def test_where_the_date_is_unknown_so_are_the_weekdays(tmp_path):
         (tmp_path / "log.swf").write_text(text)
         assert weekdays(bfenv.read_swf(tmp_path / "log.swf")) is None
     model = bfenv.load_workload("lublin", jobs=300)
-    assert summary(model)["weekday"] is None and missing_fields(model) == {}
+    assert summarize(model)["weekday"] is None and missing_fields(model) == {}
 
 
 @given(small_traces(requested_starts=True))
 def test_any_trace_has_a_summary_that_json_can_hold(trace):
     for one in (trace, at_once(trace)):
-        numbers = summary(one)
+        numbers = summarize(one)
         assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
         assert sum(popular["jobs"] for popular in numbers["popular"]) == len(trace)
         assert numbers["popular_share"] == pytest.approx(1)
-    assert summary(at_once(trace))["offered_load"] is None
+    assert summarize(at_once(trace))["offered_load"] is None
 
 
 def test_equally_popular_estimates_are_in_order_of_length():
@@ -122,4 +122,4 @@ def test_ctc_is_as_zotkin_keleher_and_perkovic_saw_it():
 )
 def test_twenty_values_serve_nine_tenths_of_the_jobs_as_tsafrir_found(name, share):
     """JSSPP 2010, section 5."""
-    assert summary(log(name))["popular_share"] == pytest.approx(share, abs=0.05)
+    assert summarize(log(name))["popular_share"] == pytest.approx(share, abs=0.05)

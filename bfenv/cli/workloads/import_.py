@@ -150,7 +150,8 @@ def _read_log(
         return read_sacct(log, unit=unit.value, eligible=eligible, **options)
     if eligible or unit is not Unit.cpus:
         raise BfenvError("--eligible and --unit need --from sacct")
-    from bfenv.workloads.logs.table import is_parquet, read_columns
+    from bfenv.workloads.logs.parquet import is_parquet
+    from bfenv.workloads.logs.table import read_columns
 
     if is_parquet(log) is not (source is Source.parquet):
         raise BfenvError(f"{log} is not a {source.value} file")
@@ -174,12 +175,12 @@ def _mapping(text: str | None) -> dict[str, str]:
 
 def _report(log: Path, trace: Trace) -> None:
     """Print how many lines became jobs, were dropped or were changed, and why."""
-    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, told
+    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, count_reasons
 
     counts = asdict(trace.cleaning)
     lines = [("jobs", f"{len(trace):,}", "")]
     for what, reasons in (("dropped", DROPPED), ("of the jobs", CHANGED)):
-        lines += [(what, f"{count:,}", why) for count, why in told(counts, reasons)]
+        lines += [(what, f"{count:,}", why) for count, why in count_reasons(counts, reasons)]
     total = len(trace) + trace.cleaning.dropped
     print(f"{log.name}: {total:,} lines\n")
     show.table(("", "lines", "why"), lines)

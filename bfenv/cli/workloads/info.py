@@ -42,7 +42,7 @@ def info(
       bfenv workloads info KTH-SP2-1996-2.1-cln --format json
     """
     from bfenv.workloads.load import load_workload
-    from bfenv.workloads.summary import summary
+    from bfenv.workloads.summary import summarize
 
     if plot is not None:
         from bfenv.analysis.plots.figure import check_target
@@ -51,7 +51,7 @@ def info(
         check_target(plot)
         check_new(plot, force)
     trace = load_workload(workload)
-    numbers = summary(trace)
+    numbers = summarize(trace)
     if plot is not None:
         write_workload(trace, plot)
     if format is Format.json:
@@ -75,7 +75,7 @@ def _flat(numbers: Any, prefix: str = "") -> list[tuple[str, Any]]:
 
 
 def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
-    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, told
+    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, count_reasons
 
     cleaning, size, gap = numbers["cleaning"], numbers["size"], numbers["gap"]
     load = numbers["offered_load"]
@@ -101,7 +101,7 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     if numbers["requested_start"]:
         lines.append(("requested start", f"{percent(numbers['requested_start'])} of the jobs"))
     for what, reasons in (("dropped", DROPPED), ("changed", CHANGED)):
-        counts = [f"{count:,} {why}" for count, why in told(cleaning, reasons)]
+        counts = [f"{count:,} {why}" for count, why in count_reasons(cleaning, reasons)]
         lines += _column(what, counts or ["nothing"])
     if numbers["missing"]:
         missing = numbers["missing"]

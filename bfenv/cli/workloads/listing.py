@@ -44,9 +44,10 @@ def _rows() -> list[dict[str, Any]]:
     """Return a row for each model, then each log of the archive, then each other file."""
     from bfenv.workloads import load
     from bfenv.workloads.archive import catalogue
-    from bfenv.workloads.archive import download as archive
+    from bfenv.workloads.archive.download import BASES
+    from bfenv.workloads.archive.local import local_logs
 
-    files = archive.at_hand()
+    files = local_logs()
     logs = {log.name: log for log in catalogue.CATALOGUE}
     models = {name: text for name, text in load.workloads().items() if name not in files | logs}
     rows = [_row(name, remarks=text) for name, text in models.items()]
@@ -57,7 +58,7 @@ def _rows() -> list[dict[str, Any]]:
             jobs=log.jobs,
             remarks=log.remarks,
             period=log.period,
-            url=f"{archive.BASES[0]}/{log.folder}/{name}.swf.gz",
+            url=f"{BASES[0]}/{log.folder}/{name}.swf.gz",
             terms=log.terms,
             acknowledge=log.acknowledge,
             cite=catalogue.CITE,

@@ -1,6 +1,7 @@
-"""What the Parallel Workloads Archive has: its logs, their terms and traps.
+"""The logs of the Parallel Workloads Archive: their terms, and what to watch out for.
 
-From the archive's pages, https://www.cs.huji.ac.il/labs/parallel/workload/, and the logs' headers.
+Sources: the headers of the logs, and the archive's pages,
+https://www.cs.huji.ac.il/labs/parallel/workload/.
 """
 
 from typing import NamedTuple
@@ -22,13 +23,13 @@ class Log(NamedTuple):
     """A log of the archive; None is what could not be established."""
 
     name: str
-    folder: str  # of the archive, its index.html describes the log
+    folder: str  # in the archive; its index.html describes the log
     processors: int | None  # for information; a trace takes what the log's header says
     jobs: int | None  # job lines in the file
     period: str
-    acknowledge: str | None  # None: whoever the log's page names
+    acknowledge: str | None  # None: see the log's page
     remarks: str  # what to watch out for
-    sha256: str | None = None  # of the unpacked text; packed it may differ from copy to copy
+    sha256: str | None = None  # of the unpacked text; packed copies may differ
     terms: str = TERMS
 
 
@@ -107,7 +108,7 @@ CATALOGUE = (
         "Susan Coghlan, Narayan Desai, ANL; cite Tang, Lan, Desai, Buettner, Yu, IPDPS 2011",
         "sizes are partitions of 256 and more, outside of development of 2,048"),
     Log("METACENTRUM-2009-2", "l_metacentrum", 806, 103_656, "Jan 2009 - May 2009",
-        METACENTRUM, "no estimates; 14 unlike clusters; copies without a header are about"),
+        METACENTRUM, "no estimates; 14 unlike clusters; some copies lack the header"),
     Log("PIK-IPLEX-2009-1", "l_pik_iplex", 2560, 742_964, "Apr 2009 - Jul 2012",
         "Ciaron Linstead, PIK", "starts at installation; jobs fit in one half of the machine"),
     Log("RICC-2010-2", "l_ricc", 8192, 447_794, "May 2010 - Sep 2010",
@@ -130,9 +131,12 @@ CATALOGUE = (
 
 
 def find_log(name: str) -> Log:
-    """The log of that name, with or without .swf or .swf.gz.
+    """Return the log of a name, with or without .swf or .swf.gz.
 
-    Raises UnknownNameError with suggestions; so a name never leads out of a folder.
+    Raises
+    ------
+    UnknownNameError
+        If the archive has no such log. A name therefore never leads out of a folder.
     """
     logs = {log.name: log for log in CATALOGUE}
     short = name.removesuffix(".gz").removesuffix(".swf")

@@ -1,127 +1,103 @@
-"""Logs of the Parallel Workloads Archive: download them, find those at hand.
+"""Downloads of the Parallel Workloads Archive: complete, checked, and one at a time.
 
-pooch keeps the cache: it compares hashes and puts a file there in one step. It cannot continue a
-download, nor limit what one unpacks to, and requests would unpack a log that a server labels as
-gzip-encoded, which leaves nothing to continue; so the bytes come by the standard library's client.
-The hashes are of the text, as a log may be packed differently from copy to copy: the text is what
-is stored.
+pooch keeps the cache: it compares hashes and moves a file there in one step. Hashes are those of
+the text, because packed copies differ, and the text is what is stored.
 """
 
-import http.client
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import Request, urlopen
-
-import platformdirs
+from typing import TYPE_CHECKING
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
 from bfenv.workloads.archive.catalogue import Log, find_log
-from bfenv.workloads.logs.text import CHUNK, MOST, unzipped
+from bfenv.workloads.archive.local import cache_folder, locate, locate_in
+from bfenv.workloads.logs.text import unzip
+
+if TYPE_CHECKING:
+    from bfenv.workloads.archive.transfer import Progress
 
 BASES = (
     "https://www.cs.huji.ac.il/labs/parallel/workload",
     "http://www.cs.huji.ac.il/labs/parallel/workload",  # only for logs whose hash is known
 )
-SUFFIXES = (".swf.gz", ".swf")
 TIMEOUT = 30.0  # seconds without a byte
 
-Progress = Callable[[int, int | None], None]  # bytes so far, of how many if that is known
-
-
-class _Unreachable(WorkloadError):
-    """A server that does not answer."""
+Transfer = Callable[[str, str, object], None]  # pooch's: address, file to write, and itself
 
 
 def fetch(
     name: str,
-    folder: str | os.PathLike | None = None,
-    progress: Progress | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: "Progress | None" = None,
     *,
     bases: tuple[str, ...] | None = None,
     timeout: float = TIMEOUT,
 ) -> Path:
-    """The path of a log of the archive, which is downloaded unless it is at hand.
+    """Download a log of the archive, unless it is on this machine.
 
-    Its text goes into `folder`, or else the user's cache, in one step and only when it is whole and
-    has the hash in the catalogue, or else the one of the first download. What there is of a
-    download that broke off is kept as .part beside it and continued by the next one. Two at once
-    take turns, where the file system has locks. `bases` are addresses of the archive instead of
-    BASES: the first, and if it cannot be reached and the hash is in the catalogue, the others.
+    The log's text is stored in one step, once it is complete and has the hash of the catalogue, or
+    else that of the first download. A download that broke off is kept beside it as .part; the next
+    one continues it. Two downloads of a log take turns, where the file system has locks.
 
-    Raises UnknownNameError for what is no log of the archive, and WorkloadError, with the address
-    and where to put the file by hand, if there is no network, the server has no such file, sends
-    nothing for `timeout` seconds, or sends something else than the log.
+    Parameters
+    ----------
+    name
+        The log, with or without .swf or .swf.gz.
+    folder
+        Where to look for it and to store it. None looks in all folders, see `locate`, and stores
+        in the user's cache.
+    progress
+        Called with the bytes so far, and the bytes in all or None.
+    bases
+        Addresses of the archive, by default BASES. The others are tried if the first does not
+        answer and the hash is in the catalogue.
+    timeout
+        Seconds to wait for a byte.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    UnknownNameError
+        If the archive has no such log.
+    WorkloadError
+        If the network or the server fails, or what it sends is not the log. The message has the
+        address, and where to save the file by hand.
     """
+    from bfenv.workloads.archive.transfer import download  # loads modules that few need
+
     log = find_log(name)
-    if found := locate(log.name) if folder is None else _in(Path(folder), log.name):
-        return found
+    if path := locate(log.name) if folder is None else locate_in(Path(folder), log.name):
+        return path
     folder = Path(cache_folder() if folder is None else folder)
     part = folder / f"{log.name}.swf.gz.part"
     urls = [f"{base}/{log.folder}/{log.name}.swf.gz" for base in bases or BASES]
 
-    def download(url: str, output: str, _) -> None:
-        _download(urls if log.sha256 else urls[:1], part, timeout, progress)
+    def transfer(url: str, output: str, _: object) -> None:
+        download(urls if log.sha256 else urls[:1], part, timeout, progress)
         _unzip(part, output)
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _alone(part):
-            return _retrieve(log, urls[0], folder, download)
+            return _retrieve(log, urls[0], folder, transfer)
     except (OSError, WorkloadError) as error:
         reason = f"{part}: {error.strerror or error}" if isinstance(error, OSError) else error
         target = folder / f"{log.name}.swf.gz"
         raise WorkloadError(
-            f"{log.name} cannot be fetched: {reason}; by hand: save {urls[0]} as {target}"
+            f"{log.name} cannot be downloaded: {reason}; by hand: save {urls[0]} as {target}"
         ) from error
-
-
-def locate(name: str) -> Path | None:
-    """The file of a log at hand, by its name with or without .swf or .swf.gz.
-
-    The first in the folders of $BFENV_TRACES and the user's cache; of a log and its zipped form,
-    the latter.
-    """
-    if os.path.basename(name) != name:
-        return None  # a path, which may lead anywhere
-    return next(filter(None, (_in(folder, name) for folder in folders())), None)
-
-
-def at_hand() -> dict[str, Path]:
-    """All SWF files that `locate` finds: name -> path."""
-    found: dict[str, Path] = {}
-    for folder in folders():
-        for suffix in SUFFIXES:
-            for path in folder.glob(f"*{suffix}"):
-                if path.is_file():
-                    found.setdefault(path.name.removesuffix(suffix), path)
-    return dict(sorted(found.items()))
-
-
-def folders() -> list[Path]:
-    """Where logs are looked for: the folders that $BFENV_TRACES names, then the user's cache."""
-    named = os.environ.get("BFENV_TRACES", "").split(os.pathsep)
-    return [*(Path(folder) for folder in named if folder), cache_folder()]
-
-
-def cache_folder() -> Path:
-    """Where downloads go; it need not exist."""
-    return Path(os.environ.get("BFENV_CACHE") or platformdirs.user_cache_path("bfenv")) / "traces"
-
-
-def _in(folder: Path, name: str) -> Path | None:
-    """The file of that log in a folder."""
-    names = [name] if name.endswith(SUFFIXES) else [name + suffix for suffix in SUFFIXES]
-    return next((folder / one for one in names if os.path.isfile(folder / one)), None)
 
 
 @contextmanager
 def _alone(part: Path) -> Iterator[None]:
-    """Wait until no other fetch is at this .part; afterwards, leave none that is empty."""
+    """Wait until no other download uses this .part; remove it afterwards if it is empty."""
     with _lock(part):
         try:
             yield
@@ -142,7 +118,7 @@ def _lock(part: Path) -> Iterator[None]:
         with open(part, "ab") as file:
             with suppress(OSError):  # some network file systems have no locks
                 fcntl.flock(file, fcntl.LOCK_EX)
-            if _same(file.fileno(), part):  # else the one waited for has moved or removed it
+            if _same(file.fileno(), part):  # else another download has moved or removed it
                 yield
                 return
 
@@ -154,78 +130,11 @@ def _same(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _download(urls: list[str], part: Path, timeout: float, progress: Progress | None) -> None:
-    """Complete the .part from the first server that answers."""
-    for url in urls:
-        try:
-            return _continue(url, part, timeout, progress or (lambda done, total: None))
-        except _Unreachable:
-            if url == urls[-1]:
-                raise
-
-
-def _continue(url: str, part: Path, timeout: float, progress: Progress) -> None:
-    """Append to the .part what it lacks; a server that sends all of it makes it start anew."""
-    done = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "bfenv", "Range": f"bytes={done}-"}
-    if not done:
-        del headers["Range"]
-    try:
-        response = urlopen(Request(url, headers=headers), timeout=timeout)
-    except HTTPError as error:
-        with error:
-            whole = error.headers.get("Content-Range") == f"bytes */{done}"
-        if error.code != 416 or not done:
-            raise WorkloadError(f"the server says {error.code} {error.reason}") from error
-        if not whole:
-            os.truncate(part, 0)
-            _continue(url, part, timeout, progress)
-        return
-    except (OSError, http.client.HTTPException) as error:
-        raise _Unreachable(f"no answer from the server ({_why(error)})") from error
-    with response, open(part, "ab") as file:
-        if response.status != 206:
-            done = 0
-            file.truncate(0)
-        elif not response.headers.get("Content-Range", "").startswith(f"bytes {done}-"):
-            file.truncate(0)
-            raise WorkloadError("the server sends another part than asked for")
-        length = response.headers.get("Content-Length", "")
-        total = done + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
-        progress(done, total)
-        for chunk in _chunks(response):
-            file.write(chunk)
-            done += len(chunk)
-            progress(done, total)
-            if done > MOST:
-                file.truncate(0)
-                raise WorkloadError(f"more than {MOST:,} bytes, which no log has")
-    if total is not None and done < total:
-        raise WorkloadError(
-            f"the download ended after {done:,} of {total:,} bytes, which the next one continues"
-        )
-
-
-def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    try:
-        while chunk := response.read1(CHUNK):
-            yield chunk
-    except (OSError, http.client.HTTPException) as error:
-        raise WorkloadError(
-            f"the download broke off ({_why(error)}), the next one continues it"
-        ) from error
-
-
-def _why(error: Exception) -> str:
-    reason = getattr(error, "reason", error)
-    return str(getattr(reason, "strerror", None) or reason or type(error).__name__)
-
-
-def _retrieve(log: Log, url: str, folder: Path, download: Callable) -> Path:
-    """The text in the folder, there already or downloaded; a hash not known before is noted."""
+def _retrieve(log: Log, url: str, folder: Path, transfer: Transfer) -> Path:
+    """Return the text's file, there already or downloaded; note its hash if none was known."""
     import pooch
 
-    pooch.get_logger().setLevel("WARNING")  # it tells of every step
+    pooch.get_logger().setLevel("WARNING")  # it reports every step
     name = f"{log.name}.swf"
     pin = cache_folder() / f"{name}.sha256"
     known, source = log.sha256, "that of the log"
@@ -233,7 +142,7 @@ def _retrieve(log: Log, url: str, folder: Path, download: Callable) -> Path:
         known = pin.read_text(errors="replace").partition(" ")[0]
         source = f"that of the first download, noted in {pin}"
     try:
-        path = Path(pooch.retrieve(url, known, name, folder, downloader=download))
+        path = Path(pooch.retrieve(url, known, name, folder, downloader=transfer))
     except WorkloadError:
         raise
     except ValueError as error:
@@ -245,13 +154,13 @@ def _retrieve(log: Log, url: str, folder: Path, download: Callable) -> Path:
 
 
 def _unzip(part: Path, output: str) -> None:
-    """Write the text of the .part, which is then of no more use; WorkloadError if it has none.
+    """Write the text of the .part, and empty the .part; WorkloadError if it has no text.
 
-    It is emptied and not removed, for it is the lock, and the text is not in its place yet.
+    The .part is not removed: it is the lock, and the text is not yet in its place.
     """
     try:
         with open(output, "wb") as file:
-            for chunk in unzipped(part):
+            for chunk in unzip(part):
                 file.write(chunk)
             if not file.tell():
                 raise WorkloadError("what the server sends is empty")

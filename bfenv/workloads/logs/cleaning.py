@@ -1,12 +1,17 @@
-"""Why lines of a log are no jobs, or were changed, in words and in numbers."""
+"""Why lines of a log are not jobs, or were changed: the reasons, their counts, the options."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bfenv.core.jobs import Cleaning
+import numpy as np
 
-# Why a line is no job.
+from bfenv.core.arguments import check_choice, check_integer
+from bfenv.core.errors import WorkloadError
+from bfenv.core.jobs import Cleaning
+from bfenv.workloads.limits import LARGEST_EXACT
+
+# Why a line is not a job.
 DROPPED = {
     "headers": "header line repeated",
     "malformed": "malformed line",
@@ -20,7 +25,7 @@ DROPPED = {
     "duplicates": "same run once more",
     "too_large": "larger than the machine",
 }
-# What was changed or is worth knowing of the lines that are jobs.
+# What was changed, or is worth knowing, of the lines that are jobs.
 CHANGED = {
     "requeued": "further run of a requeued or resized job",
     "components": "component of a heterogeneous job, a job of its own",
@@ -29,11 +34,13 @@ CHANGED = {
     "extended": "estimate raised to the runtime",
     "reordered": "submitted before the line above",
 }
+OVERRUNS = ("kill", "extend")  # what becomes of a job that ran longer than its estimate
+ON_ERROR = ("raise", "skip")  # what becomes of a malformed line
 
 
 @dataclass(frozen=True)
 class Conversion(Cleaning):
-    """How many lines of another system's log are no jobs, or were changed, and why."""
+    """How many lines of another system's log are not jobs, or were changed, and why."""
 
     headers: int = 0
     steps: int = 0
@@ -46,16 +53,62 @@ class Conversion(Cleaning):
 
     @property
     def dropped(self) -> int:
-        """Lines that are no jobs; jobs + dropped = lines, blank ones and the header apart."""
+        """Lines that are not jobs; jobs + dropped = lines other than blank ones and the header."""
         return sum(getattr(self, reason) for reason in DROPPED)
 
 
-def skipped(count: int, first: str) -> str:
-    """The warning of malformed lines skipped; `first` tells of the first of them."""
+def check_options(overrun: str, on_error: str) -> None:
+    """Check the options that all readers have.
+
+    Raises
+    ------
+    WorkloadError
+        If one of them is not one of its choices.
+    """
+    check_choice("overrun", overrun, OVERRUNS, error=WorkloadError)
+    check_choice("on_error", on_error, ON_ERROR, error=WorkloadError)
+
+
+def check_processors(name: str, processors: int) -> int:
+    """Check the size of a machine, given by a user or a log.
+
+    Raises
+    ------
+    WorkloadError
+        If it is not an integer from 1 up to 2**53.
+    """
+    return check_integer(name, processors, 1, LARGEST_EXACT - 1, error=WorkloadError)
+
+
+def apply_overrun(
+    runtime: np.ndarray, estimate: np.ndarray, overrun: str
+) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """Make no job run longer than its estimate.
+
+    Parameters
+    ----------
+    runtime, estimate
+        (n,) int64 seconds.
+    overrun
+        "kill" cuts runtimes to estimates, "extend" raises estimates to runtimes.
+
+    Returns
+    -------
+    tuple
+        The runtimes, the estimates, and how many were changed, by reason.
+    """
+    longer = int(np.sum(runtime > estimate))
+    if overrun == "kill":
+        return np.minimum(runtime, estimate), estimate, {"clipped": longer}
+    return runtime, np.maximum(runtime, estimate), {"extended": longer}
+
+
+def malformed_warning(count: int, first: str) -> str:
+    """Return the warning that lines were skipped; `first` describes the first of them."""
     return f"{count:,} malformed {'line' if count == 1 else 'lines'} skipped, first {first}"
 
 
-def told(counts: Mapping[str, int], reasons: Mapping[str, str]) -> list[tuple[int, str]]:
-    """How many and why, in the order of the reasons; those of which there are none left out."""
+def count_reasons(counts: Mapping[str, int], reasons: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Return how many lines each reason concerns, in the order of the reasons, without zeros."""
     numbers = Counter(counts)
     return [(numbers[key], why) for key, why in reasons.items() if numbers[key]]

@@ -1,182 +1,209 @@
-"""Finished jobs of another system's log made a Trace with SWF records."""
+"""The runs in another system's log, converted to a trace with SWF records and header."""
 
 import operator
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
-from datetime import datetime
-from itertools import accumulate, pairwise, product
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from bfenv.core.arguments import check_integer
+from bfenv.core.durations import parse_duration
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, Conversion, skipped, told
-from bfenv.workloads.logs.text import read_lines
-from bfenv.workloads.logs.times import LATEST, find_zone
+from bfenv.workloads.logs import records as swf
+from bfenv.workloads.logs.cleaning import (
+    CHANGED,
+    DROPPED,
+    Conversion,
+    apply_overrun,
+    check_options,
+    check_processors,
+    count_reasons,
+    malformed_warning,
+)
+from bfenv.workloads.logs.run import Run, number_names, peak_use
+from bfenv.workloads.logs.times import LATEST, find_zone, time_of_day
 
-LARGEST = 2**53  # integers up to here are exact in the float64 of the records
-
-
-class Run(NamedTuple):
-    """One execution of a job, as its log has it."""
-
-    submit: int  # seconds since 1970
-    start: int  # seconds since 1970; -1 if not known
-    runtime: int  # seconds, at least 1
-    size: int  # at least 1
-    estimate: int = -1  # seconds; -1 for none
-    user: str = ""
-    group: str = ""
-    queue: str = ""
-    partition: str = ""
-    status: int = -1  # SWF field 11
-    job: str = ""  # its id in the log
-    same: Hashable = None  # equal for lines that tell of one and the same run; None: no such
+Line = TypeVar("Line")
 
 
-def numbered_lines(path: str | os.PathLike) -> list[tuple[int, str]]:
-    """Number and text of the lines that are not blank.
+class Options(NamedTuple):
+    """Options of `convert`, as users give them to a reader."""
 
-    Raises what `read_lines` does, and WorkloadError if there is no such line.
-    """
-    lines = enumerate(read_lines(path, "utf-8"), start=1)
-    numbered = [(number, line) for number, line in lines if line.strip()]
-    if not numbered:
-        raise WorkloadError(f"{path}: the file is empty")
-    return numbered
+    processors: int | None  # of the machine
+    timezone: str  # of the times of day
+    longest: int | str | None  # estimate of jobs without one: seconds or a duration; None: runtime
+    overrun: str  # one of OVERRUNS
+    on_error: str  # one of ON_ERROR
 
 
-def gather(
-    path: str | os.PathLike,
-    lines: Iterable[tuple[int, Any]],
-    parse: Callable[[Any], Run | str],
+def parse_lines(
+    path: str | os.PathLike[str],
+    lines: Iterable[tuple[int, Line]],
+    parse: Callable[[Line], Run | str],
     on_error: str,
-) -> tuple[list[Run], Counter]:
-    """The runs that `parse` finds in the lines, and counts of its reasons for the other lines.
+) -> tuple[list[Run], Counter[str]]:
+    """Parse the lines of a log.
 
-    A ValueError of `parse` is a malformed line: an error or, with on_error="skip", a count.
+    Parameters
+    ----------
+    path
+        The log, for messages.
+    lines
+        Number and content of each line.
+    parse
+        Returns the run in a line, or the reason why there is none, a key of `DROPPED`. Its
+        ValueError means that the line is malformed.
+    on_error
+        "raise" ends at a malformed line, "skip" counts it, with a warning.
+
+    Returns
+    -------
+    tuple
+        The runs, and the number of other lines by reason.
+
+    Raises
+    ------
+    WorkloadError
+        If a line is malformed and `on_error` is "raise".
     """
-    if on_error not in ("raise", "skip"):
-        raise WorkloadError(f"on_error is 'raise' or 'skip', not {on_error!r}")
-    runs, counts, first = [], Counter(), ""
+    runs: list[Run] = []
+    counts: Counter[str] = Counter()
+    first = ""
     for number, line in lines:
         try:
             result = parse(line)
         except ValueError as error:
+            message = f"{path}:{number}: {error}"
             if on_error == "raise":
-                raise WorkloadError(f"{path}:{number}: {error}") from None
-            result, first = "malformed", first or f"{path}:{number}: {error}"
+                raise WorkloadError(message) from None
+            result, first = "malformed", first or message
         if isinstance(result, str):
             counts[result] += 1
         else:
             runs.append(result)
     if first:
-        warnings.warn(skipped(counts["malformed"], first), stacklevel=3)
+        warnings.warn(malformed_warning(counts["malformed"], first), stacklevel=4)
     return runs, counts
 
 
-def in_order(
-    submit: tuple[int, ...], start: tuple[int, ...], end: tuple[int, ...], elapsed: int | None
-) -> tuple[int, int, int]:
-    """Submit, start and end time, -1 where there is none, of what each of them can mean.
-
-    Of the instants that a clock set back makes ambiguous, those in order are taken, then those
-    that agree with the time elapsed (in seconds), then the earlier.
-    """
-    if len(submit) <= 1 and len(start) <= 1 and len(end) <= 1:
-        return (*(submit or (-1,)), *(start or (-1,)), *(end or (-1,)))
-
-    def implausible(times):
-        submit, start, end = times
-        disorder = (0 <= start < submit) + (0 <= end < start)
-        return disorder, 0 if elapsed is None or end < 0 else abs(end - start - elapsed)
-
-    return min(product(submit or (-1,), start or (-1,), end or (-1,)), key=implausible)
-
-
 def convert(
-    path: str | os.PathLike,
-    runs: list[Run],
-    counts: Counter,
-    *,
-    processors: int | None,
-    timezone: str,
-    overrun: str,
-    longest: int | None,
+    path: str | os.PathLike[str],
+    lines: Iterable[tuple[int, Line]],
+    parse: Callable[[Line], Run | str],
+    options: Options,
     notes: Iterable[str],
 ) -> Trace:
-    """The trace of the runs, in order of submit time, with SWF records and header.
+    """Convert a log to a trace, in order of submit time, with SWF records and header.
 
-    Names become numbers from 1 by first appearance. A run without an estimate is given `longest`
-    seconds, or its runtime if that is longer or `longest` is None. Duplicates and runs larger
-    than the machine are dropped and counted; `counts` are those of lines left out before.
+    Users, groups, queues and partitions are numbered by first appearance. A run without an estimate
+    gets `longest`, or its runtime if that is longer or `longest` is None. Duplicates, and runs
+    larger than the machine, are dropped and counted.
 
-    Raises WorkloadError if no run is left, or `processors` is None: then the message says how
-    many were in use at once.
+    Parameters
+    ----------
+    path
+        The log, which names the trace.
+    lines, parse
+        See `parse_lines`.
+    options
+        Options of the reader.
+    notes
+        Lines for the header about how the log was read.
+
+    Raises
+    ------
+    WorkloadError
+        If an option is out of range, a line is malformed, or no run is left. If `processors` is
+        None, the message states how many were in use at once.
     """
-    if overrun not in ("kill", "extend"):
-        raise WorkloadError(f"overrun is 'kill' or 'extend', not {overrun!r}")
-    if longest is not None and not (isinstance(longest, int) and 1 <= longest < LATEST):
-        raise WorkloadError(f"longest is a number of seconds, at least 1, not {longest!r}")
-    zone = find_zone(timezone)
-    kept, counts, processors = _kept(path, runs, Counter(counts), processors)
-    origin = kept[0].submit
-    records = _records(kept, origin)
-    submit, runtime, size, estimate = records[:, [1, 3, 4, 8]].T.astype(np.int64)
+    check_options(options.overrun, options.on_error)
+    longest = _check_longest(options.longest)
+    zone = find_zone(options.timezone)
+    runs, counts = parse_lines(path, lines, parse, options.on_error)
+    runs, processors = _usable(path, runs, counts, options.processors)
+    origin = runs[0].submit
+    records = _records(runs, origin)
+    submit, runtime, size, estimate = records[
+        :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
+    ].T.astype(np.int64)
     missing = estimate < 1
     counts["no_estimate"] = int(missing.sum())
     if longest is not None:
-        estimate[missing] = records[missing, 8] = np.maximum(runtime[missing], longest)
-    estimate = np.where(estimate < 1, runtime, estimate)
-    counts["clipped" if overrun == "kill" else "extended"] = int(np.sum(runtime > estimate))
+        estimate[missing] = np.maximum(runtime[missing], longest)
+        records[missing, swf.ESTIMATE] = estimate[missing]
+    runtime, estimate, changed = apply_overrun(
+        runtime, np.where(estimate < 1, runtime, estimate), options.overrun
+    )
+    counts.update(changed)
     records.flags.writeable = False
-    local = datetime.fromtimestamp(origin, zone)
+    user = records[:, swf.USER]
     return make_trace(
         submit,
         size,
-        np.minimum(runtime, estimate) if overrun == "kill" else runtime,
+        runtime,
         processors,
-        estimate=np.maximum(runtime, estimate) if overrun == "extend" else estimate,
-        user=np.where(records[:, 11] > 0, records[:, 11] - 1, -1),
+        estimate=estimate,
+        user=np.where(user > 0, user - 1, -1),
         name=Path(path).name.split(".")[0],
         cleaning=Conversion(**counts),
-        time_of_day=local.hour * 3_600 + local.minute * 60 + local.second,
-        header=_header(len(kept), origin, timezone, processors, notes, counts),
+        time_of_day=time_of_day(origin, zone),
+        header=_header(len(runs), origin, options.timezone, processors, notes, counts),
         records=records,
     )
 
 
-def _kept(
-    path: str | os.PathLike, runs: list[Run], counts: Counter, processors: int | None
-) -> tuple[list[Run], Counter, int]:
-    """The runs that are jobs of the machine, in order; the counts with theirs; its size."""
+def _check_longest(longest: int | str | None) -> int | None:
+    if isinstance(longest, str):
+        longest = parse_duration(longest, WorkloadError)
+    if longest is None:
+        return None
+    return check_integer("longest", longest, 1, LATEST - 1, error=WorkloadError)
+
+
+def _usable(
+    path: str | os.PathLike[str], runs: list[Run], counts: Counter[str], processors: int | None
+) -> tuple[list[Run], int]:
+    """Return the runs that are jobs of the machine, in order, and its size; count the others."""
     first: dict[Hashable, Run] = {}
     once = [run for run in runs if run.same is None or first.setdefault(run.same, run) is run]
     counts["duplicates"] += len(runs) - len(once)
-    processors = _machine_size(path, once, processors)
-    kept = [run for run in once if run.size <= processors]
-    counts["too_large"] += len(once) - len(kept)
-    if not kept:
-        reasons = ", ".join(f"{why}: {count}" for count, why in told(counts, DROPPED))
+    if processors is None:
+        peak = peak_use(once)
+        hint = f"; at least {peak} were in use at once" if peak else ""
+        raise WorkloadError(f"{path}: processors must be the size of the machine, got None{hint}")
+    processors = check_processors("processors", processors)
+    jobs = [run for run in once if run.size <= processors]
+    counts["too_large"] += len(once) - len(jobs)
+    if not jobs:
+        reasons = ", ".join(f"{why}: {count}" for count, why in count_reasons(counts, DROPPED))
         raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
-    if (peak := _peak(kept)) > processors:
+    if (peak := peak_use(jobs)) > processors:
         warnings.warn(
             f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given",
             stacklevel=4,
         )
-    counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(kept))
-    kept.sort(key=operator.attrgetter("submit"))
-    ids = [run.job for run in kept if run.job]
+    counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(jobs))
+    jobs.sort(key=operator.attrgetter("submit"))
+    ids = [run.job for run in jobs if run.job]
     counts["requeued"] = len(ids) - len(set(ids))
     counts["components"] = sum("+" in job for job in ids)
-    return kept, counts, processors
+    return jobs, processors
 
 
-def _header(jobs, origin, timezone, processors, notes, counts) -> tuple[str, ...]:
+def _header(
+    jobs: int,
+    origin: int,
+    timezone: str,
+    processors: int,
+    notes: Iterable[str],
+    counts: Counter[str],
+) -> tuple[str, ...]:
     return (
         "Version: 2.2",
         f"MaxJobs: {jobs}",
@@ -186,58 +213,29 @@ def _header(jobs, origin, timezone, processors, notes, counts) -> tuple[str, ...
         f"MaxProcs: {processors}",
         *(f"Note: {note}" for note in notes),
         "Note: users, groups, queues and partitions are numbered by first appearance",
-        *(f"Note: not a job: {why}: {count}" for count, why in told(counts, DROPPED)),
-        *(f"Note: {why}: {count}" for count, why in told(counts, CHANGED)),
+        *(f"Note: not a job: {why}: {count}" for count, why in count_reasons(counts, DROPPED)),
+        *(f"Note: {why}: {count}" for count, why in count_reasons(counts, CHANGED)),
     )
 
 
-def _machine_size(path: str | os.PathLike, runs: list[Run], processors: int | None) -> int:
-    if processors is None:
-        peak = _peak(runs)
-        hint = f"; at least {peak}, that many were in use at once" if peak else ""
-        raise WorkloadError(f"{path}: say processors, how many the machine has{hint}")
-    try:
-        processors = operator.index(processors)
-    except TypeError:
-        raise WorkloadError(f"processors is a whole number, not {processors!r}") from None
-    if not 1 <= processors < LARGEST:
-        raise WorkloadError(f"a machine cannot have {processors} processors")
-    return processors
-
-
-def _peak(runs: list[Run]) -> int:
-    """The most processors in use at once by runs whose start is known; ends before starts."""
-    runs = [run for run in runs if run.start >= 0]
-    changes = [(run.start, run.size) for run in runs]
-    changes += [(run.start + run.runtime, -run.size) for run in runs]
-    return max(accumulate(change for _, change in sorted(changes)), default=0)
-
-
-def _records(runs: list[Run], origin: int) -> np.ndarray:
-    """The SWF fields, (n, 18) float64; an estimate that is missing is -1."""
-    records = np.full((len(runs), 18), -1.0)
-    waits = [run.start - run.submit if run.start >= run.submit else -1 for run in runs]
+def _records(runs: Sequence[Run], origin: int) -> np.ndarray:
+    """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1."""
+    records = np.full((len(runs), len(swf.FIELDS)), -1.0)
     size = [run.size for run in runs]
-    columns = {
-        0: range(1, len(runs) + 1),
-        1: [run.submit - origin for run in runs],
-        2: waits,
-        3: [run.runtime for run in runs],
-        4: size,
-        7: size,  # what was asked for may be less than what the job kept from others
-        8: [run.estimate for run in runs],
-        10: [run.status for run in runs],
-        11: _numbered(run.user for run in runs),
-        12: _numbered(run.group for run in runs),
-        14: _numbered(run.queue for run in runs),
-        15: _numbered(run.partition for run in runs),
+    columns: dict[int, Iterable[int]] = {
+        swf.JOB: range(1, len(runs) + 1),
+        swf.SUBMIT: [run.submit - origin for run in runs],
+        swf.WAIT: [run.start - run.submit if run.start >= run.submit else -1 for run in runs],
+        swf.RUNTIME: [run.runtime for run in runs],
+        swf.ALLOCATED: size,
+        swf.REQUESTED: size,  # a request may be for less than the job kept from others
+        swf.ESTIMATE: [run.estimate for run in runs],
+        swf.STATUS: [run.status for run in runs],
+        swf.USER: number_names([run.user for run in runs]),
+        swf.GROUP: number_names([run.group for run in runs]),
+        swf.QUEUE: number_names([run.queue for run in runs]),
+        swf.PARTITION: number_names([run.partition for run in runs]),
     }
     for field, values in columns.items():
-        records[:, field] = values
+        records[:, field] = list(values)
     return records
-
-
-def _numbered(names: Iterable[str]) -> list[int]:
-    """Numbers from 1 by first appearance; -1 for no name."""
-    numbers = {"": -1}
-    return [numbers.setdefault(name, len(numbers)) for name in names]

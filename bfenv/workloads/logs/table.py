@@ -1,199 +1,177 @@
-"""A table of jobs, CSV or Parquet, whose columns the caller names, as a Trace."""
+"""A table of jobs whose columns the caller names, CSV or Parquet, as a trace."""
 
 import csv
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import Run, convert, gather, in_order, numbered_lines
-from bfenv.workloads.logs.times import find_zone, instants, seconds, whole
+from bfenv.workloads.logs.conversion import Options, convert
+from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
+from bfenv.workloads.logs.run import Run, order_times
+from bfenv.workloads.logs.text import numbered_lines
+from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
 
 FIELDS = (
     "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "queue", "partition",
 )  # fmt: skip
 DELIMITERS = ",;\t|"
+NOTES = ("made of a table of jobs; both sizes are the table's one",)
+
+Value = TypeVar("Value")
 
 
 def read_columns(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     mapping: Mapping[str, str],
     *,
     processors: int | None = None,
     timezone: str = "UTC",
     delimiter: str | None = None,
-    longest: int | None = None,
+    longest: int | str | None = None,
     overrun: str = "kill",
     on_error: str = "raise",
 ) -> Trace:
-    """The jobs of a table: text with a line of column names, gzipped or not, or Parquet.
+    """Read the jobs of a table: text with a line of column names, or Parquet.
 
-    `mapping` says which column is what: {"submit": "Submitted", "size": "CPUs", ...}. Needed are
-    submit, size, and runtime or both start and end; estimate, user, group, queue and partition
-    may be left out. Other columns are ignored.
+    Each line of text, or row, is a job, or counted in `trace.cleaning`.
 
-    Times are numbers, seconds since 1970, or ISO 8601, which without an offset is local time of
-    `timezone`; that is also the zone of the times of day. Where the clock was set back, they are
-    taken so that submit <= start <= end. Durations are numbers of seconds or [D-]HH:MM:SS.
-    Nothing, or a negative number, is what is not known. Names become numbers by first appearance.
+    Times are seconds since 1970, or ISO 8601, which is local time without an offset. Where the
+    clock was set back, they are chosen such that submit <= start <= end. Durations are seconds or
+    text such as "1-12:00:00" or "90m". An empty field or a negative number is what is not known.
+    Users, groups, queues and partitions are numbered by first appearance; no name is kept.
 
-    A job without an estimate is given `longest` seconds or its runtime, whichever is longer.
-    Runtimes beyond the estimate are cut to it (overrun="kill"), or it is raised ("extend").
+    Parameters
+    ----------
+    path
+        The file, text gzipped or not.
+    mapping
+        The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Required are submit,
+        size, and runtime or both start and end. Optional are estimate, user, group, queue and
+        partition. Other columns are ignored.
+    processors
+        Processors of the machine.
+    timezone
+        Time zone of local times, and of the trace's times of day.
+    delimiter
+        One character. None chooses that of , ; tab | which is most frequent in the first line.
+    longest
+        Estimate of jobs without one, or their runtime if that is longer: seconds, or a duration
+        such as "2d" or "1-12:00". None is the runtime.
+    overrun
+        If a runtime exceeds the estimate: "kill" cuts the runtime, "extend" raises the estimate.
+    on_error
+        On a malformed line: "raise", or "skip" it with a warning and count it.
 
-    A job is one line of text, its delimiter that of , ; tab | which the first line has most of,
-    unless `delimiter` names one. Every line is a job or counted in `trace.cleaning`.
+    Returns
+    -------
+    Trace
+        The trace, with SWF records and header.
 
-    Raises FileNotFoundError, and WorkloadError if columns or jobs are missing, if `processors` is
-    None, for Parquet without pyarrow, and on a malformed line; with on_error="skip" those are
-    counted and skipped with a warning.
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    WorkloadError
+        If columns or jobs are missing, an option is out of range, a line is malformed, Parquet
+        cannot be read without pyarrow, or `processors` is None: the message then states how many
+        were in use at once.
     """
-    mapping = _checked(mapping)
+    mapping = _check_mapping(mapping)
     zone = find_zone(timezone)
+    options = Options(processors, timezone, longest, overrun, on_error)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise WorkloadError(f"a delimiter is one character, not {delimiter!r}")
+        raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
-        lines = _parquet(path, mapping)
-        parse = partial(_run, zone)
-    else:
-        (_, header), *lines = numbered_lines(path)
-        delimiter = delimiter or max(DELIMITERS, key=header.count)
-        places, width = _places(path, header, mapping, delimiter)
-        parse = partial(_text, zone, header, places, width, delimiter)
-    runs, counts = gather(path, lines, parse, on_error)
-    return convert(
-        path,
-        runs,
-        counts,
-        processors=processors,
-        timezone=timezone,
-        overrun=overrun,
-        longest=longest,
-        notes=["made of a table of jobs; both sizes are the table's one"],
-    )
+        return convert(path, read_rows(path, mapping), partial(_parse, zone), options, NOTES)
+    (_, header), *lines = numbered_lines(path)
+    delimiter = delimiter or max(DELIMITERS, key=header.count)
+    columns, width = _find_columns(path, header, mapping, delimiter)
+    parse = partial(_parse_text, zone, header, columns, width, delimiter)
+    return convert(path, lines, parse, options, NOTES)
 
 
-def _checked(mapping: Mapping[str, str]) -> dict[str, str]:
+def _check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
     unknown = [field for field in mapping if field not in FIELDS]
     if unknown:
-        raise WorkloadError(f"no field {unknown[0]!r} to map to; there are {', '.join(FIELDS)}")
+        raise WorkloadError(f"mapping has no field {unknown[0]!r}; it has {', '.join(FIELDS)}")
     missing = [field for field in ("submit", "size") if field not in mapping]
     if "runtime" not in mapping and not {"start", "end"} <= mapping.keys():
         missing.append("runtime (or start and end)")
     if missing:
-        raise WorkloadError(f"the columns' map says nothing of {', '.join(missing)}")
+        raise WorkloadError(f"mapping must name the columns of {', '.join(missing)}")
     return dict(mapping)
 
 
-def _missing(path: str | os.PathLike, wanted: Iterable[str], there: Iterable[str]) -> WorkloadError:
-    names = ", ".join(repr(name) for name in wanted)
-    return WorkloadError(f"{path}: no column {names}; there are {', '.join(map(repr, there))}")
-
-
-def _places(
-    path: str | os.PathLike, header: str, mapping: dict[str, str], delimiter: str
+def _find_columns(
+    path: str | os.PathLike[str], header: str, mapping: dict[str, str], delimiter: str
 ) -> tuple[dict[str, int], int]:
-    """Where in a line each field is, and how many columns there are."""
+    """Return the column of each field, counted from 0, and the number of columns."""
     try:
         names = [name.strip() for name in _split(header, delimiter)]
     except ValueError as error:
         raise WorkloadError(f"{path}: the line of column names: {error}") from None
-    absent = [column for column in mapping.values() if column not in names]
-    if absent:
-        raise _missing(path, absent, names)
+    check_columns(path, mapping, names)
     return {field: names.index(column) for field, column in mapping.items()}, len(names)
 
 
 def _split(line: str, delimiter: str) -> list[str]:
-    """The words of a line; by itself, so that a quote left open spoils no other line."""
+    """Split a line; each by itself, so that an open quote spoils no other line."""
     try:
         return next(csv.reader((line,), delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise ValueError(str(error)) from None
 
 
-def _text(
-    zone: tzinfo, header: str, places: dict[str, int], width: int, delimiter: str, line: str
+def _parse_text(
+    zone: tzinfo, header: str, columns: dict[str, int], width: int, delimiter: str, line: str
 ) -> Run | str:
+    """Return the run in a line, or why there is none; ValueError if it is malformed."""
     if line == header:
         return "headers"
     words = _split(line, delimiter)
     if len(words) != width:
         raise ValueError(f"{len(words)} fields, expected {width}")
-    return _run(zone, {field: words[place] for field, place in places.items()})
+    return _parse(zone, {field: words[i] for field, i in columns.items()})
 
 
-def _run(zone: tzinfo, job: dict[str, Any]) -> Run | str:
-    """The run that a line tells of, or why it tells of none; ValueError if it is malformed."""
-
-    def read(reader, field, *arguments):
-        try:
-            return reader(job.get(field), *arguments)
-        except ValueError as error:
-            raise ValueError(f"{field}: {error}") from None
-
-    times = [read(instants, field, zone) for field in ("submit", "start", "end")]
-    runtime, size = read(seconds, "runtime"), read(whole, "size")
-    estimate = read(seconds, "estimate")
-    if not times[0]:
+def _parse(zone: tzinfo, row: dict[str, Any]) -> Run | str:
+    """Return the run in a row, or why there is none; ValueError if it is malformed."""
+    submitted = _read(row, "submit", read_time, zone)
+    start, end = _read(row, "start", read_time, zone), _read(row, "end", read_time, zone)
+    runtime, size = _read(row, "runtime", read_duration), _read(row, "size", read_integer)
+    estimate = _read(row, "estimate", read_duration)
+    if not submitted:
         return "no_submit"
-    submit, start, end = in_order(*times, runtime)
-    if runtime is None and start >= 0 and end >= 0:
-        runtime = end - start
+    submit, begin, finish = order_times(submitted, start, end, runtime)
+    if runtime is None and begin >= 0 and finish >= 0:
+        runtime = finish - begin
     if runtime is None or runtime < 1:
         return "no_runtime"
     if size is None or size < 1:
         return "no_size"
-    names = ("" if job.get(name) is None else str(job[name]).strip() for name in FIELDS[6:])
-    return Run(submit, start, runtime, size, max(estimate or -1, -1), *names)
+    return Run(
+        submit,
+        begin,
+        runtime,
+        size,
+        estimate=max(estimate or -1, -1),
+        user=_name(row.get("user")),
+        group=_name(row.get("group")),
+        queue=_name(row.get("queue")),
+        partition=_name(row.get("partition")),
+    )
 
 
-def is_parquet(path: str | os.PathLike) -> bool:
-    """Whether a file begins as Parquet does."""
+def _read(row: dict[str, Any], field: str, reader: Callable[..., Value], *arguments: Any) -> Value:
     try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"PAR1"
-    except FileNotFoundError:
-        raise FileNotFoundError(f"no such file: {path}") from None
-    except OSError as error:
-        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
+        return reader(row.get(field), *arguments)
+    except ValueError as error:
+        raise ValueError(f"{field}: {error}") from None
 
 
-def _parquet(
-    path: str | os.PathLike, mapping: dict[str, str]
-) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Number and fields of the rows of a Parquet file."""
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError:
-        raise WorkloadError(
-            f"{path}: Parquet needs pyarrow: pip install 'bfenv[parquet]'"
-        ) from None
-    try:
-        with parquet.ParquetFile(Path(path)) as file:
-            there = file.schema_arrow.names
-            absent = [column for column in mapping.values() if column not in there]
-            if absent:
-                raise _missing(path, absent, there)
-            table = file.read(columns=sorted(set(mapping.values())))
-        columns = {}
-        for field, name in mapping.items():
-            column = table.column(name)
-            kind = column.type
-            if arrow.types.is_timestamp(kind):  # nanoseconds would ask for pandas
-                kind = arrow.timestamp("us", tz=kind.tz and "UTC")
-                column = column.cast(kind, safe=False)
-            elif arrow.types.is_duration(kind):
-                column = column.cast(arrow.duration("us"), safe=False)
-            columns[field] = column.to_pylist()
-    except WorkloadError:
-        raise
-    except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        reason = str(error).partition("\n")[0]
-        raise WorkloadError(f"{path}: the Parquet file cannot be read: {reason}") from error
-    rows = zip(*columns.values(), strict=True)
-    return enumerate((dict(zip(columns, row, strict=True)) for row in rows), start=1)
+def _name(value: Any) -> str:
+    return "" if value is None else str(value).strip()

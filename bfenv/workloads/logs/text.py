@@ -1,4 +1,4 @@
-"""The text of a log's file, unzipped, and never more of it than any log has."""
+"""The text of a log's file, unzipped, up to the size that a log can have."""
 
 import codecs
 import gzip
@@ -16,11 +16,18 @@ CHUNK = 2**18  # bytes
 MAGIC = b"\x1f\x8b"  # gzip
 
 
-def read_lines(path: str | os.PathLike, encoding: str) -> list[str]:
-    """All lines of a file, gzipped or not, whatever their ends; undecodable bytes are replaced.
+def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
+    """Return all lines of a file, gzipped or not, whatever ends them.
 
-    Raises FileNotFoundError, and WorkloadError if it is no file, cannot be read, is a damaged
-    gzip file, or is larger than any log, so that a small file cannot fill the memory.
+    A byte order mark is left out, and bytes that cannot be decoded are replaced.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    WorkloadError
+        If it is not a file, cannot be read, is a damaged gzip file, or is larger than any log: a
+        small file must not fill the memory.
     """
     path = Path(path)
     if not os.path.exists(path):
@@ -31,7 +38,7 @@ def read_lines(path: str | os.PathLike, encoding: str) -> list[str]:
         with open(path, "rb") as file:
             begin = file.read(len(MAGIC))
         if begin == MAGIC:
-            data = b"".join(unzipped(path))
+            data = b"".join(unzip(path))
         elif path.suffix == ".gz":
             raise WorkloadError(f"{path}: not a gzip file")
         elif path.stat().st_size > MOST:
@@ -44,11 +51,31 @@ def read_lines(path: str | os.PathLike, encoding: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def unzipped(path: Path) -> Iterator[bytes]:
-    """The content of a gzip file, chunk by chunk.
+def numbered_lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
+    """Return number and text of the lines that are not blank.
 
-    Raises WorkloadError if the file is damaged, or swells to more than MOST bytes or, beyond
-    HARMLESS ones, to more than RATIO times its size.
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    WorkloadError
+        If the file cannot be read, see `read_lines`, or has no such line.
+    """
+    lines = enumerate(read_lines(path, "utf-8"), start=1)
+    numbered = [(number, line) for number, line in lines if line.strip()]
+    if not numbered:
+        raise WorkloadError(f"{path}: the file is empty")
+    return numbered
+
+
+def unzip(path: Path) -> Iterator[bytes]:
+    """Yield the content of a gzip file, chunk by chunk.
+
+    Raises
+    ------
+    WorkloadError
+        If the file is damaged, or swells to more than MOST bytes or, beyond HARMLESS bytes, to
+        more than RATIO times its size.
     """
     most = min(MOST, max(HARMLESS, RATIO * path.stat().st_size))
     size = 0

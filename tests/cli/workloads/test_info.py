@@ -7,9 +7,9 @@ import json
 import pytest
 
 import bfenv
-from bfenv.workloads.summary import summary
+from bfenv.workloads.summary import summarize
 
-WORKLOAD = "lublin:jobs=300,high=0.75,reserved=0.05,seed=3"
+WORKLOAD = "lublin:jobs=300,high_priority_share=0.75,requested_start_share=0.05,seed=3"
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def test_table(info):
     status, text, _ = info(WORKLOAD)
     assert status == 0
     trace = bfenv.load_workload(WORKLOAD)
-    top = summary(trace)["popular"][0]
+    top = summarize(trace)["popular"][0]
     for expected in (
         "300 jobs", "256 processors", f"{trace.offered_load:.3f}", "75.0 % of the jobs",
         "5.0 % of the jobs", "18 h", f"{100 * top['share']:.1f} %", trace.hash[:16],
@@ -49,7 +49,7 @@ def test_cleaning(info, tmp_path):
 
 def test_formats(info):
     """json and csv have every number."""
-    numbers = summary(bfenv.load_workload(WORKLOAD))
+    numbers = summarize(bfenv.load_workload(WORKLOAD))
     assert json.loads(info(WORKLOAD, "--format", "json")[1]) == [numbers]
     rows = list(csv.DictReader(io.StringIO(info(WORKLOAD, "-f", "csv")[1])))
     values = {row["what"]: row["value"] for row in rows}
@@ -75,5 +75,5 @@ def test_plot(info, tmp_path):
 
 def test_all_at_once(info):
     """Jobs that are all submitted at once have no offered load."""
-    status, text, _ = info("lublin:jobs=300,offline=true")
+    status, text, _ = info("lublin:jobs=300,all_at_once=true")
     assert status == 0 and "all jobs at once" in text

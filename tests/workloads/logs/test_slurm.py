@@ -1,4 +1,4 @@
-"""Slurm's accounting: by hand, line by line, there and back, and what nobody should send."""
+"""Slurm's accounting: by hand, line by line, there and back, and damaged."""
 
 import gzip
 import inspect
@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.cli.workloads.import_ import import_log
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs import slurm as accounting
+from bfenv.workloads.logs import slurm
 from bfenv.workloads.logs.cleaning import DROPPED
 from bfenv.workloads.logs.slurm import read_sacct
+from tests.workloads.refusals import refused
 
-COLUMNS = tuple(accounting.COMMAND.partition("-o ")[2].split(","))
+COLUMNS = tuple(slurm.COMMAND.partition("-o ")[2].split(","))
 HEADER = "|".join(COLUMNS)
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
 JOB = {
@@ -99,10 +100,10 @@ def test_a_dump_is_what_its_lines_say(tmp_path):
 
 
 def test_the_documented_commands_columns_are_those_read_and_shown_everywhere():
-    words = accounting.COMMAND.split()
+    words = slurm.COMMAND.split()
     for text in (inspect.getdoc(read_sacct), inspect.getdoc(import_log)):
         assert set(words) <= set(text.split()), text
-    source = inspect.getsource(accounting)
+    source = inspect.getsource(slurm)
     assert all(f'"{column}"' in source or f'"{column.lower()}"' in source for column in COLUMNS)
 
 
@@ -130,12 +131,11 @@ def test_columns_are_found_by_name_in_any_order_and_others_do_not_matter(tmp_pat
 
 
 def test_all_missing_columns_are_named_at_once_with_the_command(tmp_path):
-    with pytest.raises(WorkloadError) as error:
+    missing = ["Start", "State", "AllocCPUS or NCPUS", "ElapsedRaw or Elapsed or End"]
+    with refused(WorkloadError, *missing, slurm.COMMAND) as error:
         read(tmp_path, "7|ann", header="JobID|User|Submit")
-    for word in ("Start", "State", "AllocCPUS or NCPUS", "ElapsedRaw or Elapsed or End", "sacct"):
-        assert word in str(error.value)
-    assert "Submit," not in str(error.value).partition("make the file")[0]
-    with pytest.raises(WorkloadError, match="NNodes or AllocNodes"):
+    assert "Submit," not in str(error.value).partition(slurm.COMMAND)[0]
+    with refused(WorkloadError, "NNodes or AllocNodes"):
         header = "JobID|Submit|Start|State|AllocCPUS|End"
         read(tmp_path, "7|1|2|COMPLETED|4|3", header=header, unit="nodes")
 
@@ -222,6 +222,8 @@ def test_tasks_of_an_array_and_components_of_a_heterogeneous_job_are_jobs(tmp_pa
         ("Timelimit", "2-03:04:05", 183_845),
         ("Timelimit", "2-03", 183_600),
         ("Timelimit", "2-03:04", 183_840),
+        ("Timelimit", "90m", 5400),
+        ("Timelimit", "2d", 172_800),
         ("Timelimit", "UNLIMITED", 100),
         ("Timelimit", "Partition_Limit", 100),
         ("TimelimitRaw", "Partition_limit", 100),
@@ -236,9 +238,11 @@ def test_a_time_limit_in_each_of_slurms_formats(tmp_path, column, text, seconds)
     assert trace.cleaning.no_estimate == (seconds == 100)
 
 
-def test_without_a_limit_the_longest_or_the_runtime_is_taken_whichever_is_longer(tmp_path):
+@pytest.mark.parametrize("longest", [3600, "1h", "60min", "1:00:00"])
+def test_longest(tmp_path, longest):
+    """Without a limit the estimate is the longest, a duration, or the runtime if that is longer."""
     lines = [line(TimelimitRaw="UNLIMITED"), line(JobID="8", TimelimitRaw="", ElapsedRaw=9000)]
-    trace = read(tmp_path, *lines, line(JobID="9"), longest=3600)
+    trace = read(tmp_path, *lines, line(JobID="9"), longest=longest)
     assert trace.jobs.estimate.tolist() == [3600, 9000, 300]
     assert trace.runtime.tolist() == [100, 9000, 100]
     assert trace.cleaning.no_estimate == 2
@@ -393,79 +397,87 @@ def test_no_name_gets_into_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("fields", "named"),
     [
-        ({"JobID": "ann"}, "JobID: 'ann' is no job"),
-        ({"JobID": ""}, "JobID"),
-        ({"State": ""}, "State: '' is no state"),
-        ({"Submit": "yesterday"}, "Submit: 'yesterday' is no time"),
-        ({"Submit": "2026-02-30T00:00:00"}, "Submit: '2026-02-30T00:00:00' is no time"),
-        ({"Start": "Ystday 12:00"}, "Start"),
-        ({"Start": "12:00:00"}, "Start"),
-        ({"End": f"{NOON}000"}, "End: .* is not between the years"),
-        ({"ElapsedRaw": "long"}, "ElapsedRaw: 'long' is no duration"),
-        ({"TimelimitRaw": "9" * 15}, "TimelimitRaw: .* out of range"),
-        ({"AllocCPUS": "four"}, "AllocCPUS: 'four' is no number"),
-        ({"User": "a|b"}, "15 fields, expected 14"),
+        ({"JobID": "ann"}, ["JobID", "'ann'"]),
+        ({"JobID": ""}, ["JobID", "''"]),
+        ({"State": ""}, ["State", "''"]),
+        ({"Submit": "yesterday"}, ["Submit", "'yesterday'"]),
+        ({"Submit": "2026-02-30T00:00:00"}, ["Submit", "'2026-02-30T00:00:00'"]),
+        ({"Start": "Ystday 12:00"}, ["Start", "'Ystday 12:00'"]),
+        ({"Start": "12:00:00"}, ["Start", "'12:00:00'"]),
+        ({"End": f"{NOON}000"}, ["End", f"'{NOON}000'"]),
+        ({"ElapsedRaw": "long"}, ["ElapsedRaw", "'long'"]),
+        ({"TimelimitRaw": "9" * 15}, ["TimelimitRaw", "9" * 15]),
+        ({"TimelimitRaw": "9" * 400 + "d"}, ["TimelimitRaw", "9" * 40]),
+        ({"AllocCPUS": "four"}, ["AllocCPUS", "'four'"]),
+        ({"User": "a|b"}, ["15 fields", "14"]),
     ],
 )
-def test_a_malformed_line_is_named_with_its_field_or_skipped_and_counted(tmp_path, fields, message):
+def test_malformed_line(tmp_path, fields, named):
+    """A malformed line is named with its field; or skipped, counted and warned of."""
     lines = [line(), line(**({"JobID": "8"} | fields))]
-    with pytest.raises(WorkloadError, match=rf"dump\.txt:3: {message}"):
+    named = ["dump.txt:3: ", *named]
+    with refused(WorkloadError, *named):
         read(tmp_path, *lines)
-    with pytest.warns(UserWarning, match=rf"1 malformed line skipped, first .*:3: {message}"):
-        trace = read(tmp_path, *lines, on_error="skip")
+    with pytest.warns(UserWarning) as warned:
+        trace = read_sacct(dump(tmp_path, *lines), processors=64, on_error="skip")
+    (warning,) = warned
+    assert all(one in str(warning.message) for one in named)
+    assert warning.filename == __file__
     assert counted(trace) == {"malformed": 1}
     path = dump(tmp_path, *lines)
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    with pytest.raises(WorkloadError, match=rf"dump\.txt:3: {message}"):
+    with refused(WorkloadError, *named):
         read_sacct(path, processors=64)
 
 
-def test_without_a_machine_size_the_most_in_use_at_once_is_told(tmp_path):
+def test_hint_of_the_machines_size(tmp_path):
+    """Without a machine size, the message states the most in use at once."""
     lines = [
         line(AllocCPUS=4),
         line(JobID="8", Start=NOON + 159, AllocCPUS=5),
         line(JobID="9", Start=NOON + 160, AllocCPUS=6),  # starts when the first ends
     ]
-    with pytest.raises(WorkloadError, match=r"processors, .*; at least 11, that many"):
+    with refused(WorkloadError, "processors", 11):
         read(tmp_path, *lines, processors=None)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("option", "value"),
     [
-        ({"timezone": "Europe/Prag"}, "no time zone 'Europe/Prag'"),
-        ({"timezone": "../etc/passwd"}, "no time zone"),
-        ({"timezone": ""}, "no time zone"),
-        ({"unit": "gpus"}, "unit is 'cpus' or 'nodes'"),
-        ({"overrun": "pray"}, "overrun"),
-        ({"on_error": "pray"}, "on_error"),
-        ({"processors": 0}, "0 processors"),
-        ({"processors": 2.5}, "whole number"),
-        ({"longest": 0}, "longest"),
+        ("timezone", "Europe/Prag"),
+        ("timezone", "../etc/passwd"),
+        ("timezone", ""),
+        ("unit", "gpus"),
+        ("overrun", "pray"),
+        ("on_error", "pray"),
+        ("processors", 0),
+        ("processors", 2.5),
+        ("longest", 0),
+        ("longest", 2.5),
+        ("longest", "soon"),
     ],
 )
-def test_a_wrong_option_is_told(tmp_path, options, message):
-    with pytest.raises(WorkloadError, match=message):
-        read(tmp_path, line(), **options)
+def test_bad_option(tmp_path, option, value):
+    """A bad option is named, with its value."""
+    with refused(WorkloadError, repr(value)) as error:
+        read(tmp_path, line(), **{option: value})
+    assert {"timezone": "time zone", "longest": ""}.get(option, option) in str(error.value)
 
 
-def test_a_file_that_is_none_or_empty_or_broken_is_told(tmp_path):
-    with pytest.raises(FileNotFoundError):
+def test_no_log(tmp_path):
+    """A missing, empty or broken file, a folder, and a log without jobs are named."""
+    with refused(FileNotFoundError, tmp_path / "none.txt"):
         read_sacct(tmp_path / "none.txt", processors=1)
-    for data in (b"", b"\n \n"):
-        (tmp_path / "e.txt").write_bytes(data)
-        with pytest.raises(WorkloadError, match="empty"):
-            read_sacct(tmp_path / "e.txt", processors=1)
+    (tmp_path / "e.txt").write_bytes(b"\n \n")
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"x" * 1000)[:-9])
-    with pytest.raises(WorkloadError, match="gzip"):
-        read_sacct(tmp_path / "b.gz", processors=1)
-    with pytest.raises(WorkloadError, match="not a file"):
-        read_sacct(tmp_path, processors=1)
-    with pytest.raises(WorkloadError, match=r"no line is a job that ran .*job step: 1"):
+    for path in (tmp_path / "e.txt", tmp_path / "b.gz", tmp_path):
+        with refused(WorkloadError, path):
+            read_sacct(path, processors=1)
+    with refused(WorkloadError, "dump.txt", f"{DROPPED['steps']}: 1"):
         read(tmp_path, line(JobID="7.batch"))
-    with pytest.raises(WorkloadError, match="no line is a job"):
+    with refused(WorkloadError, "dump.txt"):
         read(tmp_path)
 
 
@@ -498,8 +510,8 @@ def test_whatever_the_file_holds_each_line_is_a_job_or_counted(
     header = HEADER
     text = "\n".join(lines if keep_header else [header, *lines])
     for where, length, piece in edits:
-        place = int(where * len(text))
-        text = text[:place] + piece + text[place + length :]
+        i = int(where * len(text))
+        text = text[:i] + piece + text[i + length :]
     text = f"{header}\n{text}" if keep_header else text
     path = tmp_path_factory.getbasetemp() / "fuzz.txt"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
@@ -519,9 +531,12 @@ def test_whatever_the_file_holds_each_line_is_a_job_or_counted(
     assert bfenv.read_swf(path.with_suffix(".swf")).hash == trace.hash
 
 
-def test_more_in_use_at_once_than_the_machine_has_is_a_warning(tmp_path):
+def test_more_in_use_than_there_is(tmp_path):
+    """A peak use above the given size of the machine is a warning."""
     lines = [line(), line(JobID="8"), line(JobID="9", AllocCPUS=99)]
-    with pytest.warns(UserWarning, match="8 processors were in use at once, more than the 7 given"):
-        trace = read(tmp_path, *lines, processors=7)
+    path = dump(tmp_path, *lines)
+    with pytest.warns(UserWarning, match=r"\b8\b.*\b7\b") as warned:
+        trace = read_sacct(path, processors=7)
+    assert warned[0].filename == __file__
     assert len(trace) == 2
     read(tmp_path, *lines[:2], processors=8)  # which is as many

@@ -1,4 +1,4 @@
-"""The Standard Workload Format: by hand, against a plain reader, and what nobody should send."""
+"""The Standard Workload Format: by hand, against a plain reader, and damaged."""
 
 import gzip
 import math
@@ -20,6 +20,7 @@ from bfenv.core import files
 from bfenv.core.jobs import Cleaning
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.transform import with_load
+from tests.workloads.refusals import refused
 
 HEADER = "; Version: 2.2\n; MaxProcs: 100\n"
 DROPPED = ("no_submit", "no_runtime", "no_size", "too_large", "malformed")
@@ -192,7 +193,7 @@ def test_without_a_zone_times_of_day_are_those_of_utc(tmp_path):
 )
 def test_a_time_that_no_clock_here_can_tell_is_a_warning(tmp_path, start, zone, expected):
     header = HEADER + f"; UnixStartTime: {start}\n; TimeZoneString: {zone}\n"
-    with pytest.warns(UserWarning, match=f"zone '{zone}'"):
+    with pytest.warns(UserWarning, match=re.escape(repr(zone))):
         trace = bfenv.read_swf(put(tmp_path, header + job(submit=30)))
     assert trace.time_of_day == expected
 
@@ -279,11 +280,11 @@ def test_every_job_line_is_in_the_trace_or_counted(tmp_path_factory, text):
         try:
             trace = bfenv.read_swf(path, on_error="skip")
         except bfenv.WorkloadError as error:
-            assert not jobs and "the trace is empty" in str(error)
+            assert not jobs and str(path) in str(error)
             trace = None
     assert len(caught) == bool(wrong)
     if wrong:
-        assert f"{len(wrong)} malformed line" in str(caught[0].message)
+        assert re.search(rf"\b{len(wrong)}\b.*:{wrong[0]}: ", str(caught[0].message))
         with pytest.raises(bfenv.WorkloadError, match=re.escape(f"{path}:{wrong[0]}: ")):
             bfenv.read_swf(path)
     if trace is not None:
@@ -317,100 +318,110 @@ def test_what_was_read_is_written_and_read_as_the_same(tmp_path_factory, text):
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "named"),
     [
-        (job(submit="nan"), r"field 2 \(submit time\): 'nan' is not a number"),
-        (job(runtime="inf"), r"field 4 \(run time\): 'inf' is not a number"),
-        (job(runtime="1e400"), r"field 4 \(run time\): '1e400' is out of range"),
-        (job(estimate=2**53), r"field 9 \(requested time\): '9007199254740992' is out of range"),
-        (job(user="root"), r"field 12 \(user\): 'root' is not a number"),
-        (job(number="0x1"), r"field 1 \(job number\): '0x1' is not a number"),
-        (job(allocated="4,"), r"field 5 \(allocated processors\): '4,' is not a number"),
-        ("1 2 3\n", "3 fields, expected 18"),
-        (job().strip() + " 0\n", "19 fields, expected 18"),
-        ("18\n", "1 fields, expected 18"),
+        (job(submit="nan"), ["field 2", "submit time", "'nan'"]),
+        (job(runtime="inf"), ["field 4", "run time", "'inf'"]),
+        (job(runtime="1e400"), ["field 4", "run time", "'1e400'"]),
+        (job(estimate=2**53), ["field 9", "requested time", "'9007199254740992'"]),
+        (job(user="root"), ["field 12", "user", "'root'"]),
+        (job(number="0x1"), ["field 1", "job number", "'0x1'"]),
+        (job(allocated="4,"), ["field 5", "allocated processors", "'4,'"]),
+        ("1 2 3\n", ["3 fields", "18"]),
+        (job().strip() + " 0\n", ["19 fields", "18"]),
+        ("18\n", ["1 fields", "18"]),
     ],
 )
-def test_a_malformed_line_is_named_by_file_line_and_field(tmp_path, line, message):
+def test_malformed_line(tmp_path, line, named):
+    """A malformed line is named by file, line and field; or skipped, counted and warned of."""
     path = put(tmp_path, HEADER + job() + "\n" + line + job())
-    with pytest.raises(bfenv.WorkloadError, match=f"^{re.escape(str(path))}:5: {message}$"):
+    with refused(bfenv.WorkloadError, f"{path}:5: ", *named):
         bfenv.read_swf(path)
-    with pytest.warns(UserWarning, match=f"^1 malformed line skipped, first .*:5: {message}$"):
+    with pytest.warns(UserWarning) as warned:
         trace = bfenv.read_swf(path, on_error="skip")
+    (warning,) = warned
+    assert all(one in str(warning.message) for one in [f"{path}:5: ", *named])
+    assert warning.filename == __file__
     assert (len(trace), trace.cleaning.malformed) == (2, 1)
 
 
 def test_lines_of_half_a_job_are_not_put_together(tmp_path):
     halves = job().split()
     text = " ".join(halves[:9]) + "\n" + " ".join(halves[9:]) + "\n"
-    with pytest.raises(bfenv.WorkloadError, match="3: 9 fields, expected 18"):
+    with refused(bfenv.WorkloadError, ":3: ", "9 fields"):
         bfenv.read_swf(put(tmp_path, HEADER + text))
 
 
 def test_a_field_as_long_as_the_file_is_refused_at_once_and_in_one_line(tmp_path):
     path = put(tmp_path, HEADER + job(submit="7" * 200_000 + "x"))
     begin = time.perf_counter()
-    with pytest.raises(bfenv.WorkloadError, match="is not a number") as error:
+    with refused(bfenv.WorkloadError, "submit time", "7" * 40) as error:
         bfenv.read_swf(path)
     assert time.perf_counter() - begin < 5  # the square of its length would take minutes
     assert len(str(error.value)) < len(str(path)) + 100
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ("", "the trace is empty: no job lines"),
-        (" \n\t\r\n\n", "the trace is empty: no job lines"),
-        (HEADER, "the trace is empty: no job lines"),
-        (HEADER + job(allocated=101) + job(runtime=-1) + job(runtime=0),
-         r"the trace is empty: no usable job line \(no_runtime 2, too_large 1\)"),
-        (job(), "no MaxProcs or MaxNodes in the header; say how many .*:processors=1024"),
-        ("; MaxProcs: many\n" + job(), "no MaxProcs or MaxNodes"),
-        ("; MaxProcs: 0\n" + job(), "no MaxProcs or MaxNodes"),
-        (f"; MaxProcs: {'9' * 5000}\n" + job(), "a machine cannot have 9{18} processors"),
+        ("", []),
+        (" \n\t\r\n\n", []),
+        (HEADER, []),
+        (
+            HEADER + job(allocated=101) + job(runtime=-1) + job(runtime=0),
+            ["no_runtime 2", "too_large 1"],
+        ),
+        (job(), ["MaxProcs", "processors="]),
+        ("; MaxProcs: many\n" + job(), ["MaxProcs"]),
+        ("; MaxProcs: 0\n" + job(), ["MaxProcs"]),
+        (f"; MaxProcs: {'9' * 5000}\n" + job(), ["processors", "9" * 18]),
     ],
-)  # fmt: skip
-def test_a_log_that_makes_no_trace_is_refused_by_name(tmp_path, text, message):
+)
+def test_log_without_a_trace(tmp_path, text, named):
+    """A log that makes no trace is named, with the reason."""
     path = put(tmp_path, text)
-    with pytest.raises(bfenv.WorkloadError, match=f"^{re.escape(str(path))}: {message}"):
+    with refused(bfenv.WorkloadError, path, *named):
         bfenv.read_swf(path)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("option", "value"),
     [
-        ({"overrun": "stop"}, "overrun is 'kill' or 'extend', not 'stop'"),
-        ({"on_error": "ignore"}, "on_error is 'raise' or 'skip', not 'ignore'"),
-        ({"processors": 0}, "a machine cannot have 0 processors"),
-        ({"processors": 2**60}, "a machine cannot have 1152921504606846976 processors"),
-        ({"processors": 2.5}, "processors is a whole number, not 2.5"),
-        ({"processors": "8"}, "processors is a whole number, not '8'"),
+        ("overrun", "stop"),
+        ("on_error", "ignore"),
+        ("processors", 0),
+        ("processors", 2**60),
+        ("processors", 2.5),
+        ("processors", "8"),
     ],
 )
-def test_a_bad_option_is_refused_by_name(tmp_path, options, message):
-    with pytest.raises(bfenv.WorkloadError, match=message):
-        bfenv.read_swf(put(tmp_path, HEADER + job()), **options)
+def test_bad_option(tmp_path, option, value):
+    """A bad option is named, with its value."""
+    with refused(bfenv.WorkloadError, option, repr(value)):
+        bfenv.read_swf(put(tmp_path, HEADER + job()), **{option: value})
 
 
-def test_a_missing_file_a_folder_and_a_pipe_are_refused_by_name(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no such file: .*nowhere\.swf$"):
+def test_not_a_file(tmp_path):
+    """A missing file, a folder and a pipe are named."""
+    with refused(FileNotFoundError, tmp_path / "nowhere.swf"):
         bfenv.read_swf(tmp_path / "nowhere.swf")
-    with pytest.raises(FileNotFoundError, match=r"no such file: x{3000}$"):
+    with refused(FileNotFoundError, "x" * 3000):
         bfenv.read_swf("x" * 3000)
     os.mkfifo(tmp_path / "pipe.swf")
     for path in (tmp_path, tmp_path / "pipe.swf"):
-        with pytest.raises(bfenv.WorkloadError, match=f"^{re.escape(str(path))}: not a file$"):
+        with refused(bfenv.WorkloadError, path):
             bfenv.read_swf(path)
 
 
-def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path, monkeypatch):
+def test_unreadable_file(tmp_path, monkeypatch):
+    """A file that cannot be read is named, with the reason of the system."""
     path = put(tmp_path, HEADER + job())
 
     def forbidden(path):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", forbidden)
-    with pytest.raises(bfenv.WorkloadError, match=r"log\.swf: cannot be read: Permission denied$"):
+    with refused(bfenv.WorkloadError, path, "Permission denied"):
         bfenv.read_swf(path)
 
 
@@ -419,14 +430,14 @@ def test_a_gzip_file_cut_off_or_changed_anywhere_is_refused_by_name(tmp_path):
     whole = path.read_bytes()
     for cut in range(len(whole)):
         path.write_bytes(whole[:cut])
-        with pytest.raises(bfenv.WorkloadError, match=r"log\.swf\.gz: (corrupted|not a) gzip"):
+        with refused(bfenv.WorkloadError, path):
             bfenv.read_swf(path)
-    for place in range(10, len(whole)):  # the first ten bytes hold a date and the like
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(bfenv.WorkloadError, match=r"log\.swf\.gz: corrupted gzip"):
+    for i in range(10, len(whole)):  # the first ten bytes hold a date and the like
+        path.write_bytes(whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :])
+        with refused(bfenv.WorkloadError, path):
             bfenv.read_swf(path)
     path.write_bytes(whole + b"more")
-    with pytest.raises(bfenv.WorkloadError, match=r"log\.swf\.gz: corrupted gzip"):
+    with refused(bfenv.WorkloadError, path):
         bfenv.read_swf(path)
 
 
@@ -437,10 +448,10 @@ def broken_files(draw):
         return draw(st.binary(max_size=300))
     whole = (HEADER + job(1) + job(2, submit=9)).encode()
     whole = gzip.compress(whole, mtime=0) if draw(st.booleans()) else whole
-    place = draw(st.integers(0, len(whole)))
+    i = draw(st.integers(0, len(whole)))
     junk = draw(st.one_of(st.binary(max_size=9), st.text("0123456789;.-+e \n\r", max_size=9)))
     junk = junk if isinstance(junk, bytes) else junk.encode()
-    return whole[:place] + junk + whole[place + draw(st.integers(0, 9)) :]
+    return whole[:i] + junk + whole[i + draw(st.integers(0, 9)) :]
 
 
 @settings(max_examples=300)
@@ -538,7 +549,7 @@ def test_with_a_schedule_its_waits_and_sizes_are_written(tmp_path):
     assert records[:, 2].tolist() == [5, 6]
     assert records[:, 4].tolist() == [8, 4]
     assert trace.records[:, 2].tolist() == [7, 7]
-    with pytest.raises(bfenv.WorkloadError, match="the schedule is that of another trace"):
+    with refused(bfenv.WorkloadError, trace[:1].name):
         bfenv.write_swf(trace[:1], tmp_path / "other.swf", schedule)
     assert not (tmp_path / "other.swf").exists()
 
@@ -546,7 +557,7 @@ def test_with_a_schedule_its_waits_and_sizes_are_written(tmp_path):
 @pytest.mark.parametrize("column", ["priority", "requested_start"])
 def test_what_the_format_has_no_place_for_is_a_warning(tmp_path, column):
     trace = bfenv.make_trace([0], [1], [5], 4, **{column: [3]})
-    with pytest.warns(UserWarning, match="SWF has no priorities and requested start times"):
+    with pytest.warns(UserWarning, match="out.swf.*priorities.*requested start"):
         bfenv.write_swf(trace, tmp_path / "out.swf")
 
 
@@ -582,25 +593,29 @@ def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeyp
     expected = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else bfenv.BfenvError
     with pytest.raises(expected) as raised:
         bfenv.write_swf(trace, path)
-    if expected is bfenv.WorkloadError:
-        assert str(raised.value) == f"{path}: cannot be written: No space left on device"
+    if expected is bfenv.BfenvError:
+        assert str(path) in str(raised.value) and "No space left on device" in str(raised.value)
     assert os.listdir(tmp_path) == ["log.swf"]
     assert path.read_text() == "before"
 
 
-def test_where_no_file_can_be_is_refused_by_name(tmp_path):
+def test_no_place_for_a_file(tmp_path):
+    """Where no file can be written, the path is named, and nothing is left behind."""
     trace = bfenv.make_trace([0], [1], [5], 4)
     os.mkfifo(tmp_path / "pipe")
-    for path, reason in [
-        (tmp_path / "nowhere" / "a.swf", "cannot be written: No such file or directory"),
-        (tmp_path / ("x" * 300), "cannot be written: File name too long"),
-        (tmp_path, "is there already, and no file"),
-        (tmp_path / "pipe", "is there already, and no file"),
-    ]:
-        message = f"^{re.escape(str(path))}: {reason}$"
-        with pytest.raises(bfenv.BfenvError, match=message):
+    for path in (
+        tmp_path / "nowhere" / "a.swf", tmp_path / ("x" * 300), tmp_path, tmp_path / "pipe",
+    ):  # fmt: skip
+        with refused(bfenv.BfenvError, path):
             bfenv.write_swf(trace, path)
     assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_name_instead_of_a_trace(tmp_path):
+    """A name is refused with the call that makes a trace of it."""
+    with refused(bfenv.WorkloadError, "load_workload('lublin')"):
+        bfenv.write_swf("lublin", tmp_path / "a.swf")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_written_file_has_the_rights_that_any_new_file_has(tmp_path):
@@ -697,6 +712,8 @@ def test_a_real_log_is_written_word_for_word(tmp_path, name):
     assert written <= original and written.total() == len(trace)
 
 
-def test_a_file_that_is_no_swf_at_all_is_told_what_may_help(tmp_path):
-    with pytest.raises(bfenv.WorkloadError, match="is it SWF.*bfenv workloads import"):
-        bfenv.read_swf(put(tmp_path, "JobID|User|State\n1|ann|COMPLETED\n"))
+def test_another_format(tmp_path):
+    """A file of another format is refused with the command that reads it."""
+    path = put(tmp_path, "JobID|User|State\n1|ann|COMPLETED\n")
+    with refused(bfenv.WorkloadError, path, "bfenv workloads import"):
+        bfenv.read_swf(path)

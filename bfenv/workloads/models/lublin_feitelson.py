@@ -8,33 +8,34 @@ slower with the hour of the day.
 The arrival process counts *points*: half hours of an average day. A half-hour slot b is worth
 w[b] points (`daily_weights`), so a gap of g points is short by the clock when w is large. With
 W(t) the points passed from midnight to t, job i arrives when W(t_i) = W(t_(i-1)) + g_i. The time
-t is kept in floating point to the end: the authors' program cuts it to whole seconds at every
-arrival while its place in the day goes on, so that its day drifts by 1.4 hours in 10,000 jobs.
+t is rounded to whole seconds only at the end. The authors' program rounds it down at every arrival,
+but not its position in the day, so that its days drift by 1.4 hours in 10,000 jobs.
 
 References
 ----------
 U. Lublin and D. G. Feitelson, "The workload on parallel supercomputers: modeling the
 characteristics of rigid jobs", J. Parallel and Distributed Computing 63(11), 1105-1122, 2003,
-doi:10.1016/S0743-7315(03)00108-4. The numbers are those of the authors' program m_lublin99.c,
-the symbols of `Parameters` are its names.
+doi:10.1016/S0743-7315(03)00108-4. The numbers are those of the authors' program m_lublin99.c, and
+so are the names in `Parameters`.
 """
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.core.arguments import check_integer, check_number
+from bfenv.core.durations import HOUR
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.limits import LARGEST_EXACT
 
 SLOTS = 48  # per day
-SLOT = 1800  # seconds
+SLOT = HOUR // 2  # seconds
 CYCLE_START = 10  # slot at which the daily Gamma density begins: 05:00
 LONGEST_LOG_RUNTIME = 12.0  # exp(12) s = 45.2 h
 LONGEST_LOG_GAP = 13.0  # exp(13) s = 5.1 days, in points of SLOT seconds
-LATEST = 2.0**53  # seconds; beyond it a float no longer counts seconds
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Parameters:
     p_serial: float  # probability of a serial job
     p_pow2: float  # probability of a parallel job whose size is a power of two by intent
     u_low: float  # log2 of the smallest parallel size
-    u_med: float  # log2 of the size that parts the two stages of the uniform distribution
+    u_med: float  # log2 of the size between the two stages of the uniform distribution
     u_hi: float  # log2 of the largest size
     u_prob: float  # probability of the first stage, u_low to u_med
     a1: float  # shape, short jobs' ln(runtime in seconds)
@@ -87,20 +88,18 @@ class LublinJobs(NamedTuple):
 
 
 def scaled(parameters: Parameters, processors: int) -> Parameters:
-    """Fit the same class of jobs to a machine of `processors` processors.
+    """Scale a class of jobs to a machine of another size.
 
-    By the authors' advice only the sizes move: u_hi = log2(processors), u_med = u_hi - 2.5. The
-    machine that the parameters were fitted to keeps its own u_med. On a small machine (fewer
-    than 14 processors at most) u_med would fall under u_low and is held there, as is u_low
-    under u_hi.
+    As the authors advise, only the sizes change: u_hi = log2(processors), u_med = u_hi - 2.5. The
+    machine that the parameters were fitted to keeps its own u_med. On a machine of fewer than 14
+    processors, u_med would fall below u_low, or u_low exceed u_hi; they are then equal.
 
     Raises
     ------
     WorkloadError
-        When processors < 1.
+        If processors < 1.
     """
-    if processors < 1:
-        raise WorkloadError(f"processors={processors}: at least 1 is needed")
+    check_integer("processors", processors, 1, error=WorkloadError)
     u_hi = math.log2(processors)
     if u_hi == parameters.u_hi:
         return parameters
@@ -126,41 +125,50 @@ def generate(
     jobs
         Number of jobs, at least 1.
     processors
-        Size of the machine, at least 1. Larger sizes, which rounding to a power of two yields on
-        a machine that is none, are cut to it.
+        Size of the machine, at least 1. Rounding to powers of two can yield a larger job if the
+        machine's size is not one; it is cut to the machine.
     rng
         Source of all randomness.
     load
-        Offered load wanted: sum(runtime * size) / (processors * last submit time). It is reached
-        by this very sample, not on average, up to the rounding of submit times to seconds (the
-        last is at least 1). All gaps are divided, in points, by the same number, so that days
-        keep their 24 hours. None leaves the model's own load: in the long run 0.72 for 128
-        processors, 0.87 for 256; typed 0.40 for 128.
+        Offered load: sum(runtime * size) / (processors * last submit time). This very sample
+        reaches it, up to the rounding of submit times to seconds (the last is at least 1). All
+        gaps are divided, in points, by the same number, so that days keep their 24 hours. None
+        keeps the model's own load: in the long run 0.72 for 128 processors, 0.87 for 256; typed
+        0.40 for 128.
     longest
-        Runtimes above so many seconds are cut to it, before `load` applies.
+        Longest runtime, in seconds. Longer ones are cut to it before `load` applies.
     typed
-        Two independent streams, interactive and batch, merged by submit time, at equal times
-        interactive first. The merged stream's first `jobs` jobs are taken before `load` applies.
+        Merge two independent streams by submit time, interactive and batch jobs, at equal times
+        interactive jobs first. The first `jobs` jobs are taken before `load` applies.
     start_hour
         Hour of the day at time 0, 0 .. 23.
     parameters
-        Streams to use exactly as given: (typeless,), or (interactive, batch) when typed. By
-        default the published ones, `scaled` to the machine; interactive jobs, which stay below
-        46 processors on any larger machine, only downwards.
+        Streams to use exactly as given: (typeless,), or (interactive, batch) if `typed`. By
+        default the published ones, `scaled` to the machine; interactive jobs only to a smaller
+        machine, so that they stay below 46 processors.
+
+    Returns
+    -------
+    LublinJobs
+        The sample.
 
     Raises
     ------
     WorkloadError
-        When an argument is out of range.
+        If an argument is out of range.
     """
-    jobs, processors = operator.index(jobs), operator.index(processors)
-    _check(jobs, processors, load, longest, start_hour)
+    jobs = check_integer("jobs", jobs, 1, error=WorkloadError)
+    processors = check_integer("processors", processors, 1, error=WorkloadError)
+    check_integer("start_hour", start_hour, 0, 23, error=WorkloadError)
+    if load is not None:
+        check_number("load", load, positive=True, error=WorkloadError)
+    if longest is not None:
+        check_integer("longest", longest, 1, error=WorkloadError)
     streams = _default_streams(processors, typed) if parameters is None else tuple(parameters)
     if len(streams) != 1 + typed:
         raise WorkloadError(
-            f"parameters holds {len(streams)} streams; typed={typed} needs {1 + typed}"
+            f"parameters must be {1 + typed} streams if typed={typed}, got {len(streams)}"
         )
-
     clocks = [_Clock(stream, start_hour) for stream in streams]
     points = [np.cumsum(gaps(jobs, stream, rng)) for stream in streams]
     order, label = _merge([clock.submit(p) for clock, p in zip(clocks, points, strict=True)])
@@ -175,8 +183,8 @@ def generate(
     if load is not None:
         area = sum(float(r @ n) for r, n in zip(runtime, size, strict=True))
         last = max(1.0, area / (processors * load))
-        if last > LATEST:
-            raise WorkloadError(f"load={load}: the sample would last more than 2**53 seconds")
+        if last > LARGEST_EXACT:
+            raise WorkloadError(f"load {load:g} would push submit times beyond 2**53 s")
         points = _squeezed(points, clocks, last)
 
     submit = [clock.submit(p) for clock, p in zip(clocks, points, strict=True)]
@@ -190,7 +198,7 @@ def generate(
 
 
 def sizes(jobs: int, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
-    """Draw (jobs,) int64 processors; some exceed 2 ** u_hi when that is no power of two."""
+    """Draw (jobs,) int64 processors; some exceed 2 ** u_hi unless that is a power of two."""
     kind = rng.random(jobs)
     first = rng.random(jobs) < parameters.u_prob
     low = np.where(first, parameters.u_low, parameters.u_med)
@@ -199,73 +207,64 @@ def sizes(jobs: int, parameters: Parameters, rng: np.random.Generator) -> np.nda
     # The other parallel jobs may hit a power of two as well, by the rounding of small sizes.
     power = kind <= parameters.p_serial + parameters.p_pow2
     log_size[power] = np.floor(log_size[power] + 0.5)
-    size = np.floor(np.exp2(log_size) + 0.5).astype(np.int64)
+    size: np.ndarray = np.floor(np.exp2(log_size) + 0.5).astype(np.int64)
     size[kind <= parameters.p_serial] = 1
     return size
 
 
 def runtimes(size: np.ndarray, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
-    """Draw (n,) int64 seconds for jobs of (n,) given sizes; the larger, the longer."""
+    """Draw (n,) int64 seconds for jobs of (n,) sizes; larger jobs tend to run longer."""
     short = np.clip(parameters.pa * size + parameters.pb, 0.0, 1.0)
     log_runtime = np.full(len(size), np.inf)
-    # A runtime beyond the longest is drawn anew, the choice between short and long included.
+    # A runtime beyond the longest is drawn again, as is whether the job is short or long.
     while len(todo := np.flatnonzero(log_runtime > LONGEST_LOG_RUNTIME)):
         is_short = rng.random(len(todo)) < short[todo]
         shape = np.where(is_short, parameters.a1, parameters.a2)
         scale = np.where(is_short, parameters.b1, parameters.b2)
         log_runtime[todo] = rng.gamma(shape, scale)
-    return np.exp(log_runtime).astype(np.int64)
+    runtime: np.ndarray = np.exp(log_runtime).astype(np.int64)
+    return runtime
 
 
 def gaps(jobs: int, parameters: Parameters, rng: np.random.Generator) -> np.ndarray:
-    """Draw (jobs,) float64 points from each arrival to the next; the first from the start."""
+    """Draw (jobs,) float64 points before each arrival: from the one before, or from the start."""
     shape = parameters.a_arr * parameters.a_rar
     log_gap = np.full(jobs, np.inf)
     while len(todo := np.flatnonzero(log_gap > LONGEST_LOG_GAP)):
         log_gap[todo] = rng.gamma(shape, parameters.b_arr, len(todo))
-    return np.exp(log_gap) / SLOT
+    points: np.ndarray = np.exp(log_gap) / SLOT
+    return points
 
 
 def daily_weights(parameters: Parameters) -> np.ndarray:
-    """Points that each half hour of the day is worth: (48,) float64 from midnight, mean 1."""
+    """Return the points that each half hour of the day is worth, (48,) float64, mean 1."""
     edges = np.arange(SLOTS + 1) + CYCLE_START + 0.5
     mass = np.diff(_gamma_cdf(edges / parameters.b_num, parameters.a_num))
-    return np.roll(mass, CYCLE_START) / mass.mean()
+    weights: np.ndarray = np.roll(mass, CYCLE_START) / mass.mean()
+    return weights
 
 
 class _Clock:
-    """The time of day of one stream: points to seconds since the start, and back."""
+    """The time of day of one stream: converts points to seconds since the start, and back."""
 
     def __init__(self, parameters: Parameters, start_hour: int):
         self.worth = np.concatenate([[0.0], np.cumsum(daily_weights(parameters))])
         self.worth[-1] = SLOTS
-        self.start = start_hour * 3600.0
+        self.start = float(start_hour * HOUR)
         self.origin = 0.0
         self.origin = self.points(0.0)
 
     def points(self, seconds: float) -> float:
-        """Points passed from the start."""
-        day, slot = np.divmod((self.start + seconds) / SLOT, SLOTS)
-        return SLOTS * day + np.interp(slot, np.arange(SLOTS + 1), self.worth) - self.origin
+        """Return the points that have passed at a time, in seconds from the start."""
+        day, slot = divmod((self.start + seconds) / SLOT, SLOTS)
+        return SLOTS * day + float(np.interp(slot, np.arange(SLOTS + 1), self.worth)) - self.origin
 
     def submit(self, points: np.ndarray) -> np.ndarray:
-        """Whole seconds from the start by which the points have passed, (n,) int64."""
+        """Return the seconds from the start by which the points have passed, (n,) int64."""
         day, rest = np.divmod(self.origin + points, SLOTS)
         slot = SLOTS * day + np.interp(rest, self.worth, np.arange(SLOTS + 1))
-        return np.rint(slot * SLOT - self.start).astype(np.int64)
-
-
-def _check(jobs, processors, load, longest, start_hour) -> None:
-    if jobs < 1:
-        raise WorkloadError(f"jobs={jobs}: at least 1 is needed")
-    if processors < 1:
-        raise WorkloadError(f"processors={processors}: at least 1 is needed")
-    if load is not None and not 0 < load < math.inf:
-        raise WorkloadError(f"load={load}: a positive number is needed")
-    if longest is not None and longest < 1:
-        raise WorkloadError(f"longest={longest}: at least 1 second is needed")
-    if start_hour not in range(24):
-        raise WorkloadError(f"start_hour={start_hour}: a whole hour from 0 to 23 is needed")
+        submit: np.ndarray = np.rint(slot * SLOT - self.start).astype(np.int64)
+        return submit
 
 
 def _default_streams(processors: int, typed: bool) -> tuple[Parameters, ...]:
@@ -277,7 +276,7 @@ def _default_streams(processors: int, typed: bool) -> tuple[Parameters, ...]:
 
 
 def _squeezed(points: list[np.ndarray], clocks: list[_Clock], last: float) -> list[np.ndarray]:
-    """The points divided such that the stream that then ends last ends at `last` seconds."""
+    """Divide all points by the number with which the stream that ends last ends at `last` s."""
     squeeze = max(
         p[-1] / clock.points(last) for clock, p in zip(clocks, points, strict=True) if len(p)
     )
@@ -285,14 +284,14 @@ def _squeezed(points: list[np.ndarray], clocks: list[_Clock], last: float) -> li
 
 
 def _merge(submit: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Order of the joined streams by time, at equal times the earlier stream, and their labels."""
+    """Return the order of the joined streams by time, ties by stream, and each job's stream."""
     order = np.argsort(np.concatenate(submit), kind="stable")
     return order, np.repeat(np.arange(len(submit)), [len(s) for s in submit])[order]
 
 
 def _gamma_cdf(x: np.ndarray, shape: float) -> np.ndarray:
-    """Distribution function of the standard Gamma law, by its power series; x > 0."""
-    term = np.exp(shape * np.log(x) - x - math.lgamma(shape + 1))
+    """Compute the standard Gamma law's distribution function by its power series; x > 0."""
+    term: np.ndarray = np.exp(shape * np.log(x) - x - math.lgamma(shape + 1))
     total = term.copy()
     for k in range(1, 200):  # the terms fall once k > x; here x < 20
         term = term * x / (shape + k)

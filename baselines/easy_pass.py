@@ -1,0 +1,215 @@
+"""One scheduling pass of EASY over a queue in any order: the kernel of `easy_variants`.
+
+Order of the queue x order of the backfill x reservations x lookahead x predictor. With all of
+them at their defaults it makes the schedules of `bfenv.baselines.easy`, more slowly.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.baselines.predictor import Predictor, new_predictor, predict, predicted_cluster
+from bfenv.baselines.priorities import FCFS, Order, Ranking, new_ranking, rank, score
+from bfenv.core.cluster import advance, free, now, start, started, waiting
+from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.kernel import kernel
+from bfenv.core.profile import Profile, fits, new_profile, place, rebuild, reserve, shadow
+
+
+class Options(NamedTuple):
+    """The checked options of `bfenv.baselines.easy_variants.easy`, with numbers for all."""
+
+    order: Order
+    backfill: Order
+    reservations: int  # -1 for all jobs
+    lookahead: int  # FOREVER for all jobs
+    predictor: str | None
+    weight: float | None  # 1/s
+    shadow_intervals: int  # -1 for no deadlines
+
+
+class Memory(NamedTuple):
+    """What the policies of `easy` keep: their options, and what saves work in the next pass."""
+
+    queue: Ranking
+    backfill: Ranking  # the queue's own, unless the backfill has another order
+    predictor: Predictor
+    profile: Profile  # for any number of reservations other than one
+    two_orders: np.ndarray  # (1,) bool: `backfill` is not `queue`; only its line is used
+    lookahead: np.ndarray  # (1,) int64 jobs, the head included
+    reservations: np.ndarray  # (1,) int64 jobs
+    shadow_intervals: np.ndarray  # (1,) int64; -1 for no deadlines
+
+
+@kernel
+def decide(cluster, jobs, memory):
+    """Start jobs in the queue's order until one, the head, must wait; then backfill behind it."""
+    predict(memory.predictor, cluster, jobs)
+    if memory.shadow_intervals[0] >= 0:
+        _set_deadlines(cluster, jobs, memory)
+    if not _any_fits(cluster, jobs, memory, FOREVER, 0):
+        return
+    line = waiting(cluster)
+    count = len(line)
+    if memory.queue.code[0] != FCFS or memory.queue.dynamic[0] or len(started(cluster)) > 0:
+        count = rank(memory.queue, cluster, jobs)
+        line = memory.queue.line
+    head = 0
+    while head < count and jobs.size[line[head]] <= free(cluster):
+        start(cluster, jobs, line[head])
+        head += 1
+    last = min(count, head + memory.lookahead[0])
+    if head + 1 < last and free(cluster) > 0:
+        _backfill(cluster, jobs, memory, line[head:last])
+
+
+@kernel
+def run(cluster, jobs, truth, memory):
+    """The event loop with this policy in it."""
+    while advance(cluster, jobs, truth):
+        decide(cluster, jobs, memory)
+
+
+@kernel
+def _set_deadlines(cluster, jobs, memory):
+    """Give each new job its deadline: its arrival plus the given number of shadow intervals."""
+    deadline = memory.queue.deadline
+    queue = waiting(cluster)
+    i = len(queue)
+    while i > 0 and deadline[queue[i - 1]] == FOREVER:
+        i -= 1
+        job = queue[i]
+        shadow_time, _ = shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
+        shadow_interval = shadow_time - jobs.submit[job]
+        deadline[job] = jobs.submit[job] + memory.shadow_intervals[0] * shadow_interval
+
+
+@kernel
+def _backfill(cluster, jobs, memory, queue):
+    """Backfill from the part of the queue in sight, behind its first job, the head."""
+    predicted = predicted_cluster(cluster, memory.predictor)
+    shadow_time, extra_nodes = FOREVER, 0
+    if memory.reservations[0] != 0:
+        shadow_time, extra_nodes = shadow(predicted, jobs, queue[0])
+    planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
+    if planned:
+        if not _any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
+            return
+        rebuild(memory.profile, predicted, jobs)
+        _make_reservations(cluster, jobs, memory, queue)
+    if not memory.two_orders[0]:
+        for job in queue:
+            if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
+                extra_nodes -= _try(cluster, jobs, memory, job, planned, shadow_time)
+        return
+    line = memory.backfill.line
+    count = _choose(cluster, jobs, memory, queue, shadow_time, extra_nodes)
+    while count > 0:
+        extra_nodes -= _try(cluster, jobs, memory, line[count - 1], planned, shadow_time)
+        count = _choose(cluster, jobs, memory, line[: count - 1], shadow_time, extra_nodes)
+
+
+@kernel
+def _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
+    """Return whether a waiting job could start without delaying the head, as in EASY."""
+    return (
+        jobs.size[job] <= free(cluster)
+        and cluster.start[job] < 0
+        and (
+            now(cluster) + memory.queue.duration[job] <= shadow_time
+            or jobs.size[job] <= extra_nodes
+        )
+    )
+
+
+@kernel
+def _any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
+    """Return whether any job could; if none, no order matters."""
+    if free(cluster) > 0:
+        for job in waiting(cluster):
+            if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
+                return True
+    return False
+
+
+@kernel
+def _choose(cluster, jobs, memory, candidates, shadow_time, extra_nodes):
+    """Put the jobs that could start into the line of the backfill; return their number.
+
+    The one to be tried next stands last. A job that is left out need not be considered again in
+    this pass, as there is ever less room.
+    """
+    if free(cluster) == 0:
+        return 0
+    line, time = memory.backfill.line, now(cluster)
+    count, best, best_score = 0, -1, math.inf
+    for job in candidates:
+        if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
+            value = score(memory.backfill, jobs, job, time)
+            if best < 0 or value < best_score or (value == best_score and job < line[best]):
+                best, best_score = count, value
+            line[count] = job
+            count += 1
+    if count > 0:
+        line[best], line[count - 1] = line[count - 1], line[best]
+    return count
+
+
+@kernel
+def _try(cluster, jobs, memory, job, planned, shadow_time):
+    """Start a job if the profile permits; return how many of the extra nodes it takes."""
+    size, duration, time = jobs.size[job], memory.queue.duration[job], now(cluster)
+    if planned:
+        if not fits(memory.profile, size, duration, time):
+            return 0
+        reserve(memory.profile, size, time, time + duration)
+    start(cluster, jobs, job)
+    return 0 if time + duration <= shadow_time else size
+
+
+@kernel
+def _make_reservations(cluster, jobs, memory, queue):
+    """In the queue's order, start each job that can start; reserve anchor points for the others."""
+    profile, duration = memory.profile, memory.queue.duration
+    left = memory.reservations[0]
+    for job in queue:
+        if left == 0 or free(cluster) == 0:
+            break
+        anchor = place(profile, jobs.size[job], duration[job], now(cluster))
+        if anchor == now(cluster):
+            start(cluster, jobs, job)
+        else:
+            left -= 1
+
+
+def new_memory(
+    jobs: Jobs, processors: int, generator: np.random.Generator, *, options: Options
+) -> Memory:
+    """Return the memory for these options."""
+    count = len(jobs.submit)
+    order, backfill = options.order, options.backfill
+    predictions = new_predictor(options.predictor, jobs, processors)
+    has_deadlines = options.shadow_intervals >= 0
+    queue = new_ranking(order, jobs, generator, options.weight)
+    queue = queue._replace(duration=predictions.duration)
+    in_backfill = queue
+    two_orders = backfill != order or has_deadlines
+    if two_orders:
+        in_backfill = new_ranking(backfill, jobs, generator, options.weight)
+        in_backfill = in_backfill._replace(duration=predictions.duration)
+        if order.stochastic and backfill.stochastic:
+            in_backfill = in_backfill._replace(number=queue.number)  # one number for each job
+    if has_deadlines:
+        queue = queue._replace(deadline=np.full(count, FOREVER), dynamic=np.array([True]))
+    planned = count if options.reservations < 0 else min(count, options.reservations)
+    return Memory(
+        queue,
+        in_backfill,
+        predictions,
+        new_profile(min(count, processors), planned),
+        two_orders=np.array([two_orders]),
+        lookahead=np.array([min(count, options.lookahead)]),
+        reservations=np.array([options.reservations]),
+        shadow_intervals=np.array([options.shadow_intervals]),
+    )

@@ -1,0 +1,165 @@
+"""What has changed since the last pass, and what need not be considered again therefore."""
+
+from bfenv.baselines.multiqueue.memory import (
+    BEGUN,
+    GAINED,
+    LAST_PASS,
+    LEFT_FREE,
+    LEFT_WAITING,
+    NEXT_PROMISE,
+    QUEUED,
+    SEEN,
+    SETTLED,
+    TO_BE_TRIED,
+    UNTRIED,
+    stage_of,
+)
+from bfenv.baselines.multiqueue.promises import put_back, reserve_requested, withdraw
+from bfenv.baselines.reservations import NONE, bring_up_to_now
+from bfenv.core.cluster import PASSES, free, now, started, waiting, wake_at
+from bfenv.core.jobs import FOREVER
+from bfenv.core.kernel import kernel
+from bfenv.core.profile import rebuild
+
+
+@kernel
+def update(cluster, jobs, memory):
+    """Bring promises and pivots up to now; return the first positions to be considered.
+
+    They are those in the queue and in `untried`. The profile of the last pass lacks only what has
+    ended since. A profile that others have not followed is made from scratch, as it always is where
+    starts are requested.
+    """
+    state = memory.state
+    kept, due = not memory.any_requested[0] and _followed(cluster, memory), 0
+    if kept:
+        due = _let_time_pass(cluster, jobs, memory)
+        kept = memory.promises.profile.free[0] + due == free(cluster)
+    if not kept:
+        _start_over(cluster, jobs, memory)
+        return skip_unchanged(cluster, memory, 0, 0, 0)
+    first_new_trial = state[UNTRIED]
+    first_new_job = _find_new(cluster, memory)
+    if first_new_job != state[LEFT_WAITING] or memory.priorities[0] > 1:
+        _find_pivots(cluster, jobs, memory)
+    return skip_unchanged(cluster, memory, first_new_job, first_new_trial, due)
+
+
+@kernel
+def skip_unchanged(cluster, memory, first_new_job, first_new_trial, due):
+    """Return the first positions in the queue and in `untried` that this pass must consider.
+
+    The shortcut: where all jobs have one priority and no room was gained since the last pass began,
+    by an early end, a lost promise or one that moved up, no promised start can move up in this pass
+    (SETTLED). If besides none is due and no job has come back from its trial, only new trials are
+    planned. If besides the free processors are those that the last pass left, a job refused then
+    would be refused again, because time alone only shortens what is free from now on: only new jobs
+    are considered. Set GAINED before a pass and it considers everything.
+    """
+    state = memory.state
+    state[SETTLED] = memory.priorities[0] == 1 and not state[GAINED]
+    state[GAINED] = 0
+    if not state[SETTLED] or due > 0 or first_new_job != state[LEFT_WAITING]:
+        return 0, 0
+    return (first_new_job if state[LEFT_FREE] == free(cluster) else 0), first_new_trial
+
+
+@kernel
+def remember(cluster, memory):
+    """Note how the pass leaves the machine, and ask to be woken for the reservations."""
+    state = memory.state
+    state[LAST_PASS] = cluster.state[PASSES]
+    state[BEGUN] = 0
+    for job in started(cluster):
+        memory.begun[state[BEGUN]] = job
+        state[BEGUN] += 1
+    state[LEFT_FREE] = free(cluster)
+    state[LEFT_WAITING] = len(waiting(cluster)) - state[BEGUN]
+    if memory.any_requested[0]:
+        for job in waiting(cluster):
+            wake_at(cluster, memory.reserved_start[job])
+
+
+@kernel
+def _followed(cluster, memory):
+    """Return whether this is the next pass, and the last one's starts really were made."""
+    state, last_time = memory.state, memory.promises.profile.time[0]
+    for job in memory.begun[: state[BEGUN]]:
+        if cluster.start[job] != last_time and cluster.trial_start[job] != last_time:
+            return False
+    return cluster.state[PASSES] == state[LAST_PASS] + 1
+
+
+@kernel
+def _let_time_pass(cluster, jobs, memory):
+    """Release what has ended early; return the processors that promised starts take now."""
+    if bring_up_to_now(memory.promises, cluster, jobs):
+        memory.state[GAINED] = 1
+    if memory.state[NEXT_PROMISE] > now(cluster):
+        return 0
+    due = 0
+    memory.state[NEXT_PROMISE] = FOREVER
+    for job in memory.untried[: memory.state[UNTRIED]]:
+        due += _processors_due(cluster, jobs, memory, job)
+    for job in memory.pivot:
+        if job != NONE:
+            due += _processors_due(cluster, jobs, memory, job)
+    return due
+
+
+@kernel
+def _processors_due(cluster, jobs, memory, job):
+    """Return the processors that a pivot or trial takes now; withdraw a promise that was missed."""
+    promised_start = memory.promises.planned_start[job]
+    if promised_start < now(cluster):
+        withdraw(cluster, jobs, memory, job)
+        return 0
+    memory.state[NEXT_PROMISE] = min(memory.state[NEXT_PROMISE], promised_start)
+    return jobs.size[job] if promised_start == now(cluster) else 0
+
+
+@kernel
+def _start_over(cluster, jobs, memory):
+    """Make the profile of what runs, of reservations, and of the promises that still have room."""
+    state = memory.state
+    state[UNTRIED] = state[SEEN] = 0
+    _find_new(cluster, memory)
+    _find_pivots(cluster, jobs, memory)
+    rebuild(memory.promises.profile, cluster, jobs)
+    if memory.any_requested[0]:
+        reserve_requested(cluster, jobs, memory)
+    put_back(cluster, jobs, memory, memory.priorities[0])
+    state[GAINED] = 1
+
+
+@kernel
+def _find_new(cluster, memory):
+    """Return the position in the queue of the first job that came since the last pass."""
+    queue, state = waiting(cluster), memory.state
+    first_new = len(queue)
+    while first_new > 0 and queue[first_new - 1] >= state[SEEN]:
+        first_new -= 1
+    for job in queue[first_new:]:
+        if stage_of(cluster, memory, job) == TO_BE_TRIED:
+            memory.untried[state[UNTRIED]] = job
+            state[UNTRIED] += 1
+        state[SEEN] = job + 1
+    return first_new
+
+
+@kernel
+def _find_pivots(cluster, jobs, memory):
+    """Make the first queued job of each partition its pivot; one that was loses its promise."""
+    rank = memory.priority_rank
+    for p in range(len(memory.pivot)):
+        pivot_p = NONE
+        for job in waiting(cluster):
+            if memory.partitions.partition[job] != p or stage_of(cluster, memory, job) != QUEUED:
+                continue
+            if pivot_p == NONE or rank[job] > rank[pivot_p]:
+                pivot_p = job
+                if rank[job] == memory.priorities[0] - 1:
+                    break
+        if memory.pivot[p] not in (pivot_p, NONE):
+            withdraw(cluster, jobs, memory, memory.pivot[p])
+        memory.pivot[p] = pivot_p

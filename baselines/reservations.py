@@ -1,0 +1,162 @@
+"""Reservations that are kept from pass to pass: planned starts of waiting jobs, in one profile.
+
+Conservative backfilling, CONS+RS, slack-based, relaxed and selective backfilling keep such a plan;
+multiple-queue backfilling keeps its promised starts in one. Policies that plan from scratch in
+every pass need none of this.
+
+A pass brings the plan up to now, checks that the machine is as planned, moves jobs up after early
+ends, reserves for new jobs, and starts the jobs that are due. Each of these steps is a function
+below; which jobs have a reservation, and when one is given up, is the policy's own decision.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.cluster import finished, free, may_start, now, start, waiting
+from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.kernel import kernel
+from bfenv.core.profile import (
+    Profile,
+    anchor_before,
+    begin_at,
+    copy,
+    new_profile,
+    place,
+    rebuild,
+    release,
+    reserve,
+)
+
+NONE = -1  # planned start of a job without a reservation
+
+
+class Reservations(NamedTuple):
+    """The planned starts, and the profile that they are part of."""
+
+    profile: Profile  # running jobs up to their expected ends, waiting jobs as planned
+    planned_start: np.ndarray  # (n,) int64 seconds; NONE without a reservation
+
+
+def new_reservations(jobs: Jobs, processors: int) -> Reservations:
+    """Return the plan of an empty machine, with room for every job."""
+    count = len(jobs.submit)
+    profile = new_profile(min(count, processors), count)
+    profile.time[0], profile.free[0] = 0, processors
+    return Reservations(profile, np.full(count, NONE, dtype=np.int64))
+
+
+# From one pass to the next --------------------------------------------------------------------
+
+
+@kernel
+def bring_up_to_now(reservations, cluster, jobs):
+    """Drop what is past and release what early ends leave free; return whether there were any."""
+    profile, time = reservations.profile, now(cluster)
+    begin_at(profile, time)
+    any_early = False
+    for job in finished(cluster):
+        if cluster.kill_time[job] > time:
+            release(profile, jobs.size[job], time, cluster.kill_time[job])
+            any_early = True
+    return any_early
+
+
+@kernel
+def followed(reservations, cluster, jobs):
+    """Return whether no planned start was missed and the machine is as full as planned.
+
+    It always is when this policy alone decides. In the environment others may start jobs as well.
+    """
+    planned_free = reservations.profile.free[0]
+    for job in waiting(cluster):
+        planned = reservations.planned_start[job]
+        if planned == now(cluster):  # the profile holds its processors already
+            planned_free += jobs.size[job]
+        elif NONE < planned < now(cluster):
+            return False
+    return planned_free == free(cluster)
+
+
+@kernel
+def cancel_all(reservations, cluster, jobs):
+    """Keep the running jobs only: every waiting job loses its reservation."""
+    rebuild(reservations.profile, cluster, jobs)
+    for job in waiting(cluster):
+        reservations.planned_start[job] = NONE
+
+
+@kernel
+def keep_all(reservations, cluster, jobs):
+    """Put the reservations beside what really runs; a missed planned start becomes now.
+
+    Where there is no room for them all, the profile goes below zero until jobs end.
+    """
+    rebuild(reservations.profile, cluster, jobs)
+    for job in waiting(cluster):
+        planned = reservations.planned_start[job]
+        if planned != NONE:
+            planned = max(planned, now(cluster))
+            reservations.planned_start[job] = planned
+            reserve(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
+
+
+# Reservations -----------------------------------------------------------------------------------
+
+
+@kernel
+def reserve_anchor_point(reservations, cluster, jobs, job):
+    """Reserve a job's anchor point, not before its requested start; return it, in seconds."""
+    earliest = max(now(cluster), jobs.requested_start[job])
+    anchor = place(reservations.profile, jobs.size[job], jobs.estimate[job], earliest)
+    reservations.planned_start[job] = anchor
+    return anchor
+
+
+@kernel
+def move_up(reservations, job, size, duration, earliest):
+    """Move one reservation to its anchor point, never later; return whether it moved."""
+    profile, planned = reservations.profile, reservations.planned_start[job]
+    anchor = anchor_before(profile, size, duration, earliest, planned)
+    if anchor == planned:
+        return False
+    release(profile, size, planned, planned + duration)
+    reserve(profile, size, anchor, anchor + duration)
+    reservations.planned_start[job] = anchor
+    return True
+
+
+@kernel
+def close_up(reservations, jobs, line, time):
+    """Move up the reservations of the jobs in `line` that are after `time`, one by one."""
+    for job in line:
+        if reservations.planned_start[job] > time:
+            earliest = max(time, jobs.requested_start[job])
+            move_up(reservations, job, jobs.size[job], jobs.estimate[job], earliest)
+
+
+@kernel
+def copy_reservations(reservations, other, queue):
+    """Make `other` the same plan for the jobs of `queue`."""
+    copy(reservations.profile, other.profile)
+    for job in queue:
+        other.planned_start[job] = reservations.planned_start[job]
+
+
+# Starts -----------------------------------------------------------------------------------------
+
+
+@kernel
+def start_due(reservations, cluster, jobs):
+    """Start the jobs whose planned start has come; return the next planned start, in seconds.
+
+    Ask to be woken then: a planned start may be an instant at which nothing else happens.
+    """
+    next_start = FOREVER
+    for job in waiting(cluster):
+        planned = reservations.planned_start[job]
+        if planned > now(cluster):
+            next_start = min(next_start, planned)
+        elif planned != NONE and may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+    return next_start

@@ -1,0 +1,5 @@
+"""Limits of numbers in workloads: beyond them, a value is a mistake."""
+
+LARGEST_EXACT = 2**53  # integers below are exact in float64; seconds, processors, SWF fields
+MOST_PROCESSORS = 2**31  # of a generated workload
+MOST_JOBS = 10**8  # of a generated workload

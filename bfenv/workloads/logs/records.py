@@ -1,0 +1,105 @@
+"""SWF records: the 18 numbers of each job, their fields, and their lines of text.
+
+Records are (n, 18) float64; -1 is what is not known.
+"""
+
+import re
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.logs.cleaning import malformed_warning
+
+FIELDS = (
+    "job number", "submit time", "wait time", "run time", "allocated processors",
+    "average CPU time", "used memory", "requested processors", "requested time",
+    "requested memory", "status", "user", "group", "executable", "queue", "partition",
+    "preceding job", "think time",
+)  # fmt: skip
+JOB, SUBMIT, WAIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE = 0, 1, 2, 3, 4, 7, 8
+STATUS, USER, GROUP, QUEUE, PARTITION = 10, 11, 12, 14, 15
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class Requests(NamedTuple):
+    """What the records request, as they have it: what is not known is not positive."""
+
+    submit: np.ndarray  # (n,) int64 seconds
+    size: np.ndarray  # (n,) int64 processors
+    runtime: np.ndarray  # (n,) int64 seconds
+    estimate: np.ndarray  # (n,) int64 seconds
+
+
+def parse_records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarray, int]:
+    """Return the records in the lines of a file, and how many malformed lines were skipped.
+
+    numpy's parser reads all lines at once. Only if it fails are they read one by one, to name the
+    place.
+
+    Raises
+    ------
+    WorkloadError
+        If a line is malformed and `on_error` is "raise".
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # "input contained no data"
+            records = np.loadtxt(lines, comments=";", ndmin=2)
+        width = len(FIELDS)
+        if records.size == 0 or (
+            records.shape[1] == width and np.abs(records).max() < LARGEST_EXACT
+        ):
+            return records.reshape(-1, width), 0
+    except ValueError:
+        pass
+    rows, faults = [], []
+    for number, line in enumerate(lines, start=1):
+        words = line.partition(";")[0].split()
+        if not words:
+            continue
+        fault = _find_fault(words)
+        if fault is None:
+            rows.append([float(word) for word in words])
+            continue
+        faults.append(f"{path}:{number}: {fault}")
+        if on_error == "raise":
+            raise WorkloadError(faults[0])
+    if faults:
+        warnings.warn(malformed_warning(len(faults), faults[0]), stacklevel=4)
+    return np.array(rows, dtype=np.float64).reshape(-1, len(FIELDS)), len(faults)
+
+
+def format_records(records: np.ndarray) -> list[str]:
+    """Return a line of text for each record, its numbers in their shortest form."""
+    return list(map(" ".join, zip(*map(_format_field, records.T), strict=True)))
+
+
+def requests_in(records: np.ndarray) -> Requests:
+    """Return what the records request, nothing repaired."""
+    rounded = np.floor(records[:, [SUBMIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE]] + 0.5)
+    submit, runtime, allocated, requested, estimate = rounded.astype(np.int64).T.copy()
+    return Requests(submit, np.where(requested > 0, requested, allocated), runtime, estimate)
+
+
+def _find_fault(words: list[str]) -> str | None:
+    """Return why the words of a line are not a record, or None."""
+    if len(words) != len(FIELDS):
+        return f"{len(words)} fields, expected {len(FIELDS)}"
+    for i, word in enumerate(words):
+        field = f"field {i + 1} ({FIELDS[i]}): {word[:40]!r}"
+        if not NUMBER.fullmatch(word):
+            return f"{field} is not a number"
+        if not abs(float(word)) < LARGEST_EXACT:
+            return f"{field} is out of range"
+    return None
+
+
+def _format_field(column: np.ndarray) -> list[str]:
+    """Return the numbers of a field as text, the shortest that is read as the same number."""
+    if np.array_equal(column, np.floor(column)):
+        return list(map(str, column.astype(np.int64).tolist()))
+    return [str(int(value)) if value.is_integer() else repr(value) for value in column.tolist()]

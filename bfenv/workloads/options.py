@@ -1,0 +1,103 @@
+"""Options of workloads, converted to what a function's annotations say.
+
+Options come as text, behind a workload's name, or as Python values. Either way the annotation of
+the function's parameter decides what a value becomes: `int`, `float`, `bool`, `str`, `Seconds`, or
+one of these or None.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import numpy as np
+
+from bfenv.core.durations import parse_duration
+from bfenv.core.errors import WorkloadError
+from bfenv.core.names import read_value
+
+Seconds = Annotated[int, "seconds"]  # as an option, also text such as "90m", "2d" or "1-12:00"
+EXPECTED: dict[Any, str] = {
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+    Seconds: "a duration such as 90, 90m, 2d or 1-12:00",
+    NoneType: "none",
+}
+
+
+def options_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a function that have a default, by name."""
+    parameters = inspect.signature(function).parameters
+    return {name: one for name, one in parameters.items() if one.default is not one.empty}
+
+
+def convert_options(
+    owner: str, known: Mapping[str, inspect.Parameter], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Convert options by the annotations of the parameters of their names.
+
+    Parameters
+    ----------
+    owner
+        What has the options, for messages.
+    known
+        Parameters by name, see `options_of`.
+    options
+        Values, as text or as Python objects.
+
+    Returns
+    -------
+    dict
+        The options that differ from their defaults, sorted by name: equal calls look alike.
+
+    Raises
+    ------
+    WorkloadError
+        If there is no such option, or the value is not what the annotation says.
+    """
+    converted = {}
+    for option, value in sorted(options.items()):
+        if option not in known:
+            raise WorkloadError(f"{owner} has no option {option!r}; it has {', '.join(known)}")
+        kinds = _kinds(known[option].annotation)
+        try:
+            value = _convert(kinds, value)
+        except (ValueError, OverflowError):
+            expected = " or ".join(EXPECTED[kind] for kind in kinds)
+            raise WorkloadError(
+                f"{owner}: {option} must be {expected}, got {value!r:.60}"
+            ) from None
+        if value != known[option].default:
+            converted[option] = value
+    return converted
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    """List the members of a union; of another annotation, itself."""
+    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+
+
+def _convert(kinds: tuple[Any, ...], value: Any) -> Any:
+    """Convert a value to one of the kinds; ValueError or OverflowError if it is none of them."""
+    if isinstance(value, str):
+        value = _read(kinds, value)
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        if (int in kinds or Seconds in kinds) and value == int(value):
+            return int(value)
+        if float in kinds:
+            return float(value)
+    elif type(value) in kinds:
+        return value
+    raise ValueError
+
+
+def _read(kinds: tuple[Any, ...], text: str) -> Any:
+    """Read an option's text; a `str` option keeps what looks like a number or a word."""
+    value = read_value(text)
+    if str in kinds:
+        return value if isinstance(value, str) else text
+    if Seconds in kinds and isinstance(value, str):
+        return parse_duration(value)
+    return value

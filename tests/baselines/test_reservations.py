@@ -1,0 +1,220 @@
+"""Reservations kept from pass to pass, one step at a time, on machines of a few processors."""
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.baselines.reservations import (
+    NONE,
+    bring_up_to_now,
+    cancel_all,
+    close_up,
+    copy_reservations,
+    followed,
+    keep_all,
+    move_up,
+    new_reservations,
+    reserve_anchor_point,
+    start_due,
+)
+from bfenv.core.cluster import advance, commit_starts, new_cluster, now, start, waiting
+from bfenv.core.jobs import FOREVER
+
+
+class Machine:
+    """A cluster with a plan; the jobs are (submit, size, estimate, runtime)."""
+
+    def __init__(self, processors, *jobs, requested_start=None):
+        submit, size, estimate, runtime = zip(*jobs, strict=True)
+        trace = bfenv.make_trace(
+            submit, size, runtime, processors, estimate=estimate, requested_start=requested_start
+        )
+        self.jobs = trace.jobs
+        self.cluster, self.truth = new_cluster(trace)
+        self.plan = new_reservations(trace.jobs, processors)
+
+    def advance(self):
+        """Go on to the next instant, and bring the plan up to it; whether a job ended early."""
+        assert advance(self.cluster, self.jobs, self.truth)
+        return bring_up_to_now(self.plan, self.cluster, self.jobs)
+
+    def reserve(self, *jobs):
+        """The anchor points of the jobs, reserved one after another."""
+        return [reserve_anchor_point(self.plan, self.cluster, self.jobs, job) for job in jobs]
+
+    def start_due(self):
+        """Start what is due; the next planned start."""
+        return start_due(self.plan, self.cluster, self.jobs)
+
+    def followed(self):
+        return followed(self.plan, self.cluster, self.jobs)
+
+    def profile(self):
+        """Steps of the profile: (time, free)."""
+        steps = self.plan.profile.steps[0]
+        times, free = self.plan.profile.time[:steps], self.plan.profile.free[:steps]
+        return list(zip(times.tolist(), free.tolist(), strict=True))
+
+
+def planned_machine():
+    """Job 0 holds both processors until 10, ends at 4; 1 (both, 3 s) and 2 (one, 2 s) wait."""
+    machine = Machine(2, (0, 2, 10, 4), (1, 2, 3, 3), (1, 1, 2, 2))
+    machine.advance()
+    machine.reserve(0)
+    assert machine.start_due() == FOREVER
+    machine.advance()
+    assert machine.reserve(1, 2) == [10, 13]
+    return machine
+
+
+def test_a_new_plan_is_an_empty_machine_without_reservations():
+    """All processors are free from time 0 on, for ever."""
+    machine = Machine(3, (0, 1, 1, 1))
+    assert machine.profile() == [(0, 3)]
+    assert machine.plan.planned_start.tolist() == [NONE]
+
+
+def test_reservations_are_anchor_points_beside_what_is_in_the_profile():
+    """The profile holds running jobs and reservations alike."""
+    machine = planned_machine()
+    assert machine.profile() == [(1, 0), (13, 1), (15, 2)]
+    assert machine.plan.planned_start.tolist() == [0, 10, 13]
+
+
+def test_a_reservation_is_not_before_the_requested_start():
+    """One free processor or not: the job asked for second 6."""
+    machine = Machine(1, (0, 1, 2, 2), requested_start=[6])
+    machine.advance()
+    assert machine.reserve(0) == [6]
+
+
+def test_an_early_end_gives_its_processors_back():
+    """Bringing the plan up to now says that a job ended early, and begins the profile at now."""
+    machine = planned_machine()
+    assert machine.advance()
+    assert now(machine.cluster) == 4
+    assert machine.profile() == [(4, 2), (10, 0), (13, 1), (15, 2)]
+
+
+def test_an_end_as_expected_changes_nothing_that_is_to_come():
+    """The processors of a job that ends at its estimate are free in the profile already."""
+    machine = Machine(1, (0, 1, 4, 4), (1, 1, 2, 2))
+    machine.advance()
+    machine.reserve(0)
+    machine.start_due()
+    machine.advance()
+    machine.reserve(1)
+    assert not machine.advance()
+    assert machine.profile() == [(4, 0), (6, 1)]
+
+
+def test_jobs_close_up_one_by_one_each_never_later():
+    """In queue order job 1 moves to 4 and job 2 behind it; the other way round job 2 is first."""
+    for line, expected in (([1, 2], [4, 7]), ([2, 1], [6, 4])):
+        machine = planned_machine()
+        machine.advance()
+        close_up(machine.plan, machine.jobs, np.array(line), now(machine.cluster))
+        assert machine.plan.planned_start[1:].tolist() == expected
+
+
+def test_jobs_that_are_due_or_without_reservation_do_not_move():
+    """Closing up concerns planned starts after now."""
+    machine = planned_machine()
+    machine.advance()
+    machine.plan.planned_start[1] = NONE
+    machine.plan.planned_start[2] = now(machine.cluster)
+    before = machine.profile()
+    close_up(machine.plan, machine.jobs, np.array([1, 2]), now(machine.cluster))
+    assert machine.plan.planned_start.tolist() == [0, NONE, 4]
+    assert machine.profile() == before
+
+
+def test_a_job_moves_up_only_if_there_is_an_earlier_anchor_point():
+    """The answer is whether it moved; its processors move with it."""
+    machine = planned_machine()
+    assert not move_up(machine.plan, 1, 2, 3, 1)
+    machine.advance()
+    assert move_up(machine.plan, 1, 2, 3, 4)
+    assert machine.plan.planned_start[1] == 4
+    assert machine.profile() == [(4, 0), (7, 2), (13, 1), (15, 2)]
+
+
+def test_due_jobs_start_and_the_next_planned_start_is_returned():
+    """Before the planned start nothing starts; at it, the job does."""
+    machine = planned_machine()
+    assert machine.start_due() == 10
+    assert machine.cluster.start.tolist() == [0, -1, -1]
+    machine.advance()
+    close_up(machine.plan, machine.jobs, waiting(machine.cluster), now(machine.cluster))
+    assert machine.start_due() == 7
+    assert machine.cluster.start.tolist() == [0, 4, -1]
+    assert machine.start_due() == 7
+
+
+def test_a_job_that_is_overdue_starts_as_soon_as_it_fits():
+    """A missed planned start is made up for, but not on processors in use."""
+    machine = planned_machine()
+    machine.plan.planned_start[1] = 0
+    assert machine.start_due() == 13
+    assert machine.cluster.start[1] == -1
+    machine.advance()
+    machine.start_due()
+    assert machine.cluster.start[1] == 4
+
+
+def test_a_machine_is_as_planned_until_others_start_jobs_or_starts_are_missed():
+    """Both ways in which a plan can fail to be followed are found."""
+    machine = planned_machine()
+    assert machine.followed()
+    machine.advance()
+    assert machine.followed()
+    start(machine.cluster, machine.jobs, 2)  # planned for 13
+    assert not machine.followed()
+
+    machine = Machine(1, (0, 1, 1, 1), (2, 1, 1, 1))
+    machine.advance()
+    machine.reserve(0)
+    assert machine.followed()  # due now, and not started yet
+    machine.advance()
+    assert not machine.followed()
+
+
+def taken_over():
+    """At 4 another policy has started job 2, which was planned for 13."""
+    machine = planned_machine()
+    machine.advance()
+    start(machine.cluster, machine.jobs, 2)
+    commit_starts(machine.cluster, machine.jobs, machine.truth)
+    return machine
+
+
+def test_a_plan_that_was_not_followed_can_be_cancelled():
+    """Running jobs alone remain."""
+    machine = taken_over()
+    cancel_all(machine.plan, machine.cluster, machine.jobs)
+    assert machine.profile() == [(4, 1), (6, 2)]
+    assert machine.plan.planned_start[1] == NONE
+
+
+def test_a_plan_that_was_not_followed_can_be_kept():
+    """Planned starts stay beside what runs; those missed become now, room or not."""
+    machine = taken_over()
+    keep_all(machine.plan, machine.cluster, machine.jobs)
+    assert machine.profile() == [(4, 1), (6, 2), (10, 0), (13, 2)]
+    machine.plan.planned_start[1] = 3
+    keep_all(machine.plan, machine.cluster, machine.jobs)
+    assert machine.plan.planned_start[1] == 4
+    assert machine.profile() == [(4, -1), (6, 0), (7, 2)]
+
+
+@pytest.mark.parametrize("queue", [[1, 2], [2]])
+def test_a_copy_is_the_same_plan_for_the_jobs_of_the_queue(queue):
+    """What the copy is changed to, the original is not."""
+    machine = planned_machine()
+    other = new_reservations(machine.jobs, 2)
+    copy_reservations(machine.plan, other, np.array(queue))
+    expected = [start if job in queue else NONE for job, start in enumerate([0, 10, 13])]
+    assert other.planned_start.tolist() == expected
+    before = machine.profile()
+    other.profile.free[0] = 7
+    assert machine.profile() == before

@@ -1,0 +1,40 @@
+"""Fixtures of the archive's tests: a cache of their own, a server, and the address of none."""
+
+import socket
+import threading
+
+import pytest
+
+from bfenv.workloads.archive import catalogue
+from tests.workloads.archive.server import LOGS, Server
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """A cache of this test's own, no other logs, no proxy; and the catalogue of two logs."""
+    monkeypatch.setenv("BFENV_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("BFENV_TRACES", raising=False)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(catalogue, "CATALOGUE", LOGS)
+    return tmp_path / "cache" / "traces"
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.over.set()
+    server.shutdown()
+    server.server_close()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+@pytest.fixture
+def closed():
+    """The address of a server that is not there."""
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))  # taken, but nobody listens
+        yield f"http://127.0.0.1:{port.getsockname()[1]}/workload"

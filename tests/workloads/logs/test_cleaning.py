@@ -1,0 +1,58 @@
+"""The reasons why lines are dropped or changed, their counts, and the options of all readers."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.cleaning import (
+    CHANGED,
+    DROPPED,
+    Conversion,
+    apply_overrun,
+    check_options,
+    check_processors,
+    count_reasons,
+)
+from tests.workloads.refusals import refused
+
+
+def test_every_count_has_a_reason():
+    """Each count of a conversion is explained once."""
+    names = [field.name for field in fields(Conversion)]
+    assert sorted([*DROPPED, *CHANGED]) == sorted(names)
+    assert Conversion(steps=2, malformed=3, clipped=5).dropped == 5
+
+
+def test_reasons():
+    """Counts are listed in the order of their reasons, without zeros."""
+    counts = {"too_large": 2, "headers": 1, "no_size": 0, "clipped": 9}
+    assert count_reasons(counts, DROPPED) == [(1, DROPPED["headers"]), (2, DROPPED["too_large"])]
+
+
+def test_overrun():
+    """Either runtimes are cut, or estimates raised."""
+    runtime, estimate = np.array([5, 9]), np.array([7, 7])
+    cut, same, counts = apply_overrun(runtime, estimate, "kill")
+    assert (cut.tolist(), same.tolist(), counts) == ([5, 7], [7, 7], {"clipped": 1})
+    same, raised, counts = apply_overrun(runtime, estimate, "extend")
+    assert (same.tolist(), raised.tolist(), counts) == ([5, 9], [7, 9], {"extended": 1})
+
+
+@pytest.mark.parametrize(
+    ("overrun", "on_error", "named"),
+    [("pray", "raise", "overrun"), ("kill", "pray", "on_error"), ("pray", None, "overrun")],
+)
+def test_bad_option(overrun, on_error, named):
+    """A choice that there is not is named."""
+    with refused(WorkloadError, named, "'pray'"):
+        check_options(overrun, on_error)
+
+
+@pytest.mark.parametrize("processors", [0, -1, 2**53, 2.5, "8", None])
+def test_bad_machine(processors):
+    """A machine that cannot be is named."""
+    assert check_processors("processors", np.int64(8)) == 8
+    with refused(WorkloadError, "site: processors", repr(processors)):
+        check_processors("site: processors", processors)

@@ -1,0 +1,83 @@
+"""Runs made into a trace; more is tested with whole logs in test_slurm.py and test_table.py."""
+
+import pytest
+
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs import Options, Run, convert
+from bfenv.workloads.logs.records import WAIT
+from tests.workloads.refusals import refused
+
+NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
+RUNS = [
+    Run(NOON + 30, NOON + 40, 60, 2, user="b", job="2"),
+    Run(NOON, NOON + 5, 100, 4, estimate=90, user="a", job="1"),
+    Run(NOON + 50, -1, 10, 1, job="3"),
+]
+
+
+def read(lines, *, processors=8, timezone="UTC", longest=None, overrun="kill", on_error="skip"):
+    """The trace of lines that are runs, reasons, or malformed (None)."""
+
+    def parse(line):
+        if line is None:
+            raise ValueError("nothing there")
+        return line
+
+    options = Options(processors, timezone, longest, overrun, on_error)
+    return convert("logs/site.txt", list(enumerate(lines, start=2)), parse, options, ["a note"])
+
+
+def test_trace():
+    """Runs become jobs in order of submit time, with the waits that they had."""
+    trace = read(RUNS)
+    assert trace.jobs.submit.tolist() == [0, 30, 50]
+    assert trace.runtime.tolist() == [90, 60, 10]
+    assert trace.jobs.estimate.tolist() == [90, 60, 10]
+    assert trace.jobs.user.tolist() == [0, 1, -1]
+    assert trace.records[:, WAIT].tolist() == [5, 10, -1]
+    assert (trace.name, trace.time_of_day) == ("site", 12 * 3600)
+    assert trace.cleaning.reordered == trace.cleaning.clipped == 1
+    assert "Note: a note" in trace.header and f"UnixStartTime: {NOON}" in trace.header
+
+
+def test_every_line_is_counted():
+    """Reasons, malformed lines, duplicates and jobs too large for the machine are counted."""
+    twice = [Run(NOON, NOON, 5, 1, same="x") for _ in range(2)]
+    lines = [*RUNS, "pending", "steps", "pending", *twice, Run(NOON, NOON, 5, 9), None]
+    with pytest.warns(UserWarning, match=r"logs/site\.txt:11: nothing there"):
+        trace = read(lines)
+    cleaning = trace.cleaning
+    assert (cleaning.pending, cleaning.steps, cleaning.duplicates) == (2, 1, 1)
+    assert (cleaning.too_large, cleaning.malformed) == (1, 1)
+    assert len(trace) + cleaning.dropped == len(lines)
+
+
+def test_malformed_line():
+    """A malformed line is named by file and line."""
+    with refused(WorkloadError, "logs/site.txt:3: ", "nothing there"):
+        read([RUNS[0], None], on_error="raise")
+
+
+@pytest.mark.parametrize("longest", [7200, "2h", "120m", "2:00:00"])
+def test_longest(longest):
+    """Runs without an estimate get the longest, a number or a duration."""
+    assert read(RUNS, longest=longest).jobs.estimate.tolist() == [90, 7200, 7200]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"processors": None}, ["logs/site.txt", "processors", 6]),
+        ({"processors": 0}, ["processors", "0"]),
+        ({"longest": 0}, ["longest", "0"]),
+        ({"longest": 10**12}, ["longest", 10**12]),
+        ({"longest": "never"}, ["'never'"]),
+        ({"timezone": "Mars"}, ["'Mars'"]),
+        ({"overrun": "pray"}, ["overrun", "'pray'"]),
+        ({"on_error": "pray"}, ["on_error", "'pray'"]),
+    ],
+)
+def test_bad_option(options, named):
+    """A bad option is named; without a machine size, the most in use at once is."""
+    with refused(WorkloadError, *named):
+        read(RUNS, **options)

@@ -1,0 +1,214 @@
+"""Tables of jobs as text: by hand, by chance, and damaged; see test_parquet.py for Parquet."""
+
+import gzip
+import warnings
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.cleaning import DROPPED
+from bfenv.workloads.logs.table import read_columns
+from tests.workloads.refusals import refused
+
+NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
+MAP = {"submit": "when", "size": "cpus", "runtime": "ran", "estimate": "limit", "user": "who"}
+SPAN = {"submit": "when", "size": "cpus", "start": "begin", "end": "finish"}
+TABLE = f"""who,when,cpus,ran,limit
+ann,{NOON},4,100,300
+bob,2026-01-01T12:00:30Z,64,00:01:40,1:00:00
+ann,2026-01-01 12:01:00,1,7.6,
+"""
+
+
+def read(folder, text, mapping=MAP, *, name="jobs.csv", **options):
+    """The trace of a table."""
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return read_columns(path, mapping, **({"processors": 64} | options))
+
+
+def counted(trace):
+    """The counts of the lines that are no jobs."""
+    counts = {name: getattr(trace.cleaning, name) for name in DROPPED}
+    return {name: count for name, count in counts.items() if count}
+
+
+# What a table means
+
+
+def test_a_table_is_what_its_lines_say(tmp_path):
+    trace = read(tmp_path, TABLE)
+    assert trace.jobs.submit.tolist() == [0, 30, 60]
+    assert trace.jobs.size.tolist() == [4, 64, 1]
+    assert trace.runtime.tolist() == [100, 100, 8]
+    assert trace.jobs.estimate.tolist() == [300, 3600, 8]
+    assert trace.jobs.user.tolist() == [0, 1, 0]
+    assert (trace.processors, trace.time_of_day) == (64, 12 * 3600)
+    assert trace.cleaning.no_estimate == 1
+    assert counted(trace) == {}
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_guessed_and_zipped_files_are_read(tmp_path, delimiter):
+    text = TABLE.replace(",", delimiter)
+    assert read(tmp_path, text, name="jobs.gz").hash == read(tmp_path, TABLE).hash
+
+
+def test_any_other_delimiter_can_be_told(tmp_path):
+    text = TABLE.replace(",", " : ").replace("12:00:30Z", "12").replace("12:01:00", "12")
+    expected = read(tmp_path, text.replace(" : ", "!"), delimiter="!").hash
+    assert read(tmp_path, text.replace(" : ", "^"), delimiter="^").hash == expected
+    for wrong in ("", "::", '"', "\n"):
+        with refused(WorkloadError, "delimiter", repr(wrong)):
+            read(tmp_path, TABLE, delimiter=wrong)
+
+
+def test_a_negative_estimate_is_none(tmp_path):
+    trace = read(tmp_path, f"{TABLE}x,{NOON},1,50,-5\n")
+    assert trace.cleaning.no_estimate == 2
+    assert trace.records[:, 8].tolist() == [300, -1, 3600, -1]
+
+
+def test_quotes_hold_delimiters_together(tmp_path):
+    trace = read(tmp_path, f'when,"cpus",ran,limit,who,x\n{NOON},4,5,6,"a, b","say ""hi"", do"\n')
+    assert len(trace) == 1
+
+
+def test_start_and_end_do_for_a_runtime_and_give_the_wait(tmp_path):
+    text = f"when,begin,finish,cpus\n{NOON},{NOON + 7},{NOON + 17},2\n"
+    trace = read(tmp_path, text, SPAN)
+    assert trace.runtime.tolist() == [10]
+    assert trace.records[0].tolist() == [1, 0, 7, 10, 2, *[-1] * 2, 2, *[-1] * 10]
+
+
+def test_local_times_of_the_hour_that_comes_twice_are_taken_in_order(tmp_path):
+    text = "when,begin,finish,cpus\n" + ",".join(
+        f"2025-10-26 {time}" for time in ("02:50:00", "02:10:00", "02:20:00,2\n")
+    )
+    trace = read(tmp_path, text, SPAN, timezone="Europe/Prague")
+    assert trace.records[0, [2, 3]].tolist() == [1200, 600]
+    assert trace.time_of_day == 2 * 3600 + 50 * 60
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("x,,4,100,300", "no_submit"),
+        ("x,-1,4,100,300", "no_submit"),
+        ("x,5,4,0,300", "no_runtime"),
+        ("x,5,4,,300", "no_runtime"),
+        ("x,5,4,-1,300", "no_runtime"),
+        ("x,5,0,100,300", "no_size"),
+        ("x,5,nan,100,300", "no_size"),
+        ("x,5,65,100,300", "too_large"),
+        ("who,when,cpus,ran,limit", "headers"),
+    ],
+)
+def test_a_line_that_is_no_job_is_counted_under_its_reason(tmp_path, row, reason):
+    trace = read(tmp_path, f"{TABLE}\n{row}\n")
+    assert len(trace) == 3
+    assert counted(trace) == {reason: 1}
+
+
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        ("x,5,4,100", ["4 fields", "5"]),
+        ("x,then,4,100,300", ["submit", "'then'"]),
+        ("x,5,four,100,300", ["size", "'four'"]),
+        ("x,5,4,a day,300", ["runtime", "'a day'"]),
+        ("x,5,4,100,1:2:3:4", ["estimate", "'1:2:3:4'"]),
+        ('"x,5,4,100,300', []),
+    ],
+)
+def test_malformed_line(tmp_path, row, named):
+    """A malformed line is named with its field; or skipped, counted and warned of."""
+    text = f"{TABLE}{row}\ny,{NOON},1,1,1\n"
+    named = ["jobs.csv:5: ", *named]
+    with refused(WorkloadError, *named):
+        read(tmp_path, text)
+    with pytest.warns(UserWarning) as warned:
+        trace = read(tmp_path, text, on_error="skip")
+    (warning,) = warned
+    assert all(one in str(warning.message) for one in named)
+    assert len(trace) == 4
+    assert counted(trace) == {"malformed": 1}
+
+
+def test_written_as_swf_it_is_read_back_as_the_same_trace_without_a_name(tmp_path):
+    mapping = MAP | {"group": "who", "queue": "who", "partition": "who"}
+    for options in ({}, {"longest": 99}, {"timezone": "Asia/Kathmandu", "overrun": "extend"}):
+        trace = read(tmp_path, f"{TABLE}ann,5,4,100,50\n", mapping, **options)
+        bfenv.write_swf(trace, tmp_path / "out.swf")
+        assert bfenv.read_swf(tmp_path / "out.swf").hash == trace.hash
+        text = (tmp_path / "out.swf").read_text()
+        assert "ann" not in text
+        assert "bob" not in text
+
+
+@pytest.mark.parametrize(
+    ("mapping", "named"),
+    [
+        ({}, ["submit", "size", "runtime", "start", "end"]),
+        ({"submit": "when", "size": "cpus", "start": "when"}, ["runtime", "end"]),
+        (MAP | {"sise": "cpus"}, ["'sise'", "size"]),
+        (MAP | {"user": "Who"}, ["'Who'", "'who'", "'when'"]),
+    ],
+)
+def test_bad_mapping(tmp_path, mapping, named):
+    """Fields and columns that are missing or unknown are named."""
+    with refused(WorkloadError, *named):
+        read(tmp_path, TABLE, mapping)
+
+
+def test_no_table(tmp_path):
+    """A missing or empty file, a folder, and a table without jobs are named."""
+    with refused(FileNotFoundError, tmp_path / "none.csv"):
+        read_columns(tmp_path / "none.csv", MAP, processors=1)
+    with refused(WorkloadError, tmp_path):
+        read_columns(tmp_path, MAP, processors=1)
+    for text in ("", "who,when,cpus,ran,limit\n"):
+        with refused(WorkloadError, "jobs.csv"):
+            read(tmp_path, text)
+    with refused(WorkloadError, "jobs.csv", "processors", "None"):
+        read(tmp_path, TABLE, processors=None)
+
+
+@pytest.mark.parametrize("longest", [86_400, "1d", "24h"])
+def test_longest(tmp_path, longest):
+    """Jobs without an estimate get the longest, a number or a duration."""
+    trace = read(tmp_path, TABLE, longest=longest)
+    assert trace.jobs.estimate.tolist() == [300, 3600, 86_400]
+
+
+@settings(max_examples=200)
+@given(
+    edits=st.lists(
+        st.tuples(
+            st.floats(0, 1),
+            st.integers(0, 6),
+            st.sampled_from([",", "\n", '"', "-", "\r", "\0", "9" * 20, "nan", "inf", "1e99", ":"])
+            | st.text(max_size=3),
+        )
+    )
+)
+def test_whatever_the_table_holds_each_line_is_a_job_or_counted(tmp_path_factory, edits):
+    header, _, text = TABLE.partition("\n")
+    for where, length, piece in edits:
+        i = int(where * len(text))
+        text = text[:i] + piece + text[i + length :]
+    path = tmp_path_factory.getbasetemp() / "fuzz.csv"
+    path.write_bytes(f"{header}\n{text}".encode("utf-8", "surrogatepass"))
+    lines = text.replace("\r", "\n").split("\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            trace = read_columns(path, MAP, processors=64, on_error="skip")
+        except WorkloadError:
+            return
+    assert len(trace) + trace.cleaning.dropped == sum(1 for line in lines if line.strip())
+    bfenv.write_swf(trace, path.with_suffix(".swf"))
+    assert bfenv.read_swf(path.with_suffix(".swf")).hash == trace.hash

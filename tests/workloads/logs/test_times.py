@@ -1,0 +1,127 @@
+"""Times, durations and numbers in every form in which logs have them."""
+
+from datetime import UTC, datetime, time, timedelta
+
+import pytest
+
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.times import (
+    find_zone,
+    read_duration,
+    read_integer,
+    read_time,
+    time_of_day,
+)
+from tests.workloads.refusals import refused
+
+NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2026-01-01T13:00:00", (NOON,)),
+        ("2026-01-01 13:00:00.6", (NOON + 1,)),
+        (" 2026-01-01T12:00:00Z ", (NOON,)),
+        ("2026-01-01T14:00:00+02:00", (NOON,)),
+        (datetime(2026, 1, 1, 13), (NOON,)),
+        (datetime(2026, 1, 1, 12, tzinfo=UTC), (NOON,)),
+        (str(NOON), (NOON,)),
+        (NOON + 0.5, (NOON + 1,)),
+        ("1.7672688e+09", (NOON,)),
+        ("2025-10-26T02:30:00", (1_761_438_600, 1_761_442_200)),
+        ("Unknown", ()),
+        ("None", ()),
+        ("", ()),
+        (None, ()),
+        (-1, ()),
+        (float("nan"), ()),
+    ],
+)
+def test_a_time_means_what_it_says_in_prague(value, expected):
+    assert read_time(value, find_zone("Europe/Prague")) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["12:00", "2026-13-01T00:00:00", "2026-01-01T00:00:60", "1767268800000", "1969-12-31T00:00:00",
+     "9999-12-31T23:59:59", "0001-01-01T00:00:00", float("inf"), [], "next week"],
+)  # fmt: skip
+def test_bad_time(value):
+    """What is not a time, or out of range, is named."""
+    for zone in ("UTC", "America/New_York", "Asia/Tokyo"):
+        with refused(ValueError, str(value)[:40]):
+            read_time(value, find_zone(zone))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("90", 90),
+        ("2:03", 123),
+        ("1:02:03", 3723),
+        ("100:00:00", 360_000),
+        ("2-03", 183_600),
+        ("2-03:04:05", 183_845),
+        ("02:03.456", 123),
+        ("2 days 03:04:05", 183_845),
+        ("1 day, 0:00:01", 86_401),
+        ("2 days 03:04:05.678", 183_845),
+        ("90m", 5400),
+        ("2d", 172_800),
+        ("2.5 d", 216_000),
+        ("1h 30m", 5400),
+        ("1-12:00", 129_600),
+        (" Unknown ", None),
+        (timedelta(hours=1), 3600),
+        (7.5, 8),
+        ("", None),
+        (None, None),
+        (float("nan"), None),
+    ],
+)
+def test_a_duration_means_what_it_says(value, expected):
+    assert read_duration(value) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1:2:3:4", "-1:00", "1 hour", "2-", "9" * 15, "9" * 400 + "s", "2 days", timedelta.max, []],
+)
+def test_bad_duration(value):
+    """A duration in no form, or beyond all time, is named."""
+    with refused(ValueError, str(value)[:40]):
+        read_duration(value)
+
+
+@pytest.mark.parametrize("value", ["four", "0x10", "1_000", "²", "9" * 16, "inf", 1e15, 10**400])
+def test_bad_number(value):
+    """What is not a number, or too large, is named."""
+    with refused(ValueError, str(value)[:40]):
+        read_integer(value)
+
+
+def test_a_duration_taken_for_a_time_of_day_is_a_duration():
+    assert read_duration(time(2, 30, 5)) == 9005
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("90", 5400), (1.5, 120), ("90m", 5400), ("", None)]
+)
+def test_unit(value, expected):
+    """A number counts units, text with units does not."""
+    assert read_duration(value, unit=60) == expected
+
+
+@pytest.mark.parametrize("name", ["Europe/Prag", "../etc/passwd", "", "America", None])
+def test_unknown_zone(name):
+    """A time zone that this machine does not know is named."""
+    with refused(WorkloadError, repr(name)):
+        find_zone(name)
+
+
+def test_time_of_day():
+    """The time of day is that of the zone, with its summer time."""
+    assert time_of_day(NOON, find_zone("UTC")) == 12 * 3600
+    assert time_of_day(NOON, find_zone("Europe/Prague")) == 13 * 3600
+    assert time_of_day(NOON + 181 * 86_400, find_zone("Europe/Prague")) == 14 * 3600

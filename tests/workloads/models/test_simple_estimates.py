@@ -1,0 +1,122 @@
+"""The simple models of estimates against their formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.models import simple_estimates as estimates
+from tests.workloads.refusals import refused
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    runtime=st.lists(st.integers(0, 10**6), max_size=20),
+    factor=st.floats(1, 300),
+    share=st.floats(0, 1),
+    cap=st.integers(0, 10**6),
+    seed=st.integers(0, 2**32),
+)
+def test_simple_estimates_are_never_below_the_runtime(runtime, factor, share, cap, seed):
+    runtime, rng = np.array(runtime, dtype=np.int64), np.random.default_rng(seed)
+    longest = {
+        "exact": runtime,
+        "deterministic": runtime * factor,
+        "zotkin": 2 * runtime * factor,
+        "tsafrir": runtime * factor,
+        "doubled": 2 * runtime,
+        "phi": np.maximum(runtime, cap),
+    }
+    drawn = {
+        "exact": estimates.exact(runtime),
+        "deterministic": estimates.deterministic(runtime, factor),
+        "zotkin": estimates.uniform(runtime, rng, factor, "zotkin"),
+        "tsafrir": estimates.uniform(runtime, rng, factor, "tsafrir"),
+        "doubled": estimates.doubled(runtime),
+        "phi": estimates.phi(runtime, rng, share, cap),
+    }
+    for name, estimate in drawn.items():
+        assert estimate.dtype == np.int64, name
+        assert estimate.shape == runtime.shape, name
+        assert np.all((estimate >= runtime) & (estimate >= 1)), name
+        assert np.all(estimate <= np.maximum(1, longest[name] + 0.5)), name
+
+
+def test_a_tenth_more_is_a_tenth_more():
+    runtime = np.array([0, 1, 3, 10, 1000])
+    assert estimates.exact(runtime).tolist() == [1, 1, 3, 10, 1000]
+    assert estimates.deterministic(runtime, 1.1).tolist() == [1, 1, 3, 11, 1100]
+    assert estimates.deterministic(runtime, 1).tolist() == [1, 1, 3, 10, 1000]
+    assert estimates.doubled(runtime).tolist() == [1, 2, 6, 20, 2000]
+
+
+@pytest.mark.parametrize("factor", [1, 2, 10])
+def test_uniform_estimates_fill_their_range(factor):
+    # Mean and variance of the uniform law; 4 standard errors of the mean of 200,000 draws, whose
+    # extremes come within 0.1 % of the ends.
+    runtime, rng = np.full(200_000, 10_000), np.random.default_rng(0)
+    for convention, top in (("zotkin", 2 * factor), ("tsafrir", factor)):
+        ratio = estimates.uniform(runtime, rng, factor, convention) / runtime
+        error = (top - 1) / math.sqrt(12 * len(runtime))
+        assert abs(ratio.mean() - (1 + top) / 2) <= 4 * error
+        assert ratio.min() == pytest.approx(1, abs=1e-3 * top)
+        assert ratio.max() == pytest.approx(top, abs=1e-3 * top)
+
+
+def test_phi_gives_exact_estimates_to_its_share_and_uniform_accuracy_to_the_others():
+    runtime, rng = np.full(200_000, 1000), np.random.default_rng(0)
+    accuracy = runtime / estimates.phi(runtime, rng, 0.3, cap=10**12)
+    draws = len(runtime)
+    # Rounding adds the accuracies above 1000 / 1000.5 to the exact ones: 0.7 * 0.0005.
+    share = 0.3 + 0.7 * 0.0005
+    assert abs((accuracy == 1).mean() - share) <= 4 * math.sqrt(share * (1 - share) / draws)
+    for level in (0.1, 0.5, 0.9):
+        below = 0.7 * level
+        error = math.sqrt(below * (1 - below) / draws)
+        assert abs((accuracy < level).mean() - below) <= 4 * error
+
+
+def test_phi_cuts_at_a_day_but_never_below_the_runtime():
+    runtime = np.array([80_000, 86_400, 100_000] * 100)
+    estimate = estimates.phi(runtime, np.random.default_rng(0), 0.0)
+    assert np.all(estimate[runtime <= 86_400] <= 86_400)
+    assert np.all(estimate[runtime == 100_000] == 100_000)
+    assert np.all(estimates.phi(runtime, np.random.default_rng(0), 1.0) == runtime)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda r, g: estimates.deterministic(r, 0.99), ["factor", "0.99"]),
+        (lambda r, g: estimates.deterministic(r, math.nan), ["factor", "nan"]),
+        (lambda r, g: estimates.uniform(r, g, 0.5, "zotkin"), ["factor", "0.5"]),
+        (lambda r, g: estimates.uniform(r, g, math.inf, "tsafrir"), ["factor", "inf"]),
+        (lambda r, g: estimates.uniform(r, g, 2, "other"), ["convention", "'other'"]),
+        (lambda r, g: estimates.phi(r, g, 1.1), ["exact_share", "1.1"]),
+        (lambda r, g: estimates.phi(r, g, math.nan), ["exact_share", "nan"]),
+        (lambda r, g: estimates.exact(r / 2), ["runtime", "float64"]),
+        (lambda r, g: estimates.doubled(-r), ["estimate", "-2"]),
+    ],
+)
+def test_bad_argument(call, named):
+    """An argument out of range is named, with its value."""
+    with refused(WorkloadError, *named):
+        call(np.array([1, 2]), np.random.default_rng(0))
+
+
+def test_seed():
+    """The seed determines the estimates."""
+    runtime = np.arange(1, 2001)
+
+    def draw(seed):
+        rngs = [np.random.default_rng([seed, k]) for k in range(2)]
+        return estimates.uniform(runtime, rngs[0], 5, "zotkin"), estimates.phi(
+            runtime, rngs[1], 0.2
+        )
+
+    for one, same, other in zip(draw(1), draw(1), draw(2), strict=True):
+        np.testing.assert_array_equal(one, same)
+        assert not np.array_equal(one, other)
