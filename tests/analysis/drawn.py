@@ -4,7 +4,7 @@ import numpy as np
 
 import bfenv
 
-TRYING = "easy-speculative(speculation=2, tried_above=3)"  # tries jobs that are small, too
+TRYING = "easy-speculative(speculation=2, tried_above=3)"  # tries small jobs, too
 
 
 def drawn(trace, start, trials=None):

@@ -1,4 +1,4 @@
-"""Backfills, wild ones, and the time they steal."""
+"""Backfills, wild ones, the time they steal, and the promises to heads."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ from tests.analysis.drawn import DRAWN, TRYING, drawn
 from tests.conftest import small_traces
 
 
-def test_the_heel_and_toe_dynamic_steals_four_seconds_from_the_head():
+def test_heel_and_toe():
     """Tsafrir 2010, Figure 6: estimates are double the runtimes, job 3 needs all processors."""
     #  P
     #  2 |22224444663333    the head, job 3, could truly start at 6, when job 1 ends; after the
@@ -28,20 +28,23 @@ def test_the_heel_and_toe_dynamic_steals_four_seconds_from_the_head():
 
 
 @given(small_traces())
-def test_with_exact_estimates_easy_steals_nothing(trace):
+def test_exact_estimates(trace):
+    """With exact estimates, EASY steals no time."""
     jobs = trace.jobs
     exact = bfenv.make_trace(jobs.submit, jobs.size, trace.runtime, trace.processors)
     assert not find_backfills(bfenv.simulate(exact, "easy")).wild.any()
 
 
 @given(small_traces())
-def test_under_fcfs_nothing_is_backfilled(trace):
+def test_fcfs(trace):
+    """FCFS backfills nothing."""
     found = find_backfills(bfenv.simulate(trace, "fcfs"))
     assert not found.backfilled.any() and not found.stolen.any()
 
 
 @given(small_traces())
-def test_backfills_are_those_of_a_list_of_what_ran(trace):
+def test_against_list(trace):
+    """Backfills equal those of a slow replay with a list."""
     schedule = bfenv.simulate(trace, "easy")
     found = find_backfills(schedule)
     jobs = trace.jobs
@@ -64,32 +67,35 @@ def test_backfills_are_those_of_a_list_of_what_ran(trace):
         assert found.stolen[job] == after - before
 
 
-def test_the_promise_of_a_head_is_its_shadow_time_when_it_became_the_head():
-    """Job 1 may count on 5, the estimate's end; job 3 becomes the head as job 1 starts."""
+def test_promise():
+    """A promise is the shadow time as the job becomes the head: 5 for job 1, 9 for job 3."""
     assert head_promises(DRAWN).tolist() == [-1, 5, -1, 9]
 
 
-def test_a_policy_that_lets_others_pass_breaks_the_promise():
+def test_broken_promise():
     """Job 1 needs both processors and was promised 4; shortest jobs first, 2 and 3 pass it."""
     trace = bfenv.make_trace([0, 1, 2, 2], [1, 2, 1, 1], [4, 9, 4, 4], 2)
     passed = drawn(trace, [0, 10, 2, 6])
     assert head_promises(passed).tolist() == [-1, 4, -1, -1]
 
 
-def test_a_promise_is_not_before_the_requested_start():
+def test_requested_start():
+    """A promise is not before the requested start."""
     trace = bfenv.make_trace([0, 0], [2, 2], [3, 1], 2, requested_start=[0, 7])
     assert head_promises(drawn(trace, [0, 8])).tolist() == [-1, 7]
 
 
 @given(small_traces(jobs=12))
-def test_easy_keeps_every_promise(trace):
+def test_easy(trace):
+    """EASY keeps every promise."""
     schedule = bfenv.simulate(trace, "easy")
     promises = head_promises(schedule)
     assert (schedule.start <= promises)[promises >= 0].all()
 
 
 @given(small_traces(requested_starts=True), st.sampled_from(["conservative", TRYING]))
-def test_promises_are_those_of_a_list_of_what_runs(trace, policy):
+def test_promises_against_list(trace, policy):
+    """Promises equal those of a slow replay with a list."""
     schedule = bfenv.simulate(trace, policy)
     jobs, start = trace.jobs, schedule.start.tolist()
     ran = [

@@ -19,20 +19,21 @@ TRACE = bfenv.make_trace([0, 0], [1, 1], [4, 2], 1)
 FIRST, SECOND = drawn(TRACE, [0, 4]), drawn(TRACE, [2, 0])  # slowdowns 1 and 3, or 1.5 and 1
 
 
-def test_the_slowdown_ratio_by_hand():
+def test_slowdown_ratio():
     """(2 - 1.25) / 1.25: SECOND outdoes FIRST by 60 %, and the other way round."""
     assert slowdown_ratio(SECOND, FIRST) == 0.6
     assert slowdown_ratio(FIRST, SECOND) == -0.6
     assert slowdown_ratio(FIRST, FIRST) == 0
 
 
-def test_the_slowdown_ratio_is_of_slowdowns_without_a_bound():
+def test_unbounded():
     """At most 1 s of 10 is nothing to a bounded slowdown."""
     assert bfenv.metrics(FIRST)["mean_bounded_slowdown"] == 1
     assert slowdown_ratio(SECOND, FIRST) != 0
 
 
-def test_the_longest_waits_are_compared_and_nobody_waiting_is_no_starvation():
+def test_longest_wait_ratio():
+    """The longest waits are compared; without any wait there is no starvation."""
     assert longest_wait_ratio(FIRST, SECOND) == 2
     wide = bfenv.make_trace([0, 0], [1, 1], [4, 2], 2)
     both, later = drawn(wide, [0, 0]), drawn(wide, [0, 1])
@@ -41,7 +42,8 @@ def test_the_longest_waits_are_compared_and_nobody_waiting_is_no_starvation():
     assert longest_wait_ratio(later, both) == np.inf
 
 
-def test_ratios_are_per_whole_batch_of_submissions():
+def test_batches():
+    """There is one ratio for each complete batch of submissions."""
     trace = bfenv.load_workload("lublin:jobs=1050,procs=32")
     schedule, easy = bfenv.simulate(trace, "sjf"), bfenv.simulate(trace, "easy")
     times, ratios = slowdown_ratios(schedule, easy, batch=100)
@@ -55,7 +57,8 @@ def test_ratios_are_per_whole_batch_of_submissions():
     assert len(slowdown_ratios(schedule, easy, batch=2000)[1]) == 0
 
 
-def test_differences_are_those_of_the_means_and_change_sign_with_the_sides():
+def test_differences():
+    """Differences are those of the means, and change sign when the sides are exchanged."""
     trace = bfenv.load_workload("lublin:jobs=600,procs=32")
     schedule, easy = bfenv.simulate(trace, "fcfs"), bfenv.simulate(trace, "easy")
     mine, theirs = bfenv.metrics(schedule), bfenv.metrics(easy)
@@ -69,7 +72,8 @@ def test_differences_are_those_of_the_means_and_change_sign_with_the_sides():
     assert all(found[:3] == (0, 0, 0) for found in differences(easy, easy).values())
 
 
-def test_schedules_of_other_jobs_are_not_compared():
+def test_other_jobs():
+    """Schedules of other jobs are refused, with both policies and traces."""
     other = drawn(bfenv.make_trace([0, 0], [1, 1], [4, 3], 1, name="other"), [0, 4])
     with pytest.raises(BfenvError, match="drawn on unnamed .* drawn on other"):
         check_comparable(FIRST, other)

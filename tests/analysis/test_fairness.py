@@ -17,27 +17,32 @@ from tests.conftest import small_traces
     ("shares", "index"),
     [([3, 3, 3], 1), ([1, 0, 0, 0], 0.25), ([0, 1.5], 0.5), ([1, 2], 0.9), ([7], 1)],
 )
-def test_jains_index_by_hand(shares, index):
+def test_jain(shares, index):
+    """Jain's index by hand."""
     assert jain(np.array(shares)) == pytest.approx(index)
 
 
 @pytest.mark.parametrize("shares", [[], [0, 0]])
-def test_nothing_shared_is_neither_fair_nor_unfair(shares):
+def test_no_shares(shares):
+    """Without shares the index is NaN."""
     assert math.isnan(jain(np.array(shares)))
 
 
-def test_users_by_hand():
-    assert by_user(DRAWN, DRAWN.wait).tolist() == [0, 1.5]  # whose job 3 is nobody knows
+def test_users():
+    """Means by user, by hand; the user of job 3 is unknown."""
+    assert by_user(DRAWN, DRAWN.wait).tolist() == [0, 1.5]  # job 3 is of an unknown user
     assert user_fairness(DRAWN) == {"user_fairness": 1, "max_user_bounded_slowdown": 1}
 
 
-def test_without_users_nothing_is_said_of_them():
+def test_unknown_users():
+    """If all users are unknown, the numbers are NaN."""
     schedule = bfenv.simulate(bfenv.make_trace([0, 0], [1, 1], [5, 5], 1), "fcfs")
     assert all(map(math.isnan, user_fairness(schedule).values()))
 
 
 @given(small_traces())
-def test_means_by_user_are_those_of_their_jobs(trace):
+def test_means_by_user(trace):
+    """The means by user are those of their jobs."""
     schedule = bfenv.simulate(trace, "easy")
     values = bounded_slowdown(schedule)
     of_user = {}
@@ -47,12 +52,14 @@ def test_means_by_user_are_those_of_their_jobs(trace):
     assert by_user(schedule, values).tolist() == pytest.approx(expected)
 
 
-def test_who_is_overtaken_by_hand():
+def test_overtaken():
+    """Overtaken jobs, by hand."""
     assert overtaken(DRAWN).tolist() == [False, True, False, False]
 
 
 @given(small_traces())
-def test_overtaken_is_who_starts_after_a_later_job(trace):
+def test_overtaken_against_all(trace):
+    """A job is overtaken if any later job starts earlier; under FCFS none is."""
     start = bfenv.simulate(trace, "sjf").start.tolist()
     schedule = bfenv.simulate(trace, "sjf")
     expected = [any(later < own for later in start[job:]) for job, own in enumerate(start)]
@@ -60,8 +67,8 @@ def test_overtaken_is_who_starts_after_a_later_job(trace):
     assert not overtaken(bfenv.simulate(trace, "fcfs")).any()
 
 
-def test_delays_are_of_those_who_start_later_and_not_made_up_for():
-    """EASY lets job 2 go first, and job 1 is delayed by nobody; FCFS itself delays none."""
+def test_delays():
+    """Only late starts count: job 2 starts early under EASY, and job 1 is not delayed."""
     fcfs = bfenv.simulate(DRAWN.trace, "fcfs")
     assert fcfs.start.tolist() == [0, 4, 9, 9]
     assert delays(DRAWN, fcfs).tolist() == [0, 0, 0, 0]

@@ -1,4 +1,4 @@
-"""Intervals cover what they say, and agree with scipy where it computes the same."""
+"""Intervals have the coverage they claim, and agree with scipy if it computes the same."""
 
 import math
 
@@ -21,33 +21,38 @@ from bfenv.analysis.intervals import (
 from bfenv.core.errors import BfenvError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probability", [0.01, 0.5, 0.6, 0.9, 0.975, 0.995, 0.9995])
-def test_quantiles_of_students_t_are_those_of_scipy(probability):
+def test_quantiles(probability):
+    """Quantiles of Student's t equal scipy's."""
     for dof in (*range(1, 1001), 5_000, 100_001):
         expected = scipy.stats.t.ppf(probability, dof)
         assert student_quantile(probability, dof) == pytest.approx(expected, rel=1e-11, abs=1e-13)
 
 
-def test_quantiles_of_students_t_have_closed_forms_for_one_and_two_degrees_of_freedom():
+def test_closed_forms():
+    """Quantiles have closed forms for one and two degrees of freedom."""
     assert student_quantile(0.75, 1) == pytest.approx(1.0, rel=1e-14)  # Cauchy
     assert student_quantile(0.9, 1) == pytest.approx(math.tan(0.4 * math.pi), rel=1e-14)
     assert student_quantile(0.9, 2) == pytest.approx(0.8 * math.sqrt(2 / 0.36), rel=1e-14)
 
 
 @pytest.mark.parametrize(("probability", "dof"), [(0.0, 3), (1.0, 3), (math.nan, 3), (0.9, 0)])
-def test_there_is_no_quantile_out_of_range(probability, dof):
+def test_quantile_range(probability, dof):
+    """A probability or degrees of freedom out of range are refused."""
     with pytest.raises(BfenvError, match=rf"got {probability} and {dof}"):
         student_quantile(probability, dof)
 
 
-def test_batch_means_by_hand():
+def test_batch_means():
     """Batches (1 3), (5 7), (9 11): means 2, 6, 10, deviation 4, t of 2 degrees of freedom."""
     found = batch_means([1, 3, 5, 7, 9, 11], batches=3)
     half = scipy.stats.t.ppf(0.975, 2) * 4 / math.sqrt(3)
     assert found == pytest.approx((6.0, 6 - half, 6 + half, 3))
 
 
-def test_batches_of_one_are_the_textbook_interval_of_independent_values():
+def test_batches_of_one():
+    """Batches of one give the textbook interval of independent values."""
     values = np.random.default_rng(0).normal(3, 2, 15)
     found = batch_means(values, batches=15, confidence=0.9)
     error = scipy.stats.sem(values)
@@ -56,7 +61,7 @@ def test_batches_of_one_are_the_textbook_interval_of_independent_values():
     assert batch_means(values, batches=400) == batch_means(values, batches=15)
 
 
-def test_every_value_is_in_one_batch():
+def test_uneven_batches():
     """23 values in 5 batches: none is lost, and the mean is that of all."""
     series = np.arange(23.0) ** 2
     parts = [series[k * 23 // 5 : (k + 1) * 23 // 5].mean() for k in range(5)]
@@ -67,12 +72,14 @@ def test_every_value_is_in_one_batch():
     )
 
 
-def test_the_warm_up_is_left_out():
+def test_warmup():
+    """The warm-up is dropped."""
     series = np.concatenate([np.full(10, 1e6), np.arange(90.0)])
     assert batch_means(series, warmup=0.1) == batch_means(np.arange(90.0))
 
 
-def test_a_single_value_has_a_mean_and_no_interval():
+def test_single_value():
+    """A single value has a mean and no interval."""
     found = batch_means([4.0])
     assert found.value == 4.0 and math.isnan(found.low) and math.isnan(found.high)
     assert found.zero  # nothing can be said
@@ -87,13 +94,15 @@ def test_a_single_value_has_a_mean_and_no_interval():
         ([1.0, 2.0], {"warmup": 1.0}, "warm-up 1.0"),
     ],
 )
-def test_batch_means_of_nothing_or_with_bad_options_are_refused(series, options, message):
+def test_bad_batch_means(series, options, message):
+    """An empty series and options out of range are refused."""
     with pytest.raises(BfenvError, match=message):
         batch_means(series, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, 0.99])
-def test_the_interval_by_batch_means_covers_what_it_says(correlation):
+def test_coverage(correlation):
     """1,500 series of 20,000 values: 93 to 97 % is within 3.5 standard errors of 95 %."""
     random = np.random.default_rng(20_031)
     covered = 0
@@ -106,7 +115,7 @@ def test_the_interval_by_batch_means_covers_what_it_says(correlation):
     assert 0.93 <= covered / 1500 <= 0.97
 
 
-def test_an_interval_that_takes_the_jobs_for_independent_covers_little():
+def test_independence():
     """What batches are for: the same series in as many batches as values."""
     random = np.random.default_rng(20_031)
     covered = 0
@@ -118,12 +127,14 @@ def test_an_interval_that_takes_the_jobs_for_independent_covers_little():
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (3, 4), (10, 26), (7, 3)])
-def test_the_interquartile_mean_is_a_trimmed_mean(shape):
+def test_interquartile_mean(shape):
+    """The interquartile mean is a trimmed mean."""
     scores = np.random.default_rng(1).lognormal(size=shape)
     assert interquartile_mean(scores) == pytest.approx(scipy.stats.trim_mean(scores.ravel(), 0.25))
 
 
-def test_a_plain_bootstrap_of_one_task_agrees_with_scipy():
+def test_plain_bootstrap():
+    """A plain bootstrap of one task agrees with scipy."""
     scores = np.random.default_rng(2).exponential(size=25)
     options = {"n_resamples": 100_000, "method": "percentile", "random_state": 1}
     expected = scipy.stats.bootstrap((scores,), np.mean, **options).confidence_interval
@@ -133,14 +144,14 @@ def test_a_plain_bootstrap_of_one_task_agrees_with_scipy():
         assert (found.low, found.high) == pytest.approx(tuple(expected), abs=0.01)
 
 
-def test_strata_are_resampled_apart():
+def test_strata():
     """Two tasks that differ much and whose runs do not: no interval but a point."""
     scores = np.array([[1.0, 100.0], [1.0, 100.0]])
     assert bootstrap(scores, mean, seed=0)[:3] == (50.5, 50.5, 50.5)
     assert bootstrap(scores, mean, seed=0, over="tasks")[1:3] == (1.0, 100.0)
 
 
-def test_the_expanded_interval_of_a_mean_is_about_that_of_students_t():
+def test_expanded():
     """Hesterberg's purpose: 12 values, half widths within 5 %; the plain one is narrower."""
     scores = scipy.stats.norm.ppf((np.arange(12) + 0.5) / 12)[:, None]
     half = scipy.stats.t.ppf(0.975, 11) * scipy.stats.sem(scores.ravel())
@@ -150,7 +161,8 @@ def test_the_expanded_interval_of_a_mean_is_about_that_of_students_t():
     assert plain.high - plain.low < 0.9 * (found.high - found.low)
 
 
-def test_the_stratified_interval_covers_what_its_docstring_says():
+@pytest.mark.slow
+def test_stratified_coverage():
     """Six tasks of five runs, of different means: 94.9 %, measured there 4,000 times, here 600."""
     random = np.random.default_rng(5)
     tasks = np.array([0.0, 1, 2, 4, 8, 16])
@@ -161,25 +173,29 @@ def test_the_stratified_interval_covers_what_its_docstring_says():
     assert 0.92 <= covered / 600 <= 0.975
 
 
-def test_equal_seeds_give_equal_intervals_and_others_do_not():
+def test_seeds():
+    """Equal seeds give equal intervals, and other seeds do not."""
     scores = np.random.default_rng(4).normal(size=(5, 6))
     assert bootstrap(scores, seed=1) == bootstrap(scores, seed=1)
     assert bootstrap(scores, seed=1) != bootstrap(scores, seed=2)
 
 
 @pytest.mark.parametrize(("shape", "over"), [((1, 6), "runs"), ((6, 1), "tasks")])
-def test_one_run_or_one_task_is_no_sample(shape, over):
+def test_no_sample(shape, over):
+    """One run, or one task, has a value and no interval."""
     found = bootstrap(np.arange(6.0).reshape(shape), mean, seed=0, over=over)
     assert found.value == 2.5 and math.isnan(found.low) and math.isnan(found.high)
 
 
 @pytest.mark.parametrize("scores", [[], [1.0, 2.0], [[]]])
-def test_scores_that_are_no_matrix_are_refused(scores):
+def test_bad_scores(scores):
+    """Scores must be a matrix."""
     with pytest.raises(BfenvError, match=r"\(runs, tasks\)"):
         bootstrap(scores, mean, seed=0)
 
 
-def test_the_geometric_mean_of_ratios_has_a_closed_form_and_turns_over_with_them():
+def test_geometric_mean():
+    """The geometric mean has a closed form, and is inverted with the ratios."""
     x, y = np.array([[2.0, 8.0], [4.0, 1.0]]), np.array([[1.0, 1.0], [1.0, 1.0]])
     found = geometric_mean_ratio(x, y, seed=0)
     assert found.value == pytest.approx(64 ** (1 / 4))
@@ -192,12 +208,14 @@ def test_the_geometric_mean_of_ratios_has_a_closed_form_and_turns_over_with_them
 
 
 @pytest.mark.parametrize("y", [[[1.0, 0.0]], [[1.0, -1.0]], [[1.0, math.nan]], [[1.0]]])
-def test_ratios_are_of_positive_pairs(y):
+def test_bad_ratios(y):
+    """Ratios need positive scores in pairs."""
     with pytest.raises(BfenvError, match="positive"):
         geometric_mean_ratio([[1.0, 2.0]], y, seed=0)
 
 
-def test_the_probability_of_improvement_is_mann_and_whitneys():
+def test_improvement():
+    """The probability of improvement is Mann and Whitney's."""
     random = np.random.default_rng(6)
     x, y = random.integers(0, 6, (7, 3)), random.integers(1, 7, (5, 3))
     shares = [scipy.stats.mannwhitneyu(y[:, task], x[:, task]).statistic / 35 for task in range(3)]
@@ -205,7 +223,7 @@ def test_the_probability_of_improvement_is_mann_and_whitneys():
     assert probability_of_improvement(y, x) == pytest.approx(1 - np.mean(shares))
 
 
-def test_paired_runs_meet_only_those_on_the_same_jobs():
+def test_paired_improvement():
     """Run by run x is always lower; of all nine pairs it is so in six."""
     x, y = np.array([[1.0], [2.0], [3.0]]), np.array([[1.5], [2.5], [3.5]])
     assert probability_of_improvement(x, y, paired=True) == 1.0
@@ -213,7 +231,7 @@ def test_paired_runs_meet_only_those_on_the_same_jobs():
     assert probability_of_improvement(x, x, paired=True) == 0.5
 
 
-def test_ranks_by_hand():
+def test_ranks():
     """Noise common to all policies does not blur their order, noise of their own does."""
     random = np.random.default_rng(7)
     jobs, own = random.normal(0, 10, (5, 4)), random.normal(0, 1, (5, 4))
@@ -222,7 +240,7 @@ def test_ranks_by_hand():
     assert ranks(scores, seed=0).tolist() == [5, 1, 1, 3, 3]
 
 
-def test_ties_are_groups_though_a_chain_of_ties_is_none():
+def test_ties():
     """A ties with B and B with C, but C is surely worse than A: C begins the next group."""
     noise = np.linspace(-1, 1, 20)[:, None] * 4
     zero = np.zeros((20, 1))
@@ -232,7 +250,8 @@ def test_ties_are_groups_though_a_chain_of_ties_is_none():
     assert ranks(scores, seed=0).tolist() == [1, 1, 3]
 
 
-def test_ranks_do_not_depend_on_the_order_of_the_policies():
+def test_rank_order():
+    """Ranks do not depend on the order of the policies."""
     random = np.random.default_rng(8)
     scores = random.normal(0, 1, (9, 5, 3)) + np.arange(9)[:, None, None] * 0.3
     found = ranks(scores, seed=0)
@@ -241,10 +260,12 @@ def test_ranks_do_not_depend_on_the_order_of_the_policies():
     assert 1 < len(set(found.tolist())) < 9
 
 
-def test_without_an_interval_all_tie():
+def test_all_tie():
+    """Without an interval, all policies tie."""
     assert ranks(np.array([1.0, 5.0, 3.0]).reshape(3, 1, 1), seed=0).tolist() == [1, 1, 1]
 
 
-def test_an_interval_has_no_zero_where_both_ends_are_on_one_side():
+def test_zero():
+    """An interval excludes 0 if both ends are on one side of it."""
     assert Interval(1.0, -1.0, 3.0).zero and Interval(0.0, 0.0, 0.0).zero
     assert not Interval(2.0, 1.0, 3.0).zero and not Interval(-2.0, -3.0, -1.0).zero

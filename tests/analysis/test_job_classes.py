@@ -14,7 +14,8 @@ TRACE = bfenv.make_trace(
 )  # fmt: skip
 
 
-def test_the_bounds_belong_to_short_narrow_and_to_the_longer_estimate():
+def test_limits():
+    """The limits belong to short, to narrow, and to the longer estimate."""
     chosen = {name: np.flatnonzero(jobs).tolist() for name, jobs in classify_jobs(TRACE).items()}
     assert chosen == {
         "short narrow": [0, 4, 5],
@@ -27,12 +28,14 @@ def test_the_bounds_belong_to_short_narrow_and_to_the_longer_estimate():
     }
 
 
-def test_both_ways_of_classing_have_each_job_once():
+def test_partitions():
+    """Both partitions have each job once."""
     classes = list(classify_jobs(bfenv.load_workload("lublin:jobs=300")).values())
     assert (np.sum(classes[:4], axis=0) == 1).all() and (np.sum(classes[4:], axis=0) == 1).all()
 
 
-def test_the_means_of_a_class_are_those_of_its_jobs():
+def test_class_metrics():
+    """The means of a class are those of its jobs, NaN without any."""
     trace = bfenv.make_trace([0, 0, 0], [1, 1, 9], [10, 20, 5000], 10)
     schedule = bfenv.simulate(trace, "fcfs")
     assert schedule.wait.tolist() == [0, 0, 10]

@@ -34,34 +34,39 @@ def seconds(schedule):
     return waits, ran
 
 
-def test_the_queue_by_hand():
+def test_by_hand():
+    """The queue, its mean and the lost capacity, by hand."""
     times, jobs = queue_steps(DRAWN)
     assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 4, 9], [0, 1, 2, 1, 0])
     assert mean_queue_length(DRAWN) == 10 / 29
     assert loss_of_capacity(DRAWN) == 1 / (4 * 29)  # one processor, from 1 to 2
 
 
-def test_a_job_on_trial_is_not_in_the_queue():
+def test_trial():
+    """A job on trial is not in the queue."""
     times, jobs = queue_steps(TRIED)
     assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 5], [0, 1, 1, 0])
     assert mean_queue_length(TRIED) == 4 / 9
     assert loss_of_capacity(TRIED) == 1 / (3 * 9)
 
 
-def test_a_job_loses_no_capacity_before_it_may_start():
+def test_requested_start():
+    """A job loses no capacity before its requested start."""
     trace = bfenv.make_trace([0, 0], [1, 1], [9, 1], 2, requested_start=[0, 6])
     assert loss_of_capacity(drawn(trace, [0, 6])) == 0
     assert loss_of_capacity(drawn(trace, [0, 8])) == 2 / (2 * 9)
 
 
-def test_an_idle_machine_with_an_empty_queue_loses_nothing():
+def test_idle_machine():
+    """An idle machine with an empty queue loses no capacity."""
     trace = bfenv.make_trace([0, 100], [1, 1], [5, 5], 8)
     schedule = bfenv.simulate(trace, "easy")
     assert loss_of_capacity(schedule) == mean_queue_length(schedule) == 0
 
 
 @given(small_traces(requested_starts=True), st.sampled_from(["conservative", TRYING]))
-def test_queue_and_lost_capacity_are_those_of_every_second(trace, policy):
+def test_every_second(trace, policy):
+    """Queue and lost capacity equal those counted second by second."""
     schedule = bfenv.simulate(trace, policy)
     waits, ran = seconds(schedule)
     begin, end = int(trace.jobs.submit[0]), int(schedule.end.max())
@@ -78,7 +83,8 @@ def test_queue_and_lost_capacity_are_those_of_every_second(trace, policy):
 
 
 @given(small_traces(), POLICIES, st.integers(1, 7))
-def test_the_curve_has_the_means_of_its_parts(trace, policy, parts):
+def test_curve(trace, policy, parts):
+    """The curve has the means of its parts."""
     schedule = bfenv.simulate(trace, policy)
     cuts, means = queue_curve(schedule, parts)
     waits, _ = seconds(schedule)
@@ -93,7 +99,8 @@ def test_the_curve_has_the_means_of_its_parts(trace, policy, parts):
         assert found == pytest.approx(sum(queue) / len(queue))
 
 
-def test_the_curve_of_a_long_schedule_has_200_parts_and_its_mean():
+def test_long_curve():
+    """The curve of a long schedule has 200 parts and its mean."""
     schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=500"), "easy")
     cuts, means = queue_curve(schedule)
     assert len(means) == 200 and np.ptp(np.diff(cuts)) <= 1

@@ -10,7 +10,8 @@ from tests.analysis.drawn import DRAWN, TRIED
 from tests.conftest import small_traces
 
 
-def test_times_and_slowdowns_by_hand():
+def test_by_hand():
+    """Times and slowdowns, by hand."""
     assert m.wait(DRAWN).tolist() == [0, 3, 0, 7]
     assert m.response(DRAWN).tolist() == [4, 8, 2, 27]
     assert m.slowdown(DRAWN).tolist() == [1, 1.6, 1, 1.35]
@@ -22,12 +23,13 @@ def test_times_and_slowdowns_by_hand():
     assert m.utilization(DRAWN) == (3 * 4 + 4 * 5 + 2 + 20) / (4 * 29)
 
 
-def test_killed_trials_are_busy_and_the_response_is_to_the_last_end():
+def test_trials():
+    """Killed trials count as busy, and a response ends with the last run."""
     assert m.utilization(TRIED) == (2 * 2 + 2 * 4 + 3 * 3) / (3 * 9)
     assert m.response(TRIED).tolist() == [9, 4]
 
 
-def test_jobs_of_equal_work_done_at_once_are_equal_however_wide():
+def test_width_slowdown():
     """The example of Zotkin, Keleher and Perkovic 2000, section 5.1: 11 and 110 become 11 each."""
     trace = bfenv.make_trace([0, 0], [1, 10], [100, 10], 11)
     start = np.array([1000, 1090])
@@ -37,7 +39,8 @@ def test_jobs_of_equal_work_done_at_once_are_equal_however_wide():
     assert m.width_slowdown(schedule).tolist() == [11, 11]
 
 
-def test_the_names_that_others_rely_on_come_first_and_in_order():
+def test_names():
+    """The names that others rely on come first, in order."""
     found = bfenv.metrics(DRAWN)
     assert list(found)[:10] == [
         "mean_wait",
@@ -54,7 +57,8 @@ def test_the_names_that_others_rely_on_come_first_and_in_order():
     assert all(type(value) is float for value in found.values())
 
 
-def test_the_summary_by_hand():
+def test_metrics():
+    """Every metric, by hand."""
     found = bfenv.metrics(DRAWN)
     expected = {
         "mean_wait": 2.5,
@@ -80,8 +84,8 @@ def test_the_summary_by_hand():
 
 
 @given(small_traces())
-def test_slowdowns_are_in_their_order(trace):
-    """Unbounded above or equal bounded, the one of delays at least the bounded one, all from 1."""
+def test_order(trace):
+    """Unbounded and delay slowdowns are at least the bounded one, which is at least 1."""
     schedule = bfenv.simulate(trace, "easy")
     bounded, slowdown = m.bounded_slowdown(schedule), m.slowdown(schedule)
     assert (bounded >= 1).all() and (slowdown >= bounded).all()

@@ -1,4 +1,4 @@
-"""What a row says of a schedule: complete, plain, and the same every time."""
+"""The summary of a schedule: complete, plain, and the same every time."""
 
 import json
 import math
@@ -25,7 +25,8 @@ def schedules():
     return [bfenv.simulate(trace, policy) for policy in ("sjf", "easy", "fcfs")]
 
 
-def test_a_result_is_plain_json_and_the_same_every_time(schedules):
+def test_json(schedules):
+    """A summary is plain JSON, and the same every time."""
     schedule, easy, fcfs = schedules
     found = summarize(schedule, easy, fcfs=fcfs)
     text = json.dumps(found, sort_keys=True, indent=1, allow_nan=False)
@@ -34,7 +35,8 @@ def test_a_result_is_plain_json_and_the_same_every_time(schedules):
     assert json.dumps(summarize(again, easy, fcfs=fcfs), sort_keys=True, indent=1) == text
 
 
-def test_a_result_has_the_parts_of_a_row(schedules):
+def test_parts(schedules):
+    """A summary has the parts of a leaderboard row."""
     schedule, easy, _ = schedules
     found = summarize(schedule, easy)
     assert list(found) == ["metrics", "classes", "versus", "curves"]
@@ -63,7 +65,8 @@ def test_a_result_has_the_parts_of_a_row(schedules):
     assert len(per_1000["time"]) == len(per_1000["slowdown_ratio"]) == 2
 
 
-def test_what_needs_another_schedule_is_left_out_without_it(schedules):
+def test_without_reference(schedules):
+    """What needs another schedule is left out without it."""
     schedule, easy, fcfs = schedules
     alone, beside = summarize(schedule), summarize(schedule, easy)
     assert alone["versus"] == {} and "per_1000" not in alone["curves"]
@@ -73,7 +76,8 @@ def test_what_needs_another_schedule_is_left_out_without_it(schedules):
     assert fair == {"later_than_fcfs", "mean_delay_to_fcfs"}
 
 
-def test_the_reference_beside_itself_differs_by_nothing(schedules):
+def test_reference(schedules):
+    """The reference does not differ from itself."""
     easy = schedules[1]
     found = summarize(easy, easy, fcfs=easy)
     assert found["metrics"]["slowdown_ratio"] == found["metrics"]["later_than_fcfs"] == 0
@@ -82,7 +86,8 @@ def test_the_reference_beside_itself_differs_by_nothing(schedules):
     assert found["curves"]["per_1000"]["slowdown_ratio"] == [0, 0]
 
 
-def test_shortest_first_breaks_promises_and_delays_jobs(schedules):
+def test_sjf(schedules):
+    """Shortest job first breaks promises and delays jobs."""
     schedule, _, fcfs = schedules
     found = summarize(schedule, fcfs=fcfs)["metrics"]
     late = schedule.start - fcfs.start
@@ -91,7 +96,8 @@ def test_shortest_first_breaks_promises_and_delays_jobs(schedules):
     assert found["mean_delay_to_fcfs"] == pytest.approx(late[late > 0].sum() / len(late))
 
 
-def test_the_replayed_metrics_by_hand():
+def test_replayed():
+    """The metrics that replay a schedule, by hand."""
     assert backfill_metrics(DRAWN) == {
         "backfilled": 0.25,
         "wild_backfills": 0,
@@ -119,7 +125,7 @@ def test_the_replayed_metrics_by_hand():
     }
 
 
-def test_missed_reservations_by_hand():
+def test_reservations():
     """Job 1 is on time, job 2 is 3 s late, job 3 came after its time and starts at once."""
     trace = bfenv.make_trace([0, 0, 0, 20], [1] * 4, [5, 2, 1, 1], 1, requested_start=[0, 5, 4, 10])
     schedule = drawn(trace, [0, 5, 7, 20])
@@ -130,7 +136,8 @@ def test_missed_reservations_by_hand():
     }
 
 
-def test_what_has_no_value_is_none_and_not_a_number_of_some_kind():
+def test_missing():
+    """What has no value is None."""
     schedule = bfenv.simulate(bfenv.make_trace([0], [1], [1], 1), "easy")
     found = summarize(schedule, schedule)
     none = {name for name, value in found["metrics"].items() if value is None}
@@ -152,25 +159,29 @@ def test_what_has_no_value_is_none_and_not_a_number_of_some_kind():
     assert found["curves"]["queue_length"] == {"time": [0, 1], "jobs": [0]}
 
 
-def test_a_starving_job_beside_a_reference_without_waits_is_infinite_and_therefore_none():
+def test_infinite():
+    """An infinite ratio of longest waits is None."""
     trace = bfenv.make_trace([0, 0], [1, 1], [4, 2], 2)
     found = summarize(drawn(trace, [0, 1]), drawn(trace, [0, 0]))
     assert found["metrics"]["longest_wait_ratio"] is None
 
 
-def test_trials_are_in_all_of_it():
+def test_trials():
+    """Trials are part of the summary."""
     found = summarize(TRIED, TRIED)
     assert found["metrics"]["mean_queue_length"] == 4 / 9
     assert not any(math.isnan(value) for value in found["metrics"].values() if value is not None)
 
 
 @pytest.mark.parametrize("role", ["reference", "fcfs"])
-def test_other_jobs_are_no_reference(schedules, role):
+def test_other_jobs(schedules, role):
+    """A schedule of other jobs is refused as a reference."""
     with pytest.raises(BfenvError, match="drawn on unnamed .* easy on lublin"):
         summarize(DRAWN, **{role: schedules[1]})
 
 
-def test_a_log_has_a_result_without_a_gap():
+def test_log():
+    """The summary of a log has no gaps, except for reservations."""
     trace = log("KTH-SP2-1996-2")[:5000]
     easy = bfenv.simulate(trace, "easy")
     found = summarize(easy, easy, fcfs=bfenv.simulate(trace, "fcfs"))

@@ -144,6 +144,7 @@ def test_failing_policy(run, tmp_path, monkeypatch, command, body, error):
     assert err.endswith(f"{module}.py:2)\n")
 
 
+@pytest.mark.slow
 def test_light_imports():
     """A comparison loads neither torch nor a plotting library."""
     program = (

@@ -1,8 +1,12 @@
 """What is measured of the engine, not how fast it is."""
 
+import pytest
+
 from bfenv.speed.engine import ENGINE, LOGS, measure_engine, measure_reading, measure_scaling
 from bfenv.speed.measurements import read_measurements, write_measurements
 from tests.speed.logs import write_log
+
+pytestmark = pytest.mark.slow
 
 
 def test_reading(tmp_path, monkeypatch):

@@ -1,8 +1,11 @@
 """What is measured of the environments, not how fast they are."""
 
 import numpy as np
+import pytest
 
 from bfenv.speed import environments
+
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 
 def test_environments(monkeypatch):

@@ -1,6 +1,10 @@
 """What is measured of new processes."""
 
+import pytest
+
 from bfenv.speed import processes
+
+pytestmark = pytest.mark.slow
 
 
 def test_start(monkeypatch):

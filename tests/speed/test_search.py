@@ -1,8 +1,12 @@
 """What is measured of scorers."""
 
+import pytest
+
 from bfenv.speed.engine import LOGS
 from bfenv.speed.search import measure_search
 from tests.speed.logs import write_log
+
+pytestmark = pytest.mark.slow
 
 
 def test_search(tmp_path, monkeypatch):

@@ -42,6 +42,7 @@ def engine():
         run_monitored(bfenv.find_policy(f"{__name__}:{name}"), trace, lambda *_: None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 def test_registered_policies(policy):
     """No registered policy has a fault."""
@@ -318,10 +319,19 @@ ZOO = [
 ]
 
 
+SLOW = {loop, insomnia, peek_by_garbage, dawdle}
+
+
 @pytest.mark.parametrize(
     ("function", "options", "expected", "message"),
-    ZOO,
-    ids=[f"{function.__name__}-{'-'.join(expected)}" for function, _, expected, _ in ZOO],
+    [
+        pytest.param(
+            *row,
+            id=f"{row[0].__name__}-{'-'.join(row[2])}",
+            marks=pytest.mark.slow if row[0] in SLOW else (),
+        )
+        for row in ZOO
+    ],
 )
 def test_zoo(function, options, expected, message):
     """The faults of a broken policy are found, and no others."""

@@ -95,8 +95,8 @@ def import_log(
         -o JobID,User,Group,Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
-    fields are estimate, user, group, queue and partition. Times are ISO 8601 or seconds since 1970,
-    durations are seconds or D-HH:MM:SS.
+    fields are estimate, user, group, queue and partition. Times are ISO 8601 or seconds since 1970;
+    durations are seconds, or like 90m, 2d or 1-12:00:00.
 
     \b
     Examples:

@@ -11,6 +11,7 @@ from bfenv.analysis.plots import check_target, write_workload
 TRACE = bfenv.load_workload("lublin", jobs=300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")]
 )

@@ -14,6 +14,7 @@ def panels(trace):
     return {axes.get_title(loc="left").split(":")[0]: axes for axes in draw_workload(trace).axes}
 
 
+@pytest.mark.slow
 def test_equal_files(tmp_path):
     """Equal traces have equal pictures, and others do not."""
     trace = bfenv.load_workload("lublin", jobs=300)
@@ -24,6 +25,7 @@ def test_equal_files(tmp_path):
     assert one.read_bytes() == two.read_bytes() != other.read_bytes()
 
 
+@pytest.mark.slow
 def test_every_trace():
     """Every trace has a picture, however short or long."""
     model = bfenv.load_workload("lublin", jobs=300)

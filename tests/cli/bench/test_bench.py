@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from bfenv.speed.measurements import (
     PUBLISHED,
     measurement,
@@ -41,6 +43,7 @@ def test_published(run):
     assert json.loads(out) == read_measurements(PUBLISHED)["rows"]
 
 
+@pytest.mark.slow
 def test_measure(run, tmp_path, monkeypatch):
     """Measurements are printed, and written to the file of --out."""
     monkeypatch.setenv("BFENV_TRACES", str(tmp_path))

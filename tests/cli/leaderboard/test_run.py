@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_failed_rows(run, tmp_path):
     """The command prints new, existing and failed rows; the status is 1 if any failed."""
