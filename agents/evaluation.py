@@ -1,7 +1,6 @@
 """Score an agent on drawn episodes, beside policies on the very same jobs."""
 
 import inspect
-from collections.abc import Callable
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from bfenv.agents.random import RandomAgent
 from bfenv.core.arguments import check_integer
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.settings import WORKLOAD, EnvSettings, Workloads
 from bfenv.envs.warm_up import Reference
 
@@ -30,7 +30,7 @@ class EvaluationRow(NamedTuple):
 
 
 def evaluate_agent(
-    agent: Callable[[Any], Any] | Any,
+    agent: Any,
     workload: Workloads = WORKLOAD,
     *,
     episodes: int = 16,
@@ -72,16 +72,13 @@ def evaluate_agent(
         "agent": [_play(env, player, each, deterministic) for each in seeds],
         "random": [_play(env, RandomAgent(env, each), each, False) for each in seeds],
     }
-    windows = []
-    for each in seeds:
-        env.reset(seed=each)
-        windows.append(env.batch.windows[0])
-    references = {}
+    references: dict[str, tuple[float, float]] = {}
+    windows = [_window(env, each) for each in seeds]
     for name in REFERENCES:
         totals = [Reference(name, env.batch.source).totals(window) for window in windows]
         jobs = [window.last - window.first for window in windows]
-        slowdown = np.mean([t.slowdown / n for t, n in zip(totals, jobs, strict=True)])
-        references[name] = float(slowdown), max(t.longest_wait for t in totals)
+        means = [t.slowdown / n for t, n in zip(totals, jobs, strict=True)]
+        references[name] = float(np.mean(means)), max(t.longest_wait for t in totals)
     rows = []
     for name, infos in played.items():
         metrics = [info["metrics"] for info in infos]
@@ -107,6 +104,14 @@ def _row(
     return EvaluationRow(
         name, slowdown, longest, slowdown / easy[0], ratio, starves, outside, illegal
     )
+
+
+def _window(env: BackfillEnv, seed: int) -> EpisodeWindow:
+    """Return the window of jobs that the seed draws."""
+    env.reset(seed=seed)
+    window = env.batch.windows[0]
+    assert window is not None, "the environment has been reset"
+    return window
 
 
 def _play(env: BackfillEnv, agent: Any, seed: int, deterministic: bool) -> dict[str, Any]:

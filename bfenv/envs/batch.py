@@ -266,7 +266,7 @@ class EnvBatch:
         queue = _box(self.queue_features, self.window)
         parts = {"queue": queue, "profile": _box(PROFILE), "cluster": _box(CLUSTER)}
         if not self.flat:
-            return spaces.Dict(parts)
+            return spaces.Dict(dict[str, spaces.Space[Any]](parts))
         low = [part.low.ravel() for part in parts.values()] + [np.zeros(self.window + 1)]
         high = [part.high.ravel() for part in parts.values()] + [np.ones(self.window + 1)]
         return spaces.Box(
