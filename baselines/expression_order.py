@@ -116,11 +116,11 @@ def new_memory(
     """Return the memory for these options."""
     orders = options.order, options.backfill
     scored = [order.code == EXPRESSION for order in orders]
-    programs = [
+    queue, backfill = (
         parse_expression(order.formula if is_scored else PLACEHOLDER)
         for order, is_scored in zip(orders, scored, strict=True)
-    ]
+    )
     easy = new_pass_memory(jobs, processors, generator, options=options)
     if scored[1] and not easy.two_orders[0]:
         scored[1] = False  # the backfill shares the queue's ranking
-    return Memory(easy, *programs, new_user_history(jobs), np.array(scored))
+    return Memory(easy, queue, backfill, new_user_history(jobs), np.array(scored))

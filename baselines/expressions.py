@@ -11,7 +11,6 @@ infinities and NaN; a job whose score is NaN comes last.
 """
 
 import ast
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +35,7 @@ from bfenv.core.kernel import kernel
 
 CHUNK = 128  # jobs
 LONGEST = 2_000  # characters of an expression
+LARGEST = 1e300  # no constant reaches it
 DEEPEST = 32  # values on the stack
 (
     CONSTANT,
@@ -136,9 +136,12 @@ def _wrong(option: str, text: str, column: int, message: str) -> PolicyError:
 def _translate(node: ast.AST, instructions: list[tuple[int, int, float]]) -> int:
     """Append the instructions of a node; return how deep the stack gets."""
     if isinstance(node, ast.Constant):
-        if type(node.value) not in (int, float) or not math.isfinite(node.value):
-            raise _UnknownError(node, f"expected a number, got {node.value!r}")
-        instructions.append((CONSTANT, 0, float(node.value)))
+        number = node.value
+        if not isinstance(number, int | float) or isinstance(number, bool):
+            raise _UnknownError(node, f"expected a number, got {number!r:.40}")
+        if not abs(number) < LARGEST:
+            raise _UnknownError(node, f"expected a number below {LARGEST}, got {number!r:.40}")
+        instructions.append((CONSTANT, 0, float(number)))
         return 1
     if isinstance(node, ast.Name):
         if node.id not in NAMES:

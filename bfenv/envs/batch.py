@@ -264,7 +264,11 @@ class EnvBatch:
 
     def _observation_space(self) -> spaces.Space[Any]:
         queue = _box(self.queue_features, self.window)
-        parts = {"queue": queue, "profile": _box(PROFILE), "cluster": _box(CLUSTER)}
+        parts: dict[str, spaces.Box] = {
+            "queue": queue,
+            "profile": _box(PROFILE),
+            "cluster": _box(CLUSTER),
+        }
         if not self.flat:
             return spaces.Dict(dict[str, spaces.Space[Any]](parts))
         low = [part.low.ravel() for part in parts.values()] + [np.zeros(self.window + 1)]

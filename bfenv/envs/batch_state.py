@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.priorities import new_ranking
+from bfenv.baselines.priorities import ORDERS, new_ranking
 from bfenv.baselines.user_history import UserHistory, new_user_history
 from bfenv.core.cluster import STATE, Cluster, Truth
 from bfenv.core.jobs import FOREVER, Jobs, Trace
@@ -168,7 +168,7 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
         runtime[k, : len(trace)] = trace.runtime
         history = new_user_history(trace.jobs)
         groups[k, :, : len(trace)] = history.estimate_group, history.size_group
-        ranking = new_ranking(order or "fcfs", trace.jobs, np.random.default_rng(0))
+        ranking = new_ranking(ORDERS[order or "fcfs"], trace.jobs, np.random.default_rng(0))
         numbers.append(ranking.number)
     order_number = np.zeros((len(traces), max(map(len, numbers))))
     for k, number in enumerate(numbers):

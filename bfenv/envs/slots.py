@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.priorities import LXF, ORDERS, SJF, SQF, Ranking, score
+from bfenv.baselines.priorities import LXF, ORDERS, SJF, SQF, formula
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import now, waiting
 from bfenv.core.kernel import kernel
@@ -71,8 +71,8 @@ def write_slots(state, tables, cluster, jobs, rules, i):
     state.counters[i, CHOICES] += 1
     taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
     left = len(slots)
-    for place in range(rules.oldest_slots):
-        taken[line[place]] = choice
+    for slot in range(rules.oldest_slots):
+        taken[line[slot]] = choice
         left -= 1
     for k in range(len(rules.orders)):
         left -= _take_first(state, tables, cluster, jobs, rules, i, k)
@@ -91,36 +91,33 @@ def _take_first(state, tables, cluster, jobs, rules, i, k):
     """Take the first jobs of an order among those not taken yet; return how many they are."""
     taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
     best, scores, time = state.best_jobs[i], state.best_scores[i], now(cluster)
-    ranking = Ranking(
-        line=best,
-        score=scores,
-        listed=best,
-        count=best,
-        duration=jobs.estimate,
-        number=tables.order_number[state.counters[i, TRACE]],
-        deadline=best[:0],
-        code=rules.orders[k : k + 1],
-        dynamic=best,
-        weight=rules.order_weight,
-    )
+    number = tables.order_number[state.counters[i, TRACE]]
     count = 0
     for job in waiting(cluster):
         if taken[job] == choice:
             continue
-        value = score(ranking, jobs, job, time)
+        value = formula(
+            rules.orders[k],
+            time - jobs.submit[job],
+            jobs.estimate[job],
+            jobs.size[job],
+            jobs.submit[job],
+            number[job] if len(number) > 0 else 0.0,
+            rules.order_weight[0],
+        )
         if count < rules.order_slots:
-            place = count
+            slot = count
             count += 1
         elif count > 0 and value < scores[count - 1]:
-            place = count - 1
+            slot = count - 1
         else:
             continue
-        while place > 0 and scores[place - 1] > value:
-            scores[place] = scores[place - 1]
-            best[place] = best[place - 1]
-            place -= 1
-        scores[place] = value
-        best[place] = job
-    for place in range(count):
-        taken[best[place]] = choice
+        while slot > 0 and scores[slot - 1] > value:
+            scores[slot] = scores[slot - 1]
+            best[slot] = best[slot - 1]
+            slot -= 1
+        scores[slot] = value
+        best[slot] = job
+    for slot in range(count):
+        taken[best[slot]] = choice
     return count
