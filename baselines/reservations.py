@@ -66,7 +66,7 @@ def bring_up_to_now(reservations, cluster, jobs):
 def followed(reservations, cluster, jobs):
     """Return whether no planned start was missed and the machine is as full as planned.
 
-    It always is when this policy alone decides. In the environment others may start jobs as well.
+    It is, as long as this policy alone starts jobs. In the environment others may start some, too.
     """
     planned_free = reservations.profile.free[0]
     for job in waiting(cluster):

@@ -1,4 +1,4 @@
-"""What has changed since the last pass, and what need not be considered again therefore."""
+"""What has changed since the last pass, and what therefore need not be considered again."""
 
 from bfenv.baselines.multiqueue.memory import (
     BEGUN,
@@ -54,7 +54,7 @@ def skip_unchanged(cluster, memory, first_new_job, first_new_trial, due):
     (SETTLED). If besides none is due and no job has come back from its trial, only new trials are
     planned. If besides the free processors are those that the last pass left, a job refused then
     would be refused again, because time alone only shortens what is free from now on: only new jobs
-    are considered. Set GAINED before a pass and it considers everything.
+    are considered.
     """
     state = memory.state
     state[SETTLED] = memory.priorities[0] == 1 and not state[GAINED]

@@ -71,6 +71,13 @@ LONG = 1000  # seconds, section 2.1
 def decide(cluster, jobs, memory):
     """One pass of Figure 2: jobs of high priority in order of arrival, then those of low."""
     first_job, first_trial = update(cluster, jobs, memory)
+    consider_from(cluster, jobs, memory, first_job, first_trial)
+    remember(cluster, memory)
+
+
+@kernel
+def consider_from(cluster, jobs, memory, first_job, first_trial):
+    """Consider the trials and the queued jobs from these positions on, by priority."""
     if memory.any_requested[0]:
         _start_reservations(cluster, jobs, memory)
     rank = next_priority(cluster, memory, memory.priorities[0])
@@ -85,7 +92,6 @@ def decide(cluster, jobs, memory):
             ):
                 _consider(cluster, jobs, memory, job)
         rank = next_priority(cluster, memory, rank)
-    remember(cluster, memory)
 
 
 @kernel

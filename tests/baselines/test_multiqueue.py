@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.multiqueue import multiqueue
-from bfenv.baselines.multiqueue.changes import skip_unchanged
-from bfenv.baselines.multiqueue.memory import GAINED, LEFT_WAITING
+from bfenv.baselines.multiqueue import figure2, multiqueue
+from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
+from bfenv.baselines.multiqueue.memory import LEFT_WAITING, SETTLED
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import (
     WAKE,
@@ -95,17 +95,12 @@ def assert_equals_naive(trace, policy, **options):
     assert result.records["reassigned"].tolist() == expected.reassigned
 
 
-def passes(trace, policy, event_order="standard", before_pass=None):
-    """Run a policy and stop after each pass: the cluster, and the policy's memory.
-
-    `before_pass` may change the memory before each pass.
-    """
+def passes(trace, policy, event_order="standard", decide=None):
+    """Run a policy, or `decide` in its place, and stop after each pass: cluster and memory."""
     cluster, truth = new_cluster(trace, event_order=event_order)
     memory = policy.memory(trace.jobs, trace.processors, np.random.default_rng(0))
     while advance(cluster, trace.jobs, truth):
-        if before_pass:
-            before_pass(memory)
-        policy.decide(cluster, trace.jobs, memory)
+        (decide or policy.decide)(cluster, trace.jobs, memory)
         yield cluster, memory
 
 
@@ -127,14 +122,18 @@ def assert_promises_move_earlier_only(trace, policy):
         promised = promises
 
 
-def start_over(memory):
-    """Let the next pass find that the profile does not agree with the machine."""
+def start_over(cluster, jobs, memory):
+    """A pass that finds that the profile does not agree with the machine."""
     memory.promises.profile.free[0] = -1000
+    figure2.decide(cluster, jobs, memory)
 
 
-def consider_all(memory):
-    """Let the next pass take no shortcut."""
-    memory.state[GAINED] = 1
+def consider_all(cluster, jobs, memory):
+    """A pass without the shortcut: every job is considered, every promise may move up."""
+    update(cluster, jobs, memory)
+    memory.state[SETTLED] = 0
+    figure2.consider_from(cluster, jobs, memory, 0, 0)
+    remember(cluster, memory)
 
 
 def assert_same_promises(memory, other):
@@ -380,8 +379,6 @@ def test_a_pass_in_which_nothing_has_changed_considers_new_jobs_only():
         first.append(int(skip_unchanged(cluster, memory, memory.state[LEFT_WAITING], 0, 0)[0]))
         memory.state[:] = state
     assert first[:4] == [0, 1, 2, 3]
-    consider_all(memory)
-    assert skip_unchanged(cluster, memory, 0, 0, 0) == (0, 0)
 
 
 @pytest.mark.parametrize("queues", [QUEUES, easy_speculative(speculation=0)], ids=lambda p: p.name)
@@ -392,10 +389,9 @@ def test_promises_are_made_again_where_others_do_not_follow_them(queues, trace, 
     jobs = trace.jobs
     kept, other = (queues.memory(jobs, trace.processors, None) for _ in range(2))
     while advance(cluster, jobs, truth):
-        start_over(other)
         chosen = []
-        for memory in (kept, other):
-            queues.decide(cluster, jobs, memory)
+        for memory, decide in ((kept, queues.decide), (other, start_over)):
+            decide(cluster, jobs, memory)
             chosen.append(started(cluster).tolist())
             wake = cluster.state[WAKE]
             retract(cluster, jobs)
