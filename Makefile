@@ -23,7 +23,7 @@ lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
 	BFENV_TRACES= NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=bfenv/core,baselines \
-		--omit="*/core/files.py,*/core/jobs.py,*/core/kernel.py,*/core/policy.py" \
+		--omit="*/core/files.py,*/core/jobs.py,*/core/kernel*.py,*/core/cache_folder.py,*/core/policy.py" \
 		-m pytest -q tests/core tests/baselines
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 

@@ -87,7 +87,7 @@ def replan_policy(
         decide=decide,
         run=run,
         memory=partial(new_memory, order=order, weight=weight),
-        summary=summary or f"plans all jobs anew at every pass, {order.meaning} first",
+        summary=summary or f"plans all jobs from scratch at every pass, {order.meaning} first",
         source=source,
         stochastic=order.stochastic,
         stateful=order.stochastic,  # each pass uses up random numbers
@@ -98,37 +98,37 @@ def replan_policy(
 CONSERVATIVE_REPLAN = replan_policy(
     find_order("fcfs"),
     name="conservative-replan",
-    summary="plans all jobs anew at every pass, in order of arrival",
+    summary="plans all jobs from scratch at every pass, in order of arrival",
     source=_SECTION + ", Table 10 (FIFO-backfilling)",
 )
 CONSERVATIVE_REPLAN_SJF = replan_policy(
     find_order("sjf"),
     name="conservative-replan-sjf",
-    summary="plans all jobs anew at every pass, the shortest first",
+    summary="plans all jobs from scratch at every pass, the shortest first",
     source=_SECTION + ", Table 10 (shortest-first)",
 )
 CONSERVATIVE_REPLAN_RANDOM = replan_policy(
     find_order("random"),
     name="conservative-replan-random",
-    summary="plans all jobs anew at every pass, in random order",
+    summary="plans all jobs from scratch at every pass, in random order",
     source=_SECTION + ", Table 10 (randomized)",
 )
 CONSERVATIVE_REPLAN_RANDOM_SJF = replan_policy(
     find_order("random-sjf"),
     name="conservative-replan-random-sjf",
-    summary="plans all jobs anew at every pass, in random order favouring short jobs",
+    summary="plans all jobs from scratch at every pass, in random order favouring short jobs",
     source=_SECTION + ", Table 10 (combination)",
 )
 CONSERVATIVE_REPLAN_AGED_SJF = replan_policy(
     find_order("aged-sjf"),
     name="conservative-replan-aged-sjf",
-    summary="plans all jobs anew at every pass, by 1 / estimate + weight x delay",
+    summary="plans all jobs from scratch at every pass, by 1 / estimate + weight x delay",
     source=_SECTION + ", first criterion against starvation",
 )
 CONSERVATIVE_REPLAN_AGED_RANDOM = replan_policy(
     find_order("aged-random"),
     name="conservative-replan-aged-random",
-    summary="plans all jobs anew at every pass, by random number + weight x delay",
+    summary="plans all jobs from scratch at every pass, by random number + weight x delay",
     source=_SECTION + ", second criterion against starvation",
 )
 POLICIES = (

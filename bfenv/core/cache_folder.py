@@ -41,7 +41,7 @@ def cache_root() -> Path | None:
 
 
 def _private(folder: Path) -> bool:
-    """Whether nobody else can put files here: what is loaded from a cache is run."""
+    """Whether only this user can put files here: what is loaded from a cache is run."""
     if not hasattr(os, "geteuid"):
         return True
     status = folder.lstat()
@@ -84,7 +84,7 @@ def note_use(folder: Path) -> None:
 def prune(root: Path) -> None:
     """Remove, once per process, what has not been used for long, and all but the latest digests.
 
-    Another process that loses a folder so has its kernels in memory, or compiles them anew.
+    Another process that loses a folder so has its kernels in memory, or compiles them again.
     """
     latest: dict[str, list[tuple[float, Path]]] = {}
     try:

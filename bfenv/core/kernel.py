@@ -129,11 +129,11 @@ class Kernel(CPUDispatcher):
         return bool(super().is_compiling or self.inlined.is_compiling)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What a kernel that calls this one is told of its types."""
+        """Return the types that a kernel that calls this one sees."""
         return self.inlined.get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
-        """What a kernel that calls this one is linked with."""
+        """Return the code that a kernel that calls this one is linked with."""
         return self.inlined.get_overload(sig)
 
 
