@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import finished, free, may_start, now, start, waiting
+from bfenv.core.cluster import PASSES, finished, free, may_start, now, start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import (
@@ -36,6 +36,8 @@ class Reservations(NamedTuple):
 
     profile: Profile  # running jobs up to their expected ends, waiting jobs as planned
     planned_start: np.ndarray  # (n,) int64 seconds; NONE without a reservation
+    last_pass: np.ndarray  # (1,) int64: number of the last pass of this policy
+    missed_pass: np.ndarray  # (1,) bool: another policy decided in a pass since then
 
 
 def new_reservations(jobs: Jobs, processors: int) -> Reservations:
@@ -43,7 +45,12 @@ def new_reservations(jobs: Jobs, processors: int) -> Reservations:
     count = len(jobs.submit)
     profile = new_profile(min(count, processors), count)
     profile.time[0], profile.free[0] = 0, processors
-    return Reservations(profile, np.full(count, NONE, dtype=np.int64))
+    return Reservations(
+        profile,
+        np.full(count, NONE, dtype=np.int64),
+        last_pass=np.zeros(1, dtype=np.int64),
+        missed_pass=np.zeros(1, dtype=np.bool_),
+    )
 
 
 # From one pass to the next --------------------------------------------------------------------
@@ -53,6 +60,8 @@ def new_reservations(jobs: Jobs, processors: int) -> Reservations:
 def bring_up_to_now(reservations, cluster, jobs):
     """Drop what is past and release what early ends leave free; return whether there were any."""
     profile, time = reservations.profile, now(cluster)
+    reservations.missed_pass[0] = cluster.state[PASSES] != reservations.last_pass[0] + 1
+    reservations.last_pass[0] = cluster.state[PASSES]
     begin_at(profile, time)
     any_early = False
     for job in finished(cluster):
@@ -64,10 +73,12 @@ def bring_up_to_now(reservations, cluster, jobs):
 
 @kernel
 def followed(reservations, cluster, jobs):
-    """Return whether no planned start was missed and the machine is as full as planned.
+    """Return whether no pass or planned start was missed and the machine is as full as planned.
 
-    It is, as long as this policy alone starts jobs. In the environment others may start some, too.
+    So it is as long as this policy alone starts jobs. In the environment others may start some.
     """
+    if reservations.missed_pass[0]:
+        return False
     planned_free = reservations.profile.free[0]
     for job in waiting(cluster):
         planned = reservations.planned_start[job]

@@ -187,6 +187,7 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     check_choice("idle", values["idle"], IDLE)
     check_choice("head", values["head"], HEADS)
     check_choice("flat", values["flat"], (False, True))
+    check_choice("every_pass", values["every_pass"], (False, True, 0, 1))
     check_number("wait_penalty", values["wait_penalty"], 0)
     for group in values["job_features"] or ():
         check_choice("job_features", group, JOB_FEATURES)

@@ -128,3 +128,9 @@ def test_a_real_log_is_scheduled_possibly_and_keeps_its_promises():
     result = bfenv.simulate(log("KTH-SP2-1996-2.1-cln"), SELECTIVE).check()
     guarantee = result.records["guarantee"]
     assert (result.start <= guarantee)[guarantee >= 0].all()
+
+
+def test_a_plan_that_agrees_by_accident():
+    """A plan is dropped if another policy decided since, even if it still fills the machine."""
+    trace = bfenv.make_trace([0, 1, 2, 3], [2, 1, 2, 1], [5, 1, 1, 4], 2, estimate=[5, 2, 2, 4])
+    assert with_another(trace, SELECTIVE, lambda count: count % 2).tolist() == [5, 6, 7, 11]

@@ -53,7 +53,7 @@ def test_saved_model(tmp_path, monkeypatch):
         ("random:load=0.5", "'load'"),
         ("random:window=x", "'x'"),
         ("random:window=0", "0"),
-        ("random:window=2.5", "'2.5'"),
+        ("random:window=2.5", "2.5"),
         ("random:every_pass=maybe", "'maybe'"),
         ("random:window=1,window=2", "window"),
         ("random(window=1", "random(window=1"),
