@@ -12,8 +12,9 @@ test: .venv/all  ## the whole suite
 	$(BIN)/bfenv evaluate --format csv > /dev/null  # compile once, not once per worker
 	$(BIN)/python -m pytest -n auto --durations 10
 
-quick: .venv/all  ## the tests that need no torch, browser or real log; under a minute on two cores
-	$(BIN)/python -m pytest -n auto -q -m "not (slow or torch or browser or logs or dask)"
+quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
+	$(BIN)/python -m pytest -n auto -q -m "not (slow or torch or browser or logs or dask)" -k "not fuzz" \
+		tests/core tests/workloads tests/analysis tests/baselines/test_easy.py tests/baselines/test_scenarios.py
 
 lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .
