@@ -27,14 +27,15 @@ def update(cluster, jobs, memory):
     """Bring promises and pivots up to now; return the first positions to be considered.
 
     They are those in the queue and in `untried`. The profile of the last pass lacks only what has
-    ended since. A profile that others have not followed is made from scratch, as it always is where
-    starts are requested.
+    ended since. It is made from scratch where others have not followed it or a promise was missed,
+    and always where starts are requested.
     """
     state = memory.state
     kept, due = not memory.any_requested[0] and _followed(cluster, memory), 0
     if kept:
         due = _let_time_pass(cluster, jobs, memory)
-        kept = memory.promises.profile.free[0] + due == free(cluster)
+        any_missed = state[NEXT_PROMISE] < now(cluster)
+        kept = memory.promises.profile.free[0] + due == free(cluster) and not any_missed
     if not kept:
         _start_over(cluster, jobs, memory)
         return skip_unchanged(cluster, memory, 0, 0, 0)
@@ -109,11 +110,8 @@ def _let_time_pass(cluster, jobs, memory):
 
 @kernel
 def _processors_due(cluster, jobs, memory, job):
-    """Return the processors that a pivot or trial takes now; withdraw a promise that was missed."""
+    """Return the processors that a pivot or trial takes now, and note its promised start."""
     promised_start = memory.promises.planned_start[job]
-    if promised_start < now(cluster):
-        withdraw(cluster, jobs, memory, job)
-        return 0
     memory.state[NEXT_PROMISE] = min(memory.state[NEXT_PROMISE], promised_start)
     return jobs.size[job] if promised_start == now(cluster) else 0
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.multiqueue import figure2, multiqueue
 from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
-from bfenv.baselines.multiqueue.memory import LEFT_WAITING, SETTLED
+from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import (
     WAKE,
@@ -402,6 +402,35 @@ def test_promises_are_made_again_where_others_do_not_follow_them(queues, trace, 
         for job in waiting(cluster).tolist() if others else chosen[0]:
             if not others or (may_start(cluster, jobs, job) and whims.random() < 0.5):
                 start(cluster, jobs, job)
+
+
+def test_a_start_that_was_taken_back_is_made_in_the_next_pass():
+    """The policy finds that a job it started does not run, and promises starts from scratch."""
+    trace = bfenv.make_trace([0, 1, 2], [2, 1, 1], [3, 3, 3], 2)
+    cluster, truth = new_cluster(trace)
+    memory = QUEUES.memory(trace.jobs, trace.processors, None)
+    while advance(cluster, trace.jobs, truth):
+        QUEUES.decide(cluster, trace.jobs, memory)
+        if now(cluster) == 0:
+            assert started(cluster).tolist() == [0]
+            retract(cluster, trace.jobs)
+    assert cluster.start.tolist() == [1, 4, 4]
+
+
+def test_a_promise_that_was_missed_is_made_again():
+    """As if the clock had passed a promised start: job 1 is promised a time that is to come."""
+    trace = bfenv.make_trace([0, 1, 2], [2, 1, 1], [9, 3, 3], 2)
+    cluster, truth = new_cluster(trace)
+    memory = QUEUES.memory(trace.jobs, trace.processors, None)
+    for _ in range(2):
+        advance(cluster, trace.jobs, truth)
+        QUEUES.decide(cluster, trace.jobs, memory)
+    promised_start = memory.promises.planned_start
+    assert promised_start[1] == 9
+    promised_start[1], memory.state[NEXT_PROMISE] = 1, 1
+    advance(cluster, trace.jobs, truth)
+    QUEUES.decide(cluster, trace.jobs, memory)
+    assert promised_start[1] == 9
 
 
 @given(trace=workloads())

@@ -1,6 +1,6 @@
 """Slow, obviously right multiple-queue backfilling in plain Python: an oracle of the test-suite.
 
-Lawson and Smirni 2002, Figure 2 and sections 2.1 and 2.2, told with lists of intervals
+Lawson and Smirni 2002, Figure 2 and sections 2.1 and 2.2, with lists of intervals
 `(begin, end, size)` and with processors that each have an owner. Nothing is shared with the
 packages under test. One queue is the case of no bounds.
 
