@@ -101,7 +101,7 @@ def parse_expression(text: str, option: str = "order") -> Program:
         instructions: list[tuple[int, int, float]] = []
         depth = _translate(tree.body, instructions)
     except SyntaxError as error:
-        raise _wrong(option, text, error.offset or 1, "cannot be read") from None
+        raise _wrong(option, text, error.offset or len(text) + 1, "cannot be read") from None
     except _UnknownError as error:
         raise _wrong(option, text, error.column, str(error)) from None
     except (ValueError, RecursionError, MemoryError):

@@ -122,6 +122,7 @@ def test_undefined_values_come_last(machine):
         ("", "column 1"),
         ("estimat", "'estimat'"),
         ("size + runtime", "column 8"),
+        ("size *", "column 7"),
         ("__import__('os').system('x')", "expected a function"),
         ("size.real", "column 1"),
         ("size[0]", "column 1"),
