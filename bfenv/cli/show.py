@@ -22,8 +22,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
 from bfenv.analysis.comparison import STARVES
-from bfenv.analysis.formatting import duration, percent, slowdown
+from bfenv.analysis.formatting import duration, percent, ratio, slowdown
+from bfenv.analysis.logged import LOGGED
 from bfenv.leaderboard.reference import REFERENCE
 
 COMPARED = (
@@ -65,7 +67,11 @@ def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     """Print raw rows as JSON or CSV."""
     if format is Format.json:
         finite = [
-            {k: None if v in (math.inf, -math.inf) else v for k, v in row.items()} for row in rows
+            {
+                k: None if isinstance(v, float) and not math.isfinite(v) else v
+                for k, v in row.items()
+            }
+            for row in rows
         ]
         print(json.dumps(finite, indent=1, allow_nan=False))
         return
@@ -137,7 +143,10 @@ def is_wide() -> bool:
 
 
 def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print a table of means over seeds, the policy with the lowest bounded slowdown first."""
+    """Print a table of means over seeds, the policy with the lowest bounded slowdown first.
+
+    What the log records stands above all policies.
+    """
     by_policy: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         by_policy.setdefault(row["policy"], []).append(row)
@@ -151,7 +160,8 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     starving = {
         row["policy"]
         for row in rows
-        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
+        if row["policy"] != LOGGED
+        and row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
     }
     first = rows[0]
     loads = [row["offered_load"] for row in rows]
@@ -159,15 +169,17 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     seeds = max(row["seed"] for row in rows) + 1
     lines = [
         (
-            policy,
+            "logged, as it ran" if policy == LOGGED else policy,
             slowdown(mean(policy, "mean_bounded_slowdown")),
             duration(mean(policy, "mean_wait")),
             duration(mean(policy, "p95_wait")),
             duration(mean(policy, "max_wait")) + (MARK if policy in starving else ""),
             percent(mean(policy, "utilization")),
-            quantity(mean(policy, "seconds"), "s"),
+            "" if policy == LOGGED else quantity(mean(policy, "seconds"), "s"),
         )
-        for policy in sorted(by_policy, key=lambda name: mean(name, "mean_bounded_slowdown"))
+        for policy in sorted(
+            by_policy, key=lambda name: (name != LOGGED, mean(name, "mean_bounded_slowdown"))
+        )
     ]
     table(
         COMPARED,
@@ -180,6 +192,33 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         if starving
         else "",
     )
+
+
+def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
+    """Print how well each policy's first run repeats the log."""
+    columns = (
+        "policy", "mean wait\n/ logged", "median\n/ logged", "rank\ncorrelation", "close",
+        "repeats\nthe log",
+    )  # fmt: skip
+    first = {row["policy"]: row for row in reversed(rows) if row["policy"] != LOGGED}
+    lines = [
+        (
+            policy,
+            *(
+                ratio(_known(row[name]))
+                for name in ("log_mean_wait_ratio", "log_median_wait_ratio")
+            ),
+            slowdown(_known(row["log_rank_correlation"])),
+            percent(row["log_close"]),
+            verdict(row),
+        )
+        for policy, row in sorted(first.items(), key=lambda item: -item[1]["log_close"])
+    ]
+    table(columns, lines, format, numbers=len(columns) - 1, title="", note=VERDICTS_MEANING)
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def quantity(value: float, unit: str) -> str:

@@ -14,6 +14,7 @@ from importlib.resources import files
 from bfenv.analysis.formatting import MISSING
 from bfenv.leaderboard.reference import REFERENCE, STARVES_MEANING
 from bfenv.leaderboard.report import charts
+from bfenv.leaderboard.report.as_it_ran import as_it_ran
 from bfenv.leaderboard.report.charts import Slots, Summaries, legend, swatch
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.gantt import gantt
@@ -41,6 +42,7 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
     shown = summaries.get(selection.workload, {}).values()
     starving = {one.policy for one in shown if one.starves}
     sections = [
+        ("logged", "As it ran", as_it_ran(leaderboard)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
         ("trade-off", "Mean against longest wait", _trade_off(lines, summaries, slots)),
         ("workloads", "Workload by workload", panels(summaries, slots)),

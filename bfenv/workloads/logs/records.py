@@ -21,7 +21,7 @@ FIELDS = (
     "preceding job", "think time",
 )  # fmt: skip
 JOB, SUBMIT, WAIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE = 0, 1, 2, 3, 4, 7, 8
-STATUS, USER, GROUP, QUEUE, PARTITION = 10, 11, 12, 14, 15
+STATUS, USER, GROUP, QUEUE, PARTITION, PRECEDING = 10, 11, 12, 14, 15, 16
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
