@@ -86,6 +86,7 @@ def table(
     format: Format = Format.table,
     *,
     numbers: int = 0,
+    whole_names: bool = False,
     title: str | None = None,
     note: str = "",
 ) -> None:
@@ -102,6 +103,8 @@ def table(
     numbers
         How many of the columns, from the right, hold numbers. Numbers are never cut. On a narrow
         terminal, words are folded; if that is not enough, the last columns are left out.
+    whole_names
+        Do not fold the first column either.
     title, note
         Text above and below the table; Markdown has no title.
     """
@@ -119,11 +122,15 @@ def table(
         max(map(len, "\n".join(cells).split("\n"))) for cells in zip(columns, *lines, strict=True)
     ]
     room = Console().width - words * NARROWEST
+    if whole_names:
+        room = Console().width - widths[0] - 1 - (words - 1) * NARROWEST
     shown = words + sum(room >= taken for taken in accumulate(w + 1 for w in widths[words:]))
     columns, lines = columns[:shown], [line[:shown] for line in lines]
     for i, column in enumerate(columns):
         number = i >= words
-        whole = number or (i == 0 and not numbers)  # the first column holds names to type
+        whole = number or (
+            i == 0 and (whole_names or not numbers)
+        )  # the first column holds names to type
         grid.add_column(
             column, justify="right" if number else "left", no_wrap=whole, overflow="fold"
         )

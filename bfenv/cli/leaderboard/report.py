@@ -105,7 +105,7 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
         sys.stdout.write(render_markdown(leaderboard))
     else:
         for workload, cells in calibration_lines(leaderboard).items():
-            show.table(headings, cells, numbers=len(headings) - 1, title=workload)
+            show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
         shown = [column for column in TEXT_COLUMNS if show.is_wide() or not column.is_detail]
         ranking = [column.lines for column in shown]
         table = [[column.marked(line) for column in shown] for line in lines]

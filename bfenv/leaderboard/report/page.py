@@ -29,8 +29,10 @@ from bfenv.leaderboard.store import Leaderboard
 HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
 
 
-def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
-    """Return the page of a leaderboard, with the selected Gantt chart."""
+def render_page(
+    leaderboard: Leaderboard, selection: GanttSelection, opening: Markup | None = None
+) -> str:
+    """Return the page of a leaderboard, with the selected Gantt chart, below an `opening`."""
     lines = ranked(leaderboard)
     numbers = {line.policy: n for n, line in enumerate(lines)}
     slots = _slots(lines)
@@ -42,6 +44,7 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
     shown = summaries.get(selection.workload, {}).values()
     starving = {one.policy for one in shown if one.starves}
     sections = [
+        ("verdict", "The verdict", opening),
         ("logged", "As it ran", as_it_ran(leaderboard)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
         ("trade-off", "Mean against longest wait", _trade_off(lines, summaries, slots)),
