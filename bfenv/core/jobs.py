@@ -205,6 +205,20 @@ class Trace:
         return digest.hexdigest()
 
 
+def check_no_outages(trace: Trace) -> None:
+    """Check that the machine is always whole, where outages are not followed.
+
+    Raises
+    ------
+    WorkloadError
+        If the trace has outages.
+    """
+    if trace.outages:
+        raise WorkloadError(
+            f"{trace.name} has outages, which `bfenv.simulate` follows and environments do not"
+        )
+
+
 def make_trace(
     submit: ArrayLike,
     size: ArrayLike,
