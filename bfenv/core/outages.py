@@ -102,10 +102,12 @@ def _decide_around(
     begin, room = _room(cluster, jobs, blockers)
     visible = _fits(jobs, queue, now(cluster), begin, room)
     while True:
-        first, shown = state[QUEUE_BEGIN], queue[visible]
+        first, shown, hidden = state[QUEUE_BEGIN], queue[visible], queue[~visible]
         cluster.queue[first : first + len(shown)] = shown
         state[QUEUE_END] = first + len(shown)
+        cluster.start[hidden] = FOREVER  # policies that keep a list of their own drop them
         policy.decide(cluster, jobs, memory)
+        cluster.start[hidden] = -1
         cluster.queue[first : first + len(queue)] = queue
         state[QUEUE_END] = first + len(queue)
         too_many = _first_too_many(cluster, jobs, begin, room)

@@ -30,6 +30,8 @@ from bfenv.workloads.logs.header import (
     read_labels,
     start_time,
 )
+from bfenv.workloads.logs.outages import LABEL as OUTAGE
+from bfenv.workloads.logs.outages import outage_lines, read_outages
 from bfenv.workloads.logs.records import (
     ALLOCATED,
     ESTIMATE,
@@ -62,6 +64,9 @@ def read_swf(
     size, and those larger than the machine, are dropped and counted in `trace.cleaning`. Submit
     times are rebased to 0, lines out of order are put in order, fractions of seconds are rounded,
     and users are numbered from 0 in the order of their ids.
+
+    Lines of the header like "Outage: BEGIN END PROCESSORS", with the file's seconds, become
+    `trace.outages`.
 
     `trace.records` keeps all 18 fields of the jobs as they are in the file. Times of day are those
     of the header's TimeZoneString, or of UTC, with a warning if this machine does not know the
@@ -122,6 +127,7 @@ def read_swf(
         time_of_day=_time_of_day(path, labels, int(submit[0])),
         header=header,
         records=records,
+        outages=read_outages(header, int(submit[0]), processors),
     )
 
 
@@ -167,7 +173,9 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
     if schedule is not None:
         records[:, WAIT] = schedule.wait
         records[:, ALLOCATED] = jobs.size
-    header = header_of(trace, int(requests_in(records[:1]).submit[0]))
+    first = int(requests_in(records[:1]).submit[0])
+    header = [line for line in header_of(trace, first) if not OUTAGE.match(line)]
+    header += outage_lines(trace.outages, first - int(jobs.submit[0]))
     lines = [f"; {line}".rstrip() for line in (re.sub(r"[\r\n]+", " ", line) for line in header)]
     text = "\n".join([*lines, *format_records(records)]) + "\n"
     data = text.encode("latin-1", errors="replace")

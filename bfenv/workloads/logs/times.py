@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from bfenv.core.durations import HOUR, MINUTE, parse_duration
 from bfenv.core.errors import WorkloadError
 
-UNKNOWN = {"", "none", "unknown", "n/a", "na", "nan", "nat", "null"}  # in lower case
+UNKNOWN = {"", "none", "unknown", "n/a", "na", "nan", "nat", "null", "invalid"}  # in lower case
 LATEST = 32_503_680_000  # seconds, the year 3000: more is a mistake, or milliseconds
 DIGITS = 15  # of a number at most, far beyond any in a log
 NUMBER = re.compile(rf"[+-]?[0-9]{{1,{DIGITS}}}(\.[0-9]*)?([eE][+-]?[0-9]{{1,2}})?")

@@ -44,7 +44,7 @@ def test_import(command):
         assert row.split() in words
     assert "dump.txt: 4 lines" in out
     assert "my site.swf.gz: 2 jobs on 8 processors in 3.3 min, offered load 1.27" in out
-    assert "Next: bfenv evaluate --workload 'my site.swf.gz'" in out
+    assert "Next: bfenv report 'my site.swf.gz' --out report.html" in out
     trace = bfenv.load_workload("my site.swf.gz")
     assert trace.jobs.submit.tolist() == [0, 200]
     assert trace.jobs.estimate.tolist() == [60, 900]
@@ -55,7 +55,7 @@ def test_options(command):
     """The options are those of the readers."""
     command("dump.txt -o a.swf --processors 8 --longest 1d --overrun extend --eligible")
     assert bfenv.read_swf("a.swf").jobs.estimate.tolist() == [100, 86_400]
-    assert "NNodes" in command("dump.txt -o b.swf --processors 8 --unit nodes")[2]
+    assert "NNodes" in command("dump.txt -o b.swf --processors 8 --resource nodes")[2]
 
 
 def test_table(command):
