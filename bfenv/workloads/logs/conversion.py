@@ -196,8 +196,12 @@ def _usable(
     path: str | os.PathLike[str], runs: list[Run], counts: Counter[str], processors: int | None
 ) -> tuple[list[Run], int]:
     """Return the runs that are jobs of the machine, in order, and its size; count the others."""
-    first: dict[Hashable, Run] = {}
-    once = [run for run in runs if run.same is None or first.setdefault(run.same, run) is run]
+    seen: set[Hashable] = set()
+    once = []
+    for run in runs:
+        if run.same is None or run.same not in seen:
+            once.append(run)
+            seen.add(run.same)
     counts["duplicates"] += len(runs) - len(once)
     if processors is None:
         peak = peak_use(once)

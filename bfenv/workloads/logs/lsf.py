@@ -10,8 +10,8 @@ import re
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
 from bfenv.workloads.logs.run import Run
-from bfenv.workloads.logs.text import numbered_lines
-from bfenv.workloads.logs.times import read_integer
+from bfenv.workloads.logs.text import consumed, numbered_lines
+from bfenv.workloads.logs.times import read_epoch, read_integer
 
 WORD = re.compile(r'"(?:[^"]|"")*"|[^\s"]+')
 LEAST = 24  # words of JOB_FINISH, up to the number of execution hosts
@@ -50,7 +50,7 @@ def read_lsf(
     """
     return convert(
         path,
-        numbered_lines(path),
+        consumed(numbered_lines(path)),
         _parse,
         Options(processors, timezone, longest, overrun, on_error, selection),
         notes=["made of LSF accounting; a processor is a slot", "run limits were not read"],
@@ -68,9 +68,8 @@ def _parse(line: str) -> Run | str:
         return "other_record"
     if len(words) < LEAST:
         raise ValueError(f"{len(words)} words, expected {LEAST} or more")
-    end, submit, start, slots, asked = (
-        _integer(words[i]) for i in (END, SUBMIT, START, SLOTS, ASKED)
-    )
+    end, submit, start = (read_epoch(words[i]) for i in (END, SUBMIT, START))
+    slots, asked = _integer(words[SLOTS]), _integer(words[ASKED])
     hosts_at = ASKED + 1 + asked
     hosts = _integer(words[hosts_at]) if hosts_at < len(words) else 0
     status_at = hosts_at + 1 + hosts

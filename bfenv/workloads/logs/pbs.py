@@ -13,8 +13,8 @@ from functools import partial
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
 from bfenv.workloads.logs.run import Run
-from bfenv.workloads.logs.text import numbered_lines
-from bfenv.workloads.logs.times import find_zone, read_duration, read_integer
+from bfenv.workloads.logs.text import consumed, numbered_lines
+from bfenv.workloads.logs.times import find_zone, read_duration, read_epoch, read_integer
 
 DATE = "%m/%d/%Y %H:%M:%S"
 LINE = re.compile(r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:]{8}[0-9.]*;[A-Za-z];")
@@ -53,7 +53,7 @@ def read_pbs(
     zone = find_zone(timezone)
     return convert(
         path,
-        numbered_lines(path),
+        consumed(numbered_lines(path)),
         partial(_parse, zone),
         Options(processors, timezone, longest, overrun, on_error, selection),
         notes=["made of PBS accounting; a processor is a CPU"],
@@ -68,9 +68,9 @@ def _parse(zone: tzinfo, line: str) -> Run | str:
     if record != "E":
         return "other_record"
     fields = dict(item.partition("=")[::2] for item in text.split())
-    submit, start, end = (_instant(fields, name) for name in ("qtime", "start", "end"))
+    submit, start, end = (read_epoch(fields.get(name)) for name in ("qtime", "start", "end"))
     if submit < 0:
-        submit = _instant(fields, "ctime")
+        submit = read_epoch(fields.get("ctime"))
     if submit < 0:
         return "no_submit"
     if start <= 0:
@@ -98,11 +98,6 @@ def _parse(zone: tzinfo, line: str) -> Run | str:
         job=job.strip(),
         same=(job, start),
     )
-
-
-def _instant(fields: dict[str, str], name: str) -> int:
-    value = read_integer(fields.get(name))
-    return -1 if value is None else value
 
 
 def _date(text: str, zone: tzinfo) -> int:

@@ -9,8 +9,8 @@ import re
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
 from bfenv.workloads.logs.run import Run
-from bfenv.workloads.logs.text import numbered_lines
-from bfenv.workloads.logs.times import LATEST, read_duration, read_integer
+from bfenv.workloads.logs.text import consumed, numbered_lines
+from bfenv.workloads.logs.times import LATEST, read_duration, read_epoch, read_integer
 
 LEAST = 35  # fields, up to the slots
 (QUEUE, GROUP, OWNER, JOB, SUBMIT, START, END) = (0, 2, 3, 5, 8, 9, 10)
@@ -49,7 +49,7 @@ def read_sge(
     """
     return convert(
         path,
-        numbered_lines(path),
+        consumed(numbered_lines(path)),
         _parse,
         Options(processors, timezone, longest, overrun, on_error, selection),
         notes=["made of Grid Engine accounting; a processor is a slot"],
@@ -98,6 +98,4 @@ def _parse(line: str) -> Run | str:
 def _seconds(text: str) -> int:
     """Return a time in seconds since 1970, -1 if it is not known; milliseconds are recognized."""
     value = read_integer(text)
-    if value is None:
-        return -1
-    return value if value < LATEST else value // 1000
+    return read_epoch(value // 1000 if value is not None and value >= LATEST else value)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import tzinfo
 from functools import lru_cache, partial
+from sys import intern
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.durations import MINUTE
@@ -16,7 +17,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
 from bfenv.workloads.logs.run import Run, order_times
-from bfenv.workloads.logs.text import numbered_lines
+from bfenv.workloads.logs.text import consumed, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_time
 
 COMMAND = (
@@ -143,7 +144,7 @@ def read_sacct(
     if fields is None and JOB.fullmatch(header.partition("|")[0].strip()):
         header = COMMAND.partition("-o ")[2].replace(",", "|")
     elif fields is None:
-        lines = lines[1:]
+        lines.popleft()
     names = _columns(path, header, resource)
     size = partial(size_of, resource, read_capacity(capacity) if resource == "dominant" else {})
     if resource == "dominant" and processors is None:
@@ -151,7 +152,7 @@ def read_sacct(
     submitted = "Eligible" if eligible else "Submit"
     return convert(
         path,
-        lines,
+        consumed(lines),
         partial(_parse, header, names, zone, size, eligible),
         Options(processors, timezone, longest, overrun, on_error, selection),
         notes=[
@@ -232,13 +233,13 @@ def parse_fields(
         runtime,
         size,
         estimate=_limit(fields),
-        user=fields.get("user", ""),
-        group=fields.get("group") or fields.get("account", ""),
-        queue=fields.get("qos", ""),
-        partition=fields.get("partition", ""),
+        user=intern(fields.get("user", "")),
+        group=intern(fields.get("group") or fields.get("account", "")),
+        queue=intern(fields.get("qos", "")),
+        partition=intern(fields.get("partition", "")),
         status=STATUSES.get(state, FAILED),
         job=fields["jobid"],
-        cluster=fields.get("cluster", ""),
+        cluster=intern(fields.get("cluster", "")),
         same=(fields["jobid"], submit, begin),
     )
 
@@ -292,6 +293,8 @@ def _count(fields: Fields, column: str) -> int:
     text = fields.get(column.lower(), "")
     if not text:
         return 0
+    if text.isdecimal() and text.isascii() and len(text) <= 12:  # most of a log
+        return int(text)
     match = COUNT.fullmatch(text)
     if not match:
         raise ValueError(f"{column}: {text[:40]!r} is not a number")

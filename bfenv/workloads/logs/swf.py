@@ -179,7 +179,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
     lines = [f"; {line}".rstrip() for line in (re.sub(r"[\r\n]+", " ", line) for line in header)]
     text = "\n".join([*lines, *format_records(records)]) + "\n"
     data = text.encode("latin-1", errors="replace")
-    write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    write_atomically(path, gzip.compress(data, 6, mtime=0) if path.suffix == ".gz" else data)
 
 
 def _read(path: Path, on_error: str) -> tuple[tuple[str, ...], np.ndarray, int]:

@@ -12,7 +12,7 @@ from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
 from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
 from bfenv.workloads.logs.run import Run, order_times
-from bfenv.workloads.logs.text import numbered_lines
+from bfenv.workloads.logs.text import consumed, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
 
 FIELDS = (
@@ -90,11 +90,12 @@ def read_columns(
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
         return convert(path, read_rows(path, mapping), partial(_parse, zone), options, NOTES)
-    (_, header), *lines = numbered_lines(path)
+    lines = numbered_lines(path)
+    header = lines.popleft()[1]
     delimiter = delimiter or max(DELIMITERS, key=header.count)
     columns, width = _find_columns(path, header, mapping, delimiter)
     parse = partial(_parse_text, zone, header, columns, width, delimiter)
-    return convert(path, lines, parse, options, NOTES)
+    return convert(path, consumed(lines), parse, options, NOTES)
 
 
 def _check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import os
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,11 @@ def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
     if data.startswith(UTF_16):
         encoding = "utf-16"
     text = data.removeprefix(codecs.BOM_UTF8).decode(encoding, errors="replace")
+    del data
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def numbered_lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
+def numbered_lines(path: str | os.PathLike[str]) -> deque[tuple[int, str]]:
     """Return number and text of the lines that are not blank.
 
     Raises
@@ -68,10 +70,16 @@ def numbered_lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
         If the file cannot be read, see `read_lines`, or has no such line.
     """
     lines = enumerate(read_lines(path, "utf-8"), start=1)
-    numbered = [(number, line) for number, line in lines if line.strip()]
+    numbered = deque((number, line) for number, line in lines if line.strip())
     if not numbered:
         raise WorkloadError(f"{path}: the file is empty")
     return numbered
+
+
+def consumed(lines: deque[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield lines and forget each, because the runs in them take memory as well."""
+    while lines:
+        yield lines.popleft()
 
 
 def unzip(path: Path) -> Iterator[bytes]:
