@@ -14,6 +14,7 @@ from bfenv.cli.options import Once
 from bfenv.cli.policies import policies
 from bfenv.cli.report import report
 from bfenv.cli.simulate import simulate
+from bfenv.cli.whatif import whatif
 from bfenv.core.errors import BfenvError
 
 app = typer.Typer(
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (report, evaluate, simulate, gantt, check, policies):
+for command in (report, whatif, evaluate, simulate, gantt, check, policies):
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(leaderboard.app, name="leaderboard")

@@ -184,7 +184,12 @@ def import_log(
         "overrun": overrun.value,
         "on_error": "skip" if skip else "raise",
     }
-    own = {"map": columns, "delimiter": delimiter, "fields": fields, "capacity": capacity}
+    own: dict[str, Any] = {
+        "map": columns,
+        "delimiter": delimiter,
+        "fields": fields,
+        "capacity": capacity,
+    }
     own |= {
         "eligible": eligible or None,
         "resource": None if resource == "cores" else resource.value,

@@ -9,6 +9,7 @@ by their hashes.
 import base64
 import hashlib
 import math
+from collections.abc import Sequence
 from importlib.resources import files
 
 from bfenv.analysis.formatting import MISSING
@@ -53,8 +54,12 @@ def render_page(
         ("failed", "Failed runs", _failed(leaderboard)),
         ("provenance", "Where every number comes from", _provenance(leaderboard)),
     ]
-    return _document(
-        leaderboard,
+    heading = "Leaderboard of backfilling schedulers"
+    if opening is not None:
+        heading = "What another policy would do to your users"
+    return document(
+        heading,
+        title(leaderboard),
         [(key, heading, content) for key, heading, content in sections if content is not None],
     )
 
@@ -66,7 +71,16 @@ def _slots(lines: list[Standing]) -> Slots:
     return slots | {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
 
 
-def _document(leaderboard: Leaderboard, sections: list[tuple[str, str, Markup]]) -> str:
+def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup]]) -> str:
+    """Return a page with its style sheet and its script.
+
+    Parameters
+    ----------
+    heading, lead
+        What the page is, and the line below.
+    sections
+        Key, heading and content of each.
+    """
     style, script = (Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
                      for name in ("page.css", "page.js"))  # fmt: skip
     rules = (
@@ -79,7 +93,7 @@ def _document(leaderboard: Leaderboard, sections: list[tuple[str, str, Markup]])
         element("meta", http_equiv="Content-Security-Policy", content="; ".join(rules)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{leaderboard.suite}: leaderboard of backfilling schedulers"),
+        element("title", f"{lead.partition(':')[0]}: {heading[0].lower()}{heading[1:]}"),
         element("style", style),
     )
     links = [element("li", element("a", name, href=f"#{key}")) for key, name, _ in sections]
@@ -87,8 +101,8 @@ def _document(leaderboard: Leaderboard, sections: list[tuple[str, str, Markup]])
         "body",
         element(
             "header",
-            element("h1", "Leaderboard of backfilling schedulers"),
-            element("p", title(leaderboard), class_="lead"),
+            element("h1", heading),
+            element("p", lead, class_="lead"),
             element("nav", element("ul", links), aria_label="Sections"),
         ),
         element(
