@@ -13,7 +13,12 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from bfenv.analysis.formatting import MISSING
-from bfenv.leaderboard.reference import REFERENCE, STARVES_MEANING
+from bfenv.leaderboard.reference import (
+    REFERENCE,
+    STARVES_MEANING,
+    longest_ratio,
+    rows_by_run,
+)
 from bfenv.leaderboard.report import charts
 from bfenv.leaderboard.report.as_it_ran import as_it_ran
 from bfenv.leaderboard.report.charts import Slots, Summaries, legend, swatch
@@ -48,7 +53,11 @@ def render_page(
         ("verdict", "The verdict", opening),
         ("logged", "As it ran", as_it_ran(leaderboard)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
-        ("trade-off", "Mean against longest wait", _trade_off(lines, summaries, slots)),
+        (
+            "trade-off",
+            "Mean against longest wait",
+            _trade_off(leaderboard, lines, summaries, slots),
+        ),
         ("workloads", "Workload by workload", panels(summaries, slots)),
         ("gantt", "The same hours under two policies", gantt(selection, starving)),
         ("failed", "Failed runs", _failed(leaderboard)),
@@ -168,16 +177,16 @@ def _pick(n: int, name: str, slots: Slots) -> Markup:
 
 
 def _trade_off(
-    lines: list[Standing], summaries: dict[str, Summaries], slots: Slots
+    leaderboard: Leaderboard, lines: list[Standing], summaries: dict[str, Summaries], slots: Slots
 ) -> Markup | None:
-    points = {}
+    points, rows = {}, rows_by_run(leaderboard.rows)
     for n, line in enumerate(lines):
         pairs = [
             (one[n], reference)
             for one in summaries.values()
             if n in one and (reference := _reference(one)) is not None
         ]
-        mean, longest = _mean_ratio(pairs, "mean_wait"), _mean_ratio(pairs, "max_wait")
+        mean, longest = _mean_ratio(pairs, "mean_wait"), longest_ratio(line.policy, rows)
         if mean and longest:
             points[n] = (line.policy, mean, longest)
     starving = {n for n, line in enumerate(lines) if line.starves}

@@ -123,4 +123,4 @@ def _parties(comparison: SiteComparison, best: Finding) -> Markup:
         columns = (what, "jobs", "share", comparison.today.policy, best.policy, "change")
         tables.append(table(caption, columns, rows))
     heading = f"Who waits less, and who longer, under {best.policy}"
-    return element("div", element("h3", heading), element("div", tables, class_="pair"))
+    return element("div", element("h3", heading), element("div", tables, class_="tables"))
