@@ -3,6 +3,7 @@
 This module needs torch and sb3-contrib; no other module of bfenv imports it when it is loaded.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -106,6 +107,6 @@ class SlotSharedPolicy(MaskableMultiInputActorCriticPolicy):
 def _layers(sizes: tuple[int, ...]) -> nn.Sequential:
     """Return linear layers of these sizes with ReLU between them."""
     layers: list[nn.Module] = []
-    for inputs, outputs in zip(sizes[:-1], sizes[1:], strict=True):
+    for inputs, outputs in pairwise(sizes):
         layers += [nn.Linear(inputs, outputs), nn.ReLU()]
     return nn.Sequential(*layers[:-1])

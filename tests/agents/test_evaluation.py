@@ -43,7 +43,7 @@ def test_references(policy):
 
 
 def test_best():
-    """The best row is the lowest mean of all candidates whose longest wait is not over the bound."""
+    """The best row is the candidate of the lowest mean among those that starve no jobs."""
     rows = evaluate_agent("random", TRACE, window=8, **WHOLE)
     longest = {}
     means = {}
