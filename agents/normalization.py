@@ -24,8 +24,8 @@ class Normalization(NamedTuple):
         return {**observation, **scaled}
 
     def _scale(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        scaled = np.clip((values - mean) / np.sqrt(variance + self.epsilon), -self.clip, self.clip)
-        return scaled.astype(np.float32)
+        scaled: np.ndarray = (values - mean) / np.sqrt(variance + self.epsilon)
+        return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
 
 
 def normalization_of(wrapper: Any) -> Normalization | None:

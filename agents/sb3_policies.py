@@ -69,7 +69,7 @@ class SlotSharedNetwork(nn.Module):
         return values
 
     def _split(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        queue, cluster, profile = features.split(self.sizes, dim=1)
+        queue, cluster, profile = torch.split(features, self.sizes, dim=1)
         return queue.unflatten(1, self.rows), cluster, profile
 
 
@@ -92,16 +92,17 @@ class SlotSharedPolicy(MaskableMultiInputActorCriticPolicy):
         assert isinstance(space, spaces.Dict), "FlatParts has checked it"
         slots, features = space["queue"].shape or (0, 0)
         machine = [spaces.flatdim(space[part]) for part in PARTS[1:]]
-        self.mlp_extractor = SlotSharedNetwork((slots, features), *machine).to(self.device)
+        network = SlotSharedNetwork((slots, features), *machine).to(self.device)
+        self.mlp_extractor = network  # type: ignore[assignment]  # has the same methods
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
         self.action_net = nn.Identity()  # the scores are the logits
-        for scorer in (self.mlp_extractor.slot, self.mlp_extractor.skip):
+        network: Any = self.mlp_extractor
+        for scorer in (network.slot, network.skip):
             self.init_weights(scorer[-1], gain=0.01)  # at first all actions are as likely
-        self.optimizer = self.optimizer_class(
-            self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
-        )
+        make: Any = self.optimizer_class
+        self.optimizer = make(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
 
 def _layers(sizes: tuple[int, ...]) -> nn.Sequential:
