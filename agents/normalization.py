@@ -24,8 +24,9 @@ class Normalization(NamedTuple):
         return {**observation, **scaled}
 
     def _scale(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        scaled: np.ndarray = (values - mean) / np.sqrt(variance + self.epsilon)
-        return np.clip(scaled, -self.clip, self.clip).astype(np.float32)
+        scaled = np.clip((values - mean) / np.sqrt(variance + self.epsilon), -self.clip, self.clip)
+        single: np.ndarray = scaled.astype(np.float32)
+        return single
 
 
 def normalization_of(wrapper: Any) -> Normalization | None:

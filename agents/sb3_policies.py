@@ -70,7 +70,7 @@ class SlotSharedNetwork(nn.Module):
 
     def _split(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         queue, cluster, profile = torch.split(features, self.sizes, dim=1)
-        return queue.unflatten(1, self.rows), cluster, profile
+        return queue.reshape(-1, *self.rows), cluster, profile
 
 
 class SlotSharedPolicy(MaskableMultiInputActorCriticPolicy):
