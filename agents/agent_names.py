@@ -156,7 +156,9 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     ----------
     agent
         A name for `read_agent`; a model of stable-baselines3 or sb3-contrib; another object with
-        its `predict`; or a function that makes one from an environment, or from it and a seed.
+        its `predict`; or a function that makes one from an environment, or from it and a seed. An
+        object may say in `settings` what environment it needs, and in `trained_on` which jobs it
+        was trained on.
     trust
         Open saved models, which may run any code.
 
@@ -187,7 +189,7 @@ def _open_object(name: str, agent: Any) -> OpenAgent:
         agent = ModelAgent(agent, describe_model(agent))
     if isinstance(agent, ModelAgent):
         return OpenAgent(name, lambda env, seed: agent, agent.settings, agent.card.trained_on)
-    return OpenAgent(name, lambda env, seed: agent, {}, trained_on)
+    return OpenAgent(name, lambda env, seed: agent, getattr(agent, "settings", {}), trained_on)
 
 
 def _make(factory: Any, env: BackfillEnv, seed: int) -> Any:
