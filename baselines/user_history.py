@@ -148,7 +148,8 @@ def _pairs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """(n,) int64: numbers from 0, the same where both values are the same."""
     first, second = (np.unique(each, return_inverse=True)[1].reshape(-1) for each in (one, other))
     pair = first * (1 + int(second.max())) + second
-    return np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    numbers: np.ndarray = np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return numbers
 
 
 @kernel
