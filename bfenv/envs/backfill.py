@@ -91,7 +91,9 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     ## Observation Space
 
     A `Dict` of three float32 boxes, or, with `flat=True`, one `Box` of "queue" (row by row),
-    "profile", "cluster" and the mask in a row. The tables below are version {version}.
+    "profile", "cluster" and the mask in a row. Libraries that expect vectors want the latter:
+    stable-baselines3's `check_env` warns of the two-dimensional "queue", and of nothing if it is
+    flat. The tables below are version {version}.
 
     log_time(t) = min(1, log(1 + t) / log(1 + 100 days)), t in seconds: 10 min is 0.40, 10 h is
     0.66, 100 h is 0.80. log_count(n) = min(1, log(1 + n) / log(1 + 10,000)). machine = P.
