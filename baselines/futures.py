@@ -222,7 +222,7 @@ def recall(memory: T, machine: KnownMachine, users: UserHistory) -> T:
             for name, value in zip(memory._fields, memory, strict=True)  # type: ignore[attr-defined]
             if isinstance(value, tuple)
         }
-        return memory._replace(**found) if found else memory  # type: ignore[no-any-return]
+        return memory._replace(**found) if found else memory
     return memory
 
 

@@ -55,6 +55,7 @@ from bfenv.core.simulator import simulate
 ARRIVALS = ("none", "past")
 RUNTIMES = ("sampled", "estimates")
 BUDGET = 50_000  # jobs
+ROUNDING = 1e-9  # differences of slowdowns that are due to the order of summation
 
 
 class Options(NamedTuple):
@@ -138,7 +139,9 @@ def rollout(
     PolicyError
         If an option is out of its range, or there is no such candidate.
     """
-    names = policies.split(";") if isinstance(policies, str) else list(policies)
+    names = policies.split(";") if isinstance(policies, str) else policies
+    if not isinstance(names, Sequence):
+        raise PolicyError(f"policies must be names of policies, got {policies!r}")
     candidates = tuple(find_policy(name) for name in names)
     if not candidates:
         raise PolicyError("rollout needs at least one policy to follow")
@@ -248,7 +251,7 @@ def _decide(cluster: Cluster, jobs: Jobs, memory: Memory) -> tuple[tuple[Start, 
     different = {tuple(sorted(starts)) for starts, _ in decisions}
     if len(different) > 1:
         slowdown = _compare(cluster, jobs, machine, memory, seeds)
-        memory.chosen = int(np.argmin(slowdown))
+        memory.chosen = int(np.argmax(slowdown <= slowdown.min() * (1 + ROUNDING)))
         memory.chosen_until = int(cluster.state[NOW]) + memory.options.interval
     return decisions[memory.chosen]
 
