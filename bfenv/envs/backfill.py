@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 
 from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import EnvBatch, Info, Observation, totals_of
+from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.features import (
     AGE,
@@ -21,6 +21,7 @@ from bfenv.envs.features import (
     Feature,
 )
 from bfenv.envs.handle import EnvHandle
+from bfenv.envs.infos import Info, totals_of
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
@@ -217,7 +218,7 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
         self.batch.generators[0] = self.np_random
         buffers = self.batch.new_buffers()
         self.batch.open_episode(0, buffers, options)
-        return self._observation(buffers), self.batch.info(0, totals_of(buffers, 0))
+        return self._observation(buffers), self.batch.info(0, buffers)
 
     def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, Info]:
         """Start the job in slot `action`, or, with `window`, let the clock run.
@@ -239,7 +240,7 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
         totals = totals_of(buffers, 0)
         reward = self.batch.reward_of(0, totals)
         terminated, truncated = self.batch.endings(totals)
-        info = self.batch.info(0, totals)
+        info = self.batch.info(0, buffers, totals)
         return self._observation(buffers), reward, terminated, truncated, info
 
     def _observation(self, buffers: StepBuffers) -> Observation:

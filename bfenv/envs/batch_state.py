@@ -20,6 +20,9 @@ from bfenv.envs.features import LOG_LONGEST
 # Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. IN_WINDOW holds
 # the number of the last choice of slots that took the job.
 JOB_ROWS = QUEUE_JOB, START, END, KILL_TIME, TRIAL_START, TRIAL_END, IN_WINDOW = range(7)
+# Rows of BatchState.slot_requests and .slot_features
+SLOT_REQUESTS = SLOT_SIZE, SLOT_ESTIMATE, SLOT_SUBMIT, SLOT_REQUESTED_START = range(4)
+SLOT_FEATURES = SHARE, LOG_ESTIMATE, LOG_WAIT, LOG_EXPANSION = range(4)
 RUN_ROWS = RUNNING_JOB, EXPECTED_END, STARTED_JOB, FINISHED_JOB = range(4)
 HEAP_ROWS = DUE_TIME, DUE_JOB = range(2)
 # Columns of BatchState.counters
@@ -76,10 +79,9 @@ class BatchState(NamedTuple):
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
     best_jobs: np.ndarray  # (N, window) int64: the first jobs of an order, see `slots`
     best_scores: np.ndarray  # (N, window) float64
-    # What the observation says of each job, and when that was written: most decisions are at the
-    # time of the one before
-    written_at: np.ndarray  # (N, n) int64 seconds; -1 for never
-    written: np.ndarray  # (N, n, 2) float64: log_time(wait), expansion
+    # Side by side, so that the compiler handles several slots with one instruction
+    slot_requests: np.ndarray  # (N, len(SLOT_REQUESTS), window) int64: of the job in each slot
+    slot_features: np.ndarray  # (N, len(SLOT_FEATURES), window) float32: what is seen of it
     # The fields of UserHistory
     user_ended: np.ndarray  # (N, users) int64
     user_sums: np.ndarray  # (N, len(USER_SUMS), users) float64
@@ -94,10 +96,11 @@ class TraceTables(NamedTuple):
 
     requests: np.ndarray  # (K, len(Jobs._fields), n) int64, the fields of Jobs in their order
     runtime: np.ndarray  # (K, n) int64 seconds
+    processors: np.ndarray  # (K,) int64
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
     groups: np.ndarray  # (K, 2, n) int64: estimate_group and size_group of UserHistory
     order_number: np.ndarray  # (K, n) float64: Ranking.number of the window's order; or (K, 0)
-    log_estimate: np.ndarray  # (K, n) float64: log_time(estimate) of the observation
+    features: np.ndarray  # (K, 2, n) float32: SHARE and LOG_ESTIMATE of each job
 
 
 class EnvRules(NamedTuple):
@@ -147,13 +150,17 @@ class StepTotals(NamedTuple):
     outside: Value  # actions at which jobs waited outside the window
 
 
+INFOS = "now", "dt", "illegal_actions", "forced_starts"  # integers of the infos
+
+
 class StepBuffers(NamedTuple):
-    """What a step writes: the observations of N environments, and their totals."""
+    """What a step writes: the observations of N environments, their totals and infos."""
 
     queue: np.ndarray  # (N, window, job features) float32
     profile: np.ndarray  # (N, len(PROFILE)) float32
     cluster: np.ndarray  # (N, len(CLUSTER)) float32
-    totals: np.ndarray  # (N, len(StepTotals._fields)) float64
+    totals: np.ndarray  # (len(StepTotals._fields), N) float64
+    infos: np.ndarray  # (len(INFOS), N) int64
 
 
 def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
@@ -176,10 +183,11 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     for table in (requests, runtime):  # read-only like a trace's arrays: kernels are typed by it
         table.flags.writeable = False
     time_of_day = np.array([trace.time_of_day for trace in traces])
-    log_estimate = np.minimum(
-        1.0, np.log1p(requests[:, Jobs._fields.index("estimate")]) / LOG_LONGEST
-    )
-    return TraceTables(requests, runtime, time_of_day, groups, order_number, log_estimate)
+    processors = np.array([trace.processors for trace in traces])
+    size, estimate = (requests[:, Jobs._fields.index(name)] for name in ("size", "estimate"))
+    log_estimate = np.minimum(1.0, np.log1p(estimate) / LOG_LONGEST)
+    features = np.stack([size / processors[:, None], log_estimate], axis=1).astype(np.float32)
+    return TraceTables(requests, runtime, processors, time_of_day, groups, order_number, features)
 
 
 def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchState:
@@ -205,8 +213,8 @@ def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchS
         plan=zeros(2, 2 + running + 2 * jobs),
         best_jobs=zeros(window),
         best_scores=zeros(window, dtype=np.float64),
-        written_at=zeros(jobs),
-        written=zeros(jobs, 2, dtype=np.float64),
+        slot_requests=zeros(len(SLOT_REQUESTS), window),
+        slot_features=zeros(len(SLOT_FEATURES), window, dtype=np.float32),
         user_ended=zeros(users),
         user_sums=zeros(len(USER_SUMS), users, dtype=np.float64),
         user_recent=zeros(users, 2),

@@ -3,9 +3,11 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
+from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import (
     NEXT_JOB,
+    NOW,
     advance,
     commit_starts,
     finished,
@@ -43,6 +45,7 @@ from bfenv.envs.batch_state import (
     OUTSIDE,
     SHOWN_SLOWDOWN,
     STEPS,
+    TRACE,
     UNSTARTED,
     WAIT,
     BatchState,
@@ -58,18 +61,42 @@ from bfenv.envs.batch_state import (
 from bfenv.envs.legal_actions import write_mask
 from bfenv.envs.observation import observe
 from bfenv.envs.slots import write_slots
+from bfenv.envs.warm_up import begin_warm_up, end_warm_up
 
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
 @kernel
-def begin_episode(state, tables, rules, i, first, last, ended):
-    """Open the episode of jobs first .. last - 1 on a warm machine; go to the first decision.
+def open_episode(state, tables, rules, i, window, ended, buffers):
+    """Open an episode, go to its first decision, and write what is seen there.
 
-    `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends.
+    Python calls it with plain tuples, `window` being an EpisodeWindow. If the machine is warm
+    already, `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends. If
+    it is empty, EASY schedules the jobs before the episode.
     """
-    cluster = cluster_of(state, i)
-    jobs = jobs_of(state, tables, i)
+    batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
+    batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
+    k, opening, first, last, end = window
+    batch_state.counters[i, TRACE] = k
+    cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
+    history = history_of(batch_state, batch_tables, i)
+    _forget_users(batch_state, i)
+    if len(ended) == 0:
+        truth = truth_of(batch_state, batch_tables, i)
+        begin_warm_up(cluster, jobs, truth, batch_tables.processors[k], opening, first)
+        while advance(cluster, jobs, truth):
+            learn(history, cluster, jobs)
+            decide_by_easy(cluster, jobs, 0)
+        end_warm_up(cluster, end)
+    for job in ended:
+        learn_job(history, cluster, jobs, job)
+    _begin_episode(batch_state, batch_tables, batch_rules, cluster, jobs, i, first, last)
+    write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
+
+
+@kernel
+def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
+    """Begin the episode of jobs first .. last - 1 on a warm machine; go to the first decision."""
     counters, sums = state.counters[i], state.sums[i]
     counters[EPISODES] += 1
     counters[FIRST] = first
@@ -85,11 +112,6 @@ def begin_episode(state, tables, rules, i, first, last, ended):
     sums[:] = 0.0
     for job in waiting(cluster):
         _add_backlog(state, jobs, i, job)
-    _forget_users(state, i)
-    _forget_rows(state, i)
-    history = history_of(state, tables, i)
-    for job in ended:
-        learn_job(history, cluster, jobs, job)
     state.mask[i] = 0
     _run_on(state, tables, cluster, jobs, rules, i)
     # The sums start at 0, so the first reward covers all that came before the first decision.
@@ -178,7 +200,18 @@ def write_outputs(state, tables, rules, i, buffers):
         outside=float(counters[OUTSIDE]),
     )
     for column in range(len(totals)):
-        buffers.totals[i, column] = totals[column]
+        buffers.totals[column, i] = totals[column]
+    infos = now(cluster), _duration(state, i), counters[ILLEGAL], counters[FORCED]
+    for column in range(len(infos)):
+        buffers.infos[column, i] = infos[column]
+
+
+@kernel
+def _duration(state, i):
+    """Return how many seconds the last action took; 0 before the first."""
+    if state.counters[i, STEPS] == 0:
+        return 0
+    return int(state.cluster_state[i, NOW] - state.sums[i, BEFORE_NOW])
 
 
 @kernel
@@ -269,8 +302,3 @@ def _forget_users(state, i):
     state.user_recent[i] = 0
     state.by_estimate[i] = 0.0
     state.by_size[i] = 0.0
-
-
-@kernel
-def _forget_rows(state, i):
-    state.written_at[i] = -1

@@ -1,10 +1,18 @@
 """Which actions are legal: starts that delay no reservation, choices of a head, and the pass."""
 
-from bfenv.core.cluster import FREE, PROCESSORS, may_start, now, waiting
+from bfenv.core.cluster import FREE, PROCESSORS, free, may_start, now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import Profile, anchor_point, fits, rebuild, reserve, shadow
-from bfenv.envs.batch_state import HEAD, LARGEST_BACKLOG, LEGAL_STARTS, PLAN_STEPS
+from bfenv.envs.batch_state import (
+    HEAD,
+    LARGEST_BACKLOG,
+    LEGAL_STARTS,
+    PLAN_STEPS,
+    SLOT_ESTIMATE,
+    SLOT_REQUESTED_START,
+    SLOT_SIZE,
+)
 
 IDLE = ("never", "reserved", "always")  # EnvRules.idle is an index into these
 NEVER, RESERVED, ALWAYS = range(3)
@@ -13,8 +21,8 @@ NEVER, RESERVED, ALWAYS = range(3)
 @kernel
 def write_mask(state, cluster, jobs, rules, i):
     """Write the mask of environment i, whose machine and requests are `cluster` and `jobs`."""
-    mask, slots, line = state.mask[i], state.slots[i], waiting(cluster)
-    window = len(slots)
+    mask, line = state.mask[i], waiting(cluster)
+    window = len(mask) - 1
     mask[:] = 0
     state.counters[i, LEGAL_STARTS] = 0
     overdue = is_overdue(state, cluster, jobs, rules, i)
@@ -27,8 +35,7 @@ def write_mask(state, cluster, jobs, rules, i):
         elif rules.reservation_depth == 1 or (overdue and rules.reservation_depth == 0):
             _allow_beside(state, cluster, jobs, line[0], i)
         elif rules.reservation_depth == 0:
-            for slot in range(min(window, len(line))):
-                mask[slot] = may_start(cluster, jobs, slots[slot])
+            _allow_fitting(state, cluster, i, FOREVER, 0)
         else:
             _allow_beside_plan(state, cluster, jobs, rules, i)
         starts = 0
@@ -77,14 +84,26 @@ def _may_pass(state, rules, i, overdue):
 @kernel
 def _allow_beside(state, cluster, jobs, head, i):
     """Allow the head, and the starts that do not delay its reservation."""
-    mask, slots = state.mask[i], state.slots[i]
     shadow_time, extra_nodes = shadow(cluster, jobs, head)
-    time = now(cluster)
-    for slot in range(min(len(slots), len(waiting(cluster)))):
-        job = slots[slot]
-        mask[slot] = may_start(cluster, jobs, job) and (
-            job == head or time + jobs.estimate[job] <= shadow_time or jobs.size[job] <= extra_nodes
-        )
+    _allow_fitting(state, cluster, i, shadow_time, extra_nodes)
+    if may_start(cluster, jobs, head):
+        slot = 0
+        while state.slots[i, slot] != head:
+            slot += 1
+        state.mask[i, slot] = 1
+
+
+@kernel
+def _allow_fitting(state, cluster, i, shadow_time, extra_nodes):
+    """Allow what fits, and is over by the shadow time or within the extra nodes."""
+    mask, requests = state.mask[i], state.slot_requests[i]
+    size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
+    requested_start = requests[SLOT_REQUESTED_START]
+    time, available = now(cluster), free(cluster)
+    for slot in range(min(len(size), len(waiting(cluster)))):
+        beside = (time + estimate[slot] <= shadow_time) | (size[slot] <= extra_nodes)
+        may_be_started = (size[slot] <= available) & (requested_start[slot] <= time)
+        mask[slot] = beside & may_be_started
 
 
 @kernel
