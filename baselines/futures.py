@@ -239,24 +239,39 @@ def _call(policy: Policy, machine: KnownMachine, cluster: Cluster, call: Any) ->
         raise IllegalStartError(job, illegal.time, illegal.reason, policy.name) from error
 
 
-def _truth(machine: KnownMachine, runtime: np.ndarray) -> Truth:
-    """Make the truth of a future: the ends of the running jobs and the requested start times."""
-    cluster, jobs = machine.cluster, machine.jobs
+def future_events(cluster: Cluster, jobs: Jobs, runtime: np.ndarray) -> tuple[Any, Any]:
+    """Return the events to come if jobs have these runtimes, before the starts of a pass.
+
+    Parameters
+    ----------
+    cluster, jobs
+        The machine and the requests.
+    runtime
+        (n,) int64 seconds, by job.
+
+    Returns
+    -------
+    tuple of np.ndarray
+        Times and entries, (e,) int64 each, in the order of `bfenv.core.cluster.Truth`: a heap.
+    """
     run, queue, time = running(cluster), waiting(cluster), cluster.state[NOW]
     later = queue[jobs.requested_start[queue] > time]
     end = np.minimum(cluster.start[run] + runtime[run], cluster.kill_time[run])
     events = np.concatenate([end, jobs.requested_start[later]])
     entries = np.concatenate([run, ~later])
-    order = np.lexsort((entries, events))  # in ascending order they are a heap
+    order = np.lexsort((entries, events))
+    return events[order], entries[order]
+
+
+def _truth(machine: KnownMachine, runtime: np.ndarray) -> Truth:
+    """Make the truth of a future."""
+    cluster, jobs = machine.cluster, machine.jobs
+    times, entries = future_events(cluster, jobs, runtime)
     capacity = len(cluster.running) + int(np.count_nonzero(jobs.requested_start))
     runtime = np.ascontiguousarray(runtime)
     runtime.flags.writeable = False
-    return Truth(
-        runtime,
-        _padded(events[order], capacity),
-        _padded(entries[order], capacity),
-        np.array([len(events)]),
-    )
+    count = np.array([len(times)])
+    return Truth(runtime, _padded(times, capacity), _padded(entries, capacity), count)
 
 
 def _copy(cluster: Cluster) -> Cluster:

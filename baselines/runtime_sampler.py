@@ -66,9 +66,15 @@ def new_runtime_history(jobs: Jobs) -> RuntimeHistory:
 def history_of_ended(cluster: Cluster, jobs: Jobs) -> RuntimeHistory:
     """Make the history of all jobs that have ended on the machine so far."""
     history = new_runtime_history(jobs)
-    ended = np.flatnonzero(cluster.end >= 0)
-    learn_runtimes_of(history, cluster, jobs, ended[np.argsort(cluster.end[ended], kind="stable")])
+    learn_runtimes_of(history, cluster, jobs, ended_jobs(cluster))
     return history
+
+
+def ended_jobs(cluster: Cluster) -> np.ndarray:
+    """Return the jobs that have ended on the machine, (k,) int64, in the order of their ends."""
+    ended = np.flatnonzero(cluster.end >= 0)
+    order: np.ndarray = ended[np.argsort(cluster.end[ended], kind="stable")]
+    return order
 
 
 @kernel

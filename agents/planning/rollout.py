@@ -36,12 +36,13 @@ from bfenv.baselines.futures import (
 from bfenv.baselines.registry import find_policy
 from bfenv.baselines.runtime_sampler import (
     RuntimeHistory,
+    ended_jobs,
     history_of_ended,
     known_runtimes,
     learn_runtimes,
     sample_runtimes,
 )
-from bfenv.baselines.user_history import UserHistory, learn, learn_job, new_user_history
+from bfenv.baselines.user_history import UserHistory, learn, learn_jobs, new_user_history
 from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.cluster import FREE, NOW, PROCESSORS, Cluster, start, try_start, waiting, wake_at
 from bfenv.core.durations import DAY, parse_duration
@@ -232,9 +233,7 @@ def _learn(cluster: Cluster, jobs: Jobs, memory: Memory) -> None:
         learn(memory.users, cluster, jobs)
         return
     memory.runtimes = history_of_ended(cluster, jobs)
-    ended = np.flatnonzero(cluster.end >= 0)
-    for job in ended[np.argsort(cluster.end[ended], kind="stable")]:
-        learn_job(memory.users, cluster, jobs, job)
+    learn_jobs(memory.users, cluster, jobs, ended_jobs(cluster))
 
 
 def _decide(cluster: Cluster, jobs: Jobs, memory: Memory) -> tuple[tuple[Start, ...], int]:
