@@ -1,7 +1,9 @@
 """Rollout: against the slow version, against the optimum, and what it must not know."""
 
+import pickle
 from functools import partial
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -146,7 +148,8 @@ def test_futures_are_cut_to_the_budget():
     _, ample = simulate_with_cost(trace, rollout(CANDIDATES, futures=6))
     assert ample.futures == 18 * ample.planned > 0
     assert ample.decisions > ample.planned and ample.seconds > 0
-    assert ample.decisions_per_second > 0
+    assert ample.decisions_per_second > 0 and 0 < ample.share_of_time < 1
+    assert str(ample).startswith(f"{ample.decisions:,} decisions, {ample.planned:,} of them")
 
 
 def test_a_choice_lasts_for_the_interval():
@@ -190,6 +193,36 @@ def test_candidates_with_options_keep_them():
     trace = crowd(60)
     assert again.name == policy.name
     assert np.array_equal(bfenv.simulate(trace, policy).start, bfenv.simulate(trace, again).start)
+
+
+def test_it_can_be_pickled():
+    """Other processes run the same rollout."""
+    policy, trace = rollout(CANDIDATES, futures=2), crowd(60)
+    again = pickle.loads(pickle.dumps(policy))
+    assert again.name == policy.name
+    assert np.array_equal(bfenv.simulate(trace, policy).start, bfenv.simulate(trace, again).start)
+
+
+def test_it_acts_in_the_environment():
+    """As an agent that sees every pass, it makes the schedule of `simulate`."""
+    trace, policy = crowd(80), rollout(CANDIDATES, futures=2)
+    env = gymnasium.make(
+        "Backfill-v0",
+        workload=trace,
+        split="all",
+        warmup_jobs=0,
+        episode_jobs=None,
+        window=80,
+        every_pass=True,
+        reservation_depth=0,
+        idle="always",
+    ).unwrapped
+    observation, _ = env.reset(seed=0)
+    agent, over = bfenv.PolicyAgent(policy, env), False
+    while not over:
+        action, _ = agent.predict(observation)
+        observation, _, over, _, _ = env.step(action)
+    assert np.array_equal(env.cluster.start, bfenv.simulate(trace, policy).start)
 
 
 def test_flags_follow_the_candidates():
