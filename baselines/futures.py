@@ -164,10 +164,21 @@ def first_starts(
     return tuple(starts), int(cluster.state[WAKE])
 
 
+def new_future(machine: KnownMachine, runtime: np.ndarray) -> Truth:
+    """Return the truth of a future in which the jobs have these runtimes, (k,) int64 seconds."""
+    cluster, jobs = machine.cluster, machine.jobs
+    times, entries = future_events(cluster, jobs, runtime)
+    capacity = len(cluster.running) + int(np.count_nonzero(jobs.requested_start))
+    runtime = np.ascontiguousarray(runtime)
+    runtime.flags.writeable = False
+    count = np.array([len(times)])
+    return Truth(runtime, _padded(times, capacity), _padded(entries, capacity), count)
+
+
 def run_future(
     policy: Policy,
     machine: KnownMachine,
-    runtime: np.ndarray,
+    future: Truth,
     memory: Any,
     horizon: int | None = None,
 ) -> Cluster:
@@ -179,8 +190,8 @@ def run_future(
         The scheduler.
     machine
         Where it begins; it is not changed.
-    runtime
-        (k,) int64 seconds, the true runtimes in this future.
+    future
+        As `new_future` returns it; it is not changed.
     memory
         Of the policy, made for `machine.jobs`; it is used up.
     horizon
@@ -194,7 +205,7 @@ def run_future(
     cluster = _copy(machine.cluster)
     if horizon is not None:
         cluster.state[HORIZON] = min(FOREVER, int(cluster.state[NOW]) + horizon + 1)
-    truth = _truth(machine, runtime)
+    truth = Truth(future.runtime, *(events.copy() for events in future[1:]))
 
     def run() -> None:
         if policy.run is not None:
@@ -261,17 +272,6 @@ def future_events(cluster: Cluster, jobs: Jobs, runtime: np.ndarray) -> tuple[An
     entries = np.concatenate([run, ~later])
     order = np.lexsort((entries, events))
     return events[order], entries[order]
-
-
-def _truth(machine: KnownMachine, runtime: np.ndarray) -> Truth:
-    """Make the truth of a future."""
-    cluster, jobs = machine.cluster, machine.jobs
-    times, entries = future_events(cluster, jobs, runtime)
-    capacity = len(cluster.running) + int(np.count_nonzero(jobs.requested_start))
-    runtime = np.ascontiguousarray(runtime)
-    runtime.flags.writeable = False
-    count = np.array([len(times)])
-    return Truth(runtime, _padded(times, capacity), _padded(entries, capacity), count)
 
 
 def _copy(cluster: Cluster) -> Cluster:

@@ -29,6 +29,7 @@ from bfenv.baselines.futures import (
     Start,
     first_starts,
     known_machine,
+    new_future,
     recall,
     run_future,
     with_arrivals,
@@ -281,11 +282,12 @@ def _compare(
     count = max(1, min(options.futures, affordable))
     cost.planned += 1
     total = np.zeros(len(options.candidates))
-    for future, runtime in _futures(cluster, jobs, machine, memory, count):
+    for each, runtime in _futures(cluster, jobs, machine, memory, count):
+        future = new_future(each, runtime)
         for i, candidate in enumerate(options.candidates):
-            own = _memory_of(i, future, memory, seeds)
-            after = run_future(candidate, future, runtime, own, options.horizon)
-            total[i] += _slowdown(machine, after, runtime)
+            own = _memory_of(i, each, memory, seeds)
+            after = run_future(candidate, each, future, own, options.horizon)
+            total[i] += _slowdown(machine, after, runtime, options.horizon)
             cost.futures += 1
     return total / count
 
@@ -323,16 +325,25 @@ def _memory_of(i: int, machine: KnownMachine, memory: Memory, seeds: np.ndarray)
     if candidate.stochastic:
         generator = np.random.default_rng(seeds[i])
     processors = int(machine.cluster.state[PROCESSORS])
-    return recall(candidate.memory(machine.jobs, processors, generator), machine, memory.users)
+    own = candidate.memory(machine.jobs, processors, generator)
+    return recall(own, machine, memory.users) if candidate.stateful else own
 
 
-def _slowdown(machine: KnownMachine, after: Cluster, runtime: np.ndarray) -> float:
-    """Return the mean bounded slowdown, in a future, of the jobs that wait now."""
+def _slowdown(
+    machine: KnownMachine, after: Cluster, runtime: np.ndarray, horizon: int | None
+) -> float:
+    """Return the mean bounded slowdown, in a future, of the jobs that wait now.
+
+    It is infinite if a job never starts although time has no end.
+    """
     queue = waiting(machine.cluster)
     begin = after.start[queue]
-    begin = np.where(begin >= 0, begin, after.state[NOW])
+    if horizon is not None:
+        begin = np.where(begin >= 0, begin, machine.cluster.state[NOW] + horizon)
+    elif (begin < 0).any():
+        return float("inf")
     wait = begin - machine.jobs.submit[queue]
-    return float(np.mean(bounded_slowdown(wait, runtime[queue])))
+    return float(bounded_slowdown(wait, runtime[queue]).sum() / len(queue))
 
 
 def _seconds(name: str, value: int | str, least: int) -> int:

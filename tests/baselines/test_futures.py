@@ -9,6 +9,7 @@ import bfenv
 from bfenv.baselines.futures import (
     first_starts,
     known_machine,
+    new_future,
     recall,
     run_future,
     with_arrivals,
@@ -28,7 +29,12 @@ def first_that_fit(cluster, jobs, memory=()):
             start(cluster, jobs, job)
 
 
+EASY = bfenv.find_policy("easy")
 GREEDY = Policy("greedy", first_that_fit, requested_starts=True)
+
+
+def true_future(trace, machine):
+    return new_future(machine, trace.runtime[machine.job])
 
 
 def watched(trace, policy, look):
@@ -56,7 +62,7 @@ def test_the_future_with_true_runtimes_is_the_run(name, trace):
         starts, _ = first_starts(policy, machine, memory)
         if now(cluster) >= trace.jobs.submit[-1]:
             memory = new_memory(policy, machine.jobs, trace.processors, 0)
-            after = run_future(policy, machine, trace.runtime[machine.job], memory)
+            after = run_future(policy, machine, true_future(trace, machine), memory)
             futures.append((machine.job, after, now(cluster), starts))
 
     schedule = watched(trace, name, look)
@@ -77,7 +83,7 @@ def test_requested_starts_come_in_a_future_too(trace):
     def look(cluster, jobs):
         if now(cluster) >= trace.jobs.submit[-1]:
             machine = known_machine(cluster, jobs)
-            after = run_future(GREEDY, machine, trace.runtime[machine.job], ())
+            after = run_future(GREEDY, machine, true_future(trace, machine), ())
             futures.append((machine.job, after.start))
 
     schedule = watched(trace, GREEDY, look)
@@ -93,7 +99,7 @@ def test_trials_go_on_in_a_future():
     def look(cluster, jobs):
         machine = known_machine(cluster, jobs)
         memory = new_memory(policy, machine.jobs, trace.processors, 0)
-        after = run_future(policy, machine, trace.runtime[machine.job], memory)
+        after = run_future(policy, machine, true_future(trace, machine), memory)
         futures.append((machine.job, after))
 
     schedule = watched(trace, policy, look)
@@ -112,9 +118,9 @@ def test_time_stops_at_the_horizon(trace, horizon):
 
     def look(cluster, jobs):
         machine = known_machine(cluster, jobs)
-        runtime = trace.runtime[machine.job]
-        whole = run_future(policy, machine, runtime, ())
-        part = run_future(policy, machine, runtime, (), horizon)
+        future = true_future(trace, machine)
+        whole = run_future(policy, machine, future, ())
+        part = run_future(policy, machine, future, (), horizon)
         seen = whole.start <= now(cluster) + horizon
         assert np.array_equal(part.start, np.where(seen, whole.start, -1))
 
@@ -130,7 +136,7 @@ def test_a_future_leaves_the_machine_alone():
         machine = known_machine(cluster, jobs)
         kept = [column.copy() for column in (*cluster, *machine.cluster)]
         memory = new_memory(policy, machine.jobs, trace.processors, 0)
-        run_future(policy, machine, machine.jobs.estimate, memory)
+        run_future(policy, machine, new_future(machine, machine.jobs.estimate), memory)
         assert all(map(np.array_equal, kept, (*cluster, *machine.cluster)))
 
     assert np.array_equal(watched(trace, "easy", look).start, bfenv.simulate(trace, "easy").start)
@@ -160,7 +166,7 @@ def test_arrivals_repeat_a_past_day():
     arrivals = future.jobs.submit[len(machine.job) :]
     assert arrivals.tolist() == [2 * DAY + 2 * 3600, 2 * DAY + 6 * 3600]
     assert (future.job[len(machine.job) :] < machine.job.min()).all()
-    after = run_future(bfenv.find_policy("easy"), future, future.jobs.estimate, ())
+    after = run_future(EASY, future, new_future(future, future.jobs.estimate), ())
     assert np.array_equal(after.start, np.maximum(future.jobs.submit, time))
 
 
@@ -180,7 +186,7 @@ def test_arrivals_are_jobs_of_the_past(trace, seed):
         submit = future.jobs.submit[known:]
         assert ((submit > now(cluster)) & (submit <= now(cluster) + DAY // 2)).all()
         assert np.array_equal(future.jobs.size, jobs.size[future.job])
-        after = run_future(bfenv.find_policy("easy"), future, future.jobs.estimate, ())
+        after = run_future(EASY, future, new_future(future, future.jobs.estimate), ())
         assert (after.end >= 0).all()
         used = [
             (future.jobs.size * ((after.start <= t) & (after.end > t))).sum() for t in after.start

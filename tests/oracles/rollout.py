@@ -7,6 +7,7 @@ from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
+from math import inf
 
 from tests.oracles.machine import Job, Machine, Policy, free_at
 
@@ -25,14 +26,20 @@ def believed(machine: Machine) -> Machine:
     return copy
 
 
-def outcome(machine: Machine, candidate: Policy) -> Fraction:
-    """The sum of bounded slowdowns of the jobs that wait now, if the candidate goes on."""
+def outcome(machine: Machine, candidate: Policy, horizon: int | None) -> Fraction:
+    """The sum of bounded slowdowns of the jobs that wait now, if the candidate goes on.
+
+    A job that has not started at the horizon counts as if it started then.
+    """
     future, queue = believed(machine), list(machine.waiting)
+    last = inf if horizon is None else machine.now + horizon
     while True:
         candidate.schedule(future)
-        if not future.waiting:
-            return sum(slowdown(future.jobs[job], future.start_time[job]) for job in queue)
-        future.now = min(future.end_time(job) for job in future.running)
+        then = min((future.end_time(job) for job in future.running), default=inf)
+        if not future.waiting or then > last:
+            starts = (future.start_time.get(job, last) for job in queue)
+            return sum(map(slowdown, (future.jobs[job] for job in queue), starts))
+        future.now = then
         for job in future.ending():
             future.running.remove(job)
 
@@ -40,9 +47,10 @@ def outcome(machine: Machine, candidate: Policy) -> Fraction:
 class Rollout(Policy):
     """Follows the candidate with the best outcome, the first of equals."""
 
-    def __init__(self, candidates):
-        """Begin with functions that make a candidate without a memory."""
+    def __init__(self, candidates, horizon=None):
+        """Begin with functions that make a candidate without a memory; the horizon in seconds."""
         self.candidates = candidates
+        self.horizon = horizon
         self.chosen = 0
 
     def schedule(self, machine: Machine) -> None:
@@ -53,7 +61,7 @@ class Rollout(Policy):
             make().schedule(copy)
             started.append(set(copy.running))
         if any(each != started[0] for each in started):
-            outcomes = [outcome(machine, make()) for make in self.candidates]
+            outcomes = [outcome(machine, make(), self.horizon) for make in self.candidates]
             self.chosen = outcomes.index(min(outcomes))
         self.candidates[self.chosen]().schedule(machine)
 

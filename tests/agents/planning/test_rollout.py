@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.agents.planning import rollout, simulate_with_cost
+from bfenv.core.cluster import may_start, start, waiting
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.testing import check_policy
 from tests.conftest import as_naive, small_traces
@@ -42,13 +43,14 @@ def slowdowns(schedule):
     return bounded_slowdown(schedule.wait, schedule.trace.runtime)
 
 
-@given(small_traces(jobs=10))
-@settings(max_examples=60)
-def test_it_is_what_the_slow_version_does(trace):
+@given(small_traces(jobs=10), st.none() | st.integers(1, 12))
+@settings(max_examples=80)
+def test_it_is_what_the_slow_version_does(trace, horizon):
     """With runtimes believed to be estimates, every start equals that of the slow version."""
-    policy = rollout(CANDIDATES, runtimes="estimates")
+    policy = rollout(CANDIDATES, runtimes="estimates", horizon=horizon)
     jobs, processors = as_naive(trace)
-    slow = naive.simulate(jobs, processors, Rollout(slow_candidates(trace)), "standard")
+    slow = Rollout(slow_candidates(trace), horizon)
+    slow = naive.simulate(jobs, processors, slow, "standard")
     assert bfenv.simulate(trace, policy).start.tolist() == [start for start, _ in slow]
 
 
@@ -162,6 +164,21 @@ def test_a_choice_lasts_for_the_interval():
     _, often = simulate_with_cost(trace, rollout(CANDIDATES, interval="1h"))
     _, always = simulate_with_cost(trace, rollout(CANDIDATES))
     assert cost.planned < often.planned < always.planned
+
+
+def test_a_candidate_that_starves_is_not_followed():
+    """A policy that leaves a job waiting for ever loses against one that does not."""
+
+    def lazy(cluster, jobs):
+        for job in waiting(cluster):
+            if jobs.size[job] < 2 and may_start(cluster, jobs, job):
+                start(cluster, jobs, job)
+
+    trace = bfenv.make_trace([0, 0, 0], [2, 1, 1], [900, 10, 10], 2)
+    with pytest.raises(bfenv.PolicyError):
+        bfenv.simulate(trace, lazy)
+    schedule = bfenv.simulate(trace, rollout((lazy, "easy"), runtimes="estimates"))
+    assert np.array_equal(schedule.start, bfenv.simulate(trace, "easy").start)
 
 
 def test_records_name_the_candidate():
