@@ -113,6 +113,7 @@ def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
     for job in waiting(cluster):
         _add_backlog(state, jobs, i, job)
     state.mask[i] = 0
+    state.slots[i] = -1  # those of another trace
     _run_on(state, tables, cluster, jobs, rules, i)
     # The sums start at 0, so the first reward covers all that came before the first decision.
     sums[LAST_NOW] = now(cluster)

@@ -8,6 +8,7 @@ from bfenv.envs.batch_state import INFOS, StepBuffers, StepTotals
 from bfenv.envs.reward import Totals
 
 Info = dict[str, Any]
+INFO_KEYS = ("action_mask", *INFOS, "illegal_action")  # at every decision
 
 
 def totals_of(buffers: StepBuffers, i: int) -> StepTotals:

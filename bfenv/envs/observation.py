@@ -66,7 +66,7 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
     if len(line) > 0:
         head = state.counters[i, HEAD] if state.counters[i, HEAD] >= 0 else line[0]
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
-    _write_queue(state, tables, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
+    _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
     _write_profile(cluster, jobs, buffers.profile[i])
     time_of_day = tables.time_of_day[state.counters[i, TRACE]]
@@ -74,10 +74,10 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
 
 
 @kernel
-def _write_queue(state, tables, cluster, i, head, shadow_time, extra_nodes, queue):
+def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
     """Write the columns of QUEUE."""
     slots, mask, time, available = state.slots[i], state.mask[i], now(cluster), free(cluster)
-    _write_slot_features(state, tables, cluster, i)
+    _write_times(state, cluster, i)
     features, requests = state.slot_features[i], state.slot_requests[i]
     share, log_estimate = features[SHARE], features[LOG_ESTIMATE]
     log_wait, log_expansion = features[LOG_WAIT], features[LOG_EXPANSION]
@@ -100,17 +100,12 @@ def _write_queue(state, tables, cluster, i, head, shadow_time, extra_nodes, queu
 
 
 @kernel
-def _write_slot_features(state, tables, cluster, i):
-    """Fill state.slot_features, in loops so small that the compiler vectorizes them."""
-    slots, time = state.slots[i], now(cluster)
-    features, requests = state.slot_features[i], state.slot_requests[i]
-    known = tables.features[state.counters[i, TRACE]]
+def _write_times(state, cluster, i):
+    """Fill LOG_WAIT and LOG_EXPANSION, in loops so small that the compiler vectorizes them."""
+    time, features, requests = now(cluster), state.slot_features[i], state.slot_requests[i]
     estimate, submit = requests[SLOT_ESTIMATE], requests[SLOT_SUBMIT]
     log_wait, log_expansion = features[LOG_WAIT], features[LOG_EXPANSION]
-    seen = min(len(slots), len(waiting(cluster)))
-    for slot in range(seen):
-        features[SHARE, slot] = known[SHARE, slots[slot]]
-        features[LOG_ESTIMATE, slot] = known[LOG_ESTIMATE, slots[slot]]
+    seen = min(len(submit), len(waiting(cluster)))
     for slot in range(seen):
         log_wait[slot] = log_time(time - submit[slot])
     for slot in range(seen):

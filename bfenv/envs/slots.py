@@ -16,6 +16,8 @@ from bfenv.core.kernel import kernel
 from bfenv.envs.batch_state import (
     CHOICES,
     IN_WINDOW,
+    LOG_ESTIMATE,
+    SHARE,
     SLOT_ESTIMATE,
     SLOT_REQUESTED_START,
     SLOT_SIZE,
@@ -71,21 +73,34 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
 def write_slots(state, tables, cluster, jobs, rules, i):
     """Choose the jobs in the slots of environment i."""
     slots, line = state.slots[i], waiting(cluster)
-    if len(line) <= len(slots):
-        for slot in range(len(line)):
-            slots[slot] = line[slot]
-        slots[len(line) :] = -1
-    else:
+    if len(line) > len(slots):
         _choose(state, tables, cluster, jobs, rules, i)
+        return
+    same = 0  # the oldest jobs are most often where they were
+    while same < len(line) and slots[same] == line[same]:
+        same += 1
+    slots[len(line) :] = -1
+    for slot in range(same, len(line)):
+        slots[slot] = line[slot]
+    _write_requests(state, tables, jobs, i, same, len(line))
+
+
+@kernel
+def _write_requests(state, tables, jobs, i, first, end):
+    """Copy what is asked for by the jobs in the slots from `first` up to `end`."""
+    slots, known = state.slots[i], tables.features[state.counters[i, TRACE]]
     size, estimate = state.slot_requests[i, SLOT_SIZE], state.slot_requests[i, SLOT_ESTIMATE]
     submit = state.slot_requests[i, SLOT_SUBMIT]
     requested_start = state.slot_requests[i, SLOT_REQUESTED_START]
-    for slot in range(min(len(slots), len(line))):
+    share, log_estimate = state.slot_features[i, SHARE], state.slot_features[i, LOG_ESTIMATE]
+    for slot in range(first, end):
         job = slots[slot]
         size[slot] = jobs.size[job]
         estimate[slot] = jobs.estimate[job]
         submit[slot] = jobs.submit[job]
         requested_start[slot] = jobs.requested_start[job]
+        share[slot] = known[SHARE, job]
+        log_estimate[slot] = known[LOG_ESTIMATE, job]
 
 
 @kernel
@@ -101,13 +116,17 @@ def _choose(state, tables, cluster, jobs, rules, i):
     for k in range(len(rules.orders)):
         left -= _take_first(state, tables, cluster, jobs, rules, i, k)
     slot = 0
+    first = len(slots)  # the first slot that changes
     for job in line:
         if taken[job] != choice and left > 0:  # the oldest fill what is left
             taken[job] = choice
             left -= 1
         if taken[job] == choice:
-            slots[slot] = job
+            if slots[slot] != job:
+                first = min(first, slot)
+                slots[slot] = job
             slot += 1
+    _write_requests(state, tables, jobs, i, first, len(slots))
 
 
 @kernel

@@ -13,6 +13,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers, StepTotals
 from bfenv.envs.handle import EnvHandle
+from bfenv.envs.infos import INFO_KEYS
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
@@ -21,6 +22,8 @@ from bfenv.envs.settings import (
     Workloads,
     lists_settings,
 )
+
+INFO_MASKS = tuple(f"_{key}" for key in INFO_KEYS)  # which environments have them
 
 
 class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
@@ -197,8 +200,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             for column in columns.values():
                 column[~present] = 0
             there &= present
-        columns.update(zip([f"_{key}" for key in columns], there, strict=True))
-        return columns
+        return columns | dict(zip(INFO_MASKS, there, strict=True))
 
 
 def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
