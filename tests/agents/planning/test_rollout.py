@@ -276,3 +276,13 @@ def test_no_candidate_is_refused():
     """There must be a policy to follow."""
     with pytest.raises(bfenv.PolicyError, match="at least one policy"):
         rollout(())
+
+
+def test_one_event_at_a_time():
+    """In the event order of pyss, a single candidate is followed as well."""
+    trace = crowd()
+    starts = [
+        bfenv.simulate(trace, policy, event_order="pyss").start
+        for policy in ("easy", rollout(("easy",)))
+    ]
+    assert np.array_equal(*starts)
