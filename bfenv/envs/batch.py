@@ -29,10 +29,10 @@ from bfenv.envs.batch_state import (
     truth_of,
 )
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
-from bfenv.envs.features import CLUSTER, PROFILE
+from bfenv.envs.features import PROFILE
 from bfenv.envs.infos import Info, info_of, infos_of, metrics_of, reward_arguments, totals_of
 from bfenv.envs.reward import EndedJobs, find_reward
-from bfenv.envs.rules import find_job_features, find_rules
+from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
 from bfenv.envs.slots import ORDER_NAMES
 from bfenv.envs.spaces import observation_space
@@ -41,10 +41,14 @@ from bfenv.envs.warm_up import Reference, ReferenceTotals, is_warmed_by_easy, wa
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 NONE_ENDED = np.empty(0, dtype=np.int64)
+NO_REFERENCE = (np.nan,) * len(ReferenceTotals._fields)
 
 
 class EnvBatch:
     """N environments side by side, and what they share; for the settings see `BackfillEnv`.
+
+    `_state` and `_tables` hold what only the simulator knows: when the running jobs end. So do the
+    runtimes of `source.traces`, which are for scoring. An agent that reads them cheats.
 
     Raises
     ------
@@ -52,7 +56,7 @@ class EnvBatch:
         If a setting is wrong.
     """
 
-    def __init__(self, count: int, workload: Workloads, settings: EnvSettings) -> None:
+    def __init__(self, count: int, workload: Workloads | None, settings: EnvSettings) -> None:
         count = check_integer("num_envs", count, 1)
         self.settings = complete_settings(settings)
         values = self.settings
@@ -70,19 +74,22 @@ class EnvBatch:
         self.reward = find_reward(values["reward"], values["wait_penalty"])
         self.reference = self._find_reference()
         self.queue_features = find_job_features(values, self.source.traces)
+        self.cluster_features = find_cluster_features(values)
         self.rules = find_rules(values, self.source.traces, self.queue_features)
-        self.state = new_state(self.source.traces, count, self.window)
+        # The slots, the pass, and the slots again for trials
+        actions = self.window * (2 if self.rules.trial_limit else 1) + 1
+        self._state = new_state(self.source.traces, count, self.window, actions)
         self._set_kernel_arguments()
         self.job_counts = np.zeros(count, dtype=np.int64)  # jobs of the episode in each
         self.windows: list[EpisodeWindow | None] = [None] * count
-        self._reference_totals = np.full((count, len(ReferenceTotals._fields)), np.nan)
+        self._reference_totals = np.tile(NO_REFERENCE, (count, 1))
         self.generators: list[np.random.Generator | None] = [None] * count  # sample episodes
         self.seeds: list[int | None] = [None] * count  # of the generators
         self._most_steps = values["max_episode_steps"]
         self.ready = False  # whether an episode has been opened in every environment
-        self.action_space = spaces.Discrete(self.window + 1)
+        self.action_space = spaces.Discrete(actions)
         self.observation_space = observation_space(
-            self.queue_features, self.window, self.window + 1, self.flat
+            self.queue_features, self.cluster_features, self.window, actions, self.flat
         )
 
     def __len__(self) -> int:
@@ -164,8 +171,8 @@ class EnvBatch:
         self.job_counts[i] = window.last - window.first
         trace, ended = self.source.traces[window.k], NONE_ENDED
         if not is_warmed_by_easy(trace):
-            self.state.counters[i, TRACE] = window.k
-            cluster, truth = cluster_of(self.state, i), truth_of(self.state, self._tables, i)
+            self._state.counters[i, TRACE] = window.k
+            cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
             ended = warm_up(cluster, truth, trace, window)
         arguments = self._kernel_arguments
         episode.open_episode(*arguments, i, tuple(window), ended, tuple(buffers))
@@ -177,7 +184,7 @@ class EnvBatch:
         return StepBuffers(
             np.empty((count, self.window, len(self.queue_features)), dtype=np.float32),
             np.empty((count, len(PROFILE)), dtype=np.float32),
-            np.empty((count, len(CLUSTER)), dtype=np.float32),
+            np.empty((count, len(self.cluster_features)), dtype=np.float32),
             np.empty((len(StepTotals._fields), count)),
             np.empty((len(INFOS), count), dtype=np.int64),
         )
@@ -203,8 +210,8 @@ class EnvBatch:
             totals = StepTotals(*buffers.totals)
             cut = (totals.steps >= self._most_steps) & (totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
-                trace = self.source.traces[self.state.counters[i, TRACE]]
-                charge_unstarted(self.state, trace, i, totals_of(buffers, i), buffers.totals[:, i])
+                trace = self.source.traces[self._state.counters[i, TRACE]]
+                charge_unstarted(self._state, trace, i, totals_of(buffers, i), buffers.totals[:, i])
         return buffers
 
     def observations(self, buffers: StepBuffers) -> Observation:
@@ -212,7 +219,7 @@ class EnvBatch:
         if not self.flat:
             return {"queue": buffers.queue, "profile": buffers.profile, "cluster": buffers.cluster}
         queue = buffers.queue.reshape(len(self), -1)
-        parts = (queue, buffers.profile, buffers.cluster, self.state.mask.astype(np.float32))
+        parts = (queue, buffers.profile, buffers.cluster, self._state.mask.astype(np.float32))
         return np.concatenate(parts, axis=1)
 
     def observation(self, buffers: StepBuffers, i: int) -> Observation:
@@ -220,7 +227,7 @@ class EnvBatch:
         if not self.flat:
             parts = self.observations(buffers)
             return {key: part[i].copy() for key, part in parts.items()}
-        mask = self.state.mask[i].astype(np.float32)
+        mask = self._state.mask[i].astype(np.float32)
         queue, profile, cluster = (part[i] for part in buffers[:3])
         return np.concatenate([queue.ravel(), profile, cluster, mask])
 
@@ -233,9 +240,9 @@ class EnvBatch:
 
     def reward_of(self, i: int, totals: StepTotals) -> float:
         """Return the reward of the last action in environment i."""
-        reference = self._reference_totals[i].tolist()
+        reference = NO_REFERENCE if self.reference is None else self._reference_totals[i].tolist()
         arguments: tuple[Any, ...]
-        arguments = reward_arguments(totals, int(self.job_counts[i]), reference)
+        arguments = reward_arguments(totals, self.job_counts.item(i), reference)
         if self.reward.takes_ended:
             arguments = (*arguments, self.ended_jobs(i, totals))
         return float(self.reward.function(*arguments))
@@ -244,7 +251,7 @@ class EnvBatch:
         """Return the jobs of the episode that ended since the last decision in environment i."""
         window = self.windows[i]
         assert window is not None, "an episode has been opened"
-        cluster, jobs = cluster_of(self.state, i), self.source.traces[window.k].jobs
+        cluster, jobs = cluster_of(self._state, i), self.source.traces[window.k].jobs
         end = cluster.end[window.first : window.last]
         since = totals.before_now if totals.steps > 1 else -1
         job = window.first + np.flatnonzero((end >= 0) & (end > since))
@@ -259,7 +266,7 @@ class EnvBatch:
     def info(self, i: int, buffers: StepBuffers, totals: StepTotals | None = None) -> Info:
         """Return the info of environment i; at the end of its episode with the metrics."""
         totals = totals or totals_of(buffers, i)
-        info = info_of(buffers, i, self.state.mask[i], totals)
+        info = info_of(buffers, i, self._state.mask[i], totals)
         if any(self.endings(totals)):
             reference = None if self.reference is None else self._reference_totals[i].tolist()
             info["metrics"] = metrics_of(totals, int(self.job_counts[i]), reference)
@@ -267,7 +274,7 @@ class EnvBatch:
 
     def infos(self, buffers: StepBuffers, totals: StepTotals) -> dict[str, np.ndarray]:
         """Return the infos of all environments but the metrics, in (N,) and (N, ...) arrays."""
-        return infos_of(buffers, self.state.mask, totals)
+        return infos_of(buffers, self._state.mask, totals)
 
     def _find_reference(self) -> Reference | None:
         policy = self.settings["reference"]
@@ -280,4 +287,4 @@ class EnvBatch:
         order = self.settings["window_order"]
         order_of_window = order if order in ORDER_NAMES else None
         self._tables = new_tables(self.source.traces, order_of_window)
-        self._kernel_arguments = tuple(self.state), tuple(self._tables), tuple(self.rules)
+        self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)

@@ -31,7 +31,7 @@ COUNTERS = (
     TRACE,  # index of the trace that the episode is taken from
     FIRST,  # the episode's jobs are FIRST .. LAST - 1
     LAST,
-    UNSTARTED,  # jobs of the episode that have not started; at 0 the episode has ended
+    UNSTARTED,  # jobs of the episode not started or on trial; at 0 the episode has ended
     STEPS,  # actions in the episode
     ILLEGAL,  # illegal ones among them
     LAST_ILLEGAL,  # 1 if the last action was illegal
@@ -39,14 +39,15 @@ COUNTERS = (
     OUTSIDE,  # actions at which jobs waited outside the window
     HEAD,  # the job chosen as the head in this pass; -1 for none
     LEGAL_STARTS,  # how many slots may start now
+    LEGAL_TRIALS,  # how many slots may start now for a trial
     CHOICES,  # choices of slots so far, see IN_WINDOW
     DUE,  # Truth.due
     PLAN_STEPS,  # Profile.steps of the guard's availability profile
-) = range(15)
+) = range(16)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
-    WAIT,  # seconds
-    BOUNDED_SLOWDOWN,  # from true runtimes
+    WAIT,  # seconds; with the jobs on trial
+    BOUNDED_SLOWDOWN,  # from true runtimes; without the jobs on trial
     SHOWN_SLOWDOWN,  # from estimates until a job ends, from its runtime then
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
@@ -75,7 +76,7 @@ class BatchState(NamedTuple):
     counters: np.ndarray  # (N, len(COUNTERS)) int64
     sums: np.ndarray  # (N, len(SUMS)) float64
     slots: np.ndarray  # (N, window) int64: the job in each slot; -1 for none
-    mask: np.ndarray  # (N, window + 1) int8, 1 for a legal action
+    mask: np.ndarray  # (N, actions) int8, 1 for a legal action
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
     best_jobs: np.ndarray  # (N, window) int64: the first jobs of an order, see `slots`
     best_scores: np.ndarray  # (N, window) float64
@@ -110,6 +111,7 @@ class EnvRules(NamedTuple):
     chosen_head: bool  # the agent may choose the head of a pass
     idle: int  # see `legal_actions`
     max_age: int  # seconds; FOREVER for no guard
+    trial_limit: int  # seconds; 0 for no trials
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
@@ -119,6 +121,8 @@ class EnvRules(NamedTuple):
     priority_column: int
     start_column: int
     age_column: int
+    trial_column: int
+    pass_column: int  # of "cluster"
 
 
 Value = Any  # of one environment a number, of N environments (N,) float64
@@ -158,7 +162,7 @@ class StepBuffers(NamedTuple):
 
     queue: np.ndarray  # (N, window, job features) float32
     profile: np.ndarray  # (N, len(PROFILE)) float32
-    cluster: np.ndarray  # (N, len(CLUSTER)) float32
+    cluster: np.ndarray  # (N, cluster features) float32
     totals: np.ndarray  # (len(StepTotals._fields), N) float64
     infos: np.ndarray  # (len(INFOS), N) int64
 
@@ -190,7 +194,7 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     return TraceTables(requests, runtime, processors, time_of_day, groups, order_number, features)
 
 
-def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchState:
+def new_state(traces: Sequence[Trace], environments: int, window: int, actions: int) -> BatchState:
     """Allocate the environments, each for any of the traces; mostly 80 bytes a job in each."""
     jobs = max(map(len, traces))
     running = max(min(len(trace), trace.processors) for trace in traces)
@@ -209,7 +213,7 @@ def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchS
         counters=zeros(len(COUNTERS)),
         sums=zeros(len(SUMS), dtype=np.float64),
         slots=zeros(window),
-        mask=zeros(window + 1, dtype=np.int8),
+        mask=zeros(actions, dtype=np.int8),
         plan=zeros(2, 2 + running + 2 * jobs),
         best_jobs=zeros(window),
         best_scores=zeros(window, dtype=np.float64),

@@ -15,6 +15,7 @@ from bfenv.core.cluster import (
     may_start,
     now,
     start,
+    try_start,
     waiting,
 )
 from bfenv.core.kernel import kernel
@@ -41,6 +42,7 @@ from bfenv.envs.batch_state import (
     LAST_SUBMITTED,
     LAST_WAIT,
     LEGAL_STARTS,
+    LEGAL_TRIALS,
     LONGEST_WAIT,
     OUTSIDE,
     SHOWN_SLOWDOWN,
@@ -109,6 +111,7 @@ def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
     counters[OUTSIDE] = 0
     counters[HEAD] = -1
     counters[LEGAL_STARTS] = 0
+    counters[LEGAL_TRIALS] = 0
     sums[:] = 0.0
     for job in waiting(cluster):
         _add_backlog(state, jobs, i, job)
@@ -124,8 +127,8 @@ def step(state, tables, rules, actions):
     """Act in every environment, and go on to its next decision point."""
     for i in range(len(actions)):
         mask, counters, sums, action = state.mask[i], state.counters[i], state.sums[i], actions[i]
-        window = len(mask) - 1
-        illegal = action < 0 or action > window or mask[action] == 0
+        window = len(state.slots[i])
+        illegal = action < 0 or action >= len(mask) or mask[action] == 0
         cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
         counters[STEPS] += 1
         counters[LAST_ILLEGAL] = illegal
@@ -138,6 +141,10 @@ def step(state, tables, rules, actions):
         sums[BEFORE_SUBMITTED] = sums[LAST_SUBMITTED]
         if illegal or action == window:
             counters[LEGAL_STARTS] = 0
+            counters[LEGAL_TRIALS] = 0
+        elif action > window:
+            _try(state, rules, cluster, jobs, truth_of(state, tables, i), i, action - window - 1)
+            counters[LEGAL_STARTS] = UNKNOWN
         elif may_start(cluster, jobs, state.slots[i, action]):
             _start(state, tables, cluster, jobs, i, state.slots[i, action])
             counters[LEGAL_STARTS] = UNKNOWN
@@ -224,7 +231,8 @@ def _run_on(state, tables, cluster, jobs, rules, i):
     while counters[UNSTARTED] > 0:
         if counters[LEGAL_STARTS] == UNKNOWN:
             _look(state, tables, cluster, jobs, rules, i)
-        if counters[LEGAL_STARTS] > 0 or (ran and rules.every_pass):
+        legal = counters[LEGAL_STARTS] + counters[LEGAL_TRIALS]
+        if legal > 0 or (ran and rules.every_pass):
             return
         arrived = cluster.state[NEXT_JOB]
         counters[LEGAL_STARTS] = UNKNOWN
@@ -233,6 +241,8 @@ def _run_on(state, tables, cluster, jobs, rules, i):
             counters[HEAD] = -1
             learn(history, cluster, jobs)
             _correct_slowdowns(state, cluster, jobs, truth, i)
+            if rules.trial_limit > 0:
+                _end_trials(state, cluster, jobs, truth, i)
             for job in range(arrived, cluster.state[NEXT_JOB]):
                 _add_backlog(state, jobs, i, job)
         else:
@@ -241,7 +251,7 @@ def _run_on(state, tables, cluster, jobs, rules, i):
             counters[FORCED] += 1
     write_slots(state, tables, cluster, jobs, rules, i)
     mask[:] = 0
-    mask[len(mask) - 1] = 1
+    mask[len(state.slots[i])] = 1
 
 
 @kernel
@@ -249,6 +259,7 @@ def _look(state, tables, cluster, jobs, rules, i):
     """Choose the slots and write the mask, unless no start can be legal and time runs on."""
     if not rules.every_pass and not _any_fits(cluster, jobs):
         state.counters[i, LEGAL_STARTS] = 0
+        state.counters[i, LEGAL_TRIALS] = 0
         return
     write_slots(state, tables, cluster, jobs, rules, i)
     write_mask(state, cluster, jobs, rules, i)
@@ -276,6 +287,39 @@ def _start(state, tables, cluster, jobs, i, job):
         sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
         sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
         sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
+
+
+@kernel
+def _try(state, rules, cluster, jobs, truth, i, slot):
+    """Start the job in a slot for a trial; until that ends, it counts as if it had started."""
+    job, sums = state.slots[i, slot], state.sums[i]
+    try_start(cluster, jobs, job, rules.trial_limit)
+    commit_starts(cluster, jobs, truth)
+    sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
+    if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
+        waited = now(cluster) - jobs.submit[job]
+        sums[WAIT] += waited
+        sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
+        sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
+
+
+@kernel
+def _end_trials(state, cluster, jobs, truth, i):
+    """Settle the jobs that ended on trial, and let those that were killed wait as before."""
+    counters, sums = state.counters[i], state.sums[i]
+    for job in finished(cluster):
+        on_trial = cluster.trial_start[job] >= 0 and cluster.trial_end[job] < 0
+        if on_trial and counters[FIRST] <= job < counters[LAST]:
+            counters[UNSTARTED] -= 1
+            waited = cluster.start[job] - jobs.submit[job]
+            sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
+    for job in waiting(cluster):
+        if cluster.trial_end[job] == now(cluster):
+            _add_backlog(state, jobs, i, job)
+            if counters[FIRST] <= job < counters[LAST]:
+                waited = cluster.trial_start[job] - jobs.submit[job]
+                sums[WAIT] -= waited
+                sums[SHOWN_SLOWDOWN] -= bounded_slowdown(waited, jobs.estimate[job])
 
 
 @kernel

@@ -34,7 +34,6 @@ from bfenv.envs.features import (
     CLUSTER_FREE,
     CLUSTER_NEXT_END,
     CLUSTER_OUTSIDE,
-    CLUSTER_PASS_LEGAL,
     CLUSTER_QUEUE,
     CLUSTER_SHADOW,
     JOB_BEFORE_SHADOW,
@@ -70,7 +69,9 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
     _write_profile(cluster, jobs, buffers.profile[i])
     time_of_day = tables.time_of_day[state.counters[i, TRACE]]
-    _write_cluster(state, cluster, i, time_of_day, shadow_time, extra_nodes, buffers.cluster[i])
+    _write_cluster(
+        state, rules, cluster, i, time_of_day, shadow_time, extra_nodes, buffers.cluster[i]
+    )
 
 
 @kernel
@@ -116,8 +117,8 @@ def _write_times(state, cluster, i):
 @kernel
 def _write_groups(state, tables, rules, cluster, jobs, i, queue):
     """Write the columns behind those of QUEUE."""
-    groups = rules.user_column, rules.priority_column, rules.start_column, rules.age_column
-    if max(groups) < 0:
+    groups = rules.user_column, rules.priority_column, rules.start_column
+    if max(groups) < 0 and max(rules.age_column, rules.trial_column) < 0:
         return
     slots, time = state.slots[i], now(cluster)
     history, first = history_of(state, tables, i), rules.user_column
@@ -148,6 +149,9 @@ def _write_groups(state, tables, rules, cluster, jobs, i, queue):
             waited = time - jobs.submit[job]
             limit = longest_allowed_wait(state, cluster, rules, i)
             row[rules.age_column] = min(1.0, waited / max(limit, 1.0))
+        if rules.trial_column >= 0:
+            row[rules.trial_column] = cluster.trial_start[job] >= 0
+            row[rules.trial_column + 1] = state.mask[i, len(slots) + 1 + slot]
 
 
 @kernel
@@ -166,11 +170,12 @@ def _write_profile(cluster, jobs, profile):
 
 
 @kernel
-def _write_cluster(state, cluster, i, time_of_day, shadow_time, extra_nodes, row):
+def _write_cluster(state, rules, cluster, i, time_of_day, shadow_time, extra_nodes, row):
     waits, window = len(waiting(cluster)), len(state.slots[i])
     processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
     angle = (time + time_of_day) % DAY * (2 * np.pi / DAY)
-    row[CLUSTER_PASS_LEGAL] = state.mask[i, window]
+    if rules.pass_column >= 0:
+        row[rules.pass_column] = state.mask[i, window]
     row[CLUSTER_FREE] = free(cluster) / processors
     row[CLUSTER_QUEUE] = log_count(waits)
     row[CLUSTER_OUTSIDE] = max(waits - window, 0) / max(waits, 1)

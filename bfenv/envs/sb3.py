@@ -16,7 +16,6 @@ from bfenv.envs.handle import EnvHandle
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
-    WORKLOAD,
     EnvSettings,
     Workloads,
     lists_settings,
@@ -46,7 +45,7 @@ class BackfillVecEnv(VecEnv):
     def __init__(
         self,
         num_envs: int = 1,
-        workload: Workloads = WORKLOAD,
+        workload: Workloads | None = None,
         **settings: Unpack[EnvSettings],
     ) -> None:
         self.batch = EnvBatch(num_envs, workload, settings)
@@ -110,7 +109,7 @@ class BackfillVecEnv(VecEnv):
     ) -> list[Any]:
         """Call a method of `bfenv.envs.handle.EnvHandle`, of each environment asked for."""
         if method_name == "action_masks":
-            masks = self.batch.state.mask.astype(bool)
+            masks = self.batch._state.mask.astype(bool)
             return [masks[i] for i in self._get_indices(indices)]
         handles = [self.handles[i] for i in self._get_indices(indices)]
         return [getattr(handle, method_name)(*args, **kwargs) for handle in handles]

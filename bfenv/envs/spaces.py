@@ -5,18 +5,18 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from bfenv.envs.features import CLUSTER, PROFILE, Feature
+from bfenv.envs.features import PROFILE, Feature
 
 
 def observation_space(
-    features: tuple[Feature, ...], window: int, actions: int, flat: bool
+    queue: tuple[Feature, ...], cluster: tuple[Feature, ...], window: int, actions: int, flat: bool
 ) -> spaces.Space[Any]:
     """Return the space of an environment's observations.
 
     Parameters
     ----------
-    features
-        Columns of "queue".
+    queue, cluster
+        Columns of these parts.
     window
         Slots.
     actions
@@ -25,9 +25,9 @@ def observation_space(
         One box of all parts and the mask, in place of a Dict.
     """
     parts: dict[str, spaces.Box] = {
-        "queue": _box(features, window),
+        "queue": _box(queue, window),
         "profile": _box(PROFILE),
-        "cluster": _box(CLUSTER),
+        "cluster": _box(cluster),
     }
     if not flat:
         return spaces.Dict(dict[str, spaces.Space[Any]](parts))

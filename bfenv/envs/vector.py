@@ -17,7 +17,6 @@ from bfenv.envs.infos import INFO_KEYS
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
-    WORKLOAD,
     EnvSettings,
     Workloads,
     lists_settings,
@@ -39,7 +38,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
       Gymnasium's wrappers of vectors want this one.
     * "disabled": you reset it, with `reset(options={"reset_mask": ...})`.
 
-    The legal actions are `infos["action_mask"]`, (num_envs, window + 1) int8. The workload and the
+    The legal actions are `infos["action_mask"]`, (num_envs, actions) int8. The workload and the
     other settings are those of `BackfillEnv`.
 
     Raises
@@ -58,7 +57,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     def __init__(
         self,
         num_envs: int = 1,
-        workload: Workloads = WORKLOAD,
+        workload: Workloads | None = None,
         autoreset_mode: str | AutoresetMode = "same_step",
         **settings: Unpack[EnvSettings],
     ) -> None:
@@ -167,8 +166,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return finals
 
     def action_masks(self) -> np.ndarray:
-        """Return (num_envs, window + 1) bool: which actions are legal now."""
-        return np.array(self.batch.state.mask, dtype=np.bool_)
+        """Return (num_envs, actions) bool: which actions are legal now."""
+        return np.array(self.batch._state.mask, dtype=np.bool_)
 
     @property  # type: ignore[misc]  # the base class has a setter
     def np_random(self) -> tuple[np.random.Generator | None, ...]:  # type: ignore[override]
