@@ -128,7 +128,7 @@ class EnvBatch:
         runtime[window.k, : len(trace)] = trace.runtime
         runtime.flags.writeable = False
         branch._tables = self._tables._replace(runtime=runtime)
-        branch.state = state
+        branch._state = state
         branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
         history = history_of(state, branch._tables, 0)
         learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
@@ -144,7 +144,7 @@ class EnvBatch:
         """Return what the present state shows, without a step."""
         buffers = self.new_buffers()
         for i in range(len(self)):
-            episode.write_outputs(self.state, self._tables, self.rules, i, buffers)
+            episode.write_outputs(self._state, self._tables, self.rules, i, buffers)
         return buffers
 
     def seed(self, i: int, seed: int | None) -> None:

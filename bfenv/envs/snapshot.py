@@ -85,7 +85,7 @@ class PlanningHandle(EnvHandle):
             raise ResetNeeded("a snapshot needs an episode that is not over")
         jobs = self.trace.jobs
         known = int(self.cluster.state[NEXT_JOB])
-        parts = (part[self.i : self.i + 1].copy() for part in self.batch.state)
+        parts = (part[self.i : self.i + 1].copy() for part in self.batch._state)
         state = BatchState(*parts)
         state = state._replace(**{name: getattr(state, name)[:0] for name in OF_USERS})
         state.heap[:] = 0
@@ -128,7 +128,7 @@ class PlanningHandle(EnvHandle):
         generator = np.random.default_rng(check_integer("seed", seed, 0))
         episode = self._episode or self.batch
         self._check(snapshot, episode)
-        of_users = {name: np.zeros_like(getattr(episode.state, name)[:1]) for name in OF_USERS}
+        of_users = {name: np.zeros_like(getattr(episode._state, name)[:1]) for name in OF_USERS}
         state = BatchState(*(part.copy() for part in snapshot.state))._replace(**of_users)
         cluster, trace = cluster_of(state, 0), episode.source.traces[snapshot.window.k]
         runtime = _sample(snapshot, trace.jobs.estimate, generator)
@@ -164,7 +164,7 @@ class PlanningHandle(EnvHandle):
         if not isinstance(snapshot, EnvSnapshot):
             raise BfenvError(f"expected a snapshot, got {type(snapshot).__name__}")
         k, known, traces = snapshot.window.k, snapshot.window.end, episode.source.traces
-        shapes = [_shapes(state) for state in (episode.state, snapshot.state)]
+        shapes = [_shapes(state) for state in (episode._state, snapshot.state)]
         alike = k < len(traces) and shapes[0] == shapes[1]
         if not (
             alike
@@ -211,11 +211,12 @@ def _write_future(
     counters[[TRACE, FIRST, LAST]] = window.k, window.first, window.last
     job = np.arange(window.first, window.last)
     started = job[cluster.start[job] >= 0]
-    counters[UNSTARTED] = len(job) - len(started)
     wait = cluster.start[started] - jobs.submit[started]
     ended = cluster.end[started] >= 0
+    on_trial = (cluster.trial_start[started] >= 0) & (cluster.trial_end[started] < 0) & ~ended
+    counters[UNSTARTED] = len(job) - np.count_nonzero(~on_trial)
     shown = np.where(ended, runtime[started], jobs.estimate[started])
     sums[WAIT] = wait.sum()
     sums[LONGEST_WAIT] = wait.max(initial=0)
-    sums[BOUNDED_SLOWDOWN] = bounded_slowdown(wait, runtime[started]).sum()
+    sums[BOUNDED_SLOWDOWN] = bounded_slowdown(wait, runtime[started])[~on_trial].sum()
     sums[SHOWN_SLOWDOWN] = bounded_slowdown(wait, shown).sum()

@@ -36,11 +36,12 @@ def env_of(trace, **settings):
     ).unwrapped
 
 
-def play(env, steps=10**6):
-    """Take the first legal action for some steps; list all that is seen."""
+def play(env, steps=10**6, which=0):
+    """Take the first legal action for some steps, or another one; list all that is seen."""
     seen = []
     for _ in range(steps):
-        observation, reward, over, _, info = env.step(int(env.action_masks().argmax()))
+        action = np.flatnonzero(env.action_masks())[which]
+        observation, reward, over, _, info = env.step(int(action))
         parts = [part.tobytes() for part in observation.values()]
         seen.append((*parts, reward, info["now"], str(info.get("metrics"))))
         if over:
@@ -48,10 +49,10 @@ def play(env, steps=10**6):
     return seen
 
 
-def opened(trace, steps=25, **settings):
+def opened(trace, steps=25, which=0, **settings):
     env = env_of(trace, **settings)
     env.reset(seed=3, options={"first_job": 40})
-    play(env, steps)
+    play(env, steps, which)
     return env
 
 
@@ -160,13 +161,16 @@ def test_planning_leaves_the_episode_as_it_is():
     assert play(env) == play(twin)
 
 
-def test_a_future_ends_with_its_metrics():
-    """The metrics are those of its schedule, and the rewards add up to them."""
-    env = opened(crowd())
+@pytest.mark.parametrize(("trial_limit", "which"), [(None, 0), (200, -1)])
+def test_a_future_ends_with_its_metrics(trial_limit, which):
+    """The metrics are those of its schedule, and the rewards add up to them; with trials, too."""
+    env = opened(crowd(), which=which, trial_limit=trial_limit)
+    trials = env.cluster.trial_start[running(env.cluster)] >= 0
+    assert trials.any() == (trial_limit is not None)
     oldest = int(waiting(env.cluster)[0])
     env.restore(env.snapshot(), 4)
-    before = float(env.batch.state.sums[0, LAST_SLOWDOWN])
-    seen = play(env)
+    before = float(env.batch._state.sums[0, LAST_SLOWDOWN])
+    seen = play(env, which=which)
     jobs = np.array(env.episode_jobs)
     assert jobs[0] == min(40, oldest)
     wait = env.cluster.start[jobs] - env.trace.jobs.submit[jobs]
@@ -219,6 +223,7 @@ def test_a_snapshot_moves_to_another_environment():
         {"max_age": "1h", "reservation_depth": 2},
         {"reservation_depth": -1, "window_order": "oldest"},
         {"every_pass": True},
+        {"trial_limit": 30},
         {"max_episode_steps": 60},
     ],
 )
