@@ -30,7 +30,7 @@ class Options(NamedTuple):
     horizon: int | None  # seconds
     interval: int  # seconds
     budget: int  # jobs
-    arrivals: str
+    arrivals: str | None
     runtimes: str
 
 
@@ -78,7 +78,7 @@ def _futures(
         assert history is not None, "the first pass has made it"
         known = known_runtimes(cluster, jobs, machine.job)
         runtimes = sample_runtimes(history, jobs, machine.job, known, generator, count)
-    if options.arrivals == "none":
+    if options.arrivals is None:
         return [(machine, runtime) for runtime in runtimes]
     futures = []
     for runtime in runtimes:

@@ -7,8 +7,9 @@ Tsitsiklis and Wu 1997; "parallel rollout" of Chang, Givan and Chong 2000).
 
 * A future holds the running and the waiting jobs. Their runtimes are sampled by
   `bfenv.baselines.runtime_sampler`; the true ones are not used.
-* Jobs to come are unknown. With `arrivals="none"` there are none in a future. With "past", jobs
-  arrive as they did from this time of day on, on a past day drawn for each future.
+* Jobs to come are unknown. In a future, jobs arrive as they did from this time of day on, on a past
+  day drawn for each future. With `arrivals=None` there are none: then postponing long jobs looks
+  cheaper than it is.
 * The objective is the mean bounded slowdown of the jobs that wait now. A job that has not started
   at the horizon counts with its wait until then.
 * Candidates enter every future, and every pass that they decide, without a memory of earlier ones
@@ -30,13 +31,13 @@ from bfenv.baselines.runtime_sampler import ended_jobs, history_of_ended, learn_
 from bfenv.baselines.user_history import learn, learn_jobs, new_user_history
 from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.cluster import FREE, NOW, Cluster, start, try_start, waiting, wake_at
-from bfenv.core.durations import parse_duration
+from bfenv.core.durations import DAY, parse_duration
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.names import format_name
 from bfenv.core.policy import Policy
 
-ARRIVALS = ("none", "past")
+ARRIVALS = ("past", None)
 RUNTIMES = ("sampled", "estimates")
 BUDGET = 50_000  # jobs
 ROUNDING = 1e-9  # differences of slowdowns that are due to the order of summation
@@ -45,10 +46,10 @@ ROUNDING = 1e-9  # differences of slowdowns that are due to the order of summati
 def rollout(
     policies: str | Sequence[str | Policy] = ("easy", "easy-sjf", "easy-wfp3"),
     futures: int = 8,
-    horizon: int | str | None = None,
+    horizon: int | str | None = DAY,
     interval: int | str = 0,
     budget: int = BUDGET,
-    arrivals: str = "none",
+    arrivals: str | None = "past",
     runtimes: str = "sampled",
 ) -> Policy:
     """Make a policy that follows, at each pass, the candidate that does best on sampled futures.
@@ -70,10 +71,10 @@ def rollout(
         For how long a choice of a candidate lasts, in seconds or as a duration. 0 compares the
         candidates at every pass in which they differ.
     budget
-        Most jobs in all runs for one decision. If there are more, fewer futures are run, at least
-        one.
+        Most jobs in all runs for one decision, not counting arrivals. If there are more, fewer
+        futures are run, at least one.
     arrivals
-        "none", or "past" to let jobs arrive as on a past day, for the horizon or for one day.
+        "past" to let jobs arrive as on a past day, for the horizon or for one day; None for none.
     runtimes
         "sampled", or "estimates" for a single future in which every job runs for its estimate.
 
@@ -183,7 +184,7 @@ def _seconds(name: str, value: int | str, least: int) -> int:
 def _name(options: Options) -> str:
     """Return the text from which `find_policy` makes the same policy."""
     given: dict[str, Any] = {"policies": tuple(each.name for each in options.candidates)}
-    defaults = Options((), 8, None, 0, BUDGET, "none", "sampled")
+    defaults = Options((), 8, DAY, 0, BUDGET, "past", "sampled")
     for option, value in list(options._asdict().items())[1:]:
         if value != getattr(defaults, option):
             given[option] = value
