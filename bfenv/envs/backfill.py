@@ -268,7 +268,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
             index = operator.index(action)
         except TypeError:
             raise BfenvError(f"action must be an integer, got {action!r}") from None
-        if not 0 <= index < self.action_space.n:
+        if not 0 <= index < self.batch.action_space.n:
             index = -1  # as illegal as any other, and small enough for an array
         buffers = self.batch.step(np.array([index], dtype=np.int64))
         totals = totals_of(buffers, 0)
