@@ -160,6 +160,13 @@ def learn(history, cluster, jobs):
 
 
 @kernel
+def learn_jobs(history, cluster, jobs, ended):
+    """Take in jobs that have ended, (k,) int64, in the order of their ends."""
+    for job in ended:
+        learn_job(history, cluster, jobs, job)
+
+
+@kernel
 def learn_job(history, cluster, jobs, job):
     """Take in a job that has ended."""
     user = jobs.user[job]
