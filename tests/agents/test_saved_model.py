@@ -41,6 +41,7 @@ CHOSEN = {
     "flat": False,
     "job_features": ["users"],
     "head": "chosen",
+    "trial_limit": None,
 }
 
 
