@@ -26,10 +26,12 @@ from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.analysis.logged import LOGGED
+from bfenv.core.policy import DIVISIONS
 from bfenv.leaderboard.reference import REFERENCE
 
 COMPARED = (
-    "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
+    "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
+    "run",
 )  # fmt: skip
 NARROWEST = 12  # characters to which a column of words may shrink
 MARK = "*"  # marks a policy that starves jobs
@@ -150,20 +152,20 @@ def is_wide() -> bool:
 
 
 def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print a table of means over seeds, the policy with the lowest bounded slowdown first.
+    """Print a table of means over seeds, by division, the lowest bounded slowdown first.
 
     What the log records stands above all policies.
     """
-    by_policy: dict[str, list[Mapping[str, Any]]] = {}
+    by_policy: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
-        by_policy.setdefault(row["policy"], []).append(row)
+        by_policy.setdefault((row["division"], row["policy"]), []).append(row)
 
-    def mean(policy: str, column: str) -> float:
+    def mean(policy: tuple[str, str], column: str) -> float:
         runs = by_policy[policy]
         return float(sum(run[column] for run in runs) / len(runs))
 
     # A low mean may be bought by starving jobs, so those policies are marked.
-    easy = {run["seed"]: run["max_wait"] for run in by_policy.get(REFERENCE, ())}
+    easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
     starving = {
         row["policy"]
         for row in rows
@@ -176,23 +178,29 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     seeds = max(row["seed"] for row in rows) + 1
     lines = [
         (
-            "logged, as it ran" if policy == LOGGED else policy,
+            "logged, as it ran" if policy[1] == LOGGED else policy[1],
+            "" if policy[1] == LOGGED else policy[0],
             slowdown(mean(policy, "mean_bounded_slowdown")),
             duration(mean(policy, "mean_wait")),
             duration(mean(policy, "p95_wait")),
-            duration(mean(policy, "max_wait")) + (MARK if policy in starving else ""),
+            duration(mean(policy, "max_wait")) + (MARK if policy[1] in starving else ""),
             percent(mean(policy, "utilization")),
-            "" if policy == LOGGED else quantity(mean(policy, "seconds"), "s"),
+            "" if policy[1] == LOGGED else quantity(mean(policy, "seconds"), "s"),
         )
         for policy in sorted(
-            by_policy, key=lambda name: (name != LOGGED, mean(name, "mean_bounded_slowdown"))
+            by_policy,
+            key=lambda one: (
+                one[1] != LOGGED,
+                DIVISIONS.index(one[0]),
+                mean(one, "mean_bounded_slowdown"),
+            ),
         )
     ]
     table(
         COMPARED,
         lines,
         format,
-        numbers=len(COMPARED) - 1,
+        numbers=len(COMPARED) - 2,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
         note=f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"

@@ -12,7 +12,7 @@ from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy
+from bfenv.core.policy import DIVISIONS, Policy, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
@@ -161,6 +161,7 @@ def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, s
         schedule, seconds = _timed(trace, find_policy(policy), seed)
     return {
         "policy": schedule.policy,
+        "division": DIVISIONS[0] if schedule is logged else division_of(find_policy(policy), trace),
         "workload": trace.name,
         "processors": trace.processors,
         "jobs": len(trace),
