@@ -127,7 +127,8 @@ def import_log(
     outages: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Outages: lines of begin,end,processors; or 'find' for the log's."
+            metavar="FILE",
+            help="Outages: lines of begin,end,processors, or Slurm's events; or 'find' them.",
         ),
     ] = None,
     ids: Annotated[
@@ -201,7 +202,8 @@ def import_log(
         path = _part_path(out, part)
         check_new(path, force)
         chosen = selection._replace(partitions=(part,)) if part else selection
-        with warnings.catch_warnings(record=True) as caught:
+        with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
+            progress.add_task(f"reading {log.name}"[:24], total=None)
             warnings.simplefilter("always")
             trace = _read_log(
                 log, source, own, selection=chosen, processors=sizes.get(part), **options

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
+from datetime import tzinfo
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from bfenv.workloads.logs.text import numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_integer, read_time
 
 LABEL = re.compile(r"\s*Outage\s*:\s*([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,15})\s*$")
+CPUS = re.compile(r"(?:^|,)cpu=([0-9]{1,9})(?:,|$)")
+WHOLE = -1  # processors of an outage of the whole machine
+UNKNOWN_END = -1
 SHORTEST = HOUR  # seconds of an outage that is found in a log
 FEWEST = 5  # jobs that must wait throughout it
 
@@ -51,8 +55,12 @@ def load_outages(
     """Read the outages of a trace's machine from a file.
 
     Each line is "begin,end" or "begin,end,processors", without processors for the whole machine.
-    Times are local dates with times of day, or seconds since 1970. A line with neither, such as
-    one of column names, is an error unless it is the first.
+    The first line may be one of column names. Or the file is what Slurm prints of its nodes'
+    events, each of which takes the node's CPUs until the log's last submission if it has no end:
+
+        sacctmgr -P show event format=NodeName,TimeStart,TimeEnd,TRES Start=2026-01-01
+
+    Times are local dates with times of day, or seconds since 1970.
 
     Parameters
     ----------
@@ -74,24 +82,48 @@ def load_outages(
     if zero is None:
         raise WorkloadError(f"{trace.name}: outages need a log with dates (UnixStartTime)")
     zone, begin = find_zone(timezone), round(zero.timestamp())
+    lines = numbered_lines(path)
+    names = [name.strip().lower() for name in lines[0][1].split("|")]
+    is_slurm = {"timestart", "timeend", "tres"} <= set(names)
     found = []
-    for i, (number, line) in enumerate(numbered_lines(path)):
-        words = [word.strip() for word in line.split(",")]
+    for i, (number, line) in enumerate(lines):
         try:
-            first, last = (read_time(word, zone)[0] for word in words[:2])
-            out = read_integer(words[2]) if len(words) > 2 else trace.processors
-            if last <= first or not out or out < 1 or len(words) > 3:
+            first, last, out = _event(line, names, zone) if is_slurm else _interval(line, zone)
+            if last == UNKNOWN_END:
+                last = max(begin + int(trace.jobs.submit[-1]), first) + 1
+            if last <= first or out == 0:
                 raise ValueError
         except (ValueError, IndexError):
             if i == 0:
                 continue  # column names
-            raise WorkloadError(
-                f"{path}:{number}: {line[:60]!r} is not begin,end or begin,end,processors"
-            ) from None
+            shape = "an event" if is_slurm else "begin,end or begin,end,processors"
+            raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
         if last > begin:
-            out = min(out, trace.processors)
-            found.append(Outage(max(first - begin, 0), last - begin, out))
+            size = trace.processors if out == WHOLE else min(out, trace.processors)
+            found.append(Outage(max(first - begin, 0), last - begin, size))
     return tuple(sorted(found))
+
+
+def _interval(line: str, zone: tzinfo) -> tuple[int, int, int]:
+    """Return begin, end and processors in a line; WHOLE for the whole machine."""
+    words = [word.strip() for word in line.split(",")]
+    if len(words) > 3:
+        raise ValueError
+    first, last = (read_time(word, zone)[0] for word in words[:2])
+    out = read_integer(words[2]) if len(words) > 2 else WHOLE
+    if out is None or out == 0 or (out < 0 and len(words) > 2):
+        raise ValueError
+    return first, last, out
+
+
+def _event(line: str, names: list[str], zone: tzinfo) -> tuple[int, int, int]:
+    """Return begin, end and CPUs of one of Slurm's events."""
+    fields = dict(zip(names, map(str.strip, line.split("|")), strict=True))
+    last = read_time(fields["timeend"], zone)
+    match = CPUS.search(fields["tres"])
+    if match is None:
+        raise ValueError
+    return read_time(fields["timestart"], zone)[0], last[0] if last else UNKNOWN_END, int(match[1])
 
 
 def find_outages(trace: Trace) -> tuple[Outage, ...]:

@@ -80,3 +80,18 @@ def test_no_date(tmp_path):
     path.write_text("1,2\n")
     with refused(WorkloadError, "need a log with dates"):
         load_outages(path, bfenv.make_trace([0], [1], [1], 1))
+
+
+def test_slurm_events(tmp_path):
+    """Slurm's events take the CPUs of their node; one without an end lasts as long as the log."""
+    path = tmp_path / "events.txt"
+    path.write_text(
+        "NodeName|TimeStart|TimeEnd|TRES\n"
+        "n1|2026-01-01T12:00:10|2026-01-01T12:00:20|billing=2,cpu=2,mem=4G\n"
+        "n2|2026-01-01T12:10:00|Unknown|cpu=1\n"
+    )
+    found = load_outages(path, site(tmp_path, [0, 0, 0]))
+    assert found == (Outage(10, 20, 2), Outage(600, 1201, 1))
+    path.write_text("NodeName|TimeStart|TimeEnd|TRES\nn1|2026-01-01T12:00:10|Unknown|mem=4G\n")
+    with refused(WorkloadError, "events.txt:2: ", "is not an event"):
+        load_outages(path, site(tmp_path))
