@@ -46,6 +46,9 @@ def report(
     policy, job by job, tells who wins and who loses, and shows how well the simulation repeats
     what your log records. `bfenv workloads import` makes SWF of accounting logs.
 
+    The option outages=find of a log looks for times in which the whole machine stood still although
+    jobs waited, and lets no simulated job start that could meet one.
+
     \b
     Candidates by default, which Slurm can be configured or extended to follow:
       {candidates}
@@ -53,6 +56,7 @@ def report(
     \b
     Examples:
       bfenv report site.swf.gz --out site.html
+      bfenv report site.swf.gz:outages=find --out site.html
       bfenv report site.swf.gz --today conservative-replan --policy easy --out site.html
     """
     from bfenv.core.files import write_atomically

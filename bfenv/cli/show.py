@@ -125,7 +125,7 @@ def table(
     ]
     room = Console().width - words * NARROWEST
     if whole_names:
-        room = Console().width - widths[0] - 1 - (words - 1) * NARROWEST
+        room = Console().width - widths[0] - 3 - (words - 1) * NARROWEST  # with the edges
     shown = words + sum(room >= taken for taken in accumulate(w + 1 for w in widths[words:]))
     columns, lines = columns[:shown], [line[:shown] for line in lines]
     for i, column in enumerate(columns):

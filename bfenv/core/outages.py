@@ -99,6 +99,9 @@ def _decide_around(
 ) -> None:
     """Make one scheduling pass in which no job is started that would meet an outage."""
     state, queue = cluster.state, waiting(cluster).copy()
+    if not len(queue):
+        policy.decide(cluster, jobs, memory)
+        return
     begin, room = _room(cluster, jobs, blockers)
     visible = _fits(jobs, queue, now(cluster), begin, room)
     while True:

@@ -8,14 +8,16 @@ import gzip
 import os
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import Cleaning, Jobs, Trace
+from bfenv.core.jobs import Cleaning, Jobs, Outage, Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.cleaning import (
@@ -31,7 +33,7 @@ from bfenv.workloads.logs.header import (
     start_time,
 )
 from bfenv.workloads.logs.outages import LABEL as OUTAGE
-from bfenv.workloads.logs.outages import outage_lines, read_outages
+from bfenv.workloads.logs.outages import find_outages, outage_lines, read_outages
 from bfenv.workloads.logs.records import (
     ALLOCATED,
     ESTIMATE,
@@ -49,6 +51,8 @@ from bfenv.workloads.logs.records import (
 )
 from bfenv.workloads.logs.text import read_lines
 
+OUTAGES = ("header", "find", "none")  # where outages come from
+
 
 def read_swf(
     path: str | os.PathLike[str],
@@ -56,6 +60,7 @@ def read_swf(
     processors: int | None = None,
     overrun: str = "kill",
     on_error: str = "raise",
+    outages: str = "header",
 ) -> Trace:
     """Read an SWF file.
 
@@ -83,6 +88,9 @@ def read_swf(
         job, "extend" raises the estimate.
     on_error
         On a malformed line: "raise", or "skip" it with a warning and count it.
+    outages
+        "header" reads the lines above, "find" adds what `find_outages` finds in the log's waits,
+        "none" leaves all out.
 
     Returns
     -------
@@ -100,6 +108,7 @@ def read_swf(
     """
     path = Path(path)
     check_options(overrun, on_error)
+    check_choice("outages", outages, OUTAGES, error=WorkloadError)
     header, records, malformed = _read(path, on_error)
     labels = read_labels(header)
     processors = _machine(path, labels, processors)
@@ -111,7 +120,8 @@ def read_swf(
         runtime, np.where(missing, runtime, estimate), overrun
     )
     records = records[jobs]
-    return Trace(
+    known = read_outages(header, int(submit[0]), processors)
+    trace = Trace(
         Jobs(
             submit=submit - submit[0],
             size=size,
@@ -127,8 +137,16 @@ def read_swf(
         time_of_day=_time_of_day(path, labels, int(submit[0])),
         header=header,
         records=records,
-        outages=read_outages(header, int(submit[0]), processors),
+        outages=() if outages == "none" else known,
     )
+    if outages != "find":
+        return trace
+    new = (one for one in find_outages(trace) if not _overlaps(one, known))
+    return replace(trace, outages=tuple(sorted((*known, *new))))
+
+
+def _overlaps(outage: Outage, known: tuple[Outage, ...]) -> bool:
+    return any(outage.begin < one.end and one.begin < outage.end for one in known)
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | None = None) -> None:

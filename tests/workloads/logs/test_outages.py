@@ -95,3 +95,20 @@ def test_slurm_events(tmp_path):
     path.write_text("NodeName|TimeStart|TimeEnd|TRES\nn1|2026-01-01T12:00:10|Unknown|mem=4G\n")
     with refused(WorkloadError, "events.txt:2: ", "is not an event"):
         load_outages(path, site(tmp_path))
+
+
+def test_option(tmp_path):
+    """A log's outages are those of its header, or also those found, or none."""
+    header = ["; Outage: 90 120 2", "; Outage: 9000 9100 1"]
+    site(tmp_path, [0, *(7_000 - job for job in range(1, 7))], gap=1, header=header)
+    path = tmp_path / "site.swf"
+    known = (Outage(90, 120, 2), Outage(9000, 9100, 1))
+    assert bfenv.read_swf(path).outages == known
+    assert bfenv.read_swf(path, outages="none").outages == ()
+    # That of 100 to 7000 s is found, but meets one that the header has.
+    assert bfenv.read_swf(path, outages="find").outages == known
+    site(tmp_path, [0, *(7_000 - job for job in range(1, 7))], gap=1, header=header[1:])
+    found = bfenv.load_workload(f"{path}:outages=find").outages
+    assert found == (Outage(100, 7000, 4), Outage(9000, 9100, 1))
+    with refused(WorkloadError, "'maybe'"):
+        bfenv.read_swf(path, outages="maybe")
