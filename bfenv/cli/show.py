@@ -123,10 +123,10 @@ def table(
     widths = [
         max(map(len, "\n".join(cells).split("\n"))) for cells in zip(columns, *lines, strict=True)
     ]
-    room = Console().width - words * NARROWEST
+    room, gap = Console().width - words * NARROWEST, 2 if whole_names else 1
     if whole_names:
-        room = Console().width - widths[0] - 3 - (words - 1) * NARROWEST  # with the edges
-    shown = words + sum(room >= taken for taken in accumulate(w + 1 for w in widths[words:]))
+        room = Console().width - widths[0] - 4 - (words - 1) * NARROWEST  # with the edges
+    shown = words + sum(room >= taken for taken in accumulate(w + gap for w in widths[words:]))
     columns, lines = columns[:shown], [line[:shown] for line in lines]
     for i, column in enumerate(columns):
         number = i >= words
