@@ -1,0 +1,274 @@
+"""NetworkAgent: a network of `bfenv train` as an agent, from a JSON file and without torch.
+
+The networks are those of `bfenv.agents.training.networks`, which has the formulas.
+"""
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.agents.policy_agent import is_batch
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
+from bfenv.envs.batch import EnvBatch
+from bfenv.envs.features import JOB_FEATURES, JOB_PRESENT, VERSION
+
+FORMAT = "bfenv network 1"
+NETWORKS = ("scorer", "attention")
+# The environment's settings that say how an agent sees and acts; they are the same in training
+# and wherever the agent is used.
+ACTING = (
+    "window",
+    "window_order",
+    "reservation_depth",
+    "head",
+    "idle",
+    "max_age",
+    "every_pass",
+    "job_features",
+)
+
+Weights = Mapping[str, np.ndarray]
+
+
+class TrainedSpan(NamedTuple):
+    """Consecutive jobs of a trace that an agent was trained or validated on."""
+
+    workload: str  # as it was given
+    trace: str  # name of the trace
+    hash: str  # of its content, at the load of the training
+    own_hash: str  # of the same workload at its own load
+    processors: int
+    first: int  # index of the first job
+    last: int  # one past the last
+    begin: int  # seconds, submit time of the first job
+    end: int  # seconds, submit time of the last
+
+
+class NetworkCard(NamedTuple):
+    """What is known of a network."""
+
+    name: str
+    network: str  # one of NETWORKS
+    hidden: int  # units per layer
+    settings: dict[str, Any]  # those of ACTING
+    queue_features: list[str]  # names of the columns of the observation's "queue"
+    trained_on: list[TrainedSpan]
+    validated_on: list[TrainedSpan]
+    training: dict[str, Any]  # settings, command, steps
+    scores: dict[str, Any]  # on validation, beside EASY
+    versions: dict[str, str]
+
+
+class NetworkAgent:
+    """A trained network with the predict() of stable-baselines3; it takes the best legal action.
+
+    Parameters
+    ----------
+    card
+        What it was trained with.
+    weights
+        float32 arrays by the names of torch's parameters.
+    """
+
+    samples = False  # nothing is random
+    stochastic = False
+
+    def __init__(self, card: NetworkCard, weights: Weights) -> None:
+        self.card = card
+        self.weights = weights
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of `BackfillEnv` that it was trained with and must act in."""
+        return self.card.settings
+
+    @property
+    def trained_on(self) -> list[TrainedSpan]:
+        """The jobs that it was trained and validated on."""
+        return [*self.card.trained_on, *self.card.validated_on]
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+        action_masks: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, Any]:
+        """Return the best action for an observation or for each of a batch, and `state` unchanged.
+
+        Without `action_masks`, masks are read from the observation.
+
+        Raises
+        ------
+        BfenvError
+            If the observation has other columns than those of the training.
+        """
+        batched = is_batch(observation)
+        parts = [np.asarray(observation[key]) for key in ("queue", "profile", "cluster")]
+        queue, profile, cluster = parts if batched else [part[None] for part in parts]
+        if queue.shape[2] != len(self.card.queue_features):
+            raise BfenvError(
+                f"{self.card.name} was trained on {len(self.card.queue_features)} features of a "
+                f"job, got {queue.shape[2]}: make the environment with its settings"
+            )
+        scores, _ = forward(self.weights, queue, profile, cluster)
+        mask = legal_actions(queue, cluster) if action_masks is None else action_masks
+        scores = np.where(mask.reshape(scores.shape), scores, -np.inf)
+        actions: np.ndarray = scores.argmax(axis=1)
+        return (actions if batched else actions[0]), state
+
+
+def forward(
+    weights: Weights, queue: np.ndarray, profile: np.ndarray, cluster: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (B, window + 1) scores of the actions, -inf for empty slots, and (B,) values.
+
+    Parameters
+    ----------
+    weights
+        As those of `NetworkAgent`.
+    queue, profile, cluster
+        (B, ...) float32 observations
+    """
+    batch, window, _ = queue.shape
+
+    def linear(name: str, x: np.ndarray) -> np.ndarray:
+        y: np.ndarray = x @ weights[f"{name}.weight"].T
+        return y + weights[f"{name}.bias"] if f"{name}.bias" in weights else y
+
+    context = _relu(linear("context", np.concatenate([profile, cluster], axis=1)))
+    env, slot = np.nonzero(queue[:, :, JOB_PRESENT])
+    embedding = _relu(linear("job", queue[env, slot]) + linear("job_context", context)[env])
+    if "query.weight" in weights:
+        embedding = embedding + linear("out", _attend(linear, embedding, env, batch))
+    total = np.zeros_like(context)
+    np.add.at(total, env, embedding)
+    count = np.maximum(np.bincount(env, minlength=batch), 1).astype(np.float32)
+    pooled = np.concatenate([total / count[:, None], context], axis=1)
+    second = _relu(linear("second", embedding) + linear("second_context", pooled)[env])
+    outputs = linear("outputs", _relu(linear("state", pooled)))
+    scores = np.full((batch, window + 1), -np.inf, dtype=np.float32)
+    scores[env, slot] = linear("score", second)[:, 0]
+    scores[:, window] = outputs[:, 0]
+    return scores, outputs[:, 1]
+
+
+def legal_actions(queue: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+    """Return the mask that observations contain, (B, window + 1) bool."""
+    from bfenv.envs.features import CLUSTER_PASS_LEGAL, JOB_LEGAL
+
+    legal = [queue[:, :, JOB_LEGAL] > 0, cluster[:, CLUSTER_PASS_LEGAL, None] > 0]
+    return np.concatenate(legal, axis=1)
+
+
+def acting_settings(batch: EnvBatch) -> dict[str, Any]:
+    """Return the settings of ACTING, with the groups of features that the observations have."""
+    settings = {name: batch.settings[name] for name in ACTING}  # type: ignore[literal-required]
+    present = set(batch.queue_features)
+    groups = [name for name, features in JOB_FEATURES.items() if present >= set(features)]
+    return settings | {"job_features": groups}
+
+
+def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weights) -> None:
+    """Write a network and its card to one file of JSON; it is replaced if it exists.
+
+    Raises
+    ------
+    BfenvError
+        If JSON cannot hold the card, or the file cannot be written.
+    """
+    content = {
+        "format": FORMAT,
+        **card._asdict(),
+        "trained_on": [span._asdict() for span in card.trained_on],
+        "validated_on": [span._asdict() for span in card.validated_on],
+        "observation_version": VERSION,
+        "weights": {name: _encode(values) for name, values in weights.items()},
+    }
+    try:
+        text = json.dumps(content, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BfenvError(f"{path}: the card must be JSON: {error}") from error
+    write_atomically(Path(path), text.encode() + b"\n")
+
+
+def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
+    """Read a network from a file that `save_network` wrote. No code in it is run.
+
+    Raises
+    ------
+    BfenvError
+        If the file cannot be read, is not a network, or was trained on other observations.
+    """
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise BfenvError(f"{path}: not a file of format {FORMAT!r}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise BfenvError(f"{path}: not a file of format {FORMAT!r}")
+    if content.get("observation_version") != VERSION:
+        raise BfenvError(
+            f"{path}: was trained on observations of version "
+            f"{content.get('observation_version')}, these have version {VERSION}"
+        )
+    try:
+        values = {name: content[name] for name in NetworkCard._fields}
+        for name in ("trained_on", "validated_on"):
+            values[name] = [TrainedSpan(**span) for span in values[name]]
+        weights = {name: _decode(array) for name, array in content["weights"].items()}
+        agent = NetworkAgent(NetworkCard(**values), weights)
+        _check_shapes(agent)
+        return agent
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BfenvError(f"{path}: damaged: {error}") from error
+
+
+def _attend(linear: Any, embedding: np.ndarray, env: np.ndarray, batch: int) -> np.ndarray:
+    """Return what each job reads from the jobs of its state; states one after the other."""
+    query, key, value = (linear(name, embedding) for name in ("query", "key", "value"))
+    mixed = np.zeros_like(embedding)
+    bounds = np.searchsorted(env, np.arange(batch + 1))
+    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+        own = slice(begin, end)
+        weights = query[own] @ key[own].T / np.float32(embedding.shape[1] ** 0.5)
+        weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
+        mixed[own] = weights / weights.sum(axis=1, keepdims=True) @ value[own]
+    return mixed
+
+
+def _relu(x: np.ndarray) -> np.ndarray:
+    positive: np.ndarray = np.maximum(x, 0)
+    return positive
+
+
+def _encode(values: np.ndarray) -> dict[str, Any]:
+    data = np.ascontiguousarray(values, dtype="<f4").tobytes()
+    return {"shape": list(values.shape), "float32": base64.b64encode(data).decode()}
+
+
+def _decode(values: Mapping[str, Any]) -> np.ndarray:
+    data = base64.b64decode(values["float32"], validate=True)
+    array = np.frombuffer(data, dtype="<f4").astype(np.float32).reshape(values["shape"])
+    if not np.isfinite(array).all():
+        raise ValueError("a weight is not a finite number")
+    return array
+
+
+def _check_shapes(agent: NetworkAgent) -> None:
+    """Score an empty queue and a waiting job, which fails if a weight is missing or misshapen."""
+    from bfenv.envs.features import CLUSTER, PROFILE
+
+    queue = np.zeros((2, 1, len(agent.card.queue_features)), dtype=np.float32)
+    queue[1, 0, JOB_PRESENT] = 1
+    profile = np.zeros((2, len(PROFILE)), dtype=np.float32)
+    cluster = np.zeros((2, len(CLUSTER)), dtype=np.float32)
+    forward(agent.weights, queue, profile, cluster)

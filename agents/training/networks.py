@@ -1,0 +1,127 @@
+"""The networks that `bfenv train` trains: each waiting job is scored by the same weights.
+
+The score of a job depends on its own features and on sums over all waiting jobs, so the networks
+are equivariant: permuting the slots permutes the scores, and the value stays. Rows of empty slots
+are dropped before anything is computed. `bfenv.agents.network_agent` computes the same with NumPy.
+
+This module needs torch.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from bfenv.envs.features import CLUSTER, JOB_PRESENT, PROFILE
+
+MASKED = -1e9  # score of an action that is illegal; its probability is 0 in float32
+CONTEXT = len(PROFILE) + len(CLUSTER)
+
+
+class Scorer(nn.Module):
+    """Score every waiting job and the pass, and estimate the value of the state.
+
+    With x the features of a job, c the cluster and its profile, and relu between layers:
+
+        context = relu(A c)
+        e = relu(B x + C context)          of each job
+        pooled = (mean of e over the waiting jobs, context)
+        score = w relu(D e + E pooled)     of each job
+        score of the pass, value = two outputs of F relu(G pooled)
+
+    Zaheer et al., Deep Sets, 2017, is the source of the pooling.
+
+    Parameters
+    ----------
+    job_features
+        Columns of the observation's "queue".
+    hidden
+        Units of each layer.
+    """
+
+    def __init__(self, job_features: int, hidden: int = 32) -> None:
+        super().__init__()
+        self.context = nn.Linear(CONTEXT, hidden)
+        self.job = nn.Linear(job_features, hidden)
+        self.job_context = nn.Linear(hidden, hidden, bias=False)
+        self.second = nn.Linear(hidden, hidden)
+        self.second_context = nn.Linear(2 * hidden, hidden, bias=False)
+        self.score = nn.Linear(hidden, 1, bias=False)
+        self.state = nn.Linear(2 * hidden, hidden)
+        self.outputs = nn.Linear(hidden, 2)  # score of the pass, value
+        for last in (self.score, self.outputs):  # all actions equally likely at first
+            nn.init.normal_(last.weight, std=0.01)
+
+    def forward(self, queue: Tensor, profile: Tensor, cluster: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the scores of the actions and the values.
+
+        Parameters
+        ----------
+        queue, profile, cluster
+            (B, window, job_features), (B, PROFILE) and (B, CLUSTER) float32: observations
+
+        Returns
+        -------
+        tuple[Tensor, Tensor]
+            (B, window + 1) scores, MASKED for empty slots, and (B,) values.
+        """
+        batch, window, _ = queue.shape
+        context = torch.relu(self.context(torch.cat([profile, cluster], dim=1)))
+        rows = queue[:, :, JOB_PRESENT].reshape(-1).nonzero().squeeze(1)
+        env = rows // window
+        jobs = queue.reshape(batch * window, -1)[rows]
+        embedding = torch.relu(self.job(jobs) + self.job_context(context)[env])
+        embedding = self.mix(embedding, env, rows % window, batch)
+        total = context.new_zeros(context.shape).index_add(0, env, embedding)
+        count = torch.bincount(env, minlength=batch).clamp(min=1).unsqueeze(1)
+        pooled = torch.cat([total / count, context], dim=1)
+        second = torch.relu(self.second(embedding) + self.second_context(pooled)[env])
+        outputs = self.outputs(torch.relu(self.state(pooled)))
+        scores = queue.new_full((batch, window + 1), MASKED)
+        scores[env, rows % window] = self.score(second).squeeze(1)
+        scores[:, window] = outputs[:, 0]
+        return scores, outputs[:, 1]
+
+    def mix(self, embedding: Tensor, env: Tensor, slot: Tensor, batch: int) -> Tensor:
+        """Let the jobs of each state see each other; in this network they do not.
+
+        Parameters
+        ----------
+        embedding
+            (n, hidden), one row per waiting job
+        env, slot
+            (n,) int64, the state and the slot of each
+        batch
+            How many states.
+        """
+        return embedding
+
+
+class AttentionScorer(Scorer):
+    """A `Scorer` whose jobs attend to each other: one head, with a residual connection.
+
+        e <- e + O softmax(Q e (K e)' / sqrt(hidden)) V e
+
+    Vaswani et al., Attention is all you need, 2017, section 3.2.
+    """
+
+    def __init__(self, job_features: int, hidden: int = 32) -> None:
+        super().__init__(job_features, hidden)
+        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.key = nn.Linear(hidden, hidden, bias=False)
+        self.value = nn.Linear(hidden, hidden, bias=False)
+        self.out = nn.Linear(hidden, hidden, bias=False)
+
+    def mix(self, embedding: Tensor, env: Tensor, slot: Tensor, batch: int) -> Tensor:
+        """Add to each job what it reads from the jobs of its state."""
+        if not len(embedding):
+            return embedding
+        width, hidden = int(slot.max()) + 1, embedding.shape[1]
+        padded = embedding.new_zeros((batch, width, hidden)).index_put((env, slot), embedding)
+        present = torch.zeros((batch, width), dtype=torch.bool, device=embedding.device)
+        present[env, slot] = True
+        weights = self.query(padded) @ self.key(padded).transpose(1, 2) / hidden**0.5
+        weights = weights.masked_fill(~present.unsqueeze(1), MASKED).softmax(dim=2)
+        mixed: Tensor = embedding + self.out((weights @ self.value(padded))[env, slot])
+        return mixed
+
+
+NETWORKS: dict[str, type[Scorer]] = {"scorer": Scorer, "attention": AttentionScorer}
