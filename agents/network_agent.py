@@ -7,6 +7,7 @@ import base64
 import json
 import os
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,15 @@ from bfenv.agents.policy_agent import is_batch
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.features import JOB_FEATURES, JOB_PRESENT, VERSION
+from bfenv.envs.features import (
+    CLUSTER,
+    CLUSTER_PASS_LEGAL,
+    JOB_FEATURES,
+    JOB_LEGAL,
+    JOB_PRESENT,
+    PROFILE,
+    VERSION,
+)
 
 FORMAT = "bfenv network 1"
 NETWORKS = ("scorer", "attention")
@@ -128,7 +137,7 @@ class NetworkAgent:
 def forward(
     weights: Weights, queue: np.ndarray, profile: np.ndarray, cluster: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (B, window + 1) scores of the actions, -inf for empty slots, and (B,) values.
+    """Return (B, window + 1) scores of the actions, -inf for illegal starts, and (B,) values.
 
     Parameters
     ----------
@@ -152,6 +161,8 @@ def forward(
     np.add.at(total, env, embedding)
     count = np.maximum(np.bincount(env, minlength=batch), 1).astype(np.float32)
     pooled = np.concatenate([total / count[:, None], context], axis=1)
+    legal = queue[env, slot, JOB_LEGAL] > 0
+    embedding, env, slot = embedding[legal], env[legal], slot[legal]
     second = _relu(linear("second", embedding) + linear("second_context", pooled)[env])
     outputs = linear("outputs", _relu(linear("state", pooled)))
     scores = np.full((batch, window + 1), -np.inf, dtype=np.float32)
@@ -162,8 +173,6 @@ def forward(
 
 def legal_actions(queue: np.ndarray, cluster: np.ndarray) -> np.ndarray:
     """Return the mask that observations contain, (B, window + 1) bool."""
-    from bfenv.envs.features import CLUSTER_PASS_LEGAL, JOB_LEGAL
-
     legal = [queue[:, :, JOB_LEGAL] > 0, cluster[:, CLUSTER_PASS_LEGAL, None] > 0]
     return np.concatenate(legal, axis=1)
 
@@ -237,7 +246,7 @@ def _attend(linear: Any, embedding: np.ndarray, env: np.ndarray, batch: int) -> 
     query, key, value = (linear(name, embedding) for name in ("query", "key", "value"))
     mixed = np.zeros_like(embedding)
     bounds = np.searchsorted(env, np.arange(batch + 1))
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in pairwise(bounds.tolist()):
         own = slice(begin, end)
         weights = query[own] @ key[own].T / np.float32(embedding.shape[1] ** 0.5)
         weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
@@ -265,10 +274,8 @@ def _decode(values: Mapping[str, Any]) -> np.ndarray:
 
 def _check_shapes(agent: NetworkAgent) -> None:
     """Score an empty queue and a waiting job, which fails if a weight is missing or misshapen."""
-    from bfenv.envs.features import CLUSTER, PROFILE
-
     queue = np.zeros((2, 1, len(agent.card.queue_features)), dtype=np.float32)
-    queue[1, 0, JOB_PRESENT] = 1
+    queue[1, 0, [JOB_PRESENT, JOB_LEGAL]] = 1
     profile = np.zeros((2, len(PROFILE)), dtype=np.float32)
     cluster = np.zeros((2, len(CLUSTER)), dtype=np.float32)
     forward(agent.weights, queue, profile, cluster)

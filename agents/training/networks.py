@@ -2,17 +2,19 @@
 
 The score of a job depends on its own features and on sums over all waiting jobs, so the networks
 are equivariant: permuting the slots permutes the scores, and the value stays. Rows of empty slots
-are dropped before anything is computed. `bfenv.agents.network_agent` computes the same with NumPy.
+are dropped before anything is computed, and only legal actions get a score. `bfenv.agents.network_agent` computes the same with NumPy.
 
 This module needs torch.
 """
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bfenv.envs.features import CLUSTER, JOB_PRESENT, PROFILE
+from bfenv.envs.features import CLUSTER, JOB_LEGAL, JOB_PRESENT, PROFILE
 
 MASKED = -1e9  # score of an action that is illegal; its probability is 0 in float32
+OBSERVATION = ("queue", "profile", "cluster")  # its parts, in the order of `forward`
 CONTEXT = len(PROFILE) + len(CLUSTER)
 
 
@@ -61,24 +63,28 @@ class Scorer(nn.Module):
         Returns
         -------
         tuple[Tensor, Tensor]
-            (B, window + 1) scores, MASKED for empty slots, and (B,) values.
+            (B, window + 1) scores, MASKED for jobs that are not legal, and (B,) values.
         """
-        batch, window, _ = queue.shape
+        # `index_select` and `index_add`, because the gradient of indexing is slow.
+        batch, window, features = queue.shape
         context = torch.relu(self.context(torch.cat([profile, cluster], dim=1)))
-        rows = queue[:, :, JOB_PRESENT].reshape(-1).nonzero().squeeze(1)
-        env = rows // window
-        jobs = queue.reshape(batch * window, -1)[rows]
-        embedding = torch.relu(self.job(jobs) + self.job_context(context)[env])
-        embedding = self.mix(embedding, env, rows % window, batch)
-        total = context.new_zeros(context.shape).index_add(0, env, embedding)
+        jobs = queue.reshape(batch * window, features)
+        rows = jobs[:, JOB_PRESENT].nonzero().squeeze(1)
+        env, jobs = rows // window, jobs.index_select(0, rows)
+        embedding = self.job(jobs) + self.job_context(context).index_select(0, env)
+        embedding = self.mix(torch.relu(embedding), env, rows % window, batch)
+        total = torch.zeros_like(context).index_add(0, env, embedding)
         count = torch.bincount(env, minlength=batch).clamp(min=1).unsqueeze(1)
         pooled = torch.cat([total / count, context], dim=1)
-        second = torch.relu(self.second(embedding) + self.second_context(pooled)[env])
+        legal = jobs[:, JOB_LEGAL].nonzero().squeeze(1)  # only these need scores
+        rows, env = rows[legal], env[legal]
+        second = self.second(embedding.index_select(0, legal))
+        second = torch.relu(second + self.second_context(pooled).index_select(0, env))
         outputs = self.outputs(torch.relu(self.state(pooled)))
-        scores = queue.new_full((batch, window + 1), MASKED)
-        scores[env, rows % window] = self.score(second).squeeze(1)
-        scores[:, window] = outputs[:, 0]
-        return scores, outputs[:, 1]
+        scores = queue.new_full((batch * window,), MASKED)
+        scores = scores.index_copy(0, rows, self.score(second).squeeze(1))
+        scores = scores.view(batch, window)
+        return torch.cat([scores, outputs[:, :1]], dim=1), outputs[:, 1]
 
     def mix(self, embedding: Tensor, env: Tensor, slot: Tensor, batch: int) -> Tensor:
         """Let the jobs of each state see each other; in this network they do not.
@@ -120,8 +126,33 @@ class AttentionScorer(Scorer):
         present[env, slot] = True
         weights = self.query(padded) @ self.key(padded).transpose(1, 2) / hidden**0.5
         weights = weights.masked_fill(~present.unsqueeze(1), MASKED).softmax(dim=2)
-        mixed: Tensor = embedding + self.out((weights @ self.value(padded))[env, slot])
-        return mixed
+        mixed = (weights @ self.value(padded)).flatten(0, 1).index_select(0, env * width + slot)
+        return embedding + torch.as_tensor(self.out(mixed))
 
 
 NETWORKS: dict[str, type[Scorer]] = {"scorer": Scorer, "attention": AttentionScorer}
+
+
+@torch.inference_mode()
+def best_actions(
+    network: Scorer, observation: dict[str, np.ndarray], mask: np.ndarray
+) -> np.ndarray:
+    """Return the legal actions with the highest scores, (B,) int64.
+
+    Parameters
+    ----------
+    network
+        On any device.
+    observation
+        Of B environments.
+    mask
+        (B, window + 1) bool: which actions are legal.
+    """
+    device = next(network.parameters()).device
+    scores, _ = network(*(torch.from_numpy(observation[key]).to(device) for key in OBSERVATION))
+    return scores.cpu().masked_fill(~torch.from_numpy(mask), MASKED).argmax(dim=1).numpy()
+
+
+def weights_of(network: Scorer) -> dict[str, np.ndarray]:
+    """Return the weights by name, as `bfenv.agents.network_agent` takes them."""
+    return {name: value.cpu().numpy() for name, value in network.state_dict().items()}

@@ -16,24 +16,30 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from bfenv.agents.training.agent_file import write_agent
-from bfenv.agents.training.checkpoint import Progress, load_checkpoint, save_checkpoint
+from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.episodes import Episodes
-from bfenv.agents.training.networks import MASKED, NETWORKS, Scorer
+from bfenv.agents.training.networks import (
+    MASKED,
+    NETWORKS,
+    OBSERVATION,
+    Scorer,
+    best_actions,
+    weights_of,
+)
+from bfenv.agents.training.progress import Progress
 from bfenv.agents.training.run_folder import RunFolder
 from bfenv.agents.training.settings import TrainSettings
 from bfenv.agents.training.teacher import Teacher
 from bfenv.agents.training.validation import Validation
-
-OBSERVATION = ("queue", "profile", "cluster")
 
 Report = Callable[[dict[str, Any]], None]  # is called with a row of the progress, per update
 
@@ -123,10 +129,11 @@ def train(
             share = 1 - progress.update / updates
             optimizer.param_groups[0]["lr"] = share * settings.learning_rate
         metrics = collect(network, episodes, rollout, generator)
-        progress.observe(rollout.reward, rollout.seconds, metrics, settings)
+        reward, seconds = float(rollout.reward.sum()), float(rollout.seconds.sum())
+        progress.observe(reward, seconds, metrics, settings)
         if settings.wait_penalty_rate:
             episodes.set_wait_penalty(progress.wait_penalty)
-        advantage, target, chosen = advantages(rollout, settings, progress.reward_rate)
+        advantage, target, chosen = advantages(rollout, settings, progress.reward_rate or 0.0)
         value_only = settings.warm_start is not None and progress.update < settings.critic_updates
         losses = update(
             settings, network, optimizer, rollout, advantage, target, chosen, generator, value_only
@@ -377,17 +384,11 @@ def judge(
     episodes: Episodes,
 ) -> None:
     """Score the network on validation; write it as the agent if it is the best so far."""
-
-    def choose(observation: dict[str, np.ndarray], mask: np.ndarray) -> np.ndarray:
-        parts = (torch.from_numpy(observation[key]).to(settings.device) for key in OBSERVATION)
-        scores = network(*parts)[0].cpu().masked_fill(~torch.from_numpy(mask), MASKED)
-        return scores.argmax(dim=1).numpy()
-
-    with torch.inference_mode():
-        score = validation.score(choose)
+    score = validation.score(partial(best_actions, network))
     if progress.validated(score):
-        weights = {name: value.cpu().numpy() for name, value in network.state_dict().items()}
         steps = progress.update * settings.num_envs * settings.num_steps
         versions = {name: version(name) for name in ("bfenv", "torch", "numpy")}
         batch, scores = episodes.envs.batch, score._asdict()
-        write_agent(run.agent, weights, settings, batch, validation, scores, steps, versions)
+        write_agent(
+            run.agent, weights_of(network), settings, batch, validation, scores, steps, versions
+        )
