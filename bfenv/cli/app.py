@@ -8,11 +8,13 @@ import typer
 
 from bfenv.cli import bench, leaderboard, workloads
 from bfenv.cli.check import check
+from bfenv.cli.curves import curves
 from bfenv.cli.evaluate import evaluate
 from bfenv.cli.gantt import gantt
 from bfenv.cli.options import Once
 from bfenv.cli.policies import policies
 from bfenv.cli.simulate import simulate
+from bfenv.cli.train import train
 from bfenv.core.errors import BfenvError
 
 app = typer.Typer(
@@ -21,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (evaluate, simulate, gantt, check, policies):
+for command in (evaluate, simulate, gantt, check, policies, train, curves):
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(leaderboard.app, name="leaderboard")
