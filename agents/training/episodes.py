@@ -28,10 +28,9 @@ class Episodes:
     these are what `state` returns: numbers only, and no pickle. `restore` plays them again.
     """
 
-    def __init__(self, settings: TrainSettings) -> None:
-        environment = cast(EnvSettings, dict(settings.environment))
-        self.envs = BackfillVectorEnv(settings.num_envs, list(settings.workload), **environment)
-        count = settings.num_envs
+    def __init__(self, envs: BackfillVectorEnv) -> None:
+        self.envs = envs
+        count = envs.num_envs
         self.length = np.zeros(count, dtype=np.int64)  # actions in each episode so far
         self._actions: deque[np.ndarray] = deque()  # (num_envs,) int32 each, the latest last
         self._first: list[Any] = [None] * count  # states of the generators before the episodes
@@ -101,6 +100,12 @@ class Episodes:
 
     def _generator_state(self, i: int) -> Any:
         return self._generator(i).bit_generator.state
+
+
+def make_envs(settings: TrainSettings) -> BackfillVectorEnv:
+    """Return the environments of a training; episodes that are over begin again by themselves."""
+    environment = cast(EnvSettings, dict(settings.environment))
+    return BackfillVectorEnv(settings.num_envs, list(settings.workload), **environment)
 
 
 def _values(columns: dict[str, Any]) -> list[tuple[str, np.ndarray]]:

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from bfenv.agents.training.agent_file import write_agent
 from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
-from bfenv.agents.training.episodes import Episodes
+from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.networks import (
     MASKED,
     NETWORKS,
@@ -103,7 +103,7 @@ def train(
     run = RunFolder(Path(folder), settings, resume, tensorboard)
     torch.manual_seed(settings.seed)
     generator = torch.Generator().manual_seed(settings.seed)
-    episodes = Episodes(settings)
+    episodes = Episodes(make_envs(settings))
     validation = Validation(settings)
     columns = len(episodes.envs.batch.queue_features)
     network = NETWORKS[settings.network](columns, settings.hidden).to(settings.device)
@@ -258,21 +258,21 @@ def advantages(
         reward = reward - reward_rate * rollout.seconds
     advantage = torch.zeros_like(reward)
     known = torch.zeros_like(rollout.choice)
-    next_value, next_advantage = rollout.last_value.clone(), torch.zeros_like(rollout.last_value)
+    gamma = settings.gamma
+    next_value = gamma * rollout.last_value
+    next_advantage = torch.zeros_like(next_value)
     next_known = rollout.last_choice.clone()
     for t in reversed(range(len(reward))):
         choice, over = rollout.choice[t], rollout.over[t]
         goes_on = discount[t] * (~over)
-        next_known = next_known | over
+        known[t] = choice & (next_known | over)
         value = reward[t] + goes_on * next_value
         following = goes_on * next_advantage
-        delta = reward[t] + settings.gamma * goes_on * next_value - rollout.value[t]
-        estimate = delta + settings.gae_lambda * settings.gamma * following
-        known[t] = choice & next_known
+        estimate = value - rollout.value[t] + settings.gae_lambda * following
         advantage[t] = torch.where(known[t], estimate, 0.0)
-        next_value = torch.where(choice, rollout.value[t], value)
-        next_advantage = torch.where(choice, advantage[t], following)
-        next_known = next_known | choice
+        next_value = torch.where(choice, gamma * rollout.value[t], value)
+        next_advantage = torch.where(choice, gamma * advantage[t], following)
+        next_known = next_known | over | choice
     target = advantage + rollout.value
     if settings.credit == "average":  # values are known up to a constant: let their mean be 0
         target = target - target[known].mean()

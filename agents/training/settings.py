@@ -42,11 +42,11 @@ class TrainSettings:
     num_envs: int = 64  # environments that one kernel call steps
     num_steps: int = 128  # actions in each between two updates
     epochs: int = 4  # passes over the collected states in an update
-    minibatches: int = 4  # of an epoch
-    learning_rate: float = 1e-3
+    minibatches: int = 8  # of an epoch
+    learning_rate: float = 3e-3
     anneal: bool = True  # let the learning rate fall to 0 linearly
     clip: float = 0.2  # of the ratio of probabilities
-    entropy: float = 0.003  # weight of the entropy bonus
+    entropy: float = 0.01  # weight of the entropy bonus
     value_weight: float = 0.5  # weight of the squared error of the value
     max_grad_norm: float = 0.5
     target_kl: float | None = None  # end an update beyond this divergence; None for never
@@ -54,7 +54,7 @@ class TrainSettings:
     credit: str = "discount"  # "average": rewards count beyond the average per second
     gamma: float = 1.0  # discount per choice
     horizon: str | float | None = None  # discount exp(-dt / horizon), a duration; None for none
-    gae_lambda: float = 0.97
+    gae_lambda: float = 0.95
     reward_scale: float = 1.0  # rewards are multiplied by it
     wait_penalty_rate: float = 0.0  # of the Lagrangian; 0 keeps wait_penalty as it is
 
