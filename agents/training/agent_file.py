@@ -29,10 +29,14 @@ def write_agent(
 
     Parameters
     ----------
+    path
+        The file.
     weights
         By the names of torch's parameters.
+    settings
+        Of the training.
     batch
-        The environments of the training.
+        Its environments.
     validation
         What the scores are of.
     scores

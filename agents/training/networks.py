@@ -2,7 +2,8 @@
 
 The score of a job depends on its own features and on sums over all waiting jobs, so the networks
 are equivariant: permuting the slots permutes the scores, and the value stays. Rows of empty slots
-are dropped before anything is computed, and only legal actions get a score. `bfenv.agents.network_agent` computes the same with NumPy.
+are dropped before anything is computed, and only legal actions get a score.
+`bfenv.agents.network_agent` computes the same with NumPy.
 
 This module needs torch.
 """

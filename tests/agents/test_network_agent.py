@@ -1,0 +1,91 @@
+"""Files of networks: read back as written, and refused if they are anything else."""
+
+import json
+
+import numpy as np
+import pytest
+
+from bfenv.agents.network_agent import NetworkCard, load_network, save_network
+from bfenv.core.errors import BfenvError
+from bfenv.envs.features import CLUSTER, PROFILE, QUEUE
+
+HIDDEN = 3
+
+
+def some_weights():
+    """Weights of a scorer, as torch names and shapes them."""
+    rng = np.random.default_rng(0)
+    context = len(PROFILE) + len(CLUSTER)
+    shapes = {
+        "context.weight": (HIDDEN, context),
+        "context.bias": (HIDDEN,),
+        "job.weight": (HIDDEN, len(QUEUE)),
+        "job.bias": (HIDDEN,),
+        "job_context.weight": (HIDDEN, HIDDEN),
+        "second.weight": (HIDDEN, HIDDEN),
+        "second.bias": (HIDDEN,),
+        "second_context.weight": (HIDDEN, 2 * HIDDEN),
+        "score.weight": (1, HIDDEN),
+        "state.weight": (HIDDEN, 2 * HIDDEN),
+        "state.bias": (HIDDEN,),
+        "outputs.weight": (2, HIDDEN),
+        "outputs.bias": (2,),
+    }
+    return {name: rng.normal(size=s).astype(np.float32) for name, s in shapes.items()}
+
+
+CARD = NetworkCard(
+    name="some",
+    network="scorer",
+    hidden=HIDDEN,
+    settings={"window": 4},
+    queue_features=[feature.name for feature in QUEUE],
+    trained_on=[],
+    validated_on=[],
+    training={},
+    scores={},
+    versions={},
+)
+
+
+def test_round_trip(tmp_path):
+    """Card and weights are those that were saved, to the last bit."""
+    weights = some_weights()
+    save_network(tmp_path / "a.json", CARD, weights)
+    agent = load_network(tmp_path / "a.json")
+    assert agent.card == CARD
+    for name, values in weights.items():
+        assert np.array_equal(agent.weights[name], values)
+
+
+def broken(content, **changes):
+    return json.dumps({**content, **changes})
+
+
+def test_damaged(tmp_path):
+    """A file that is not such a network is refused in one line, whatever is wrong."""
+    path = tmp_path / "a.json"
+    save_network(path, CARD, some_weights())
+    content = json.loads(path.read_text())
+    weights = content["weights"]
+    infinite = {"shape": [2], "float32": "AACAfwAAgH8="}
+    texts = {
+        "not a file of format": ["", "[]", "{}", broken(content, format="bfenv scorer 1")],
+        "observations of version 1": [broken(content, observation_version=1)],
+        "damaged": [
+            broken(content, weights={}),
+            broken(content, weights=[]),
+            broken(content, weights=weights | {"second.weight": weights["context.weight"]}),
+            broken(content, weights=weights | {"outputs.bias": infinite}),
+            broken(content, weights=weights | {"outputs.bias": {"shape": [2], "float32": "!"}}),
+            broken(content, trained_on=[{"trace": "x"}]),
+        ],
+    }
+    for message, each in texts.items():
+        for text in each:
+            path.write_text(text)
+            with pytest.raises(BfenvError, match=message) as caught:
+                load_network(path)
+            assert "\n" not in str(caught.value)
+    with pytest.raises(BfenvError, match="cannot be read"):
+        load_network(tmp_path / "missing.json")
