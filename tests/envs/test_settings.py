@@ -54,7 +54,6 @@ def test_errors(options, message):
         ({"split": None}, "split 'None'"),
         ({"split": ["train"]}, "split"),
         ({"workload": 3}, "workload .*3"),
-        ({"workload": None}, "workload .*None"),
         ({"reward": "os:sep"}, "os:sep"),
         ({"reward": ":"}, ":"),
         ({"reward": "os:"}, "os:"),
