@@ -40,6 +40,8 @@ class PolicyAgent:
         must see every pass cannot see every waiting job.
     """
 
+    samples = False  # `deterministic` changes nothing
+
     def __init__(self, policy: str | Policy, env: Any, seed: int = 0) -> None:
         self.policy = find_policy(policy)
         self.seed = seed

@@ -6,7 +6,7 @@ environment's page show is derived from it.
 
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import (
     Annotated,
     Any,
@@ -40,7 +40,26 @@ Init = TypeVar("Init", bound=Callable[..., None])
 
 
 class UnknownSettingError(UnknownNameError, TypeError):
-    """A keyword argument that is not a setting; a TypeError, as of any function."""
+    """A keyword argument that is not a setting; a TypeError, as of any function.
+
+    Parameters
+    ----------
+    name
+        The unknown name; without `known`, the whole message, with which `gymnasium.make` raises
+        the error again.
+    known
+        The settings.
+    """
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        super().__init__("setting", name, known)
+        self.args = (name, self.known)  # of this class, for pickle
+
+    def __str__(self) -> str:
+        if not self.known:
+            return self.name
+        # TorchRL reads these words, as Python has them.
+        return super().__str__().replace("unknown setting", "unexpected keyword argument", 1)
 
 
 class Setting(NamedTuple):
@@ -185,7 +204,7 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     """
     for name in settings:
         if name not in SETTINGS:
-            raise UnknownSettingError("setting", name, ["workload", *SETTINGS])
+            raise UnknownSettingError(name, ["workload", *SETTINGS])
     values: EnvSettings = {**DEFAULTS, **settings}
     check_integer("window", values["window"], 1, LARGEST_WINDOW)
     check_integer("reservation_depth", values["reservation_depth"], -1)

@@ -78,14 +78,18 @@ class Reference:
         return self._totals[window]
 
     def _simulate(self, window: EpisodeWindow) -> ReferenceTotals:
-        trace = self._source.traces[window.k]
-        cluster, truth = new_cluster(trace)
-        warm_up(cluster, truth, trace, window)
-        _run(self.policy, cluster, truth, trace, 0)
-        jobs = slice(window.first, window.last)
-        wait = cluster.start[jobs] - trace.jobs.submit[jobs]
+        trace, jobs = self._source.traces[window.k], slice(window.first, window.last)
+        wait = start_times(self.policy, trace, window) - trace.jobs.submit[jobs]
         slowdown = bounded_slowdown(wait, trace.runtime[jobs])
         return ReferenceTotals(float(slowdown.sum()), float(wait.max()))
+
+
+def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarray:
+    """Return when a policy starts the jobs of a window on the warm machine, (n,) int64 seconds."""
+    cluster, truth = new_cluster(trace)
+    warm_up(cluster, truth, trace, window)
+    _run(policy, cluster, truth, trace, 0)
+    return cluster.start[window.first : window.last]
 
 
 def _run(policy: Policy, cluster: Cluster, truth: Truth, trace: Trace, seed: int) -> None:
