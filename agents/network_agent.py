@@ -18,8 +18,6 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import (
-    CLUSTER,
-    CLUSTER_PASS_LEGAL,
     JOB_FEATURES,
     JOB_LEGAL,
     JOB_PRESENT,
@@ -28,7 +26,7 @@ from bfenv.envs.features import (
 )
 
 FORMAT = "bfenv network 1"
-NETWORKS = ("scorer", "attention")
+PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
 # The environment's settings that say how an agent sees and acts; they are the same in training
 # and wherever the agent is used.
 ACTING = (
@@ -63,10 +61,11 @@ class NetworkCard(NamedTuple):
     """What is known of a network."""
 
     name: str
-    network: str  # one of NETWORKS
+    network: str  # of bfenv.agents.training.networks.NETWORKS
     hidden: int  # units per layer
     settings: dict[str, Any]  # those of ACTING
     queue_features: list[str]  # names of the columns of the observation's "queue"
+    cluster_features: list[str]  # and of its "cluster"
     trained_on: list[TrainedSpan]
     validated_on: list[TrainedSpan]
     training: dict[str, Any]  # settings, command, steps
@@ -122,16 +121,27 @@ class NetworkAgent:
         batched = is_batch(observation)
         parts = [np.asarray(observation[key]) for key in ("queue", "profile", "cluster")]
         queue, profile, cluster = parts if batched else [part[None] for part in parts]
-        if queue.shape[2] != len(self.card.queue_features):
+        columns = len(self.card.queue_features), len(self.card.cluster_features)
+        if (queue.shape[2], cluster.shape[1]) != columns:
             raise BfenvError(
-                f"{self.card.name} was trained on {len(self.card.queue_features)} features of a "
-                f"job, got {queue.shape[2]}: make the environment with its settings"
+                f"{self.card.name} was trained on {columns[0]} features of a job and {columns[1]} "
+                f"of the cluster, got {queue.shape[2]} and {cluster.shape[1]}: make the "
+                "environment with its settings"
             )
         scores, _ = forward(self.weights, queue, profile, cluster)
-        mask = legal_actions(queue, cluster) if action_masks is None else action_masks
+        mask = self._legal_actions(queue, cluster) if action_masks is None else action_masks
         scores = np.where(mask.reshape(scores.shape), scores, -np.inf)
         actions: np.ndarray = scores.argmax(axis=1)
         return (actions if batched else actions[0]), state
+
+    def _legal_actions(self, queue: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+        """Return the mask that observations contain, (B, window + 1) bool."""
+        starts = queue[:, :, JOB_LEGAL] > 0
+        if PASS_LEGAL in self.card.cluster_features:
+            passing = cluster[:, self.card.cluster_features.index(PASS_LEGAL)] > 0
+        else:  # it is legal where nothing else is
+            passing = ~starts.any(axis=1)
+        return np.concatenate([starts, passing[:, None]], axis=1)
 
 
 def forward(
@@ -169,12 +179,6 @@ def forward(
     scores[env, slot] = linear("score", second)[:, 0]
     scores[:, window] = outputs[:, 0]
     return scores, outputs[:, 1]
-
-
-def legal_actions(queue: np.ndarray, cluster: np.ndarray) -> np.ndarray:
-    """Return the mask that observations contain, (B, window + 1) bool."""
-    legal = [queue[:, :, JOB_LEGAL] > 0, cluster[:, CLUSTER_PASS_LEGAL, None] > 0]
-    return np.concatenate(legal, axis=1)
 
 
 def acting_settings(batch: EnvBatch) -> dict[str, Any]:
@@ -277,5 +281,5 @@ def _check_shapes(agent: NetworkAgent) -> None:
     queue = np.zeros((2, 1, len(agent.card.queue_features)), dtype=np.float32)
     queue[1, 0, [JOB_PRESENT, JOB_LEGAL]] = 1
     profile = np.zeros((2, len(PROFILE)), dtype=np.float32)
-    cluster = np.zeros((2, len(CLUSTER)), dtype=np.float32)
+    cluster = np.zeros((2, len(agent.card.cluster_features)), dtype=np.float32)
     forward(agent.weights, queue, profile, cluster)

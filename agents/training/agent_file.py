@@ -52,6 +52,7 @@ def write_agent(
         hidden=settings.hidden,
         settings=acting_settings(batch),
         queue_features=[feature.name for feature in batch.queue_features],
+        cluster_features=[feature.name for feature in batch.cluster_features],
         trained_on=spans_of(batch, settings),
         validated_on=spans_of(validation.envs.batch, settings, validation.traces),
         training={"steps": steps, "command": command(settings), "settings": settings.as_dict()},

@@ -50,7 +50,8 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         hidden: int = 32,
         **kwargs: Any,
     ) -> None:
-        self._make = lambda: NETWORKS[network](observation_space["queue"].shape[1], hidden)
+        columns = [observation_space[key].shape[-1] for key in ("queue", "cluster")]
+        self._make = lambda: NETWORKS[network](*columns, hidden)
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from bfenv.envs.features import CLUSTER, JOB_LEGAL, JOB_PRESENT, PROFILE
+from bfenv.envs.batch import EnvBatch
+from bfenv.envs.features import JOB_LEGAL, JOB_PRESENT, PROFILE
 
 MASKED = -1e9  # score of an action that is illegal; its probability is 0 in float32
 OBSERVATION = ("queue", "profile", "cluster")  # its parts, in the order of `forward`
-CONTEXT = len(PROFILE) + len(CLUSTER)
 
 
 class Scorer(nn.Module):
@@ -34,15 +34,15 @@ class Scorer(nn.Module):
 
     Parameters
     ----------
-    job_features
-        Columns of the observation's "queue".
+    job_features, cluster_features
+        Columns of the observation's "queue" and "cluster".
     hidden
         Units of each layer.
     """
 
-    def __init__(self, job_features: int, hidden: int = 32) -> None:
+    def __init__(self, job_features: int, cluster_features: int, hidden: int = 32) -> None:
         super().__init__()
-        self.context = nn.Linear(CONTEXT, hidden)
+        self.context = nn.Linear(len(PROFILE) + cluster_features, hidden)
         self.job = nn.Linear(job_features, hidden)
         self.job_context = nn.Linear(hidden, hidden, bias=False)
         self.second = nn.Linear(hidden, hidden)
@@ -59,7 +59,7 @@ class Scorer(nn.Module):
         Parameters
         ----------
         queue, profile, cluster
-            (B, window, job_features), (B, PROFILE) and (B, CLUSTER) float32: observations
+            (B, window, job_features), (B, PROFILE) and (B, cluster_features) float32: observations
 
         Returns
         -------
@@ -110,8 +110,8 @@ class AttentionScorer(Scorer):
     Vaswani et al., Attention is all you need, 2017, section 3.2.
     """
 
-    def __init__(self, job_features: int, hidden: int = 32) -> None:
-        super().__init__(job_features, hidden)
+    def __init__(self, job_features: int, cluster_features: int, hidden: int = 32) -> None:
+        super().__init__(job_features, cluster_features, hidden)
         self.query = nn.Linear(hidden, hidden, bias=False)
         self.key = nn.Linear(hidden, hidden, bias=False)
         self.value = nn.Linear(hidden, hidden, bias=False)
@@ -157,3 +157,8 @@ def best_actions(
 def weights_of(network: Scorer) -> dict[str, np.ndarray]:
     """Return the weights by name, as `bfenv.agents.network_agent` takes them."""
     return {name: value.cpu().numpy() for name, value in network.state_dict().items()}
+
+
+def new_network(name: str, batch: EnvBatch, hidden: int) -> Scorer:
+    """Return a network of NETWORKS for the observations of these environments."""
+    return NETWORKS[name](len(batch.queue_features), len(batch.cluster_features), hidden)

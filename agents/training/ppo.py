@@ -29,10 +29,10 @@ from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.networks import (
     MASKED,
-    NETWORKS,
     OBSERVATION,
     Scorer,
     best_actions,
+    new_network,
     weights_of,
 )
 from bfenv.agents.training.progress import Progress
@@ -105,8 +105,8 @@ def train(
     generator = torch.Generator().manual_seed(settings.seed)
     episodes = Episodes(make_envs(settings))
     validation = Validation(settings)
-    columns = len(episodes.envs.batch.queue_features)
-    network = NETWORKS[settings.network](columns, settings.hidden).to(settings.device)
+    network = new_network(settings.network, episodes.envs.batch, settings.hidden)
+    network.to(settings.device)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=1e-5)
     rollout = new_rollout(settings, episodes)
     progress = Progress(wait_penalty=episodes.envs.batch.settings["wait_penalty"])

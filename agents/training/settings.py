@@ -98,6 +98,8 @@ class TrainSettings:
             raise BfenvError(f"split={split!r} has jobs that agents are scored on: train on others")
         if self.environment.get("flat"):
             raise BfenvError("flat=True hides which numbers are of a job: train with flat=False")
+        if self.environment.get("trial_limit") is not None:
+            raise BfenvError("trial_limit is not for these networks: they start jobs to completion")
         if self.wait_penalty_rate and self.environment.get("reward") != "log_ratio":
             raise BfenvError("wait_penalty_rate needs the environment's reward 'log_ratio'")
         if not math.isinf(self.horizon_seconds):

@@ -40,6 +40,7 @@ CARD = NetworkCard(
     hidden=HIDDEN,
     settings={"window": 4},
     queue_features=[feature.name for feature in QUEUE],
+    cluster_features=[feature.name for feature in CLUSTER],
     trained_on=[],
     validated_on=[],
     training={},

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bfenv.agents.network_agent import forward
-from bfenv.agents.training.networks import CONTEXT, MASKED, NETWORKS, best_actions, weights_of
+from bfenv.agents.training.networks import MASKED, NETWORKS, best_actions, weights_of
 from bfenv.envs.features import CLUSTER, JOB_LEGAL, JOB_PRESENT, PROFILE, QUEUE
 
 pytestmark = pytest.mark.torch
@@ -16,7 +16,7 @@ BATCH, WINDOW = 7, 9
 @pytest.fixture(params=sorted(NETWORKS))
 def network(request):
     torch.manual_seed(1)
-    network = NETWORKS[request.param](len(QUEUE), hidden=16)
+    network = NETWORKS[request.param](len(QUEUE), len(CLUSTER), hidden=16)
     for parameter in network.parameters():  # not the small ones of the last layer
         torch.nn.init.normal_(parameter, std=0.4)
     return network
@@ -64,7 +64,6 @@ def test_context(network, states):
     changed[-1, other, 2:] += 0.5
     assert scores_of(network, changed, profile, cluster)[0][-1, legal] != before[-1, legal]
     assert scores_of(network, queue, profile, cluster + 1)[0][-1, legal] != before[-1, legal]
-    assert CONTEXT == profile.shape[1] + cluster.shape[1]
 
 
 def test_masks(network, states):

@@ -10,7 +10,7 @@ import torch
 import bfenv
 from bfenv.agents.training import TrainSettings, ppo
 from bfenv.agents.training.episodes import Episodes
-from bfenv.agents.training.networks import Scorer, best_actions
+from bfenv.agents.training.networks import best_actions, new_network
 from bfenv.envs import BackfillVectorEnv
 
 pytestmark = pytest.mark.torch
@@ -73,7 +73,7 @@ def test_optimum():
     torch.manual_seed(0)
     torch.set_num_threads(1)
     generator = torch.Generator().manual_seed(0)
-    network = Scorer(len(envs.batch.queue_features))
+    network = new_network("scorer", envs.batch, 32)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
     rollout = ppo.new_rollout(settings, episodes)
     judge = BackfillVectorEnv(1, trace, **env)

@@ -7,7 +7,7 @@ import torch
 import bfenv
 from bfenv.agents.training import change, find_settings, ppo
 from bfenv.agents.training.episodes import Episodes, make_envs
-from bfenv.agents.training.networks import Scorer, best_actions
+from bfenv.agents.training.networks import best_actions, new_network
 from bfenv.agents.training.teacher import Teacher
 from bfenv.envs import BackfillVectorEnv
 
@@ -54,7 +54,7 @@ def test_imitation():
     generator = torch.Generator().manual_seed(0)
     episodes = Episodes(make_envs(settings))
     episodes.reset(0)
-    network = Scorer(len(episodes.envs.batch.queue_features))
+    network = new_network("scorer", episodes.envs.batch, 32)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
     rollout = ppo.new_rollout(settings, episodes)
     before = agreement(network, settings)
