@@ -7,6 +7,8 @@ import base64
 import json
 import os
 from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,62 +16,40 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.agents.policy_agent import is_batch
-from bfenv.core.errors import BfenvError
+from bfenv.agents.seen_jobs import Span, decode_span, encode_span
+from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.files import write_atomically
-from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import (
-    JOB_FEATURES,
     JOB_LEGAL,
     JOB_PRESENT,
     PROFILE,
     VERSION,
 )
 
-FORMAT = "bfenv network 1"
+FORMAT = "bfenv agent 1"  # of cards; those of kind KIND have the weights in them
+KIND = "network"
+SUFFIX = ".json"
+MODELS = files("bfenv.agents").joinpath("models")
 PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
-# The environment's settings that say how an agent sees and acts; they are the same in training
-# and wherever the agent is used.
-ACTING = (
-    "window",
-    "window_order",
-    "reservation_depth",
-    "head",
-    "idle",
-    "max_age",
-    "every_pass",
-    "job_features",
-)
 
 Weights = Mapping[str, np.ndarray]
-
-
-class TrainedSpan(NamedTuple):
-    """Consecutive jobs of a trace that an agent was trained or validated on."""
-
-    workload: str  # as it was given
-    trace: str  # name of the trace
-    hash: str  # of its content, at the load of the training
-    own_hash: str  # of the same workload at its own load
-    processors: int
-    first: int  # index of the first job
-    last: int  # one past the last
-    begin: int  # seconds, submit time of the first job
-    end: int  # seconds, submit time of the last
 
 
 class NetworkCard(NamedTuple):
     """What is known of a network."""
 
     name: str
+    what: str  # in a sentence
     network: str  # of bfenv.agents.training.networks.NETWORKS
     hidden: int  # units per layer
-    settings: dict[str, Any]  # those of ACTING
+    settings: dict[str, Any]  # those of `bfenv.agents.model_card.ACTING`
     queue_features: list[str]  # names of the columns of the observation's "queue"
     cluster_features: list[str]  # and of its "cluster"
-    trained_on: list[TrainedSpan]
-    validated_on: list[TrainedSpan]
-    training: dict[str, Any]  # settings, command, steps
-    scores: dict[str, Any]  # on validation, beside EASY
+    trained_on: list[Span]
+    validated_on: list[Span]
+    found: dict[str, Any]  # command, settings and steps of the training
+    scores: list[dict[str, Any]]  # beside EASY
+    failures: list[str]  # where it does badly, in sentences
     versions: dict[str, str]
 
 
@@ -97,7 +77,7 @@ class NetworkAgent:
         return self.card.settings
 
     @property
-    def trained_on(self) -> list[TrainedSpan]:
+    def trained_on(self) -> list[Span]:
         """The jobs that it was trained and validated on."""
         return [*self.card.trained_on, *self.card.validated_on]
 
@@ -181,14 +161,6 @@ def forward(
     return scores, outputs[:, 1]
 
 
-def acting_settings(batch: EnvBatch) -> dict[str, Any]:
-    """Return the settings of ACTING, with the groups of features that the observations have."""
-    settings = {name: batch.settings[name] for name in ACTING}  # type: ignore[literal-required]
-    present = set(batch.queue_features)
-    groups = [name for name, features in JOB_FEATURES.items() if present >= set(features)]
-    return settings | {"job_features": groups}
-
-
 def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weights) -> None:
     """Write a network and its card to one file of JSON; it is replaced if it exists.
 
@@ -199,9 +171,13 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
     """
     content = {
         "format": FORMAT,
+        "kind": KIND,
+        "division": "completion",
         **card._asdict(),
-        "trained_on": [span._asdict() for span in card.trained_on],
-        "validated_on": [span._asdict() for span in card.validated_on],
+        "policy": "",
+        "training": [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on],
+        "trained_on": [encode_span(span) for span in card.trained_on],
+        "validated_on": [encode_span(span) for span in card.validated_on],
         "observation_version": VERSION,
         "weights": {name: _encode(values) for name, values in weights.items()},
     }
@@ -212,22 +188,45 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
     write_atomically(Path(path), text.encode() + b"\n")
 
 
+def network_names() -> list[str]:
+    """Return the names of the networks that bfenv comes with."""
+    if not MODELS.is_dir():
+        return []
+    cards = [file for file in MODELS.iterdir() if file.name.endswith(SUFFIX)]
+    networks = [card for card in cards if json.loads(card.read_bytes()).get("kind") == KIND]
+    return sorted(card.name.removesuffix(SUFFIX) for card in networks)
+
+
 def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     """Read a network from a file that `save_network` wrote. No code in it is run.
 
+    Parameters
+    ----------
+    path
+        The file, which ends in .json, or the name of a network that bfenv comes with.
+
     Raises
     ------
+    UnknownNameError
+        If there is no such network.
     BfenvError
         If the file cannot be read, is not a network, or was trained on other observations.
     """
+    file: Path | Traversable = Path(path)
+    if not str(path).endswith(SUFFIX):
+        if str(path) not in network_names():
+            raise UnknownNameError("agent", str(path), network_names())
+        file = MODELS.joinpath(str(path) + SUFFIX)
     try:
-        content = json.loads(Path(path).read_bytes())
+        content = json.loads(file.read_bytes())
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise BfenvError(f"{path}: not a file of format {FORMAT!r}") from error
+        raise BfenvError(f"{path}: not a card of format {FORMAT!r}") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise BfenvError(f"{path}: not a file of format {FORMAT!r}")
+        raise BfenvError(f"{path}: not a card of format {FORMAT!r}")
+    if content.get("kind") != KIND:
+        raise BfenvError(f"{path}: not the card of a network, but of a {content.get('kind')}")
     if content.get("observation_version") != VERSION:
         raise BfenvError(
             f"{path}: was trained on observations of version "
@@ -236,7 +235,7 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     try:
         values = {name: content[name] for name in NetworkCard._fields}
         for name in ("trained_on", "validated_on"):
-            values[name] = [TrainedSpan(**span) for span in values[name]]
+            values[name] = [decode_span(span) for span in values[name]]
         weights = {name: _decode(array) for name, array in content["weights"].items()}
         agent = NetworkAgent(NetworkCard(**values), weights)
         _check_shapes(agent)

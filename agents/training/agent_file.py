@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.agents.network_agent import NetworkCard, TrainedSpan, acting_settings, save_network
+from bfenv.agents.model_card import acting_settings
+from bfenv.agents.network_agent import NetworkCard, save_network
+from bfenv.agents.seen_jobs import spans_of
 from bfenv.agents.training.settings import NAMES, TrainSettings, find_settings
 from bfenv.agents.training.validation import Validation
-from bfenv.core.errors import BfenvError
-from bfenv.core.jobs import Trace
 from bfenv.envs.batch import EnvBatch
-from bfenv.workloads.load import load_workload
 
 
 def write_agent(
@@ -48,55 +47,20 @@ def write_agent(
     """
     card = NetworkCard(
         name=path.stem,
+        what=f"{settings.network} network trained by {settings.algo} on {_listed(settings)}",
         network=settings.network,
         hidden=settings.hidden,
         settings=acting_settings(batch),
         queue_features=[feature.name for feature in batch.queue_features],
         cluster_features=[feature.name for feature in batch.cluster_features],
-        trained_on=spans_of(batch, settings),
-        validated_on=spans_of(validation.envs.batch, settings, validation.traces),
-        training={"steps": steps, "command": command(settings), "settings": settings.as_dict()},
-        scores=scores,
+        trained_on=spans_of(batch),
+        validated_on=[spans_of(validation.envs.batch)[k] for k in validation.traces],
+        found={"command": command(settings), "steps": steps, "settings": settings.as_dict()},
+        scores=[{"on": "validation", **scores}],
+        failures=[],
         versions=versions,
     )
     save_network(path, card, weights)
-
-
-def spans_of(
-    batch: EnvBatch, settings: TrainSettings, chosen: list[int] | None = None
-) -> list[TrainedSpan]:
-    """Return the jobs that episodes come from, of all traces or of the chosen ones."""
-    loads = len(batch.source.traces) // len(settings.workload)
-    spans = []
-    for k, trace in enumerate(batch.source.traces):
-        if chosen is not None and k not in chosen:
-            continue
-        workload = settings.workload[k // loads]
-        first, last = batch.source.splits[k]
-        begin, end = trace.jobs.submit[[first, last - 1]].tolist()
-        own = load_workload(workload).hash
-        spans.append(
-            TrainedSpan(
-                workload, trace.name, trace.hash, own, trace.processors, first, last, begin, end
-            )
-        )
-    return spans
-
-
-def check_unseen(spans: list[TrainedSpan], trace: Trace, first: int, last: int) -> None:
-    """Check that none of the jobs first .. last - 1 of a trace is in the spans.
-
-    Raises
-    ------
-    BfenvError
-        If one is.
-    """
-    for span in spans:
-        if trace.hash in (span.hash, span.own_hash) and span.first < last and first < span.last:
-            raise BfenvError(
-                f"jobs {max(first, span.first)} to {min(last, span.last) - 1} of {trace.name} "
-                "were trained on"
-            )
 
 
 def command(settings: TrainSettings) -> str:
@@ -113,6 +77,11 @@ def command(settings: TrainSettings) -> str:
         if value != getattr(default, name):
             words += ["--set", f"{name}={_yaml(value)}"]
     return shlex.join([*words, "--out", "DIR"])
+
+
+def _listed(settings: TrainSettings) -> str:
+    first, *others = settings.workload
+    return f"{first} and {len(others)} more" if others else first
 
 
 def _yaml(value: Any) -> str:

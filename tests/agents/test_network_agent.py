@@ -36,6 +36,7 @@ def some_weights():
 
 CARD = NetworkCard(
     name="some",
+    what="a network",
     network="scorer",
     hidden=HIDDEN,
     settings={"window": 4},
@@ -43,8 +44,9 @@ CARD = NetworkCard(
     cluster_features=[feature.name for feature in CLUSTER],
     trained_on=[],
     validated_on=[],
-    training={},
-    scores={},
+    found={},
+    scores=[],
+    failures=[],
     versions={},
 )
 
@@ -71,7 +73,8 @@ def test_damaged(tmp_path):
     weights = content["weights"]
     infinite = {"shape": [2], "float32": "AACAfwAAgH8="}
     texts = {
-        "not a file of format": ["", "[]", "{}", broken(content, format="bfenv scorer 1")],
+        "not a card of format": ["", "[]", "{}", broken(content, format="bfenv scorer 1")],
+        "but of a policy": [broken(content, kind="policy")],
         "observations of version 1": [broken(content, observation_version=1)],
         "damaged": [
             broken(content, weights={}),

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import bfenv
+from bfenv.agents.agent_names import open_agent
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.training import change, find_settings
-from bfenv.agents.training.agent_file import check_unseen
 from bfenv.agents.training.checkpoint import load_checkpoint
 from bfenv.agents.training.ppo import train
 from bfenv.agents.training.progress import TOLERANCE, Progress
@@ -128,15 +128,13 @@ def test_unseen(tmp_path):
     assert {span.hash for span in agent.card.trained_on} == {
         bfenv.load_workload(workload, load=each).hash for each in load
     }
+    opened = open_agent(str(tmp_path / "agent.json"))
     for each in load:
         trace = bfenv.load_workload(workload, load=each)
-        check_unseen(agent.trained_on, trace, *split_range(trace, "test"))
-        for split in ("train", "validation"):
-            first, last = split_range(trace, split)
-            with pytest.raises(BfenvError, match="were trained on"):
-                check_unseen(agent.trained_on, trace, first, last)
-        with pytest.raises(BfenvError, match="were trained on"):
-            check_unseen(agent.trained_on, trace, *split_range(trace, "all"))
+        opened.check_unseen(trace, *split_range(trace, "test"))
+        for split in ("train", "validation", "all"):
+            with pytest.raises(BfenvError, match="was trained on"):
+                opened.check_unseen(trace, *split_range(trace, split))
     for split in ("test", "all"):
         with pytest.raises(BfenvError, match="train on others"):
             change(SMALL, {"environment": {"split": split}})
@@ -157,7 +155,7 @@ def test_agent(tmp_path):
         assert masked == action
         observation, _, over, _, info = env.step(action)
         assert not info["illegal_action"]
-    assert agent.card.training["command"].startswith("bfenv train --set")
+    assert agent.card.found["command"].startswith("bfenv train --set")
     wrong = BackfillEnv(SMALL.workload[0], window=8)
     with pytest.raises(BfenvError, match="features of a job"):
         agent.predict(wrong.reset(seed=0)[0])
