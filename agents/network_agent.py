@@ -30,6 +30,7 @@ FORMAT = "bfenv agent 1"  # of cards; those of kind KIND have the weights in the
 KIND = "network"
 SUFFIX = ".json"
 MODELS = files("bfenv.agents").joinpath("models")
+SPANS = ("trained_on", "validated_on")  # fields of a card, the last in its file
 PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
 
 Weights = Mapping[str, np.ndarray]
@@ -120,7 +121,7 @@ class NetworkAgent:
         if PASS_LEGAL in self.card.cluster_features:
             passing = cluster[:, self.card.cluster_features.index(PASS_LEGAL)] > 0
         else:  # it is legal where nothing else is
-            passing = ~starts.any(axis=1)
+            passing = np.asarray(~starts.any(axis=1))
         return np.concatenate([starts, passing[:, None]], axis=1)
 
 
@@ -173,12 +174,11 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
         "format": FORMAT,
         "kind": KIND,
         "division": "completion",
-        **card._asdict(),
+        **{name: value for name, value in card._asdict().items() if name not in SPANS},
         "policy": "",
         "training": [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on],
-        "trained_on": [encode_span(span) for span in card.trained_on],
-        "validated_on": [encode_span(span) for span in card.validated_on],
         "observation_version": VERSION,
+        **{name: [encode_span(span) for span in getattr(card, name)] for name in SPANS},
         "weights": {name: _encode(values) for name, values in weights.items()},
     }
     try:
@@ -234,7 +234,7 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
         )
     try:
         values = {name: content[name] for name in NetworkCard._fields}
-        for name in ("trained_on", "validated_on"):
+        for name in SPANS:
             values[name] = [decode_span(span) for span in values[name]]
         weights = {name: _decode(array) for name, array in content["weights"].items()}
         agent = NetworkAgent(NetworkCard(**values), weights)

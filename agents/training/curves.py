@@ -85,12 +85,15 @@ def draw_curves(points: list[Point], path: Path) -> None:
         axes.axhline(1, color="black", linewidth=1)
         axes.set_ylabel(text)
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
         axes.grid(alpha=0.3, which="both")
     panels[0].axhline(1, color="black", linewidth=1, label="EASY")
     panels[0].legend()
     panels[1].axhline(STARVES, color="black", linewidth=1, linestyle="--", label="starves above")
     panels[1].legend()
     panels[1].set_xlabel("steps")
+    panels[1].xaxis.set_major_formatter("{x:,.0f}")
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:

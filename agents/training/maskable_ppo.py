@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
+from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPolicy
 from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor
@@ -50,15 +50,15 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         hidden: int = 32,
         **kwargs: Any,
     ) -> None:
-        columns = [observation_space[key].shape[-1] for key in ("queue", "cluster")]
-        self._make = lambda: NETWORKS[network](*columns, hidden)
+        parts: Any = observation_space
+        jobs, cluster = parts["queue"].shape[1], parts["cluster"].shape[0]
+        self._make: Callable[[], Scorer] = lambda: NETWORKS[network](jobs, cluster, hidden)
         super().__init__(observation_space, action_space, lr_schedule, **kwargs)
 
     def _build(self, lr_schedule: Callable[[float], float]) -> None:
         self.scorer = self._make()
-        self.optimizer = self.optimizer_class(
-            self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
-        )
+        optimizer: Any = self.optimizer_class
+        self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
 
     def forward(
         self, obs: Any, deterministic: bool = False, action_masks: np.ndarray | None = None
@@ -83,7 +83,7 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         """Return the values."""
         return self._evaluate(obs, None)[1]
 
-    def _evaluate(self, obs: Any, masks: Any) -> tuple[MaskableCategoricalDistribution, Tensor]:
+    def _evaluate(self, obs: Any, masks: Any) -> tuple[MaskableDistribution, Tensor]:
         scores, values = self.scorer(obs["queue"], obs["profile"], obs["cluster"])
         distribution = self.action_dist.proba_distribution(action_logits=scores)
         if masks is not None:
@@ -221,7 +221,7 @@ class Judge(BaseCallback):
                 self.run.agent,
                 weights_of(scorer),
                 self.settings,
-                self.training_env.batch,
+                cast(BackfillVecEnv, self.training_env).batch,
                 self.validation,
                 score._asdict(),
                 self.num_timesteps,

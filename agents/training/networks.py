@@ -151,7 +151,9 @@ def best_actions(
     """
     device = next(network.parameters()).device
     scores, _ = network(*(torch.from_numpy(observation[key]).to(device) for key in OBSERVATION))
-    return scores.cpu().masked_fill(~torch.from_numpy(mask), MASKED).argmax(dim=1).numpy()
+    scores = scores.cpu().masked_fill(~torch.from_numpy(mask), MASKED)
+    actions: np.ndarray = scores.argmax(dim=1).numpy()
+    return actions
 
 
 def weights_of(network: Scorer) -> dict[str, np.ndarray]:

@@ -154,7 +154,7 @@ def train(
 
 def new_rollout(settings: TrainSettings, episodes: Episodes) -> Rollout:
     """Allocate the tensors of a rollout."""
-    space = episodes.envs.single_observation_space
+    space: Any = episodes.envs.single_observation_space  # a Dict, since it is not flat
     shape, device = (settings.num_steps, settings.num_envs), settings.device
 
     def zeros(*tail: int, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -112,4 +112,4 @@ def _summary_writer(path: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise BfenvError("--tensorboard needs TensorBoard: pip install tensorboard") from error
-    return SummaryWriter(str(path / "tensorboard"))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(path / "tensorboard"))

@@ -1,14 +1,12 @@
 """Teacher: a classical policy that a network imitates before it is trained."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.core.errors import PolicyError
-from bfenv.envs.handle import EnvHandle
+from bfenv.envs.handle import EnvHandle, PlannedStart
 
 UNKNOWN = -1
 
@@ -40,23 +38,14 @@ class Teacher(PolicyAgent):
     def _respects(self, handle: EnvHandle) -> bool:
         return True
 
-    def _start(self, handle: EnvHandle, mask: np.ndarray, job: int) -> int:
-        slots = np.flatnonzero(handle.slots == job)
-        return int(slots[0]) if len(slots) and mask[slots[0]] else UNKNOWN
+    def _start(self, handle: EnvHandle, mask: np.ndarray, start: PlannedStart) -> int:
+        try:
+            return super()._start(handle, mask, start)
+        except PolicyError:
+            return UNKNOWN
 
     def _choose_head(self, handle: EnvHandle, mask: np.ndarray) -> int:
         try:
             return super()._choose_head(handle, mask)
         except PolicyError:
             return UNKNOWN
-
-
-def check_teacher(policy: str, envs: Any) -> None:
-    """Check that a policy can be imitated in these environments.
-
-    Raises
-    ------
-    BfenvError
-        If there is no such policy, or it starts jobs for a trial.
-    """
-    Teacher(policy, envs)
