@@ -69,6 +69,7 @@ def draw_curves(points: list[Point], path: Path) -> None:
     """
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator, NullFormatter
     except ImportError as error:
         raise BfenvError("plots need matplotlib: pip install 'bfenv[plot]'") from error
     figure = Figure(figsize=(8, 6), layout="constrained")
@@ -85,8 +86,9 @@ def draw_curves(points: list[Point], path: Path) -> None:
         axes.axhline(1, color="black", linewidth=1)
         axes.set_ylabel(text)
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3, which="both")
     panels[0].axhline(1, color="black", linewidth=1, label="EASY")
     panels[0].legend()

@@ -5,9 +5,20 @@ import json
 import numpy as np
 import pytest
 
-from bfenv.agents.network_agent import NetworkCard, load_network, save_network
+import bfenv
+from bfenv.agents.agent_names import open_agent
+from bfenv.agents.network_agent import (
+    MODELS,
+    NetworkCard,
+    load_network,
+    network_names,
+    save_network,
+)
+from bfenv.agents.seen_jobs import count_seen
+from bfenv.analysis.comparison import STARVES
 from bfenv.core.errors import BfenvError
 from bfenv.envs.features import CLUSTER, PROFILE, QUEUE
+from bfenv.workloads.transform import split_range
 
 HIDDEN = 3
 
@@ -59,6 +70,32 @@ def test_round_trip(tmp_path):
     assert agent.card == CARD
     for name, values in weights.items():
         assert np.array_equal(agent.weights[name], values)
+
+
+@pytest.mark.parametrize("name", network_names())
+def test_shipped(name):
+    """A network that bfenv comes with is small, and beat EASY on validation without starving."""
+    path = MODELS.joinpath(f"{name}.json")
+    assert len(path.read_bytes()) < 1_000_000
+    opened = open_agent(f"agent:{name}")
+    card = load_network(name).card
+    assert card.name == name
+    validation = next(score for score in card.scores if score["on"] == "validation")
+    assert validation["ratio"] < 1 and validation["wait_ratio"] <= STARVES
+    assert len(card.scores) > 1 and card.failures and card.found["command"].startswith("bfenv ")
+    for workload in card.found["settings"]["workload"]:
+        for load in card.found["settings"]["environment"]["load"]:
+            trace = bfenv.load_workload(workload, load=load)
+            # Validation at one load may reach into the test split of another: a few jobs.
+            assert count_seen(trace, *split_range(trace, "test"), card.trained_on) == 0
+            with pytest.raises(BfenvError, match="was trained on"):
+                opened.check_unseen(trace, *split_range(trace, "train"))
+
+
+def test_unknown():
+    """An unknown name is refused."""
+    with pytest.raises(BfenvError, match="unknown agent 'nothing'"):
+        load_network("nothing")
 
 
 def broken(content, **changes):
