@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bfenv.agents.legal_choice import ranks_actions
 from bfenv.agents.model_card import ACTING, describe_model, read_card
-from bfenv.agents.network_agent import NetworkAgent, load_network
+from bfenv.agents.network_agent import load_network
 from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, load_agent
 from bfenv.agents.seen_jobs import Span, count_seen
@@ -171,7 +171,9 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     ----------
     agent
         A name for `read_agent`; a model of stable-baselines3 or sb3-contrib; another object with
-        its `predict`; or a function that makes one from an environment, or from it and a seed.
+        its `predict`; or a function that makes one from an environment, or from it and a seed. An
+        object may say in `settings` what environment it needs, and in `trained_on` which jobs it
+        was trained on.
     trust
         Open saved models, which may run any code.
 
@@ -202,9 +204,7 @@ def _open_object(name: str, agent: Any) -> OpenAgent:
         agent = ModelAgent(agent, describe_model(agent))
     if isinstance(agent, ModelAgent):
         return OpenAgent(name, lambda env, seed: agent, agent.settings, agent.card.trained_on)
-    if isinstance(agent, NetworkAgent):
-        return OpenAgent(name, lambda env, seed: agent, agent.settings, trained_on)
-    return OpenAgent(name, lambda env, seed: agent, {}, trained_on)
+    return OpenAgent(name, lambda env, seed: agent, getattr(agent, "settings", {}), trained_on)
 
 
 def _make(factory: Any, env: BackfillEnv, seed: int) -> Any:

@@ -19,22 +19,15 @@ from bfenv.core.files import write_atomically
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_FEATURES, VERSION
+from bfenv.envs.settings import SETTINGS
 
 FORMAT = "bfenv model card 1"
 SUFFIX = ".card.json"  # of model.zip is model.card.json
-# How an agent sees and acts. It must be the same wherever the agent is used.
-ACTING = (
-    "window",
-    "window_order",
-    "reservation_depth",
-    "head",
-    "idle",
-    "max_age",
-    "every_pass",
-    "job_features",
-    "flat",
-)
 TRAINING = ("reward", "reference", "wait_penalty", "episode_jobs", "warmup_jobs", "split", "load")
+# All others are how an agent sees and acts. They must be the same wherever the agent is used.
+ACTING = tuple(
+    name for name in SETTINGS if name not in (*TRAINING, "render_mode", "max_episode_steps")
+)
 PACKAGES = ("bfenv", "numpy", "gymnasium", "torch", "stable-baselines3", "sb3-contrib")
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from bfenv.cli import bench, leaderboard, workloads
+from bfenv.cli.bound import bound
 from bfenv.cli.check import check
 from bfenv.cli.curves import curves
 from bfenv.cli.evaluate import evaluate
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (evaluate, simulate, gantt, check, policies, train, curves):
+for command in (evaluate, simulate, gantt, check, bound, policies, train, curves):
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(leaderboard.app, name="leaderboard")

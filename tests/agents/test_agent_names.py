@@ -96,6 +96,15 @@ def test_training_of(monkeypatch):
     assert open_agent(f"{SAMPLES}:first").trained_on == [span]
 
 
+def test_settings(monkeypatch):
+    """An object may say what environment it needs; the options of its name add to it."""
+    monkeypatch.setattr(sample_agents.first, "settings", {"window": 8}, raising=False)
+    agent = open_agent(f"{SAMPLES}:first:reservation_depth=0")
+    assert agent.settings == {"window": 8, "reservation_depth": 0}
+    with pytest.raises(bfenv.BfenvError, match="needs window=8, got 9"):
+        open_agent(f"{SAMPLES}:first:window=9")
+
+
 def test_make():
     """A factory takes the environment, with or without a seed; an object is used as it is."""
     env = BackfillEnv(window=4)
