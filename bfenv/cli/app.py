@@ -12,6 +12,7 @@ from bfenv.cli.evaluate import evaluate
 from bfenv.cli.gantt import gantt
 from bfenv.cli.options import Once
 from bfenv.cli.policies import policies
+from bfenv.cli.reproduce import reproduce
 from bfenv.cli.simulate import simulate
 from bfenv.core.errors import BfenvError
 
@@ -21,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (evaluate, simulate, gantt, check, policies):
+for command in (evaluate, simulate, gantt, check, policies, reproduce):
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(leaderboard.app, name="leaderboard")

@@ -1,0 +1,60 @@
+"""The rows of runs, and the values that items look up in them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bfenv.reproduce.item import Run, Value
+from bfenv.reproduce.rows import Row
+
+
+class Results:
+    """Values by run and measure; a value whose run is missing is None."""
+
+    def __init__(self, rows: Mapping[Run, Row]) -> None:
+        self.rows = rows
+
+    def seeds(self, value: Value) -> list[Any] | None:
+        """Return what each seed gave, unscaled; None if the row is missing."""
+        row = self.rows.get(value.run)
+        return None if row is None else row["values"].get(value.measure)
+
+    def number(self, value: Value | float) -> float | str | None:
+        """Return the mean over seeds, in the printed unit; text as it is.
+
+        Of a measure with an interval, (value, low, high), this is the value.
+        """
+        if not isinstance(value, Value):
+            return value
+        found = self.seeds(value)
+        if not found or any(one is None for one in found):
+            return None
+        if isinstance(found[0], str):
+            return found[0]
+        if isinstance(found[0], list):
+            found = [one[0] for one in found]
+            if any(one is None for one in found):
+                return None
+        return float(np.mean(found)) * value.scale
+
+    def interval(self, value: Value) -> tuple[float, float] | None:
+        """Return the measure's own interval, or the 5th and 95th percentile of the seeds."""
+        found = self.seeds(value)
+        if not found or any(one is None for one in found):
+            return None
+        if isinstance(found[0], list):
+            low, high = found[0][1:3]
+            return None if low is None else (low * value.scale, high * value.scale)
+        if len(found) < 2:
+            return None
+        low, high = np.percentile(found, (5, 95))
+        return float(low) * value.scale, float(high) * value.scale
+
+    def curve(self, value: Value, part: int | None = None) -> tuple[list[Any], list[Any]] | None:
+        """Return x and y of a measure that is a curve."""
+        found = self.seeds(value)
+        if not found or found[0] is None:
+            return None
+        x, y = found[0] if part is None else found[0][part]
+        return x, [None if one is None else one * value.scale for one in y]

@@ -1,0 +1,485 @@
+"""Zotkin, Keleher and Perkovic 2000: inaccurate estimates, sorting, randomization, guarantees."""
+
+from functools import partial
+
+from bfenv.reproduce.item import (
+    Cell,
+    Claim,
+    Comparison,
+    Content,
+    Item,
+    Line,
+    Log,
+    Panel,
+    Paper,
+    Value,
+)
+from bfenv.reproduce.logs import curve, stand_in, value_of, workload_value
+
+_KTH_EDITION = (
+    "28,481 jobs of the uncleaned edition; the paper has 28,456. Runtimes are those recorded, not "
+    "cut at the log's estimates, which the paper did not have"
+)
+KTH = Log("KTH", "KTH-SP2-1996-2(overrun=extend)", stand_in(100), True, _KTH_EDITION)
+LNL = Log("LNL", "LLNL-T3D-1996-2", "LLNL-T3D-1996-2", True, "not at hand")
+SUD = Log("SUD", "sud", "sud(jobs=1500)", False, "ours: sizes and arrivals were not published")
+CTC = Log(
+    "CTC",
+    "CTC-SP2-1996-3.1-cln(processors=430, overrun=extend)",
+    stand_in(430),
+    True,
+    "77,205 jobs of the cleaned edition; the paper has 79,302, with a burst of one user's jobs "
+    "that cleaning removes. On 430 processors, as in the paper. Estimates are derived from the "
+    "runtimes recorded",
+)
+CTC_REAL = Log(
+    "CTC, real estimates",
+    "CTC-SP2-1996-3.1-cln(processors=430)",
+    stand_in(430),
+    True,
+    "the same with the users' estimates; jobs are killed at them",
+)
+KTH_FOR_LNL = KTH._replace(label="KTH in place of LNL", comparable=False)
+
+FACTORS = (1, 2, 3, 5, 20, 50)
+GRID = (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
+SLOWDOWN, WAIT = "delay-slowdown", "wait"
+SEEDS = 20
+
+
+def _seeds(quick: bool) -> int:
+    return 3 if quick else SEEDS
+
+
+def inflated(
+    log: Log, policy: str, measure: str, factor: float, quick: bool, *, random: bool = False,
+    scale: float = 1.0, offline: bool = False,
+) -> Value:
+    """Return a value with estimates of R times the runtime, by either method of section 4."""
+    steps: dict[str, object] = {"estimates": "exact"}
+    if factor != 1:
+        model = "uniform-zotkin" if random else "deterministic"
+        steps = {"estimates": model, "factor": float(factor)}
+    if offline:
+        steps["all_at_once"] = True
+    seeds = _seeds(quick) if random and factor != 1 else 1
+    return value_of(log, policy, measure, quick, scale=scale, seeds=seeds, **steps)  # fmt: skip
+
+
+# Tables 2 to 5: estimates of R times the runtime -----------------------------------------------
+
+
+def _methods(measure: str, scale: float, offline: bool, quick: bool) -> Content:
+    cells = []
+    for random in (False, True):
+        for log in (KTH, LNL, SUD):
+            column = f"{log.label} {'rnd' if random else 'dtm'}"
+            fcfs = inflated(log, "fcfs", measure, 1, quick, scale=scale, offline=offline)
+            cells.append(Cell("FCFS", column, fcfs, log))
+            for factor in FACTORS:
+                value = inflated(
+                    log, "easy", measure, factor, quick,
+                    random=random, scale=scale, offline=offline,
+                )  # fmt: skip
+                cells.append(Cell(f"R = {factor}", column, value, log))
+    by_place = {(cell.row, cell.column): cell.value for cell in cells}
+    helped = tuple(
+        Comparison(f"{log.label}, R = {factor}", value, by_place["R = 1", f"{log.label} dtm"], log)
+        for log in (KTH, LNL)
+        for factor in FACTORS[1:]
+        for value in [by_place[f"R = {factor}", f"{log.label} dtm"]]
+    )
+    claims = [Claim("In the real traces, multiples of the runtime are better than it", helped)]
+    if offline:
+        halved = tuple(
+            Comparison(log.label, by_place["R = 5", f"{log.label} {how}"]._replace(scale=2 * scale),
+                       by_place["R = 1", f"{log.label} {how}"], log)
+            for log in (KTH, LNL)
+            for how in ("dtm", "rnd")
+        )  # fmt: skip
+        limited = tuple(
+            Comparison("SUD", by_place["R = 1", "SUD dtm"]._replace(scale=0.5 * scale),
+                       by_place[f"R = {factor}", "SUD dtm"], SUD)
+            for factor in FACTORS[1:]
+        )  # fmt: skip
+        claims.append(Claim("Off-line, R = 5 more than halves what R = 1 has", halved))
+        claims.append(Claim("On SUD the improvement is limited, to less than half", limited))
+    return Content(tuple(_by_row(cells)), claims=tuple(claims))
+
+
+def _by_row(cells: list[Cell]) -> list[Cell]:
+    rows = list(dict.fromkeys(cell.row for cell in cells))
+    return sorted(cells, key=lambda cell: rows.index(cell.row))
+
+
+# Tables 6 to 8: sorting ---------------------------------------------------------------------
+
+
+def _sorting(measure: str, scale: float, quick: bool) -> Content:
+    cells, better = [], []
+    for log in (KTH, LNL, SUD):
+        def one(policy: str, factor: float = 1, log: Log = log) -> Value:
+            return inflated(log, policy, measure, factor, quick, scale=scale)
+
+        rows = {"FCFS": one("fcfs")}
+        rows |= {f"BF R={factor}": one("easy", factor) for factor in (1, 2, 3, 5)}
+        rows |= {"SortFCFS": one("sjf")}
+        rows |= {f"SortBF R={factor}": one("easy-sjf", factor) for factor in (1, 2, 3, 5)}
+        cells += [Cell(row, log.label, value, log) for row, value in rows.items()]
+        for low, high in (("SortFCFS", "FCFS"), ("SortBF R=1", "SortFCFS")):
+            better.append(Comparison(f"{log.label}, {low}", rows[low], rows[high], log))
+        if measure == SLOWDOWN or log is not SUD:
+            for k in (1, 2, 3, 5):
+                low, high = f"SortBF R={k}", f"BF R={k}"
+                better.append(Comparison(f"{log.label}, {low}", rows[low], rows[high], log))
+    return Content(
+        tuple(_by_row(cells)),
+        claims=(Claim("Sorting by length is better than the order of arrival", tuple(better)),),
+    )
+
+
+def _shadows(quick: bool) -> Content:
+    policies = {
+        "BF R=1": "easy",
+        "SortBF, 1 shadow time": "easy-sjf-shadow1",
+        "SortBF, 2 shadow times": "easy-sjf-shadow2",
+        "SortBF, 3 shadow times": "easy-sjf-shadow3",
+        "SortBF R=1": "easy-sjf",
+    }
+    cells = [
+        Cell(row, log.label, inflated(log, policy, SLOWDOWN, 1, quick), log)
+        for row, policy in policies.items()
+        for log in (KTH, LNL, SUD)
+    ]
+    by_place = {(cell.row, cell.column): cell.value for cell in cells}
+    between = []
+    for log in (KTH, LNL, SUD):
+        for row in list(policies)[1:4]:
+            value = by_place[row, log.label]
+            between.append(Comparison(row, value, by_place["BF R=1", log.label], log))
+            between.append(Comparison(row, by_place["SortBF R=1", log.label], value, log))
+    claim = Claim("With the guarantee, sorting is better than none, worse than unbound", tuple(between))
+    return Content(tuple(cells), claims=(claim,))
+
+
+# Tables 9 to 11: randomization and guarantees ---------------------------------------------------
+
+ORDERS = {
+    "BF": "conservative",
+    "LSBF": "conservative-sjf",
+    "RBF": "conservative-random",
+    "RLBF": "conservative-random-sjf",
+}
+
+
+def guaranteed(log: Log, order: str, factor: int, measure: str, quick: bool) -> Value:
+    """Return a value of Table 9; a factor of 0 stands for the users' estimates."""
+    steps: dict[str, object] = {} if factor == 0 else {"estimates": "exact"}
+    if factor > 1:
+        steps = {"estimates": "deterministic", "factor": float(factor)}
+    seeds = 1 if order in ("BF", "LSBF") or factor == 1 else (3 if quick else 10)
+    return value_of(log, ORDERS[order], measure, quick, seeds=seeds, **steps)
+
+
+def _randomized(quick: bool) -> Content:
+    cells, equal, better = [], [], []
+    for order in ORDERS:
+        for factor in (1, 5, 15, 0):
+            for log in (KTH, LNL, CTC):
+                used = CTC_REAL if log is CTC and factor == 0 else log
+                if factor == 0 and log is not CTC:
+                    continue
+                for column, measure in (("B-SD", SLOWDOWN), ("WT", WAIT)):
+                    value = guaranteed(used, order, factor, measure, quick)
+                    row = f"{order}-{factor or 'real'}"
+                    cells.append(Cell(row, f"{log.label} {column}", value, used))
+    by_place = {(cell.row, cell.column): cell for cell in cells}
+    for log in (KTH, LNL, CTC):
+        for column in (f"{log.label} B-SD", f"{log.label} WT"):
+            plain = by_place["BF-1", column].value
+            for order in list(ORDERS)[1:]:
+                value = by_place[f"{order}-1", column].value
+                equal += [
+                    Comparison(f"{column}, {order}", value, plain, log, strict=False),
+                    Comparison(f"{column}, {order}", plain, value, log, strict=False),
+                ]
+                for factor in (5, 15):
+                    own = by_place[f"{order}-{factor}", column].value
+                    other = by_place[f"BF-{factor}", column].value
+                    better.append(Comparison(f"{column}, {order}-{factor}", own, other, log))
+    real = [by_place[f"{order}-real", "CTC B-SD"].value for order in ("RLBF", "RBF", "LSBF", "BF")]
+    chain = tuple(
+        Comparison(f"{low} and {high}", a, b, CTC_REAL)
+        for (low, a), (high, b) in zip(
+            zip(("RLBF", "RBF", "LSBF"), real[:3], strict=True),
+            zip(("RBF", "LSBF", "BF"), real[1:], strict=True),
+            strict=True,
+        )
+    )
+    return Content(
+        tuple(cells),
+        claims=(
+            Claim("With exact estimates all orders make the same schedule", tuple(equal)),
+            Claim("With multiples, every order is better than that of arrival", tuple(better)),
+            Claim("With real estimates randomization is better than sorting by length, "
+                  "and the combination is best", chain),
+        ),
+    )  # fmt: skip
+
+
+def _guarantees(measure: str, quick: bool) -> Content:
+    names = ("FIFO-backfilling", "Shortest-first", "Randomized", "Combination")
+    replans = ("", "-sjf", "-random", "-random-sjf")
+    cells = []
+    for name, order, suffix in zip(names, ORDERS, replans, strict=True):
+        with_ = guaranteed(CTC_REAL, order, 0, measure, quick)
+        seeds = 1 if "random" not in suffix else (3 if quick else 10)
+        policy = f"conservative-replan{suffix}"
+        without = value_of(CTC_REAL, policy, measure, quick, seeds=seeds)
+        cells += [
+            Cell(name, "Guarantees", with_, CTC_REAL),
+            Cell(name, "No-guarantees", without, CTC_REAL),
+        ]
+    by_place = {(cell.row, cell.column): cell.value for cell in cells}
+    better = tuple(
+        Comparison(name, by_place[name, "No-guarantees"], by_place[name, "Guarantees"], CTC_REAL)
+        for name in names[1:]
+    )
+    best = tuple(
+        Comparison(f"below {name}", by_place["Combination", "No-guarantees"],
+                   by_place[name, "No-guarantees"], CTC_REAL)
+        for name in names[:3]
+    )  # fmt: skip
+    return Content(
+        tuple(cells),
+        claims=(
+            Claim("Sorted queues are better without guarantees", better),
+            Claim("Without guarantees the combination is best", best),
+        ),
+    )
+
+
+# Figures ----------------------------------------------------------------------------------------
+
+
+def _lengths(log: Log, quick: bool) -> Content:
+    line = curve("jobs", workload_value(log, "lengths", quick))
+    panel = Panel(f"{log.label}: jobs by length", "runtime (s)", "jobs", (line,), "step", log_y=True)
+    share = workload_value(log, "below-a-minute", quick, scale=100)
+    cells = (Cell("jobs shorter than one minute (%), more than", log.label, share, log),)
+    claim = Claim(
+        "More than a third of the jobs are shorter than a minute",
+        (Comparison(log.label, 100 / 3, share, log),),
+    )
+    return Content(cells if log is KTH else (), (panel,), (claim,) if log is KTH else ())
+
+
+def _by_factor(log: Log, measure: str, scale: float, quick: bool) -> Content:
+    factors = GRID[::3] if quick else GRID
+    lines = tuple(
+        Line(
+            "randomized" if random else "deterministic",
+            tuple(
+                inflated(log, "easy", measure, factor, quick, random=random, scale=scale)
+                for factor in factors
+            ),
+            factors,
+            band=random,
+        )
+        for random in (False, True)
+    )
+    title = "bounded slowdown" if measure == SLOWDOWN else "waiting time (1000 s)"
+    panel = Panel(f"{log.label}, EASY", "R", f"mean {title}", lines, log_x=True)
+    fixed, drawn = (dict(zip(factors, line.values, strict=True)) for line in lines)
+    claims = []
+    if log is SUD:
+        worse = tuple(
+            Comparison(f"R = {k:g}", drawn[1], drawn[k], log) for k in factors if k >= 3
+        )
+        claims.append(Claim("Randomized estimates are worse than accurate ones from R = 3 on", worse))
+        better = tuple(
+            Comparison(f"R = {k:g}", fixed[k], fixed[1], log) for k in factors if k >= 2
+        )
+        claims.append(Claim("Deterministic ones are a little better", better))
+    else:
+        early = tuple(
+            Comparison(f"R = {k:g}", drawn[k], fixed[k], log) for k in factors if 1 < k <= 20
+        )
+        claims.append(Claim("Up to R = 25 the randomized method is better", early))
+        both = tuple(
+            Comparison(f"{line.label}, R = {k:g}", one, drawn[1], log)
+            for line in lines
+            for k, one in zip(factors, line.values, strict=True)
+            if k >= 2
+        )
+        claims.append(Claim("From R = 2 on, both are better than accurate estimates", both))
+    return Content((), (panel,), tuple(claims))
+
+
+def _short_jobs(factor: int, quick: bool) -> Content:
+    panels = tuple(
+        Panel(
+            f"{log.label}: jobs shorter than a minute, R = {factor}",
+            "time (days)",
+            "starts",
+            (curve("starts", inflated(log, "easy", "short-starts", factor, quick, offline=True)),),
+            "step",
+        )
+        for log in (LNL, KTH_FOR_LNL)
+    )
+    claims: tuple[Claim, ...] = ()
+    if factor > 1:
+        sides = tuple(
+            Comparison(
+                log.label,
+                inflated(log, "easy", "short-starts-early", 1, quick, offline=True),
+                inflated(log, "easy", "short-starts-early", factor, quick, offline=True),
+                log,
+            )
+            for log in (LNL, KTH_FOR_LNL)
+        )
+        claims = (Claim("With R = 5 more of them start in the first fifth than with R = 1", sides),)
+    return Content((), panels, claims)
+
+
+def _popular(quick: bool) -> Content:
+    share = workload_value(CTC_REAL, "round-share", quick, scale=100)
+    line = curve("jobs", workload_value(CTC_REAL, "popular", quick))
+    panel = Panel("CTC: the 20 most popular estimates", "estimate", "jobs", (line,), "bar")
+    row = "jobs with a round estimate (%), more than"
+    claim = Claim(
+        "More than 92 % of the jobs have a round estimate",
+        (Comparison("CTC", 92, share, CTC_REAL),),
+    )
+    return Content((Cell(row, "CTC", share, CTC_REAL),), (panel,), (claim,), per_row=1)
+
+
+def _distributions(quick: bool) -> Content:
+    lines = (
+        curve("runtime", workload_value(CTC_REAL, "runtimes", quick)),
+        curve("estimate", workload_value(CTC_REAL, "estimates", quick)),
+    )
+    panel = Panel("CTC: runtimes and estimates", "s", "% of jobs", lines, "step")
+    share = workload_value(CTC_REAL, "share-18h", quick, scale=100)
+    row = "jobs with an estimate of 18 h (%), over"
+    return Content((Cell(row, "CTC", share, CTC_REAL),), (panel,))
+
+
+def _runtimes_of(name: str, quick: bool) -> Content:
+    line = curve("runtime", workload_value(CTC_REAL, f"runtimes-{name}", quick))
+    panel = Panel(f"CTC: jobs estimated to run {name}", "runtime (s)", "% of them", (line,), "step")
+    rows = {"median overestimation": 50, "overestimation that 20 % of the jobs exceed": 80}
+    cells = tuple(
+        Cell(row, "CTC", workload_value(CTC_REAL, f"overestimation-{name}-{k}", quick), CTC_REAL)
+        for row, k in rows.items()
+    )
+    return Content(cells, (panel,))
+
+
+def _ratios(quick: bool) -> Content:
+    def one(measure: str, scale: float = 1.0) -> Value:
+        return value_of(CTC_REAL, "conservative", measure, quick, scale=scale)
+
+    line = curve("ratio", one("guarantees"))
+    panel = Panel(
+        "CTC: guaranteed over actual delay", "ratio", "% of delayed jobs", (line,), "step", True
+    )
+    rows = {
+        "jobs started on arrival (%)": one("started-at-once", 100),
+        "median of guaranteed over actual delay": one("guarantees-median"),
+        "ratio that 20 % of the jobs reach": one("guarantees-80"),
+    }
+    return Content(tuple(Cell(row, "CTC", value, CTC_REAL) for row, value in rows.items()), (panel,))
+
+
+# The open question ------------------------------------------------------------------------------
+
+
+def _sort_fcfs(quick: bool) -> Content:
+    """SortFCFS and FCFS on KTH, by edition and with runtimes a little longer."""
+    cleaned = KTH._replace(label="cleaned", workload="KTH-SP2-1996-2.1-cln(overrun=extend)")
+    clipped = KTH._replace(label="cut at estimates", workload="KTH-SP2-1996-2")
+    logs = {"as recorded": KTH, "cleaned": cleaned, "cut at the estimates": clipped}
+    cells = []
+    for row, log in logs.items():
+        cells += _readings(row, log, 1.0, quick)
+    for percent in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0):
+        row = f"cleaned, runtimes {percent:g} % longer"
+        cells += _readings(row, cleaned, 1 + percent / 100, quick)
+    return Content(tuple(cells))
+
+
+def _readings(row: str, log: Log, factor: float, quick: bool) -> list[Cell]:
+    steps: dict[str, object] = {"estimates": "exact"}
+    if factor != 1:
+        steps = {"runtime_factor": factor}
+    return [
+        Cell(row, column, value_of(log, policy, measure, quick, scale=scale, **steps), log)
+        for column, policy, measure, scale in (
+            ("SortFCFS slowdown", "sjf", SLOWDOWN, 1.0),
+            ("SortFCFS wait", "sjf", WAIT, 1e-3),
+            ("FCFS slowdown", "fcfs", SLOWDOWN, 1.0),
+            ("FCFS wait", "fcfs", WAIT, 1e-3),
+            ("BF slowdown", "easy", SLOWDOWN, 1.0),
+            ("BF wait", "easy", WAIT, 1e-3),
+        )
+    ]
+
+
+_FIGURE_LOGS = {3: KTH, 4: KTH, 5: LNL, 6: LNL, 7: SUD, 8: SUD}
+
+ITEMS = (
+    Item("table-2", "average slowdown, on-line", "Section 4", partial(_methods, SLOWDOWN, 1, False)),
+    Item("table-3", "average waiting time, on-line", "Section 4",
+         partial(_methods, WAIT, 1e-3, False), unit="1000 s"),
+    Item("table-4", "average slowdown, off-line", "Section 4",
+         partial(_methods, SLOWDOWN, 1e-3, True), unit="thousands"),
+    Item("table-5", "average waiting time, off-line", "Section 4",
+         partial(_methods, WAIT, 1e-6, True), unit="million s"),
+    Item("table-6", "slowdown of sorted and unsorted queues", "Section 5",
+         partial(_sorting, SLOWDOWN, 1), order="rows"),
+    Item("table-7", "average waiting time of sorted and unsorted queues", "Section 5",
+         partial(_sorting, WAIT, 1e-3), order="rows", unit="1000 s"),
+    Item("table-8", "slowdown with a guarantee of shadow times", "Section 5", _shadows,
+         order="rows"),
+    Item("table-9", "bounded slowdown and waiting time of randomized algorithms", "Section 6",
+         _randomized, order="rows"),
+    Item("table-10", "average bounded slowdown with and without guarantees", "Section 8",
+         partial(_guarantees, SLOWDOWN), order="rows"),
+    Item("table-11", "average delay with and without guarantees", "Section 8",
+         partial(_guarantees, WAIT), order="rows", digits=0, unit="s"),
+    Item("figure-1", "KTH job length distribution", "Section 3", partial(_lengths, KTH)),
+    Item("figure-2", "LNL job length distribution", "Section 3", partial(_lengths, LNL)),
+    *(
+        Item(f"figure-{n}",
+             f"{log.label} average {'bounded slowdown' if n % 2 else 'waiting time'} vs. R",
+             "Section 4",
+             partial(_by_factor, log, SLOWDOWN if n % 2 else WAIT, 1.0 if n % 2 else 1e-3))
+        for n, log in _FIGURE_LOGS.items()
+    ),
+    Item("figure-9", "LNL, number of short jobs at time T, R = 1", "Section 4.1",
+         partial(_short_jobs, 1)),
+    Item("figure-10", "LNL, number of short jobs at time T, R = 5", "Section 4.1",
+         partial(_short_jobs, 5)),
+    Item("figure-11", "job estimate distribution", "Section 7", _popular),
+    Item("figure-12", "distributions of actual and estimated running times", "Section 7",
+         _distributions,
+         note="The caption of the text at hand is that of Figure 16; section 7 says what is drawn."),
+    *(
+        Item(f"figure-{n}", f"actual running times for {name} estimates", "Section 7",
+             partial(_runtimes_of, name))
+        for n, name in ((13, "15min"), (14, "2h"), (15, "18h"))
+    ),
+    Item("figure-16", "ratio of initial guarantees and actual delays", "Section 8", _ratios),
+    Item("sort-fcfs", "readings of SortFCFS on KTH", "Tables 6 and 7, the row SortFCFS",
+         _sort_fcfs, unit="slowdown, and 1000 s"),
+)  # fmt: skip
+
+ZOTKIN2000 = Paper(
+    "zotkin2000",
+    "Attacking the bottlenecks of backfilling schedulers",
+    "D. Zotkin, P. J. Keleher and D. Perkovic, manuscript of February 20, 2000; Cluster Computing "
+    "3(4), 245-254, 2000, doi:10.1023/A:1019088401217.",
+    (KTH, LNL, SUD, CTC, CTC_REAL),
+    ITEMS,
+)
