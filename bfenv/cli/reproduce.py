@@ -84,6 +84,7 @@ def _reproduce(
 ) -> None:
     from bfenv.parallel.shards import read_shard
     from bfenv.reproduce.page import judge_items, write_page
+    from bfenv.reproduce.results import Results
     from bfenv.reproduce.run import plan, run
     from bfenv.reproduce.tables import grid, summary
 
@@ -114,7 +115,7 @@ def _reproduce(
     if len(items) <= 3:
         for item, verdict in zip(items, verdicts, strict=True):
             if verdict.cells:
-                columns, cells = grid(item, verdict)
+                columns, cells = grid(item, verdict, Results(rows))
                 show.table(columns, cells, numbers=len(columns) - 1, title=item.heading)
     page = write_page(paper, items, rows, out, quick=quick)
     print(f"{page}: {len(rows)} rows, {len(planned.rows)} of them there already")

@@ -13,7 +13,7 @@ from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.profile import shadow
 
 PLANES = {4: 0, 5: 1, 6: 2, 7: 3}  # Table 3.4 is the plane k = 0, and so on
-UNKNOWN = "-"  # of a cell that is not filled yet
+UNKNOWN = "φ"  # of a cell that is not filled yet
 
 
 def four_jobs() -> Trace:
@@ -117,5 +117,9 @@ def queue_cell(job: int, column: str, trace: Trace) -> float:
     if job not in jobs:
         return float("nan")
     row = jobs.index(job)
-    columns = {"job": queue.memory.candidate, "size": queue.memory.size, "ssize": queue.memory.ssize}
+    columns = {
+        "job": queue.memory.candidate,
+        "size": queue.memory.size,
+        "ssize": queue.memory.ssize,
+    }
     return float(columns[column][row])

@@ -40,12 +40,26 @@ class Value(NamedTuple):
     scale: float = 1.0  # from our unit to the printed one
 
 
+class Extreme(NamedTuple):
+    """The smallest, largest or mean of several values, or an end of the interval of one."""
+
+    values: tuple[Value, ...]
+    kind: str  # "min", "max" or "mean"; "low" or "high" of the interval
+
+
+class Pair(NamedTuple):
+    """The ratio of two values, seed by seed, with an interval over the seeds."""
+
+    values: tuple[Value, Value]
+    kind: str = "value"  # "value", or "low" or "high" of the interval
+
+
 class Cell(NamedTuple):
     """A cell of a table; the printed value has the same row and column."""
 
     row: str
     column: str
-    value: Value
+    value: Value | Extreme | Pair
     log: Log
 
 
@@ -78,8 +92,8 @@ class Comparison(NamedTuple):
     """left < right, or left <= right."""
 
     where: str  # the log, the load
-    left: Value | float
-    right: Value | float
+    left: Value | Extreme | Pair | float
+    right: Value | Extreme | Pair | float
     log: Log
     strict: bool = True
     slack: float = 0.0  # relative excess of left over right that still counts
@@ -102,13 +116,14 @@ class Content(NamedTuple):
 
     def values(self) -> list[Value]:
         """Return all values that rows must have."""
-        found = [cell.value for cell in self.cells]
+        found: list[Value | Extreme | Pair | float] = [cell.value for cell in self.cells]
         for panel in self.panels:
             found += [value for line in panel.lines for value in line.values]
         for claim in self.claims:
             for one in claim.comparisons:
-                found += [side for side in (one.left, one.right) if isinstance(side, Value)]
-        return found
+                found += [one.left, one.right]
+        single = [one for one in found if isinstance(one, Value)]
+        return single + [v for one in found if isinstance(one, Extreme | Pair) for v in one.values]
 
 
 @dataclass(frozen=True)
@@ -124,6 +139,7 @@ class Item:
     exact: bool = False  # cells must be equal
     digits: int = 2  # decimals in tables
     unit: str = ""
+    legend: str = ""  # of a table with nothing printed
     note: str = ""  # Markdown, below the verdict
 
     @property

@@ -4,13 +4,13 @@ A measure of one schedule takes the schedule; one that compares takes the refere
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from bfenv.analysis.backfills import find_backfills
+from bfenv.analysis.backfills import Backfills, find_backfills
 from bfenv.analysis.intervals import batch_means
 from bfenv.analysis.job_classes import classify_jobs
 from bfenv.analysis.queue_length import mean_queue_length, queue_curve
@@ -64,17 +64,22 @@ def _class_slowdown(group: str, schedule: Schedule, *_: Schedule) -> float:
     return float(slowdown(schedule)[members(schedule.trace, group)].mean())
 
 
+@lru_cache(maxsize=1)
+def _backfills(schedule: Schedule) -> Backfills:
+    return find_backfills(schedule)
+
+
 def _backfilled(schedule: Schedule) -> float:
-    return float(find_backfills(schedule).backfilled.mean())
+    return float(_backfills(schedule).backfilled.mean())
 
 
 def _wild(schedule: Schedule) -> float:
-    return float(find_backfills(schedule).wild.mean())
+    return float(_backfills(schedule).wild.mean())
 
 
 def _stolen(schedule: Schedule) -> float:
     """Mean stolen time (s) of the wild backfills."""
-    found = find_backfills(schedule)
+    found = _backfills(schedule)
     return float(found.stolen[found.wild].mean()) if found.wild.any() else 0.0
 
 

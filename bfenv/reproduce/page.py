@@ -17,8 +17,8 @@ RULES = (
     "Rules, the same for all papers: a number agrees if its ratio to the printed one is within the "
     "band of its item (10 % unless it says otherwise), or if rounding explains the rest. An order "
     "agrees if all pairs of printed numbers more than 5 % apart come out in that order. A claim, "
-    "which is what the text says of a table or figure, agrees if all its comparisons hold. Only logs "
-    "with the paper's jobs count; how many hold on other jobs is added in parentheses."
+    "which is what the text says of a table or figure, agrees if all its comparisons hold. Only "
+    "logs with the paper's jobs count; how many hold on other jobs is added in parentheses."
 )
 FIGURES = (
     "The values of the figures are not at hand, only what the text says of them. Figures are "
@@ -68,13 +68,15 @@ def render(
     lines += markdown(summary(items, verdicts))
     if paper.logs:
         lines += ["", "## Logs", "", *_logs(paper, quick)]
-    for item, content, verdict in zip(items, contents, verdicts, strict=True):
+    for item, verdict in zip(items, verdicts, strict=True):
         lines += ["", f"## {item.heading}", "", f"*{item.place}.* Verdict: **{verdict.overall}**."]
         if pictures and item.name in pictures:
             lines += ["", f"![{item.title}]({pictures[item.name]})"]
         if verdict.cells:
             unit = f" Unit: {item.unit}." if item.unit else ""
-            lines += ["", LEGEND + unit, "", *markdown(grid(item, verdict))]
+            has_printed = any(one.theirs for one in verdict.cells)
+            legend = LEGEND if has_printed else item.legend
+            lines += ["", (legend + unit).strip(), "", *markdown(grid(item, verdict, results))]
         if verdict.order and verdict.order.failed:
             lines += ["", "Order that differs: " + "; ".join(verdict.order.failed[:12]) + "."]
         if verdict.claims:

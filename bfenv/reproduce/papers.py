@@ -5,9 +5,22 @@ from types import MappingProxyType
 
 from bfenv.core.errors import UnknownNameError
 from bfenv.reproduce.item import Item, Paper
+from bfenv.reproduce.klusacek_rudova import KLUSACEK_RUDOVA
+from bfenv.reproduce.lawson_smirni2002 import LAWSON_SMIRNI2002
+from bfenv.reproduce.shmueli_los2003 import SHMUELI_LOS2003
+from bfenv.reproduce.tsafrir2010 import TSAFRIR2010
+from bfenv.reproduce.twenty_years import TWENTY_YEARS
 from bfenv.reproduce.zotkin2000 import ZOTKIN2000
 
-PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in (ZOTKIN2000,)})
+PAPERS_IN_ORDER = (
+    ZOTKIN2000,
+    KLUSACEK_RUDOVA,
+    TSAFRIR2010,
+    LAWSON_SMIRNI2002,
+    SHMUELI_LOS2003,
+    TWENTY_YEARS,
+)
+PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in PAPERS_IN_ORDER})
 
 
 def find_paper(name: str) -> Paper:

@@ -13,6 +13,7 @@ class Printed(NamedTuple):
     value: float | str
     error: float = 0.0  # half a unit of the last digit, or how well a value of a figure is known
     read: bool = False  # whether the text states it of a figure, which itself is not at hand
+    text: str = ""  # as it is printed
 
 
 @cache
@@ -44,15 +45,15 @@ def _number(text: str, entry: Mapping[str, Any]) -> Printed:
     try:
         value = float(text.replace(",", "").replace("+", ""))
     except ValueError:
-        return Printed(text)
+        return Printed(text, text=text)
     if entry.get("read"):
-        return Printed(value, float(entry["error"]) * abs(value), read=True)
+        return Printed(value, float(entry["error"]) * abs(value), True, text)
     _, _, decimals = text.partition(".")
-    return Printed(value, 0.5 * 10 ** -len(decimals))
+    return Printed(value, 0.5 * 10 ** -len(decimals), text=text)
 
 
 @cache
 def _file(paper: str) -> dict[str, Any]:
-    text = (files("bfenv.reproduce") / "printed" / f"{paper}.json").read_text()
-    data: dict[str, Any] = json.loads(text)
+    file: Any = files("bfenv.reproduce") / "printed" / f"{paper}.json"
+    data: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {"items": {}}
     return data

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.reproduce.item import Run, Value
+from bfenv.analysis.intervals import Interval, batch_means
+from bfenv.reproduce.item import Extreme, Pair, Run, Value
 from bfenv.reproduce.rows import Row
 
 
@@ -20,11 +21,16 @@ class Results:
         row = self.rows.get(value.run)
         return None if row is None else row["values"].get(value.measure)
 
-    def number(self, value: Value | float) -> float | str | None:
+    def number(self, value: Value | Extreme | Pair | float) -> float | str | None:
         """Return the mean over seeds, in the printed unit; text as it is.
 
         Of a measure with an interval, (value, low, high), this is the value.
         """
+        if isinstance(value, Extreme):
+            return self._extreme(value)
+        if isinstance(value, Pair):
+            found = self.ratio(value)
+            return None if found is None else getattr(found, value.kind)
         if not isinstance(value, Value):
             return value
         found = self.seeds(value)
@@ -37,6 +43,26 @@ class Results:
             if any(one is None for one in found):
                 return None
         return float(np.mean(found)) * value.scale
+
+    def _extreme(self, value: Extreme) -> float | None:
+        """Return the extreme of the values that there are; None if one is missing."""
+        if value.kind in ("low", "high"):
+            span = self.interval(value.values[0])
+            return None if span is None else span[value.kind == "high"]
+        found = [self.number(one) for one in value.values]
+        known = [one for one in found if isinstance(one, float)]
+        if not known or len(known) < len(found):
+            return None
+        return float({"min": np.min, "max": np.max, "mean": np.mean}[value.kind](known))
+
+    def ratio(self, pair: Pair) -> Interval | None:
+        """Return the geometric mean of the ratios of the seeds, with its 95 % interval."""
+        left, right = (self.seeds(value) for value in pair.values)
+        if not left or not right or None in left or None in right:
+            return None
+        logs = np.log(np.asarray(left) / np.asarray(right))
+        found = batch_means(logs, batches=max(2, len(logs)))
+        return Interval(*(float(np.exp(one)) for one in found[:3]), len(logs))
 
     def interval(self, value: Value) -> tuple[float, float] | None:
         """Return the measure's own interval, or the 5th and 95th percentile of the seeds."""

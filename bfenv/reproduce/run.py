@@ -70,9 +70,7 @@ def run(
     tasks = [(one, tuple(sorted(planned.wanted[one]))) for one in missing]
     policies = sorted({name for one in missing for name in (one.policy, one.reference) if name})
     with closing(
-        run_tasks(
-            make_row, tasks, jobs=jobs, backend=backend, scheduler=scheduler, warm=policies
-        )
+        run_tasks(make_row, tasks, jobs=jobs, backend=backend, scheduler=scheduler, warm=policies)
     ) as results:
         for i, row in results:
             rows[missing[i]] = row

@@ -1,8 +1,9 @@
-"""Tables of an item: in the layout of the printed one, every cell with theirs, ours and the ratio."""
+"""Tables of an item: laid out as printed, every cell with theirs, ours and the ratio."""
 
+import math
 from collections.abc import Sequence
 
-from bfenv.reproduce.item import Claim, Comparison, Item
+from bfenv.reproduce.item import Claim, Comparison, Item, Pair
 from bfenv.reproduce.results import Results
 from bfenv.reproduce.verdict import (
     AGREES,
@@ -25,29 +26,43 @@ MOST = 8  # comparisons of a claim that are written out
 Grid = tuple[list[str], list[list[str]]]  # headings, lines
 
 
-def grid(item: Item, verdict: Verdict) -> Grid:
+def grid(item: Item, verdict: Verdict, results: Results) -> Grid:
     """Return headings and lines of an item's table."""
     by_place = {(one.cell.row, one.cell.column): one for one in verdict.cells}
     rows = list(dict.fromkeys(one.cell.row for one in verdict.cells))
     columns = list(dict.fromkeys(one.cell.column for one in verdict.cells))
     lines = [
-        [row, *(_cell(item, by_place.get((row, column))) for column in columns)] for row in rows
+        [row, *(_cell(item, by_place.get((row, column)), results) for column in columns)]
+        for row in rows
     ]
     return ["", *columns], lines
 
 
-def _cell(item: Item, one: CellVerdict | None) -> str:
+def _cell(item: Item, one: CellVerdict | None, results: Results) -> str:
     if one is None:
         return ""
+    if isinstance(one.cell.value, Pair):
+        return _ratio(one.cell.value, results)
     ours = number(one.ours, item.digits)
     if one.theirs is None:
         return ours
     read = "≈" if one.theirs.read else ""
-    theirs = f"{read}{number(one.theirs.value, item.digits)}"
+    theirs = f"{read}{one.theirs.text}"
     if one.ours is None:
         return f"– / {theirs}"
     ratio = f" = {one.ratio:.2f}" if one.ratio is not None else ""
     return f"{ours} / {theirs}{ratio} {MARKS[one.verdict]}"
+
+
+def _ratio(pair: Pair, results: Results) -> str:
+    """Write a ratio and its interval: ✓ if all of it is below 1, ✗ if all is above."""
+    found = results.ratio(pair)
+    if found is None:
+        return "–"
+    if math.isnan(found.low):
+        return f"{found.value:.2f}"
+    mark = "✓" if found.high < 1 else "✗" if found.low > 1 else "~"
+    return f"{found.value:.2f} ({found.low:.2f}–{found.high:.2f}) {mark}"
 
 
 def number(value: float | str | None, digits: int = 2) -> str:

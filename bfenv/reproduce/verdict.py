@@ -27,6 +27,7 @@ class CellVerdict(NamedTuple):
     ours: float | str | None
     ratio: float | None  # ours over theirs
     verdict: str  # "" where nothing is printed
+    near: bool = False  # whether ours is as printed, within the band
 
 
 class Count(NamedTuple):
@@ -80,7 +81,7 @@ def judge(paper: str, item: Item, content: Content, results: Results, quick: boo
     return Verdict(
         cells,
         _count(
-            (f"{one.cell.row}, {one.cell.column}", one.verdict != DIFFERS, _counts(one.cell.log, quick))
+            (f"{one.cell.row}, {one.cell.column}", one.near, _counts(one.cell.log, quick))
             for one in cells
             if one.theirs is not None and one.ours is not None
         ),
@@ -97,23 +98,25 @@ def _judge_cell(
     item: Item, cell: Cell, theirs: Printed | None, results: Results, quick: bool
 ) -> CellVerdict:
     ours = results.number(cell.value)
-    ratio = None
-    if theirs is None:
-        verdict = ""
-    elif ours is None:
-        verdict = MISSING
+    ratio, near = None, False
+    if theirs is None or ours is None:
+        pass
     elif isinstance(ours, str) or isinstance(theirs.value, str):
-        verdict = AGREES if ours == theirs.value else DIFFERS
+        near = ours == theirs.text
     else:
         ratio = ours / theirs.value if theirs.value else None
-        near = abs(ours - theirs.value) <= theirs.error * (1 + 1e-9)
+        rounded = abs(ours - theirs.value) <= theirs.error * (1 + 1e-9)
         inside = (
             not item.exact and ratio is not None and 1 / (1 + item.band) <= ratio <= 1 + item.band
         )
-        verdict = AGREES if near or inside else DIFFERS
-    if verdict in (AGREES, DIFFERS) and not _counts(cell.log, quick):
+        near = rounded or inside
+    if theirs is None or ours is None:
+        verdict = MISSING if theirs else ""
+    elif not _counts(cell.log, quick):
         verdict = NOT_COMPARABLE
-    return CellVerdict(cell, theirs, ours, ratio, verdict)
+    else:
+        verdict = AGREES if near else DIFFERS
+    return CellVerdict(cell, theirs, ours, ratio, verdict, near)
 
 
 def _order(item: Item, cells: Iterable[CellVerdict], quick: bool) -> Count:
@@ -132,9 +135,7 @@ def _order(item: Item, cells: Iterable[CellVerdict], quick: bool) -> Count:
             ours = float(a.ours), float(b.ours)  # type: ignore[arg-type]
             holds = (theirs[0] < theirs[1]) == (ours[0] < ours[1]) and ours[0] != ours[1]
             names = (
-                (a.cell.row, b.cell.row)
-                if item.order == "rows"
-                else (a.cell.column, b.cell.column)
+                (a.cell.row, b.cell.row) if item.order == "rows" else (a.cell.column, b.cell.column)
             )
             both = _counts(a.cell.log, quick) and _counts(b.cell.log, quick)
             pairs.append((f"{key}: {names[0]} and {names[1]}", holds, both))

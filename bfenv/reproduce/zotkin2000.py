@@ -7,6 +7,7 @@ from bfenv.reproduce.item import (
     Claim,
     Comparison,
     Content,
+    Extreme,
     Item,
     Line,
     Log,
@@ -45,6 +46,7 @@ FACTORS = (1, 2, 3, 5, 20, 50)
 GRID = (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 SLOWDOWN, WAIT = "delay-slowdown", "wait"
 SEEDS = 20
+SHAKEN = 100  # seeds
 
 
 def _seeds(quick: bool) -> int:
@@ -52,8 +54,15 @@ def _seeds(quick: bool) -> int:
 
 
 def inflated(
-    log: Log, policy: str, measure: str, factor: float, quick: bool, *, random: bool = False,
-    scale: float = 1.0, offline: bool = False,
+    log: Log,
+    policy: str,
+    measure: str,
+    factor: float,
+    quick: bool,
+    *,
+    random: bool = False,
+    scale: float = 1.0,
+    offline: bool = False,
 ) -> Value:
     """Return a value with estimates of R times the runtime, by either method of section 4."""
     steps: dict[str, object] = {"estimates": "exact"}
@@ -118,6 +127,7 @@ def _by_row(cells: list[Cell]) -> list[Cell]:
 def _sorting(measure: str, scale: float, quick: bool) -> Content:
     cells, better = [], []
     for log in (KTH, LNL, SUD):
+
         def one(policy: str, factor: float = 1, log: Log = log) -> Value:
             return inflated(log, policy, measure, factor, quick, scale=scale)
 
@@ -158,7 +168,9 @@ def _shadows(quick: bool) -> Content:
             value = by_place[row, log.label]
             between.append(Comparison(row, value, by_place["BF R=1", log.label], log))
             between.append(Comparison(row, by_place["SortBF R=1", log.label], value, log))
-    claim = Claim("With the guarantee, sorting is better than none, worse than unbound", tuple(between))
+    claim = Claim(
+        "With the guarantee, sorting is better than none, worse than unbound", tuple(between)
+    )
     return Content(tuple(cells), claims=(claim,))
 
 
@@ -264,7 +276,9 @@ def _guarantees(measure: str, quick: bool) -> Content:
 
 def _lengths(log: Log, quick: bool) -> Content:
     line = curve("jobs", workload_value(log, "lengths", quick))
-    panel = Panel(f"{log.label}: jobs by length", "runtime (s)", "jobs", (line,), "step", log_y=True)
+    panel = Panel(
+        f"{log.label}: jobs by length", "runtime (s)", "jobs", (line,), "step", log_y=True
+    )
     share = workload_value(log, "below-a-minute", quick, scale=100)
     cells = (Cell("jobs shorter than one minute (%), more than", log.label, share, log),)
     claim = Claim(
@@ -293,13 +307,11 @@ def _by_factor(log: Log, measure: str, scale: float, quick: bool) -> Content:
     fixed, drawn = (dict(zip(factors, line.values, strict=True)) for line in lines)
     claims = []
     if log is SUD:
-        worse = tuple(
-            Comparison(f"R = {k:g}", drawn[1], drawn[k], log) for k in factors if k >= 3
+        worse = tuple(Comparison(f"R = {k:g}", drawn[1], drawn[k], log) for k in factors if k >= 3)
+        claims.append(
+            Claim("Randomized estimates are worse than accurate ones from R = 3 on", worse)
         )
-        claims.append(Claim("Randomized estimates are worse than accurate ones from R = 3 on", worse))
-        better = tuple(
-            Comparison(f"R = {k:g}", fixed[k], fixed[1], log) for k in factors if k >= 2
-        )
+        better = tuple(Comparison(f"R = {k:g}", fixed[k], fixed[1], log) for k in factors if k >= 2)
         claims.append(Claim("Deterministic ones are a little better", better))
     else:
         early = tuple(
@@ -389,7 +401,9 @@ def _ratios(quick: bool) -> Content:
         "median of guaranteed over actual delay": one("guarantees-median"),
         "ratio that 20 % of the jobs reach": one("guarantees-80"),
     }
-    return Content(tuple(Cell(row, "CTC", value, CTC_REAL) for row, value in rows.items()), (panel,))
+    return Content(
+        tuple(Cell(row, "CTC", value, CTC_REAL) for row, value in rows.items()), (panel,)
+    )
 
 
 # The open question ------------------------------------------------------------------------------
@@ -403,10 +417,34 @@ def _sort_fcfs(quick: bool) -> Content:
     cells = []
     for row, log in logs.items():
         cells += _readings(row, log, 1.0, quick)
+    shaken = {
+        (policy, measure): value_of(
+            KTH, policy, measure, quick, scale=scale, seeds=3 if quick else SHAKEN,
+            estimates="exact", shake_seconds=60,
+        )
+        for policy in ("sjf", "fcfs", "easy")
+        for measure, scale in ((SLOWDOWN, 1.0), (WAIT, 1e-3))
+    }  # fmt: skip
+    names = {"sjf": "SortFCFS", "fcfs": "FCFS", "easy": "BF"}
+    for (policy, measure), value in shaken.items():
+        column = f"{names[policy]} {'wait' if measure == WAIT else 'slowdown'}"
+        for row, kind in (("5th", "low"), ("95th", "high")):
+            label = f"submit times shaken by a minute, {row} percentile"
+            cells.append(Cell(label, column, Extreme((value,), kind), KTH))
     for percent in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0):
         row = f"cleaned, runtimes {percent:g} % longer"
         cells += _readings(row, cleaned, 1 + percent / 100, quick)
-    return Content(tuple(cells))
+    inside = []
+    for (policy, measure), printed in (
+        (("sjf", SLOWDOWN), 36.55), (("sjf", WAIT), 14.26), (("easy", SLOWDOWN), 70.78),
+        (("easy", WAIT), 6.34), (("fcfs", SLOWDOWN), 8800.0), (("fcfs", WAIT), 459.0),
+    ):  # fmt: skip
+        ends = (Extreme((shaken[policy, measure],), kind) for kind in ("low", "high"))
+        where = f"{names[policy]} {measure}"
+        low, high = ends
+        inside += [Comparison(where, low, printed, KTH), Comparison(where, printed, high, KTH)]
+    text = "The printed number is within what shaking the submit times by a minute gives"
+    return Content(tuple(cells), claims=(Claim(text, tuple(inside)),))
 
 
 def _readings(row: str, log: Log, factor: float, quick: bool) -> list[Cell]:
