@@ -83,12 +83,13 @@ def _draw_panel(
             _curve(axes, panel, line, results, colour)
     if panel.zero:
         axes.axhline(0, color="black", linewidth=0.8)
-    axes.set(title=panel.title, xlabel=panel.x, ylabel=panel.y)
+    axes.set_title(panel.title, fontsize=9)
+    axes.set(xlabel=panel.x, ylabel=panel.y)
     if panel.log_x:
         axes.set_xscale("log")
     if panel.log_y:
         axes.set_yscale("log")
-    if len(drawn) > 1 or (theirs and axes.get_legend_handles_labels()[1]):
+    if len(axes.get_legend_handles_labels()[1]) > 1:
         axes.legend(fontsize=7, handlelength=1.6)
 
 
@@ -165,5 +166,6 @@ def _bars(
     if values:
         axes.plot(
             [x for x, _ in values], [float(y) for _, y in values], "_", color="black",
-            markersize=40 / count / max(1, len(labels) / 4), label="printed" if position == 0 else None,
+            markersize=40 / count / max(1, len(labels) / 4),
+            label="printed" if position == 0 else None,
         )  # fmt: skip

@@ -230,8 +230,10 @@ def _queues(quick: bool) -> Content:
         ]
     claims = [Claim("The mean queue is shorter with LOS", tuple(shorter))]
     top = at(KTH, "los", "queue-length", 0.95, quick)
-    fits = [Comparison(f"{log.label}, load 0.9", at(log, "los", "queue-length", 0.9, quick), 50.0, log)
-            for log in (CTC, SDSC)]  # fmt: skip
+    fits = [
+        Comparison(f"{log.label}, load 0.9", at(log, "los", "queue-length", 0.9, quick), 50.0, log)
+        for log in (CTC, SDSC)
+    ]
     claims.append(
         Claim("Only for KTH, at loads above 0.9, the mean exceeds 50 jobs",
               (*fits, Comparison("KTH, load 0.95", 50.0, top, KTH)))
@@ -253,6 +255,31 @@ def _queue_over_time(log: Log, quick: bool) -> Content:
             shorter.append(Comparison(f"{name}, load {load:g}", own, easy, log))
     claim = Claim("LOS keeps the queue shorter, in the mean over time", tuple(shorter))
     return Content((), tuple(panels), (claim,))
+
+
+READINGS = {
+    "as here": "los",
+    "as here, max-slowdown": "los-max-slowdown",
+    "counting selectable jobs": "bfenv.reproduce.los_readings:selectable_only",
+    "counting selectable jobs, max-slowdown": (
+        "bfenv.reproduce.los_readings:selectable_only_max_slowdown"
+    ),
+    "lookahead of 1000": "los(lookahead=1000)",
+}
+
+
+def _readings(quick: bool) -> Content:
+    """What LOS gains on EASY under readings of the lookahead and of the estimates."""
+    cells = []
+    for row, policy in READINGS.items():
+        for exact in (False, True):
+            steps = {"estimates": "exact"} if exact else {}
+            for log in LOGS:
+                for load in LOADS[log.label][-3::2]:
+                    value = at(log, policy, SLOWDOWN, load, quick, reference="easy", **steps)
+                    label = f"{row}{', exact estimates' if exact else ''}"
+                    cells.append(Cell(label, f"{log.label}, {load:g}", value, log))
+    return Content(tuple(cells))
 
 
 _WORKED = {1: "initial values of M", 2: "resulting M", 3: "initial plane k = 0"} | {
@@ -298,6 +325,8 @@ ITEMS = (
              partial(_queue_over_time, log))
         for n, log in ((13, CTC), (14, SDSC), (15, KTH))
     ),
+    Item("readings", "mean bounded slowdown gained on EASY, by reading of the lookahead",
+         "Figures 4.3 and 4.7", _readings, digits=1),
 )  # fmt: skip
 
 SHMUELI_LOS2003 = Paper(

@@ -158,7 +158,7 @@ def _figure_4(quick: bool) -> Content:
         (),
         _sensitivity(quick, SEEDS),
         (
-            Claim("Performance first improves: the lowest mean is below that of f = 0", tuple(drops)),
+            Claim("Performance first improves: the lowest mean is below f = 0", tuple(drops)),
             Claim("But for CTC it then worsens, by over 2 % up to f = 10 (V shape)", tuple(rises)),
             Claim("CTC stays within 2 % of its lowest mean (L shape)", tuple(flat)),
             Claim("Over all f the deterministic model is below the mean of the random one, "

@@ -110,8 +110,8 @@ def _table(quick: bool) -> Content:
 
 
 _LEGEND = (
-    "A cell is the ratio of the mean bounded slowdowns, geometric mean over the seeds, with its 95 % "
-    "interval: ✓ the first side is better, ✗ the second is, ~ undecided."
+    "A cell is the ratio of the mean bounded slowdowns, geometric mean over the seeds, with its "
+    "95 % interval: ✓ the first side is better, ✗ the second is, ~ undecided."
 )
 
 ITEMS = (
@@ -122,8 +122,8 @@ ITEMS = (
 TWENTY_YEARS = Paper(
     "twenty-years",
     "Twenty years later",
-    "The conclusions of the five papers, asked of all logs: the last 40 % of each, which no agent is "
-    f"trained on, {SEEDS} times with submit times shaken by up to {SHAKE // 60} minutes. The same "
+    "The conclusions of the five papers, asked of all logs: the last 40 % of each, which no agent "
+    f"is trained on, {SEEDS} times with submit times shaken by up to {SHAKE // 60} minutes. The same "
     "seeds shake the jobs of both sides alike, so each interval is one of paired differences.",
     LOGS,
     ITEMS,

@@ -467,7 +467,8 @@ def _readings(row: str, log: Log, factor: float, quick: bool) -> list[Cell]:
 _FIGURE_LOGS = {3: KTH, 4: KTH, 5: LNL, 6: LNL, 7: SUD, 8: SUD}
 
 ITEMS = (
-    Item("table-2", "average slowdown, on-line", "Section 4", partial(_methods, SLOWDOWN, 1, False)),
+    Item("table-2", "average slowdown, on-line", "Section 4",
+         partial(_methods, SLOWDOWN, 1, False)),
     Item("table-3", "average waiting time, on-line", "Section 4",
          partial(_methods, WAIT, 1e-3, False), unit="1000 s"),
     Item("table-4", "average slowdown, off-line", "Section 4",
@@ -502,7 +503,7 @@ ITEMS = (
     Item("figure-11", "job estimate distribution", "Section 7", _popular),
     Item("figure-12", "distributions of actual and estimated running times", "Section 7",
          _distributions,
-         note="The caption of the text at hand is that of Figure 16; section 7 says what is drawn."),
+         note="The caption in the text is that of Figure 16; section 7 says what is drawn."),
     *(
         Item(f"figure-{n}", f"actual running times for {name} estimates", "Section 7",
              partial(_runtimes_of, name))
