@@ -38,9 +38,9 @@ def reproduce(
     """Compute the tables and figures of a paper again, beside the printed numbers.
 
     Writes DIR/PAPER.md with every verdict, table and figure, and DIR/PAPER/ with the figures and
-    rows. Rows that the folder already has are kept, so an interrupted run resumes, and shards may
-    share a folder. Logs are looked for as `bfenv workloads` does; what needs a missing log is left
-    out and says so.
+    rows. With items named, the page has these, and the others whose rows are there. Rows that the
+    folder has are kept, so an interrupted run resumes, and shards may share a folder. Logs are
+    looked for as `bfenv workloads` does; what needs a missing log is left out and says so.
 
     \b
     Examples:
@@ -83,12 +83,15 @@ def _reproduce(
     scheduler: str | None,
 ) -> None:
     from bfenv.parallel.shards import read_shard
-    from bfenv.reproduce.page import judge_items, write_page
+    from bfenv.parallel.sweep import check_workers
+    from bfenv.reproduce.page import is_complete, judge_items, write_page
     from bfenv.reproduce.results import Results
     from bfenv.reproduce.run import plan, run
     from bfenv.reproduce.tables import grid, summary
 
     folder = out / paper.name
+    part = read_shard(shard)
+    check_workers(jobs, backend, scheduler)
     planned = plan(items, folder, quick)
     if planned.unavailable:
         names = ", ".join(sorted(planned.unavailable))
@@ -103,7 +106,7 @@ def _reproduce(
         rows = run(
             planned,
             folder,
-            shard=read_shard(shard),
+            shard=part,
             done=done,
             jobs=jobs,
             backend=backend,
@@ -117,5 +120,7 @@ def _reproduce(
             if verdict.cells:
                 columns, cells = grid(item, verdict, Results(rows))
                 show.table(columns, cells, numbers=len(columns) - 1, title=item.heading)
-    page = write_page(paper, items, rows, out, quick=quick)
+    kept = plan(paper.items, folder, quick).rows | rows
+    shown = [one for one in paper.items if one in items or is_complete(one, kept, quick)]
+    page = write_page(paper, shown, kept, out, quick=quick)
     print(f"{page}: {len(rows)} rows, {len(planned.rows)} of them there already")

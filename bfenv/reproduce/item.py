@@ -1,6 +1,6 @@
 """What a table or figure of a paper is made of: runs, values, cells, lines, claims."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -61,6 +61,11 @@ class Cell(NamedTuple):
     column: str
     value: Value | Extreme | Pair
     log: Log
+
+
+def by_place(cells: Iterable[Cell]) -> dict[tuple[str, str], Value]:
+    """Return the values of cells by row and column, but for those derived from others."""
+    return {(one.row, one.column): one.value for one in cells if isinstance(one.value, Value)}
 
 
 class Line(NamedTuple):

@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import product
+from typing import Any
 
 from bfenv.reproduce.item import (
     Cell,
@@ -40,11 +41,11 @@ MULTIPLE, SINGLE = "multiqueue", "easy-speculative"
 OWN_PIVOT_ONLY = "bfenv.reproduce.readings:own_pivot_only"
 NEW_PROMISES = "bfenv.reproduce.readings:new_promises"
 SEEDS = 5
-SHAKEN = 50  # seeds
+SHAKEN = 10  # seeds
 SHARES = (0.01, 0.05, 0.25)  # of jobs with a requested start
 
 
-def ratio(log: Log, measure: str, quick: bool, seeds: int = 1, **steps: float) -> Value:
+def ratio(log: Log, measure: str, quick: bool, seeds: int = 1, **steps: Any) -> Value:
     """Return R, or curves of it, of multiple queues relative to a single one."""
     return value_of(
         log, MULTIPLE, measure, quick, reference=SINGLE, seeds=min(2, seeds) if quick else seeds,
@@ -81,7 +82,7 @@ def _figure_3(quick: bool) -> Content:
     return Content((), tuple(panels), (_positive(signs, text),))
 
 
-def _snapshots(which: tuple[str, ...], quick: bool, **steps: float) -> Content:
+def _snapshots(which: tuple[str, ...], quick: bool, **steps: Any) -> Content:
     panels, majority = [], {}
     for log in LOGS:
         lines = tuple(
@@ -105,7 +106,7 @@ def _figure_5(quick: bool) -> Content:
     panels, signs = [], {}
 
     def one(log: Log, group: str, rate: float) -> Value:
-        steps = {} if rate == 1 else {"arrival_rate": rate}
+        steps: dict[str, Any] = {} if rate == 1 else {"arrival_rate": rate}
         return ratio(log, f"ratio-{group}", quick, **steps)
 
     for group in CLASSES:

@@ -56,7 +56,7 @@ def ratio(own: Any, other: Any) -> Any:
 # Of one schedule -----------------------------------------------------------------------------
 
 
-def _mean(of: Callable[[Schedule], np.ndarray], schedule: Schedule) -> float:
+def _mean(of: Callable[[Schedule], np.ndarray], schedule: Schedule, *_: Schedule) -> float:
     return float(of(schedule).mean())
 
 

@@ -34,6 +34,11 @@ def judge_items(
     return [judge(paper.name, item, item.build(quick), results, quick) for item in items]
 
 
+def is_complete(item: Item, rows: Mapping[Run, Row], quick: bool) -> bool:
+    """Return whether all runs of an item have rows."""
+    return all(value.run in rows for value in item.build(quick).values())
+
+
 def render(
     paper: Paper,
     items: Sequence[Item],

@@ -29,8 +29,8 @@ class Results:
         if isinstance(value, Extreme):
             return self._extreme(value)
         if isinstance(value, Pair):
-            found = self.ratio(value)
-            return None if found is None else getattr(found, value.kind)
+            interval = self.ratio(value)
+            return None if interval is None else float(getattr(interval, value.kind))
         if not isinstance(value, Value):
             return value
         found = self.seeds(value)
@@ -53,7 +53,9 @@ class Results:
         known = [one for one in found if isinstance(one, float)]
         if not known or len(known) < len(found):
             return None
-        return float({"min": np.min, "max": np.max, "mean": np.mean}[value.kind](known))
+        if value.kind == "mean":
+            return float(np.mean(known))
+        return min(known) if value.kind == "min" else max(known)
 
     def ratio(self, pair: Pair) -> Interval | None:
         """Return the geometric mean of the ratios of the seeds, with its 95 % interval."""
@@ -62,7 +64,8 @@ class Results:
             return None
         logs = np.log(np.asarray(left) / np.asarray(right))
         found = batch_means(logs, batches=max(2, len(logs)))
-        return Interval(*(float(np.exp(one)) for one in found[:3]), len(logs))
+        value, low, high = (float(np.exp(one)) for one in found[:3])
+        return Interval(value, low, high, len(logs))
 
     def interval(self, value: Value) -> tuple[float, float] | None:
         """Return the measure's own interval, or the 5th and 95th percentile of the seeds."""

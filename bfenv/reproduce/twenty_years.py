@@ -123,8 +123,8 @@ TWENTY_YEARS = Paper(
     "twenty-years",
     "Twenty years later",
     "The conclusions of the five papers, asked of all logs: the last 40 % of each, which no agent "
-    f"is trained on, {SEEDS} times with submit times shaken by up to {SHAKE // 60} minutes. The same "
-    "seeds shake the jobs of both sides alike, so each interval is one of paired differences.",
+    f"is trained on, {SEEDS} times with submit times shaken by up to {SHAKE // 60} minutes. The "
+    "same seeds shake the jobs of both sides alike, so each interval is one of paired differences.",
     LOGS,
     ITEMS,
     figures_lost=False,

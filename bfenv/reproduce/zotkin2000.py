@@ -14,6 +14,7 @@ from bfenv.reproduce.item import (
     Panel,
     Paper,
     Value,
+    by_place,
 )
 from bfenv.reproduce.logs import curve, stand_in, value_of, workload_value
 
@@ -46,7 +47,7 @@ FACTORS = (1, 2, 3, 5, 20, 50)
 GRID = (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 SLOWDOWN, WAIT = "delay-slowdown", "wait"
 SEEDS = 20
-SHAKEN = 100  # seeds
+SHAKEN = 50  # seeds
 
 
 def _seeds(quick: bool) -> int:
@@ -91,24 +92,24 @@ def _methods(measure: str, scale: float, offline: bool, quick: bool) -> Content:
                     random=random, scale=scale, offline=offline,
                 )  # fmt: skip
                 cells.append(Cell(f"R = {factor}", column, value, log))
-    by_place = {(cell.row, cell.column): cell.value for cell in cells}
+    at = by_place(cells)
     helped = tuple(
-        Comparison(f"{log.label}, R = {factor}", value, by_place["R = 1", f"{log.label} dtm"], log)
+        Comparison(f"{log.label}, R = {factor}", value, at["R = 1", f"{log.label} dtm"], log)
         for log in (KTH, LNL)
         for factor in FACTORS[1:]
-        for value in [by_place[f"R = {factor}", f"{log.label} dtm"]]
+        for value in [at[f"R = {factor}", f"{log.label} dtm"]]
     )
     claims = [Claim("In the real traces, multiples of the runtime are better than it", helped)]
     if offline:
         halved = tuple(
-            Comparison(log.label, by_place["R = 5", f"{log.label} {how}"]._replace(scale=2 * scale),
-                       by_place["R = 1", f"{log.label} {how}"], log)
+            Comparison(log.label, at["R = 5", f"{log.label} {how}"]._replace(scale=2 * scale),
+                       at["R = 1", f"{log.label} {how}"], log)
             for log in (KTH, LNL)
             for how in ("dtm", "rnd")
         )  # fmt: skip
         limited = tuple(
-            Comparison("SUD", by_place["R = 1", "SUD dtm"]._replace(scale=0.5 * scale),
-                       by_place[f"R = {factor}", "SUD dtm"], SUD)
+            Comparison("SUD", at["R = 1", "SUD dtm"]._replace(scale=0.5 * scale),
+                       at[f"R = {factor}", "SUD dtm"], SUD)
             for factor in FACTORS[1:]
         )  # fmt: skip
         claims.append(Claim("Off-line, R = 5 more than halves what R = 1 has", halved))
@@ -161,13 +162,13 @@ def _shadows(quick: bool) -> Content:
         for row, policy in policies.items()
         for log in (KTH, LNL, SUD)
     ]
-    by_place = {(cell.row, cell.column): cell.value for cell in cells}
+    at = by_place(cells)
     between = []
     for log in (KTH, LNL, SUD):
         for row in list(policies)[1:4]:
-            value = by_place[row, log.label]
-            between.append(Comparison(row, value, by_place["BF R=1", log.label], log))
-            between.append(Comparison(row, by_place["SortBF R=1", log.label], value, log))
+            value = at[row, log.label]
+            between.append(Comparison(row, value, at["BF R=1", log.label], log))
+            between.append(Comparison(row, at["SortBF R=1", log.label], value, log))
     claim = Claim(
         "With the guarantee, sorting is better than none, worse than unbound", tuple(between)
     )
@@ -205,21 +206,21 @@ def _randomized(quick: bool) -> Content:
                     value = guaranteed(used, order, factor, measure, quick)
                     row = f"{order}-{factor or 'real'}"
                     cells.append(Cell(row, f"{log.label} {column}", value, used))
-    by_place = {(cell.row, cell.column): cell for cell in cells}
+    at = by_place(cells)
     for log in (KTH, LNL, CTC):
         for column in (f"{log.label} B-SD", f"{log.label} WT"):
-            plain = by_place["BF-1", column].value
+            plain = at["BF-1", column]
             for order in list(ORDERS)[1:]:
-                value = by_place[f"{order}-1", column].value
+                value = at[f"{order}-1", column]
                 equal += [
                     Comparison(f"{column}, {order}", value, plain, log, strict=False),
                     Comparison(f"{column}, {order}", plain, value, log, strict=False),
                 ]
                 for factor in (5, 15):
-                    own = by_place[f"{order}-{factor}", column].value
-                    other = by_place[f"BF-{factor}", column].value
+                    own = at[f"{order}-{factor}", column]
+                    other = at[f"BF-{factor}", column]
                     better.append(Comparison(f"{column}, {order}-{factor}", own, other, log))
-    real = [by_place[f"{order}-real", "CTC B-SD"].value for order in ("RLBF", "RBF", "LSBF", "BF")]
+    real = [at[f"{order}-real", "CTC B-SD"] for order in ("RLBF", "RBF", "LSBF", "BF")]
     chain = tuple(
         Comparison(f"{low} and {high}", a, b, CTC_REAL)
         for (low, a), (high, b) in zip(
@@ -252,14 +253,14 @@ def _guarantees(measure: str, quick: bool) -> Content:
             Cell(name, "Guarantees", with_, CTC_REAL),
             Cell(name, "No-guarantees", without, CTC_REAL),
         ]
-    by_place = {(cell.row, cell.column): cell.value for cell in cells}
+    at = by_place(cells)
     better = tuple(
-        Comparison(name, by_place[name, "No-guarantees"], by_place[name, "Guarantees"], CTC_REAL)
+        Comparison(name, at[name, "No-guarantees"], at[name, "Guarantees"], CTC_REAL)
         for name in names[1:]
     )
     best = tuple(
-        Comparison(f"below {name}", by_place["Combination", "No-guarantees"],
-                   by_place[name, "No-guarantees"], CTC_REAL)
+        Comparison(f"below {name}", at["Combination", "No-guarantees"],
+                   at[name, "No-guarantees"], CTC_REAL)
         for name in names[:3]
     )  # fmt: skip
     return Content(
