@@ -4,7 +4,7 @@ from typing import Any
 
 from bfenv.reproduce.item import RUNTIME_FACTOR, Line, Log, Run, Step, Value
 
-QUICK_JOBS = 1500  # of a generated workload
+QUICK_JOBS = 5000  # of a generated workload
 
 
 def stand_in(processors: int, load: float = 0.8, jobs: int = QUICK_JOBS) -> str:

@@ -77,10 +77,17 @@ def _wild(schedule: Schedule) -> float:
     return float(_backfills(schedule).wild.mean())
 
 
-def _stolen(schedule: Schedule) -> float:
-    """Mean stolen time (s) of the wild backfills."""
+def _stolen_from_head(schedule: Schedule) -> float:
+    """Mean time (s) stolen from a head, by all wild backfills together, over the delayed heads.
+
+    The head at a start is the first job, in the order of submission, that starts later.
+    """
     found = _backfills(schedule)
-    return float(found.stolen[found.wild].mean()) if found.wild.any() else 0.0
+    if not found.wild.any():
+        return 0.0
+    latest = np.maximum.accumulate(schedule.start)
+    heads = np.searchsorted(latest, schedule.start[found.wild], side="right")
+    return float(found.stolen[found.wild].sum() / len(np.unique(heads)))
 
 
 def _short_starts(schedule: Schedule) -> tuple[Any, Any]:
@@ -218,7 +225,7 @@ MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "queue": _queue,
         "backfilled": _backfilled,
         "wild": _wild,
-        "stolen": _stolen,
+        "stolen-from-head": _stolen_from_head,
         "short-starts": _short_starts,
         "short-starts-early": _short_starts_early,
         "guarantees": _guarantee_curve,

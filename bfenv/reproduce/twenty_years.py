@@ -82,7 +82,7 @@ def _value(log: Log, side: tuple[str, dict[str, Any]], measure: str, quick: bool
     else:
         steps |= model
     return value_of(
-        log, policy, measure, quick, seeds=3 if quick else SEEDS, shake_seconds=SHAKE, **steps
+        log, policy, measure, quick, seeds=SEEDS, shake_seconds=SHAKE, **steps
     )
 
 

@@ -318,7 +318,8 @@ def _by_factor(log: Log, measure: str, scale: float, quick: bool) -> Content:
         early = tuple(
             Comparison(f"R = {k:g}", drawn[k], fixed[k], log) for k in factors if 1 < k <= 20
         )
-        claims.append(Claim("Up to R = 25 the randomized method is better", early))
+        if measure == SLOWDOWN:  # of waiting times, the paper's own Table 3 says the contrary
+            claims.append(Claim("Up to R = 25 the randomized method is better", early))
         both = tuple(
             Comparison(f"{line.label}, R = {k:g}", one, drawn[1], log)
             for line in lines

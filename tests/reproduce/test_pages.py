@@ -105,7 +105,7 @@ def rows_of(name):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_page_is_what_its_rows_say(name):
-    """After a change of layout, rules or notes: `bfenv reproduce PAPER --out docs/reproductions`."""
+    """If not, make it again: `bfenv reproduce PAPER --out docs/reproductions`."""
     one, text = PAPERS[name], (PAGES / f"{name}.md").read_text()
     pictures = dict(re.findall(rf"\(({name}/(.*)\.png)\)", text))
     shown = {stem: file for file, stem in pictures.items()}

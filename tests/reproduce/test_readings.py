@@ -44,7 +44,7 @@ def test_the_own_pivot_only_lets_other_pivots_wait():
     rows = sorted([(0, 2, 900), (1, *wide[1:]), *small])
     submit, size, runtime = zip(*rows, strict=True)
     trace = bfenv.make_trace(submit, size, runtime, 4)
-    at = [i for i, row in enumerate(rows) if row[1] == 4][0]
+    at = next(i for i, row in enumerate(rows) if row[1] == 4)
     plain = bfenv.baselines.find_policy("multiqueue(speculation=0)")
     literal = own_pivot_only
     waits = [bfenv.simulate(trace, one).wait[at] for one in (plain, literal)]
