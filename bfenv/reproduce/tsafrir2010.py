@@ -193,7 +193,9 @@ def _figure_5(quick: bool) -> Content:
 def _figure_7(quick: bool) -> Content:
     steps = _steps(quick)[1:]
     wild = tuple(random(SDSC, f, "wild", quick, 100, BACKFILL_SEEDS) for f in steps)
-    stolen = tuple(random(SDSC, f, "stolen-from-head", quick, 1 / 3600, BACKFILL_SEEDS) for f in steps)
+    stolen = tuple(
+        random(SDSC, f, "stolen-from-head", quick, 1 / 3600, BACKFILL_SEEDS) for f in steps
+    )
     panels = (
         Panel("SDSC: wild backfills", "f", "% of jobs", (Line("wild", wild, steps, band=True),)),
         Panel("SDSC: stolen time", "f", "hours", (Line("stolen", stolen, steps, band=True),)),

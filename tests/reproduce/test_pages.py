@@ -114,6 +114,12 @@ def test_the_page_is_what_its_rows_say(name):
         assert (PAGES / file).is_file()
 
 
+def test_the_list_of_pages_has_all():
+    """Every paper is linked from the list."""
+    text = (PAGES / "README.md").read_text()
+    assert re.findall(r"\]\((.*)\.md\)", text) == list(PAPERS)
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_no_kept_row_is_stale(name):
     """Every row beside a page is one that its items want."""
