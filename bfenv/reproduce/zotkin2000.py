@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from bfenv.reproduce import zotkin2000_figures as figures
 from bfenv.reproduce.item import (
     Cell,
     Claim,
@@ -9,72 +10,24 @@ from bfenv.reproduce.item import (
     Content,
     Extreme,
     Item,
-    Line,
     Log,
-    Panel,
     Paper,
     Value,
     by_place,
 )
-from bfenv.reproduce.logs import curve, stand_in, value_of, workload_value
-
-_KTH_EDITION = (
-    "28,481 jobs of the uncleaned edition; the paper has 28,456. Runtimes are those recorded, not "
-    "cut at the log's estimates, which the paper did not have"
+from bfenv.reproduce.logs import value_of
+from bfenv.reproduce.zotkin2000_runs import (
+    CTC,
+    CTC_REAL,
+    FACTORS,
+    KTH,
+    LNL,
+    SHAKEN,
+    SLOWDOWN,
+    SUD,
+    WAIT,
+    inflated,
 )
-KTH = Log("KTH", "KTH-SP2-1996-2(overrun=extend)", stand_in(100), True, _KTH_EDITION)
-LNL = Log("LNL", "LLNL-T3D-1996-2", "LLNL-T3D-1996-2", True, "not at hand")
-SUD = Log("SUD", "sud", "sud(jobs=1500)", False, "ours: sizes and arrivals were not published")
-CTC = Log(
-    "CTC",
-    "CTC-SP2-1996-3.1-cln(processors=430, overrun=extend)",
-    stand_in(430),
-    True,
-    "77,205 jobs of the cleaned edition; the paper has 79,302, with a burst of one user's jobs "
-    "that cleaning removes. On 430 processors, as in the paper. Estimates are derived from the "
-    "runtimes recorded",
-)
-CTC_REAL = Log(
-    "CTC, real estimates",
-    "CTC-SP2-1996-3.1-cln(processors=430)",
-    stand_in(430),
-    True,
-    "the same with the users' estimates; jobs are killed at them",
-)
-KTH_FOR_LNL = KTH._replace(label="KTH in place of LNL", comparable=False)
-
-FACTORS = (1, 2, 3, 5, 20, 50)
-GRID = (1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
-SLOWDOWN, WAIT = "delay-slowdown", "wait"
-SEEDS = 20
-SHAKEN = 50  # seeds
-
-
-def _seeds(quick: bool) -> int:
-    return 3 if quick else SEEDS
-
-
-def inflated(
-    log: Log,
-    policy: str,
-    measure: str,
-    factor: float,
-    quick: bool,
-    *,
-    random: bool = False,
-    scale: float = 1.0,
-    offline: bool = False,
-) -> Value:
-    """Return a value with estimates of R times the runtime, by either method of section 4."""
-    steps: dict[str, object] = {"estimates": "exact"}
-    if factor != 1:
-        model = "uniform-zotkin" if random else "deterministic"
-        steps = {"estimates": model, "factor": float(factor)}
-    if offline:
-        steps["all_at_once"] = True
-    seeds = _seeds(quick) if random and factor != 1 else 1
-    return value_of(log, policy, measure, quick, scale=scale, seeds=seeds, **steps)  # fmt: skip
-
 
 # Tables 2 to 5: estimates of R times the runtime -----------------------------------------------
 
@@ -272,142 +225,6 @@ def _guarantees(measure: str, quick: bool) -> Content:
     )
 
 
-# Figures ----------------------------------------------------------------------------------------
-
-
-def _lengths(log: Log, quick: bool) -> Content:
-    line = curve("jobs", workload_value(log, "lengths", quick))
-    panel = Panel(
-        f"{log.label}: jobs by length", "runtime (s)", "jobs", (line,), "step", log_y=True
-    )
-    share = workload_value(log, "below-a-minute", quick, scale=100)
-    cells = (Cell("jobs shorter than one minute (%), more than", log.label, share, log),)
-    claim = Claim(
-        "More than a third of the jobs are shorter than a minute",
-        (Comparison(log.label, 100 / 3, share, log),),
-    )
-    return Content(cells if log is KTH else (), (panel,), (claim,) if log is KTH else ())
-
-
-def _by_factor(log: Log, measure: str, scale: float, quick: bool) -> Content:
-    factors = GRID[::3] if quick else GRID
-    lines = tuple(
-        Line(
-            "randomized" if random else "deterministic",
-            tuple(
-                inflated(log, "easy", measure, factor, quick, random=random, scale=scale)
-                for factor in factors
-            ),
-            factors,
-            band=random,
-        )
-        for random in (False, True)
-    )
-    title = "bounded slowdown" if measure == SLOWDOWN else "waiting time (1000 s)"
-    panel = Panel(f"{log.label}, EASY", "R", f"mean {title}", lines, log_x=True)
-    fixed, drawn = (dict(zip(factors, line.values, strict=True)) for line in lines)
-    claims = []
-    if log is SUD:
-        worse = tuple(Comparison(f"R = {k:g}", drawn[1], drawn[k], log) for k in factors if k >= 3)
-        claims.append(
-            Claim("Randomized estimates are worse than accurate ones from R = 3 on", worse)
-        )
-        better = tuple(Comparison(f"R = {k:g}", fixed[k], fixed[1], log) for k in factors if k >= 2)
-        claims.append(Claim("Deterministic ones are a little better", better))
-    else:
-        early = tuple(
-            Comparison(f"R = {k:g}", drawn[k], fixed[k], log) for k in factors if 1 < k <= 20
-        )
-        if measure == SLOWDOWN:  # of waiting times, the paper's own Table 3 says the contrary
-            claims.append(Claim("Up to R = 25 the randomized method is better", early))
-        both = tuple(
-            Comparison(f"{line.label}, R = {k:g}", one, drawn[1], log)
-            for line in lines
-            for k, one in zip(factors, line.values, strict=True)
-            if k >= 2
-        )
-        claims.append(Claim("From R = 2 on, both are better than accurate estimates", both))
-    return Content((), (panel,), tuple(claims))
-
-
-def _short_jobs(factor: int, quick: bool) -> Content:
-    panels = tuple(
-        Panel(
-            f"{log.label}: jobs shorter than a minute, R = {factor}",
-            "time (days)",
-            "starts",
-            (curve("starts", inflated(log, "easy", "short-starts", factor, quick, offline=True)),),
-            "step",
-        )
-        for log in (LNL, KTH_FOR_LNL)
-    )
-    claims: tuple[Claim, ...] = ()
-    if factor > 1:
-        sides = tuple(
-            Comparison(
-                log.label,
-                inflated(log, "easy", "short-starts-early", 1, quick, offline=True),
-                inflated(log, "easy", "short-starts-early", factor, quick, offline=True),
-                log,
-            )
-            for log in (LNL, KTH_FOR_LNL)
-        )
-        claims = (Claim("With R = 5 more of them start in the first fifth than with R = 1", sides),)
-    return Content((), panels, claims)
-
-
-def _popular(quick: bool) -> Content:
-    share = workload_value(CTC_REAL, "round-share", quick, scale=100)
-    line = curve("jobs", workload_value(CTC_REAL, "popular", quick))
-    panel = Panel("CTC: the 20 most popular estimates", "estimate", "jobs", (line,), "bar")
-    row = "jobs with a round estimate (%), more than"
-    claim = Claim(
-        "More than 92 % of the jobs have a round estimate",
-        (Comparison("CTC", 92, share, CTC_REAL),),
-    )
-    return Content((Cell(row, "CTC", share, CTC_REAL),), (panel,), (claim,), per_row=1)
-
-
-def _distributions(quick: bool) -> Content:
-    lines = (
-        curve("runtime", workload_value(CTC_REAL, "runtimes", quick)),
-        curve("estimate", workload_value(CTC_REAL, "estimates", quick)),
-    )
-    panel = Panel("CTC: runtimes and estimates", "s", "% of jobs", lines, "step")
-    share = workload_value(CTC_REAL, "share-18h", quick, scale=100)
-    row = "jobs with an estimate of 18 h (%), over"
-    return Content((Cell(row, "CTC", share, CTC_REAL),), (panel,))
-
-
-def _runtimes_of(name: str, quick: bool) -> Content:
-    line = curve("runtime", workload_value(CTC_REAL, f"runtimes-{name}", quick))
-    panel = Panel(f"CTC: jobs estimated to run {name}", "runtime (s)", "% of them", (line,), "step")
-    rows = {"median overestimation": 50, "overestimation that 20 % of the jobs exceed": 80}
-    cells = tuple(
-        Cell(row, "CTC", workload_value(CTC_REAL, f"overestimation-{name}-{k}", quick), CTC_REAL)
-        for row, k in rows.items()
-    )
-    return Content(cells, (panel,))
-
-
-def _ratios(quick: bool) -> Content:
-    def one(measure: str, scale: float = 1.0) -> Value:
-        return value_of(CTC_REAL, "conservative", measure, quick, scale=scale)
-
-    line = curve("ratio", one("guarantees"))
-    panel = Panel(
-        "CTC: guaranteed over actual delay", "ratio", "% of delayed jobs", (line,), "step", True
-    )
-    rows = {
-        "jobs started on arrival (%)": one("started-at-once", 100),
-        "median of guaranteed over actual delay": one("guarantees-median"),
-        "ratio that 20 % of the jobs reach": one("guarantees-80"),
-    }
-    return Content(
-        tuple(Cell(row, "CTC", value, CTC_REAL) for row, value in rows.items()), (panel,)
-    )
-
-
 # The open question ------------------------------------------------------------------------------
 
 
@@ -489,29 +306,29 @@ ITEMS = (
          partial(_guarantees, SLOWDOWN), order="rows"),
     Item("table-11", "average delay with and without guarantees", "Section 8",
          partial(_guarantees, WAIT), order="rows", digits=0, unit="s"),
-    Item("figure-1", "KTH job length distribution", "Section 3", partial(_lengths, KTH)),
-    Item("figure-2", "LNL job length distribution", "Section 3", partial(_lengths, LNL)),
+    Item("figure-1", "KTH job length distribution", "Section 3", partial(figures.lengths, KTH)),
+    Item("figure-2", "LNL job length distribution", "Section 3", partial(figures.lengths, LNL)),
     *(
         Item(f"figure-{n}",
              f"{log.label} average {'bounded slowdown' if n % 2 else 'waiting time'} vs. R",
              "Section 4",
-             partial(_by_factor, log, SLOWDOWN if n % 2 else WAIT, 1.0 if n % 2 else 1e-3))
+             partial(figures.by_factor, log, SLOWDOWN if n % 2 else WAIT, 1.0 if n % 2 else 1e-3))
         for n, log in _FIGURE_LOGS.items()
     ),
     Item("figure-9", "LNL, number of short jobs at time T, R = 1", "Section 4.1",
-         partial(_short_jobs, 1)),
+         partial(figures.short_jobs, 1)),
     Item("figure-10", "LNL, number of short jobs at time T, R = 5", "Section 4.1",
-         partial(_short_jobs, 5)),
-    Item("figure-11", "job estimate distribution", "Section 7", _popular),
+         partial(figures.short_jobs, 5)),
+    Item("figure-11", "job estimate distribution", "Section 7", figures.popular),
     Item("figure-12", "distributions of actual and estimated running times", "Section 7",
-         _distributions,
+         figures.distributions,
          note="The caption in the text is that of Figure 16; section 7 says what is drawn."),
     *(
         Item(f"figure-{n}", f"actual running times for {name} estimates", "Section 7",
-             partial(_runtimes_of, name))
+             partial(figures.runtimes_of, name))
         for n, name in ((13, "15min"), (14, "2h"), (15, "18h"))
     ),
-    Item("figure-16", "ratio of initial guarantees and actual delays", "Section 8", _ratios),
+    Item("figure-16", "ratio of initial guarantees and actual delays", "Section 8", figures.ratios),
     Item("sort-fcfs", "readings of SortFCFS on KTH", "Tables 6 and 7, the row SortFCFS",
          _sort_fcfs, unit="slowdown, and 1000 s"),
 )  # fmt: skip
