@@ -106,7 +106,8 @@ def _table(quick: bool) -> Content:
             cells.append(Cell(name, log.label, pair, log))
             survives.append(Comparison(log.label, pair._replace(kind="high"), 1.0, log))
         if question.paper:
-            claims.append(Claim(f"{question.paper}: {question.text}", tuple(survives)))
+            text = f"{question.paper}: {question.text}, the end of the interval"
+            claims.append(Claim(text, tuple(survives)))
     return Content(tuple(cells), claims=tuple(claims))
 
 
