@@ -1,6 +1,11 @@
-"""EASY in the order of an expression: score the waiting jobs, then make a pass of EASY.
+"""EASY with what is known of users: orders by expressions, believed runtimes, the age guard.
 
-The expressions are those of `bfenv.baselines.expressions`; the pass is that of `easy_pass`.
+Before each pass of `easy_pass`, the values of the expressions (`bfenv.baselines.expressions`) and
+the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
+Expressions and options are data: one compiled kernel serves all of them.
+
+With EASY's single reservation, an order that is an expression needs no sorted queue:
+`bfenv.baselines.selection_pass` makes the same pass from the best job and the jobs that fit.
 """
 
 import re
@@ -8,64 +13,75 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.age_guard import AgeGuard, new_age_guard, note_starts, update_age_guard
+from bfenv.baselines.best_score import Scores, new_scores
 from bfenv.baselines.easy_pass import Memory as PassMemory
 from bfenv.baselines.easy_pass import Options, any_fits
 from bfenv.baselines.easy_pass import decide as easy_pass
 from bfenv.baselines.easy_pass import new_memory as new_pass_memory
-from bfenv.baselines.expressions import Program, parse_expression, score_jobs
+from bfenv.baselines.expression_program import parse_expression, score_jobs
 from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
+from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
 from bfenv.baselines.user_history import NAMES, UserHistory, learn, new_user_history
 from bfenv.core.cluster import advance, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 
-PLACEHOLDER = "submit"  # the program of an order that is not an expression; it is not run
-
 
 class Memory(NamedTuple):
-    """What EASY keeps, the programs of its two orders, and what is known of users."""
+    """What EASY keeps, the programs of its expressions, the guard, and what is known of users."""
 
     easy: PassMemory
-    queue: Program
-    backfill: Program
+    queue: Scores
+    backfill: Scores
+    belief: Scores  # the backfill estimate, seconds
     history: UserHistory
-    scored: np.ndarray  # (2,) bool: the queue's order, the backfill's order is an expression
+    guard: AgeGuard
+    scored: np.ndarray  # (3,) bool: the queue's order, the backfill's, the belief is an expression
+    learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
+    selects: np.ndarray  # (1,) bool: by `selection_pass`
+    fitting: np.ndarray  # (n,) int64 waiting jobs that fit
+    firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
 
 
 @kernel
 def decide(cluster, jobs, memory):
-    """Score the waiting jobs, unless nothing can start, and make a pass of EASY."""
-    if memory.queue.learns[0] or memory.backfill.learns[0]:
+    """Prepare a pass of EASY, unless nothing can start, and make it."""
+    if memory.learns[0]:
         learn(memory.history, cluster, jobs)
-    if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
-        _score(cluster, jobs, memory)
-    easy_pass(cluster, jobs, memory.easy)
+    limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
+    memory.easy.queue.age_limit[0] = limit
+    if memory.selects[0]:
+        selection_pass(cluster, jobs, memory)
+    else:
+        if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
+            _score(cluster, jobs, memory)
+        easy_pass(cluster, jobs, memory.easy)
+    note_starts(memory.guard, cluster, jobs)
 
 
 @kernel
 def _score(cluster, jobs, memory):
     """Write the expressions' values of the jobs that need them."""
-    queue = waiting(cluster)
     if memory.scored[0]:
-        number = memory.easy.queue.number
-        first = _first_to_score(queue, memory.queue, number)
-        score_jobs(memory.queue, memory.history, cluster, jobs, queue[first:], number)
+        _score_queue(cluster, jobs, memory, memory.queue, memory.easy.queue.number)
     if memory.scored[1]:
-        number = memory.easy.backfill.number
-        first = _first_to_score(queue, memory.backfill, number)
-        score_jobs(memory.backfill, memory.history, cluster, jobs, queue[first:], number)
+        _score_queue(cluster, jobs, memory, memory.backfill, memory.easy.backfill.number)
+    if memory.scored[2]:
+        believe(cluster, jobs, memory, write_fitting(cluster, jobs, memory))
 
 
 @kernel
-def _first_to_score(queue, program, number):
-    """Return where in the queue the jobs begin that have no score, or all if scores change."""
-    if program.changes[0]:
-        return 0
-    first = len(queue)
-    while first > 0 and np.isnan(number[queue[first - 1]]):
-        first -= 1
-    return first
+def _score_queue(cluster, jobs, memory, scores, number):
+    """Write the values of the waiting jobs that have none, or of all if values change."""
+    queue = waiting(cluster)
+    first = 0
+    if not scores.program.changes[0]:
+        first = len(queue)
+        while first > 0 and np.isnan(number[queue[first - 1]]):
+            first -= 1
+    score_jobs(scores.program, scores.columns, memory.history, cluster, jobs, queue[first:], number)
 
 
 @kernel
@@ -104,10 +120,12 @@ def find_order_or_expression(text: str, option: str = "order") -> Order:
     )
 
 
-def uses_history(*orders: Order) -> bool:
-    """Whether a policy in these orders must see every pass, to learn from what has ended."""
-    texts = [order.formula for order in orders if order.code == EXPRESSION]
-    return any(parse_expression(text).learns[0] for text in texts)
+def uses_history(options: Options) -> bool:
+    """Whether a policy must see every pass, to learn from what has ended."""
+    texts = [each.formula for each in (options.order, options.backfill) if each.code == EXPRESSION]
+    if options.backfill_estimate:
+        texts.append(options.backfill_estimate)
+    return options.guard is not None or any(parse_expression(text).learns[0] for text in texts)
 
 
 def new_memory(
@@ -116,11 +134,29 @@ def new_memory(
     """Return the memory for these options."""
     orders = options.order, options.backfill
     scored = [order.code == EXPRESSION for order in orders]
-    queue, backfill = (
-        parse_expression(order.formula if is_scored else PLACEHOLDER)
-        for order, is_scored in zip(orders, scored, strict=True)
-    )
     easy = new_pass_memory(jobs, processors, generator, options=options)
     if scored[1] and not easy.two_orders[0]:
         scored[1] = False  # the backfill shares the queue's ranking
-    return Memory(easy, queue, backfill, new_user_history(jobs), np.array(scored))
+    believes = options.backfill_estimate is not None
+    same_order = options.backfill == options.order
+    selects = (
+        orders[0].code == EXPRESSION
+        and same_order
+        and options.reservations == 1
+        and options.lookahead == FOREVER
+        and options.predictor is None
+        and options.shadow_intervals < 0
+    )
+    return Memory(
+        easy,
+        queue=new_scores(orders[0].formula if scored[0] else None, jobs),
+        backfill=new_scores(orders[1].formula if scored[1] else None, jobs),
+        belief=new_scores(options.backfill_estimate, jobs),
+        history=new_user_history(jobs),
+        guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
+        scored=np.array([*scored, believes]),
+        learns=np.array([uses_history(options)]),
+        selects=np.array([selects]),
+        fitting=np.empty(len(jobs.submit), dtype=np.int64),
+        firsts=np.empty(len(jobs.submit), dtype=np.int64),
+    )

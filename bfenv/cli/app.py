@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from bfenv.cli import bench, leaderboard, workloads
+from bfenv.cli.bound import bound
 from bfenv.cli.check import check
 from bfenv.cli.evaluate import evaluate
 from bfenv.cli.gantt import gantt
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (evaluate, simulate, gantt, check, policies, reproduce):
+for command in (evaluate, simulate, gantt, check, bound, policies, reproduce):
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(leaderboard.app, name="leaderboard")

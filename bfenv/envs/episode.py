@@ -3,9 +3,11 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
+from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import (
     NEXT_JOB,
+    NOW,
     advance,
     commit_starts,
     finished,
@@ -13,6 +15,7 @@ from bfenv.core.cluster import (
     may_start,
     now,
     start,
+    try_start,
     waiting,
 )
 from bfenv.core.kernel import kernel
@@ -39,10 +42,12 @@ from bfenv.envs.batch_state import (
     LAST_SUBMITTED,
     LAST_WAIT,
     LEGAL_STARTS,
+    LEGAL_TRIALS,
     LONGEST_WAIT,
     OUTSIDE,
     SHOWN_SLOWDOWN,
     STEPS,
+    TRACE,
     UNSTARTED,
     WAIT,
     BatchState,
@@ -58,18 +63,42 @@ from bfenv.envs.batch_state import (
 from bfenv.envs.legal_actions import write_mask
 from bfenv.envs.observation import observe
 from bfenv.envs.slots import write_slots
+from bfenv.envs.warm_up import begin_warm_up, end_warm_up
 
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
 @kernel
-def begin_episode(state, tables, rules, i, first, last, ended):
-    """Open the episode of jobs first .. last - 1 on a warm machine; go to the first decision.
+def open_episode(state, tables, rules, i, window, ended, buffers):
+    """Open an episode, go to its first decision, and write what is seen there.
 
-    `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends.
+    Python calls it with plain tuples, `window` being an EpisodeWindow. If the machine is warm
+    already, `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends. If
+    it is empty, EASY schedules the jobs before the episode.
     """
-    cluster = cluster_of(state, i)
-    jobs = jobs_of(state, tables, i)
+    batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
+    batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
+    k, opening, first, last, end = window
+    batch_state.counters[i, TRACE] = k
+    cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
+    history = history_of(batch_state, batch_tables, i)
+    _forget_users(batch_state, i)
+    if len(ended) == 0:
+        truth = truth_of(batch_state, batch_tables, i)
+        begin_warm_up(cluster, jobs, truth, batch_tables.processors[k], opening, first)
+        while advance(cluster, jobs, truth):
+            learn(history, cluster, jobs)
+            decide_by_easy(cluster, jobs, 0)
+        end_warm_up(cluster, end)
+    for job in ended:
+        learn_job(history, cluster, jobs, job)
+    _begin_episode(batch_state, batch_tables, batch_rules, cluster, jobs, i, first, last)
+    write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
+
+
+@kernel
+def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
+    """Begin the episode of jobs first .. last - 1 on a warm machine; go to the first decision."""
     counters, sums = state.counters[i], state.sums[i]
     counters[EPISODES] += 1
     counters[FIRST] = first
@@ -82,15 +111,12 @@ def begin_episode(state, tables, rules, i, first, last, ended):
     counters[OUTSIDE] = 0
     counters[HEAD] = -1
     counters[LEGAL_STARTS] = 0
+    counters[LEGAL_TRIALS] = 0
     sums[:] = 0.0
     for job in waiting(cluster):
         _add_backlog(state, jobs, i, job)
-    _forget_users(state, i)
-    _forget_rows(state, i)
-    history = history_of(state, tables, i)
-    for job in ended:
-        learn_job(history, cluster, jobs, job)
     state.mask[i] = 0
+    state.slots[i] = -1  # those of another trace
     _run_on(state, tables, cluster, jobs, rules, i)
     # The sums start at 0, so the first reward covers all that came before the first decision.
     sums[LAST_NOW] = now(cluster)
@@ -101,8 +127,8 @@ def step(state, tables, rules, actions):
     """Act in every environment, and go on to its next decision point."""
     for i in range(len(actions)):
         mask, counters, sums, action = state.mask[i], state.counters[i], state.sums[i], actions[i]
-        window = len(mask) - 1
-        illegal = action < 0 or action > window or mask[action] == 0
+        window = len(state.slots[i])
+        illegal = action < 0 or action >= len(mask) or mask[action] == 0
         cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
         counters[STEPS] += 1
         counters[LAST_ILLEGAL] = illegal
@@ -115,6 +141,10 @@ def step(state, tables, rules, actions):
         sums[BEFORE_SUBMITTED] = sums[LAST_SUBMITTED]
         if illegal or action == window:
             counters[LEGAL_STARTS] = 0
+            counters[LEGAL_TRIALS] = 0
+        elif action > window:
+            _try(state, rules, cluster, jobs, truth_of(state, tables, i), i, action - window - 1)
+            counters[LEGAL_STARTS] = UNKNOWN
         elif may_start(cluster, jobs, state.slots[i, action]):
             _start(state, tables, cluster, jobs, i, state.slots[i, action])
             counters[LEGAL_STARTS] = UNKNOWN
@@ -178,7 +208,18 @@ def write_outputs(state, tables, rules, i, buffers):
         outside=float(counters[OUTSIDE]),
     )
     for column in range(len(totals)):
-        buffers.totals[i, column] = totals[column]
+        buffers.totals[column, i] = totals[column]
+    infos = now(cluster), _duration(state, i), counters[ILLEGAL], counters[FORCED]
+    for column in range(len(infos)):
+        buffers.infos[column, i] = infos[column]
+
+
+@kernel
+def _duration(state, i):
+    """Return how many seconds the last action took; 0 before the first."""
+    if state.counters[i, STEPS] == 0:
+        return 0
+    return int(state.cluster_state[i, NOW] - state.sums[i, BEFORE_NOW])
 
 
 @kernel
@@ -190,7 +231,8 @@ def _run_on(state, tables, cluster, jobs, rules, i):
     while counters[UNSTARTED] > 0:
         if counters[LEGAL_STARTS] == UNKNOWN:
             _look(state, tables, cluster, jobs, rules, i)
-        if counters[LEGAL_STARTS] > 0 or (ran and rules.every_pass):
+        legal = counters[LEGAL_STARTS] + counters[LEGAL_TRIALS]
+        if legal > 0 or (ran and rules.every_pass):
             return
         arrived = cluster.state[NEXT_JOB]
         counters[LEGAL_STARTS] = UNKNOWN
@@ -199,6 +241,8 @@ def _run_on(state, tables, cluster, jobs, rules, i):
             counters[HEAD] = -1
             learn(history, cluster, jobs)
             _correct_slowdowns(state, cluster, jobs, truth, i)
+            if rules.trial_limit > 0:
+                _end_trials(state, cluster, jobs, truth, i)
             for job in range(arrived, cluster.state[NEXT_JOB]):
                 _add_backlog(state, jobs, i, job)
         else:
@@ -207,7 +251,7 @@ def _run_on(state, tables, cluster, jobs, rules, i):
             counters[FORCED] += 1
     write_slots(state, tables, cluster, jobs, rules, i)
     mask[:] = 0
-    mask[len(mask) - 1] = 1
+    mask[len(state.slots[i])] = 1
 
 
 @kernel
@@ -215,6 +259,7 @@ def _look(state, tables, cluster, jobs, rules, i):
     """Choose the slots and write the mask, unless no start can be legal and time runs on."""
     if not rules.every_pass and not _any_fits(cluster, jobs):
         state.counters[i, LEGAL_STARTS] = 0
+        state.counters[i, LEGAL_TRIALS] = 0
         return
     write_slots(state, tables, cluster, jobs, rules, i)
     write_mask(state, cluster, jobs, rules, i)
@@ -245,6 +290,39 @@ def _start(state, tables, cluster, jobs, i, job):
 
 
 @kernel
+def _try(state, rules, cluster, jobs, truth, i, slot):
+    """Start the job in a slot for a trial; until that ends, it counts as if it had started."""
+    job, sums = state.slots[i, slot], state.sums[i]
+    try_start(cluster, jobs, job, rules.trial_limit)
+    commit_starts(cluster, jobs, truth)
+    sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
+    if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
+        waited = now(cluster) - jobs.submit[job]
+        sums[WAIT] += waited
+        sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
+        sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
+
+
+@kernel
+def _end_trials(state, cluster, jobs, truth, i):
+    """Settle the jobs that ended on trial, and let those that were killed wait as before."""
+    counters, sums = state.counters[i], state.sums[i]
+    for job in finished(cluster):
+        on_trial = cluster.trial_start[job] >= 0 and cluster.trial_end[job] < 0
+        if on_trial and counters[FIRST] <= job < counters[LAST]:
+            counters[UNSTARTED] -= 1
+            waited = cluster.start[job] - jobs.submit[job]
+            sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
+    for job in waiting(cluster):
+        if cluster.trial_end[job] == now(cluster):
+            _add_backlog(state, jobs, i, job)
+            if counters[FIRST] <= job < counters[LAST]:
+                waited = cluster.trial_start[job] - jobs.submit[job]
+                sums[WAIT] -= waited
+                sums[SHOWN_SLOWDOWN] -= bounded_slowdown(waited, jobs.estimate[job])
+
+
+@kernel
 def _correct_slowdowns(state, cluster, jobs, truth, i):
     """Replace the estimates of the jobs that have just ended by their runtimes."""
     for job in finished(cluster):
@@ -269,8 +347,3 @@ def _forget_users(state, i):
     state.user_recent[i] = 0
     state.by_estimate[i] = 0.0
     state.by_size[i] = 0.0
-
-
-@kernel
-def _forget_rows(state, i):
-    state.written_at[i] = -1

@@ -8,7 +8,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace
-from bfenv.envs.settings import Workloads
+from bfenv.envs.settings import TRAINING_LOADS, TRAINING_SEEDS, WORKLOAD, Workloads
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, with_load
 
@@ -30,13 +30,16 @@ class EpisodeSource:
 
     def __init__(
         self,
-        workload: Workloads,
+        workload: Workloads | None,
         load: float | Sequence[float] | None,
         split: str,
         warmup_jobs: int,
         episode_jobs: int | None,
     ) -> None:
-        self.traces = _load_traces(workload, load)
+        if workload is None and split == "train":
+            workload = [f"{WORKLOAD}:seed={seed}" for seed in TRAINING_SEEDS]
+            load = TRAINING_LOADS if load is None else load
+        self.traces = _load_traces(WORKLOAD if workload is None else workload, load)
         self.splits = [split_range(trace, split) for trace in self.traces]
         self.warmup_jobs = warmup_jobs
         self._lengths = [

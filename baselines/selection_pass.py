@@ -1,0 +1,109 @@
+"""One scheduling pass of EASY in the order of an expression, without a sorted queue.
+
+It makes the pass of `bfenv.baselines.easy_pass` with one reservation. Only the head and the jobs
+that may be backfilled need exact values, so the time of a pass depends on the number of those jobs
+and of those whose bounds have changed (`bfenv.baselines.best_score`), and hardly on the queue.
+
+`memory` is that of `bfenv.baselines.expression_order`.
+"""
+
+import math
+
+from bfenv.baselines.best_score import find_best, find_best_of_few, write_firsts
+from bfenv.baselines.easy_pass import may_backfill, start_or_try, try_backfill
+from bfenv.baselines.expression_program import score_jobs
+from bfenv.baselines.user_history import count_jobs
+from bfenv.core.cluster import free, now, waiting
+from bfenv.core.kernel import kernel
+from bfenv.core.profile import shadow
+
+
+@kernel
+def selection_pass(cluster, jobs, memory):
+    """Start jobs in order until one, the head, must wait; then backfill behind it."""
+    if write_fitting(cluster, jobs, memory) == 0:
+        return
+    if memory.queue.program.counts[0]:
+        count_jobs(memory.history, cluster, jobs)
+    head = _first(cluster, jobs, memory)
+    while head >= 0 and jobs.size[head] <= free(cluster):
+        start_or_try(cluster, jobs, memory.easy.trial, head)
+        head = _first(cluster, jobs, memory)
+    if head < 0 or free(cluster) == 0:
+        return
+    memory.easy.cautious[0] = _is_overdue(cluster, jobs, memory, head)
+    count = write_fitting(cluster, jobs, memory)
+    if memory.scored[2]:
+        believe(cluster, jobs, memory, count)
+    _backfill(cluster, jobs, memory, head, count)
+
+
+@kernel
+def write_fitting(cluster, jobs, memory):
+    """Write the waiting jobs that fit now to `memory.fitting`; return their number."""
+    count = 0
+    if free(cluster) > 0:
+        for job in waiting(cluster):
+            if jobs.size[job] <= free(cluster) and cluster.start[job] < 0:
+                memory.fitting[count] = job
+                count += 1
+    return count
+
+
+@kernel
+def believe(cluster, jobs, memory, count):
+    """Write how long the first `count` jobs of `memory.fitting` are believed to run."""
+    fitting, belief = memory.fitting[:count], memory.belief
+    score_jobs(belief.program, belief.columns, memory.history, cluster, jobs, fitting, belief.value)
+    for job in fitting:
+        runtime = min(belief.value[job], float(jobs.estimate[job]))
+        memory.easy.believed[job] = max(1, math.ceil(runtime))
+
+
+@kernel
+def _is_overdue(cluster, jobs, memory, job):
+    return now(cluster) - jobs.submit[job] > memory.easy.queue.age_limit[0]
+
+
+@kernel
+def _first(cluster, jobs, memory):
+    """Return the job that comes first; -1 if none waits."""
+    for job in waiting(cluster):
+        if not _is_overdue(cluster, jobs, memory, job):
+            break
+        if cluster.start[job] < 0:
+            return job
+    count = write_firsts(memory.queue, cluster, waiting(cluster), memory.firsts)
+    return find_best(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
+
+
+@kernel
+def _backfill(cluster, jobs, memory, head, count):
+    """Start, one by one, the first of the fitting jobs that does not delay the head."""
+    shadow_time, extra_nodes = shadow(cluster, jobs, head)
+    fitting = memory.fitting
+    count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
+    while count > 0:
+        job = _first_of(cluster, jobs, memory, fitting[:count])
+        extra_nodes -= try_backfill(cluster, jobs, memory.easy, job, False, shadow_time)
+        count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
+
+
+@kernel
+def _first_of(cluster, jobs, memory, fitting):
+    """Return which of some waiting jobs comes first."""
+    if _is_overdue(cluster, jobs, memory, fitting[0]):
+        return fitting[0]  # the oldest
+    count = write_firsts(memory.queue, cluster, fitting, memory.firsts)
+    return find_best_of_few(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
+
+
+@kernel
+def _drop(cluster, jobs, memory, count, shadow_time, extra_nodes):
+    """Drop the fitting jobs that may not be backfilled; return the number of the others."""
+    kept = 0
+    for job in memory.fitting[:count]:
+        if may_backfill(cluster, jobs, memory.easy, job, shadow_time, extra_nodes):
+            memory.fitting[kept] = job
+            kept += 1
+    return kept
