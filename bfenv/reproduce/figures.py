@@ -78,7 +78,7 @@ def _draw_panel(
         if panel.kind == "bar":
             _bars(axes, line, results, colour, i, len(drawn), theirs)
         elif line.x:
-            _points(axes, panel, line, results, colour, theirs)
+            _points(axes, line, results, colour, theirs)
         else:
             _curve(axes, panel, line, results, colour)
     if panel.zero:
@@ -95,7 +95,6 @@ def _draw_panel(
 
 def _points(
     axes: "Axes",
-    panel: Panel,
     line: Line,
     results: Results,
     colour: str,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bfenv.reproduce.item import RUNTIME_FACTOR, Line, Log, Run, Step, Value
+from bfenv.reproduce.item import Line, Log, Run, Step, Value
 
 QUICK_JOBS = 5000  # of a generated workload
 
@@ -42,22 +42,6 @@ def curve(label: str, value: Value, **options: Any) -> Line:
     return Line(label, (value,), **options)
 
 
-EXAMPLE = "worked example"
-
-
 def example(name: str, label: str) -> Log:
     """Return a worked example of a paper, which is the same in quick runs."""
     return Log(label, name, name, True, "the paper's own example")
-
-
-__all__ = [
-    "EXAMPLE",
-    "QUICK_JOBS",
-    "RUNTIME_FACTOR",
-    "curve",
-    "example",
-    "run_of",
-    "stand_in",
-    "value_of",
-    "workload_value",
-]

@@ -10,7 +10,7 @@ from bfenv.reproduce.figures import write_figures
 from bfenv.reproduce.item import Item, Paper, Run
 from bfenv.reproduce.results import Results
 from bfenv.reproduce.rows import Row, write_rows
-from bfenv.reproduce.tables import LEGEND, claim_lines, grid, markdown, summary
+from bfenv.reproduce.tables import LEGEND, claim_line, grid, markdown, summary
 from bfenv.reproduce.verdict import Verdict, judge
 
 RULES = (
@@ -87,7 +87,7 @@ def render(
         if verdict.claims:
             lines.append("")
             for claim, count in verdict.claims:
-                lines += claim_lines(claim, count, results)
+                lines.append(claim_line(claim, count, results))
         if item.note:
             lines += ["", item.note.strip()]
     notes = _notes(paper.name)

@@ -35,11 +35,6 @@ def printed(paper: str, item: str) -> Mapping[tuple[str, str], Printed]:
     }
 
 
-def place(paper: str, item: str) -> str:
-    """Return where the paper has an item."""
-    return str(_file(paper)["items"][item]["place"])
-
-
 def _number(text: str, entry: Mapping[str, Any]) -> Printed:
     """Read a number as it is printed; other text stays text."""
     try:

@@ -101,7 +101,7 @@ def share(count: Count) -> str:
     return f"{own} {other}".strip()
 
 
-def claim_lines(claim: Claim, count: Count, results: Results) -> list[str]:
+def claim_line(claim: Claim, count: Count, results: Results) -> str:
     """Return a claim as Markdown: its verdict, how many comparisons hold, and their numbers."""
     mark = MARKS[count.verdict]
     text = f"* {mark} {claim.text}: {share(count) or 'nothing to compare'}."
@@ -112,7 +112,7 @@ def claim_lines(claim: Claim, count: Count, results: Results) -> list[str]:
         listed = ", ".join(count.failed[:MOST])
         rest = f" and {len(count.failed) - MOST} more" if len(count.failed) > MOST else ""
         text += f" Not: {listed}{rest}."
-    return [text]
+    return text
 
 
 def _comparison(one: Comparison, results: Results) -> str:

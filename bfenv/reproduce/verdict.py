@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import NamedTuple
 
-from bfenv.reproduce.item import Cell, Claim, Comparison, Content, Item, Log, Value
+from bfenv.reproduce.item import Cell, Claim, Comparison, Content, Item, Log
 from bfenv.reproduce.printed import Printed, printed
 from bfenv.reproduce.results import Results
 
@@ -174,18 +174,3 @@ def sides(comparison: Comparison, results: Results) -> tuple[float | None, float
     found = [results.number(side) for side in (comparison.left, comparison.right)]
     left, right = (one if isinstance(one, float | int) else None for one in found)
     return left, right
-
-
-__all__ = [
-    "AGREES",
-    "DIFFERS",
-    "MISSING",
-    "NOT_COMPARABLE",
-    "CellVerdict",
-    "Count",
-    "Value",
-    "Verdict",
-    "compare",
-    "judge",
-    "sides",
-]

@@ -72,12 +72,6 @@ def _round_share(trace: Trace) -> float:
     return float((estimate % step == 0).mean())
 
 
-def _share_at_most_popular_maximum(trace: Trace) -> float:
-    """Share of the jobs whose estimate is the longest of the 20 popular ones."""
-    longest = max(one["estimate"] for one in popular_estimates(trace, 20))
-    return float((trace.jobs.estimate == longest).mean())
-
-
 def _share_of(estimate: int, trace: Trace) -> float:
     return float((trace.jobs.estimate == estimate).mean())
 
@@ -106,7 +100,6 @@ WORKLOAD_MEASURES: Mapping[str, Callable[[Trace], Any]] = MappingProxyType(
         "popular": _popular,
         "popular-share": _popular_share,
         "round-share": _round_share,
-        "share-at-maximum": _share_at_most_popular_maximum,
         **{f"share-{name}": partial(_share_of, seconds) for name, seconds in ASKED.items()},
         **{f"runtimes-{name}": partial(_runtimes_of, seconds) for name, seconds in ASKED.items()},
         **{
