@@ -138,7 +138,7 @@ def _provenance(
     commits = sorted({str(row["commit"])[:10] for row in rows.values() if row["commit"]})
     text = (
         f"Made by `{command}`: {len(rows):,} rows, {simulations:,} simulations in "
-        f"{_time(seconds)} of one core. Versions: {', '.join(versions) or '–'}; sources: "
+        f"{_time(seconds)} of one process. Versions: {', '.join(versions) or '–'}; sources: "
         f"{', '.join(commits) or '–'}. The rows are in `{paper.name}/rows.jsonl`."
     )
     if quick:
