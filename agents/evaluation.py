@@ -23,6 +23,7 @@ from bfenv.envs.warm_up import start_times
 BASE = "easy"  # what all are compared with
 REFERENCES = (BASE, "easy-saf")
 FAMILIES = ("easy", "los")  # the registered ones of these are candidates for the best policy
+MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports warn of
 
 
 class EvaluationRow(NamedTuple):

@@ -81,7 +81,7 @@ class SlotSharedPolicy(MaskableMultiInputActorCriticPolicy):
     Raises
     ------
     BfenvError
-        If the observation is flat.
+        If the observation is flat, or the environment has actions for trials.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -91,6 +91,8 @@ class SlotSharedPolicy(MaskableMultiInputActorCriticPolicy):
         space = self.observation_space
         assert isinstance(space, spaces.Dict), "FlatParts has checked it"
         slots, features = space["queue"].shape or (0, 0)
+        if spaces.flatdim(self.action_space) != slots + 1:
+            raise BfenvError("SlotSharedPolicy has no actions for trials: trial_limit=None")
         machine = [spaces.flatdim(space[part]) for part in PARTS[1:]]
         network = SlotSharedNetwork((slots, features), *machine).to(self.device)
         self.mlp_extractor = network  # type: ignore[assignment]  # has the same methods

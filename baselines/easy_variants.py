@@ -77,7 +77,8 @@ def easy(
         past the limit of the guard. None for the estimate.
     trial
         Length (s) of a trial: a job with an estimate above `trial_above` first starts for that
-        long. If it has not ended by then, it is killed and waits again. 0 for no trials.
+        long. If it has not ended by then, it is killed and waits again. 0 for no trials. The order
+        still sees the whole estimate; an expression can tell by the quantity `tried`.
     trial_above
         Estimate (s).
 

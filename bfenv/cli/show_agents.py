@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bfenv.agents.evaluation import MANY_OUTSIDE
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli import show
@@ -13,7 +14,6 @@ COLUMNS = (
     "jobs out of\nwindow"
 )  # fmt: skip
 BEST = "+"  # marks the best policy that starves no jobs
-MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that is worth a warning
 
 
 def scores(rows: Sequence[Mapping[str, Any]], format: Format) -> None:

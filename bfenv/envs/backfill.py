@@ -22,7 +22,6 @@ from bfenv.envs.features import (
     VERSION,
     Feature,
 )
-from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import Info, totals_of
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
@@ -35,9 +34,10 @@ from bfenv.envs.settings import (
     lists_settings,
     settings_page,
 )
+from bfenv.envs.snapshot import PlanningHandle
 
 
-class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
+class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     """The waiting queue and the machine of an HPC cluster: decide what starts next, and when.
 
     ## Description
@@ -91,7 +91,9 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     ## Observation Space
 
     A `Dict` of three float32 boxes, or, with `flat=True`, one `Box` of "queue" (row by row),
-    "profile", "cluster" and the mask in a row. The tables below are version {version}.
+    "profile", "cluster" and the mask in a row. Libraries that expect vectors want the latter:
+    stable-baselines3's `check_env` warns of the two-dimensional "queue", and of nothing if it is
+    flat. The tables below are version {version}.
 
     log_time(t) = min(1, log(1 + t) / log(1 + 100 days)), t in seconds: 10 min is 0.40, 10 h is
     0.66, 100 h is 0.80. log_count(n) = min(1, log(1 + n) / log(1 + 10,000)). machine = P.
@@ -187,6 +189,15 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     pays. The wrapper TimeLimit, which `gymnasium.make(..., max_episode_steps=n)` adds, only stops:
     give `max_episode_steps` to `BackfillEnv` or to `gymnasium.make_vec` instead.
 
+    ## Planning
+
+    `env.unwrapped.snapshot()` holds what is known at a decision, without any true runtime of a job
+    that has not ended. `env.unwrapped.restore(snapshot, seed)` goes into a future of it, in which
+    the runtimes of running and waiting jobs are sampled from the history of their users, and no
+    more jobs arrive; it returns observation and info. `env.unwrapped.resume()` goes back to the
+    episode. A copy of the environment itself, by `copy_with_foresight()`, `copy.deepcopy` or
+    pickle, goes on with the true runtimes: who plans with it is clairvoyant.
+
     ## Arguments
 
     * `workload=None`: name or path for `bfenv.load_workload`, or a `bfenv.Trace`; with a list,
@@ -238,6 +249,7 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
         BfenvError
             If an option does not exist, or the episode leaves the split.
         """
+        self.resume()
         super().reset(seed=seed)
         self.batch.generators[0] = self.np_random
         buffers = self.batch.new_buffers()

@@ -12,14 +12,18 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
+from bfenv.baselines.user_history import learn_jobs
 from bfenv.core.arguments import check_integer
+from bfenv.core.jobs import Trace
 from bfenv.envs import episode
 from bfenv.envs.batch_state import (
     INFOS,
     TRACE,
+    BatchState,
     StepBuffers,
     StepTotals,
     cluster_of,
+    history_of,
     new_state,
     new_tables,
     truth_of,
@@ -99,6 +103,49 @@ class EnvBatch:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._set_kernel_arguments()
+
+    def branch(
+        self, trace: Trace, state: BatchState, window: EpisodeWindow, ended: np.ndarray
+    ) -> "EnvBatch":
+        """Return a batch of one environment that goes on from `state`; this one is not changed.
+
+        Parameters
+        ----------
+        trace
+            Takes the place of trace `window.k`: the same jobs with other runtimes.
+        state
+            Of one environment; its arrays are used, not copied.
+        window
+            The jobs of its episode.
+        ended
+            (k,) int64, the jobs that have ended, in the order of their ends: the history of users,
+            which is empty in `state`.
+        """
+        branch = object.__new__(EnvBatch)
+        branch.__dict__.update(self.__dict__)
+        branch.source = self.source.with_trace(window.k, trace)
+        runtime = self._tables.runtime.copy()
+        runtime[window.k, : len(trace)] = trace.runtime
+        runtime.flags.writeable = False
+        branch._tables = self._tables._replace(runtime=runtime)
+        branch._state = state
+        branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
+        history = history_of(state, branch._tables, 0)
+        learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
+        branch.windows = [window]
+        branch.job_counts = np.array([window.last - window.first])
+        if self.reference is not None:
+            branch.reference = Reference(self.reference.policy, branch.source)
+            branch._reference_totals = np.array([branch.reference.totals(window)])
+        branch.ready = True
+        return branch
+
+    def outputs(self) -> StepBuffers:
+        """Return what the present state shows, without a step."""
+        buffers = self.new_buffers()
+        for i in range(len(self)):
+            episode.write_outputs(self._state, self._tables, self.rules, i, buffers)
+        return buffers
 
     def seed(self, i: int, seed: int | None) -> None:
         """Give environment i a new generator if a seed is given or it has none."""

@@ -7,33 +7,31 @@ from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import (
     NEXT_JOB,
-    NOW,
     advance,
-    commit_starts,
-    finished,
     free,
     may_start,
     now,
-    start,
-    try_start,
     waiting,
 )
 from bfenv.core.kernel import kernel
-from bfenv.core.schedule import bounded_slowdown
+from bfenv.envs.accounts import (
+    add_backlog,
+    correct_slowdowns,
+    end_trials,
+    start_job,
+    try_job,
+)
 from bfenv.envs.batch_state import (
-    BACKLOG,
     BEFORE_LONGEST,
     BEFORE_NOW,
     BEFORE_SLOWDOWN,
     BEFORE_SUBMITTED,
     BEFORE_WAIT,
-    BOUNDED_SLOWDOWN,
     EPISODES,
     FIRST,
     FORCED,
     HEAD,
     ILLEGAL,
-    LARGEST_BACKLOG,
     LAST,
     LAST_ILLEGAL,
     LAST_LONGEST,
@@ -43,17 +41,13 @@ from bfenv.envs.batch_state import (
     LAST_WAIT,
     LEGAL_STARTS,
     LEGAL_TRIALS,
-    LONGEST_WAIT,
     OUTSIDE,
-    SHOWN_SLOWDOWN,
     STEPS,
     TRACE,
     UNSTARTED,
-    WAIT,
     BatchState,
     EnvRules,
     StepBuffers,
-    StepTotals,
     TraceTables,
     cluster_of,
     history_of,
@@ -61,7 +55,7 @@ from bfenv.envs.batch_state import (
     truth_of,
 )
 from bfenv.envs.legal_actions import write_mask
-from bfenv.envs.observation import observe
+from bfenv.envs.outputs import write_outputs
 from bfenv.envs.slots import write_slots
 from bfenv.envs.warm_up import begin_warm_up, end_warm_up
 
@@ -114,7 +108,7 @@ def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
     counters[LEGAL_TRIALS] = 0
     sums[:] = 0.0
     for job in waiting(cluster):
-        _add_backlog(state, jobs, i, job)
+        add_backlog(state, jobs, i, job)
     state.mask[i] = 0
     state.slots[i] = -1  # those of another trace
     _run_on(state, tables, cluster, jobs, rules, i)
@@ -143,10 +137,10 @@ def step(state, tables, rules, actions):
             counters[LEGAL_STARTS] = 0
             counters[LEGAL_TRIALS] = 0
         elif action > window:
-            _try(state, rules, cluster, jobs, truth_of(state, tables, i), i, action - window - 1)
+            try_job(state, rules, cluster, jobs, truth_of(state, tables, i), i, action - window - 1)
             counters[LEGAL_STARTS] = UNKNOWN
         elif may_start(cluster, jobs, state.slots[i, action]):
-            _start(state, tables, cluster, jobs, i, state.slots[i, action])
+            start_job(state, tables, cluster, jobs, i, state.slots[i, action])
             counters[LEGAL_STARTS] = UNKNOWN
         else:
             counters[HEAD] = state.slots[i, action]
@@ -168,61 +162,6 @@ def step_and_write(state, tables, rules, actions, buffers):
 
 
 @kernel
-def write_outputs(state, tables, rules, i, buffers):
-    """Write the observation and the totals of environment i into its row of the buffers."""
-    cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
-    counters, sums = state.counters[i], state.sums[i]
-    observe(state, tables, rules, cluster, jobs, i, buffers)
-    wait, slowdown, longest = sums[WAIT], sums[SHOWN_SLOWDOWN], sums[LONGEST_WAIT]
-    for job in waiting(cluster):
-        if counters[FIRST] <= job < counters[LAST]:
-            waited = now(cluster) - jobs.submit[job]
-            wait += waited
-            slowdown += bounded_slowdown(waited, jobs.estimate[job])
-            longest = max(longest, waited)
-    if counters[UNSTARTED] == 0:
-        slowdown = sums[BOUNDED_SLOWDOWN]
-    submitted = min(cluster.state[NEXT_JOB], counters[LAST]) - counters[FIRST]
-    if counters[STEPS] > 0:
-        sums[LAST_NOW] = now(cluster)
-        sums[LAST_WAIT] = wait
-        sums[LAST_SLOWDOWN] = slowdown
-        sums[LAST_LONGEST] = longest
-        sums[LAST_SUBMITTED] = submitted
-    totals = StepTotals(
-        before_now=sums[BEFORE_NOW],
-        before_wait=sums[BEFORE_WAIT],
-        before_slowdown=sums[BEFORE_SLOWDOWN],
-        before_longest=sums[BEFORE_LONGEST],
-        before_submitted=sums[BEFORE_SUBMITTED],
-        now=float(now(cluster)),
-        wait=wait,
-        slowdown=slowdown,
-        longest=float(longest),
-        submitted=float(submitted),
-        unstarted=float(counters[UNSTARTED]),
-        steps=float(counters[STEPS]),
-        illegal_actions=float(counters[ILLEGAL]),
-        last_illegal=float(counters[LAST_ILLEGAL]),
-        forced_starts=float(counters[FORCED]),
-        outside=float(counters[OUTSIDE]),
-    )
-    for column in range(len(totals)):
-        buffers.totals[column, i] = totals[column]
-    infos = now(cluster), _duration(state, i), counters[ILLEGAL], counters[FORCED]
-    for column in range(len(infos)):
-        buffers.infos[column, i] = infos[column]
-
-
-@kernel
-def _duration(state, i):
-    """Return how many seconds the last action took; 0 before the first."""
-    if state.counters[i, STEPS] == 0:
-        return 0
-    return int(state.cluster_state[i, NOW] - state.sums[i, BEFORE_NOW])
-
-
-@kernel
 def _run_on(state, tables, cluster, jobs, rules, i):
     """Let the clock run until a start is legal, unless one is already, or the episode has ended."""
     mask, counters = state.mask[i], state.counters[i]
@@ -240,14 +179,14 @@ def _run_on(state, tables, cluster, jobs, rules, i):
         if ran:
             counters[HEAD] = -1
             learn(history, cluster, jobs)
-            _correct_slowdowns(state, cluster, jobs, truth, i)
+            correct_slowdowns(state, cluster, jobs, truth, i)
             if rules.trial_limit > 0:
-                _end_trials(state, cluster, jobs, truth, i)
+                end_trials(state, cluster, jobs, truth, i)
             for job in range(arrived, cluster.state[NEXT_JOB]):
-                _add_backlog(state, jobs, i, job)
+                add_backlog(state, jobs, i, job)
         else:
             # Nothing runs, arrives or is due: a pass here would never end.
-            _start(state, tables, cluster, jobs, i, waiting(cluster)[0])
+            start_job(state, tables, cluster, jobs, i, waiting(cluster)[0])
             counters[FORCED] += 1
     write_slots(state, tables, cluster, jobs, rules, i)
     mask[:] = 0
@@ -272,72 +211,6 @@ def _any_fits(cluster, jobs):
             if jobs.size[job] <= free(cluster):
                 return True
     return False
-
-
-@kernel
-def _start(state, tables, cluster, jobs, i, job):
-    counters, sums, truth = state.counters[i], state.sums[i], truth_of(state, tables, i)
-    start(cluster, jobs, job)
-    commit_starts(cluster, jobs, truth)
-    sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
-    if counters[FIRST] <= job < counters[LAST]:
-        waited = now(cluster) - jobs.submit[job]
-        counters[UNSTARTED] -= 1
-        sums[WAIT] += waited
-        sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
-        sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
-        sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
-
-
-@kernel
-def _try(state, rules, cluster, jobs, truth, i, slot):
-    """Start the job in a slot for a trial; until that ends, it counts as if it had started."""
-    job, sums = state.slots[i, slot], state.sums[i]
-    try_start(cluster, jobs, job, rules.trial_limit)
-    commit_starts(cluster, jobs, truth)
-    sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
-    if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
-        waited = now(cluster) - jobs.submit[job]
-        sums[WAIT] += waited
-        sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
-        sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
-
-
-@kernel
-def _end_trials(state, cluster, jobs, truth, i):
-    """Settle the jobs that ended on trial, and let those that were killed wait as before."""
-    counters, sums = state.counters[i], state.sums[i]
-    for job in finished(cluster):
-        on_trial = cluster.trial_start[job] >= 0 and cluster.trial_end[job] < 0
-        if on_trial and counters[FIRST] <= job < counters[LAST]:
-            counters[UNSTARTED] -= 1
-            waited = cluster.start[job] - jobs.submit[job]
-            sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
-    for job in waiting(cluster):
-        if cluster.trial_end[job] == now(cluster):
-            _add_backlog(state, jobs, i, job)
-            if counters[FIRST] <= job < counters[LAST]:
-                waited = cluster.trial_start[job] - jobs.submit[job]
-                sums[WAIT] -= waited
-                sums[SHOWN_SLOWDOWN] -= bounded_slowdown(waited, jobs.estimate[job])
-
-
-@kernel
-def _correct_slowdowns(state, cluster, jobs, truth, i):
-    """Replace the estimates of the jobs that have just ended by their runtimes."""
-    for job in finished(cluster):
-        if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
-            waited = cluster.start[job] - jobs.submit[job]
-            by_estimate = bounded_slowdown(waited, jobs.estimate[job])
-            by_runtime = bounded_slowdown(waited, truth.runtime[job])
-            state.sums[i, SHOWN_SLOWDOWN] += by_runtime - by_estimate
-
-
-@kernel
-def _add_backlog(state, jobs, i, job):
-    sums = state.sums[i]
-    sums[BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
-    sums[LARGEST_BACKLOG] = max(sums[LARGEST_BACKLOG], sums[BACKLOG])
 
 
 @kernel

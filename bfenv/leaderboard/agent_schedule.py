@@ -6,6 +6,7 @@ import numpy as np
 
 from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
 from bfenv.agents.player import play
+from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
@@ -39,12 +40,15 @@ def agent_schedule(trace: Trace, name: str, seed: int) -> AgentRun:
     PolicyError
         At the first illegal action that cannot be replaced.
     BfenvError
-        If there is no such agent, a saved model does not fit the environment, or the agent was
-        trained on some of the jobs.
+        If there is no such agent, a saved model does not fit the environment, the agent starts
+        trials, or it was trained on some of the jobs.
     """
     opened = open_agent(name, trust=True)
     opened.check_unseen(trace)
-    env = BackfillEnv(trace, **opened.settings_with(WHOLE_TRACE))
+    settings = opened.settings_with(WHOLE_TRACE)
+    if settings.get("trial_limit") is not None:
+        raise BfenvError(f"{name} starts jobs for trials, and agents that do are not ranked")
+    env = BackfillEnv(trace, **settings)
     agent = opened.make(env, seed)
     played = play(env, agent, seed, deterministic=read_agent(name).deterministic, strict=True)
     no_trials = np.full(len(trace), -1)

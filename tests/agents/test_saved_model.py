@@ -36,6 +36,7 @@ CHOSEN = {
     "reservation_depth": 0,
     "idle": "reserved",
     "max_age": "2d",
+    "trial_limit": "15min",
     "every_pass": True,
     "flat": False,
     "job_features": ["users"],

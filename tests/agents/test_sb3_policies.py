@@ -76,6 +76,8 @@ def test_learns_and_loads(tmp_path):
 
 
 def test_flat():
-    """A flat observation has no parts."""
+    """A flat observation has no parts, and actions for trials no scores."""
     with pytest.raises(bfenv.BfenvError, match="flat=False"):
         make_model(4, flat=True)
+    with pytest.raises(bfenv.BfenvError, match="trial_limit"):
+        make_model(4, trial_limit=600)

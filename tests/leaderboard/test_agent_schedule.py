@@ -54,3 +54,9 @@ def test_illegal_action():
     """The first illegal action is an error that names the action and the time."""
     with pytest.raises(bfenv.PolicyError, match=r"illegal action at \d+ s: slot 7"):
         agent_schedule(TRACE, f"{SAMPLES}:illegal:window=64", 0)
+
+
+def test_trials():
+    """Agents that start trials are refused: their rows would stand in the wrong division."""
+    with pytest.raises(bfenv.BfenvError, match="trials"):
+        agent_schedule(TRACE, "random:trial_limit=600", 0)
