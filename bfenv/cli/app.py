@@ -14,6 +14,7 @@ from bfenv.cli.evaluate import evaluate
 from bfenv.cli.gantt import gantt
 from bfenv.cli.options import Once
 from bfenv.cli.policies import policies
+from bfenv.cli.reproduce import reproduce
 from bfenv.cli.simulate import simulate
 from bfenv.cli.train import train
 from bfenv.core.errors import BfenvError
@@ -24,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (evaluate, simulate, gantt, check, bound, policies, train, curves):
+for command in (evaluate, simulate, gantt, check, bound, policies, train, curves, reproduce):
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
 app.add_typer(leaderboard.app, name="leaderboard")
