@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bfenv.parallel.evaluation import Run
 
 
-EPISODES = 16
+EPISODES = 64
 SPLIT = "test"
 
 

@@ -13,12 +13,16 @@ from bfenv.core.names import import_object, parse_name
 def code_hash(kind: str, name: str) -> str | None:
     """Return the hash of the code of a policy or agent that is not bfenv's own.
 
-    That is the file of a saved model and its card, or the source of the module in "module:object".
-    A row made with other code is another row. None for what bfenv comes with.
+    That is the file of a saved model and its card, the file of a network, or the source of the
+    module in "module:object". A row made with other code is another row. None for what bfenv comes
+    with.
     """
     if kind == "agent" and read_agent(name).is_saved:
         model = Path(read_agent(name).base)
         files = [model, *(card for card in [card_path(model)] if card.is_file())]
+    elif kind == "agent" and read_agent(name).is_network:
+        file = Path(read_agent(name).base)
+        files = [file] if file.is_file() else []  # bfenv comes with the others
     else:
         module, colon, _ = parse_name(name).base.partition(":")
         if not colon:

@@ -41,7 +41,6 @@ CHOSEN = {
     "flat": False,
     "job_features": ["users"],
     "head": "chosen",
-    "trial_limit": None,
 }
 
 
