@@ -76,6 +76,7 @@ def test_oracle(trace, policy):
     assert bfenv.simulate(trace, policy).check().start.tolist() == expected
 
 
+@pytest.mark.slow
 @given(with_outages(jobs=12), st.sampled_from(sorted(bfenv.policies())))
 @settings(max_examples=100)
 def test_every_policy(trace, policy):

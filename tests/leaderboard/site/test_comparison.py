@@ -8,10 +8,11 @@ from bfenv.analysis.logged import logged_schedule
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.run import run_suite
-from bfenv.leaderboard.site import compare_site, opening, site_comparisons
+from bfenv.leaderboard.site import compare_site, opening, site_comparisons, what_if
 from bfenv.leaderboard.site.opening import MOST, candidate_lines, winners_and_losers
 from bfenv.leaderboard.store import read_leaderboard
 from bfenv.leaderboard.suite import suite_of
+from bfenv.workloads import whatif
 
 
 def waiting(policy, *waits):
@@ -90,3 +91,18 @@ def test_winners_and_losers():
     listed, left_out = winners_and_losers(list(range(2 * MOST + 3)))
     assert listed == [*range(MOST), *range(MOST + 3, 2 * MOST + 3)]
     assert left_out == 3
+
+
+def test_what_if(site):
+    """Variants stand beside the site as it is, policy by policy, with what to know about them."""
+    trace = bfenv.load_workload(str(site))
+    variants = {"half": whatif.with_processors(trace, "-50%")}
+    outcomes = what_if(trace, variants, ["easy", "fcfs"])
+    assert [(one.variant, one.policy) for one in outcomes] == [
+        ("as is", "easy"), ("half", "easy"), ("as is", "fcfs"), ("half", "fcfs"),
+    ]  # fmt: skip
+    small = variants["half"].trace
+    expected = bfenv.metrics(bfenv.simulate(small, "fcfs"))
+    assert outcomes[3].metrics == expected
+    assert (outcomes[3].jobs, outcomes[3].processors) == (len(small), 32)
+    assert outcomes[3].jobs < outcomes[2].jobs and "left out" in outcomes[3].notes[0]
