@@ -125,7 +125,7 @@ def test_no_better(compared):
     texts = sentences(comparison)
     assert comparison.best is None
     assert len(texts) == 2
-    assert texts[1].startswith("None of the 1 candidates")
+    assert texts[1].startswith("Of 1 candidates, none that Slurm can follow")
 
 
 def test_slower_than_reality(compared):
