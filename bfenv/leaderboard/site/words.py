@@ -22,8 +22,8 @@ def sentences(comparison: SiteComparison) -> list[str]:
     if best is None:
         count = len(comparison.findings)
         texts.append(
-            f"Of {count} candidates, none that Slurm can follow and that starves no job has a shorter "
-            f"mean wait than {comparison.today.policy}, "
+            f"Of {count} candidates, none that Slurm can follow and that starves no job has a "
+            f"shorter mean wait than {comparison.today.policy}, "
             f"{duration(float(comparison.today.wait.mean()))}."
         )
     else:
