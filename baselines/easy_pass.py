@@ -1,7 +1,7 @@
 """One scheduling pass of EASY over a queue in any order: the kernel of `easy_variants`.
 
-Order of the queue x order of the backfill x reservations x lookahead x predictor. With all of
-them at their defaults it makes the schedules of `bfenv.baselines.easy`, more slowly.
+Order of the queue x order of the backfill x reservations x lookahead x predictor x trials. With
+all of them at their defaults it makes the schedules of `bfenv.baselines.easy`, more slowly.
 """
 
 import math
@@ -11,7 +11,7 @@ import numpy as np
 
 from bfenv.baselines.predictor import Predictor, new_predictor, predict, predicted_cluster
 from bfenv.baselines.priorities import FCFS, Order, Ranking, new_ranking, rank, score
-from bfenv.core.cluster import advance, free, now, start, started, waiting
+from bfenv.core.cluster import advance, free, now, start, started, try_start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import Profile, fits, new_profile, place, rebuild, reserve, shadow
@@ -27,6 +27,11 @@ class Options(NamedTuple):
     predictor: str | None
     weight: float | None  # 1/s
     shadow_intervals: int  # -1 for no deadlines
+    guard: float | None
+    guard_scale: str
+    backfill_estimate: str | None
+    trial: int  # seconds; 0 for no trials
+    trial_above: int  # seconds
 
 
 class Memory(NamedTuple):
@@ -40,6 +45,10 @@ class Memory(NamedTuple):
     lookahead: np.ndarray  # (1,) int64 jobs, the head included
     reservations: np.ndarray  # (1,) int64 jobs
     shadow_intervals: np.ndarray  # (1,) int64; -1 for no deadlines
+    believed: (
+        np.ndarray
+    )  # (n,) int64 seconds: how long a backfilled job is believed to run; or (0,)
+    trial: np.ndarray  # (2,) int64 seconds: length of trials, 0 for none; estimates above it
 
 
 @kernel
@@ -57,7 +66,7 @@ def decide(cluster, jobs, memory):
         line = memory.queue.line
     head = 0
     while head < count and jobs.size[line[head]] <= free(cluster):
-        start(cluster, jobs, line[head])
+        start_or_try(cluster, jobs, memory.trial, line[head])
         head += 1
     last = min(count, head + memory.lookahead[0])
     if head + 1 < last and free(cluster) > 0:
@@ -117,10 +126,43 @@ def _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
         jobs.size[job] <= free(cluster)
         and cluster.start[job] < 0
         and (
-            now(cluster) + memory.queue.duration[job] <= shadow_time
+            now(cluster) + _believed_duration(cluster, jobs, memory, job) <= shadow_time
             or jobs.size[job] <= extra_nodes
         )
     )
+
+
+@kernel
+def _duration(cluster, jobs, memory, job):
+    """Return how long (s) a job that starts now may run: a trial is short."""
+    duration = memory.queue.duration[job]
+    if takes_trial(cluster, jobs, memory.trial, job):
+        duration = min(duration, memory.trial[0])
+    return duration
+
+
+@kernel
+def _believed_duration(cluster, jobs, memory, job):
+    """Return how long (s) a job that starts in the backfill is believed to run."""
+    duration = _duration(cluster, jobs, memory, job)
+    if len(memory.believed) > 0:
+        duration = min(duration, memory.believed[job])
+    return duration
+
+
+@kernel
+def takes_trial(cluster, jobs, trial, job):
+    """Return whether a waiting job is to have a trial before it runs."""
+    return trial[0] > 0 and jobs.estimate[job] > trial[1] and cluster.trial_start[job] < 0
+
+
+@kernel
+def start_or_try(cluster, jobs, trial, job):
+    """Start a job, or its trial if it is to have one."""
+    if takes_trial(cluster, jobs, trial, job):
+        try_start(cluster, jobs, job, trial[0])
+    else:
+        start(cluster, jobs, job)
 
 
 @kernel
@@ -159,26 +201,28 @@ def _choose(cluster, jobs, memory, candidates, shadow_time, extra_nodes):
 @kernel
 def _try(cluster, jobs, memory, job, planned, shadow_time):
     """Start a job if the profile permits; return how many of the extra nodes it takes."""
-    size, duration, time = jobs.size[job], memory.queue.duration[job], now(cluster)
+    size, time = jobs.size[job], now(cluster)
+    duration = _believed_duration(cluster, jobs, memory, job)
     if planned:
         if not fits(memory.profile, size, duration, time):
             return 0
         reserve(memory.profile, size, time, time + duration)
-    start(cluster, jobs, job)
+    start_or_try(cluster, jobs, memory.trial, job)
     return 0 if time + duration <= shadow_time else size
 
 
 @kernel
 def _make_reservations(cluster, jobs, memory, queue):
     """In the queue's order, start each job that can start; reserve anchor points for the others."""
-    profile, duration = memory.profile, memory.queue.duration
+    profile = memory.profile
     left = memory.reservations[0]
     for job in queue:
         if left == 0 or free(cluster) == 0:
             break
-        anchor = place(profile, jobs.size[job], duration[job], now(cluster))
+        duration = _duration(cluster, jobs, memory, job)
+        anchor = place(profile, jobs.size[job], duration, now(cluster))
         if anchor == now(cluster):
-            start(cluster, jobs, job)
+            start_or_try(cluster, jobs, memory.trial, job)
         else:
             left -= 1
 
@@ -202,6 +246,8 @@ def new_memory(
             in_backfill = in_backfill._replace(number=queue.number)  # one number for each job
     if has_deadlines:
         queue = queue._replace(deadline=np.full(count, FOREVER), dynamic=np.array([True]))
+    elif options.guard is not None and order.code != FCFS:
+        queue = queue._replace(dynamic=np.array([True]))  # FCFS starts the oldest first anyway
     planned = count if options.reservations < 0 else min(count, options.reservations)
     return Memory(
         queue,
@@ -212,4 +258,6 @@ def new_memory(
         lookahead=np.array([min(count, options.lookahead)]),
         reservations=np.array([options.reservations]),
         shadow_intervals=np.array([options.shadow_intervals]),
+        believed=jobs.estimate.copy() if options.backfill_estimate else np.empty(0, dtype=np.int64),
+        trial=np.array([options.trial, options.trial_above]),
     )

@@ -8,15 +8,19 @@ from dataclasses import replace
 from functools import partial
 
 from bfenv.baselines import easy_pass, expression_order
+from bfenv.baselines.age_guard import GUARDS
 from bfenv.baselines.easy_pass import Options
 from bfenv.baselines.expression_order import find_order_or_expression, uses_history
+from bfenv.baselines.expressions import parse_expression
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.predictor import check_predictor
 from bfenv.baselines.priorities import EXPRESSION, check_weight
-from bfenv.core.arguments import check_integer
+from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import Policy
+
+LONG = 720  # seconds; estimates above it get trials
 
 
 def easy(
@@ -27,6 +31,11 @@ def easy(
     predictor: str | None = None,
     weight: float | None = None,
     shadow_intervals: int | None = None,
+    guard: float | None = None,
+    guard_scale: str = "easy",
+    backfill_estimate: str | None = None,
+    trial: int = 0,
+    trial_above: int = LONG,
 ) -> Policy:
     """Make a policy of EASY backfilling with its parts to choose.
 
@@ -55,6 +64,21 @@ def easy(
         comes before all others in the queue (not in the backfill), the earliest deadline first. A
         job's shadow interval lasts from its arrival to the shadow time that it would have had
         then, had it been the head; it is 0 for a job that fits. None for no deadlines.
+    guard
+        A job that has waited longer than this multiple of the `guard_scale` comes before all others
+        in the queue, the oldest first. None for no limit.
+    guard_scale
+        "easy", the longest wait of EASY so far, which runs alongside; or "backlog", one day plus
+        the largest predicted backlog so far. See `bfenv.baselines.age_guard`.
+    backfill_estimate
+        An expression for the runtime that a job is believed to have when it is backfilled, such as
+        "prediction" or "0.9 * prediction"; at most the estimate counts. If it is too short, the
+        head of the queue starts later than reserved. None for the estimate.
+    trial
+        Length (s) of a trial: a job with an estimate above `trial_above` first starts for that
+        long. If it has not ended by then, it is killed and waits again. 0 for no trials.
+    trial_above
+        Estimate (s).
 
     Raises
     ------
@@ -76,6 +100,11 @@ def easy(
         "predictor": predictor,
         "weight": weight,
         "shadow_intervals": shadow_intervals,
+        "guard": guard,
+        "guard_scale": guard_scale,
+        "backfill_estimate": backfill_estimate,
+        "trial": trial,
+        "trial_above": trial_above,
     }
     head_order = find_order_or_expression(order)
     backfill_order = find_order_or_expression(backfill or order, "backfill")
@@ -91,12 +120,22 @@ def easy(
         shadow_intervals=(
             -1 if shadow_intervals is None else _check("shadow_intervals", shadow_intervals, 0)
         ),
+        guard=_check_guard(guard, guard_scale),
+        guard_scale=guard_scale,
+        backfill_estimate=_check_belief(backfill_estimate),
+        trial=_check("trial", trial, 0),
+        trial_above=_check("trial_above", trial_above, 0),
     )
     summary = f"EASY, {head_order.meaning} first"
     if backfill_order != head_order:
         summary += f", backfilling {backfill_order.meaning} first"
-    is_named = EXPRESSION not in (head_order.code, backfill_order.code)
-    engine = easy_pass if is_named else expression_order
+    if guard is not None:
+        summary += ", none too late"
+    if trial:
+        summary += f", after a trial of {trial} s"
+    is_scored = EXPRESSION in (head_order.code, backfill_order.code)
+    knows_users = is_scored or guard is not None or backfill_estimate is not None
+    engine = expression_order if knows_users else easy_pass
     return Policy(
         name=expression(easy, options),
         decide=engine.decide,
@@ -105,16 +144,30 @@ def easy(
         summary=summary,
         source=head_order.source,
         stochastic=head_order.stochastic or backfill_order.stochastic,
-        stateful=(
-            predictor is not None
-            or shadow_intervals is not None
-            or uses_history(head_order, backfill_order)
-        ),
+        stateful=(predictor is not None or shadow_intervals is not None or uses_history(checked)),
+        trials=trial > 0,
     )
 
 
 def _check(option: str, value: int | str, least: int) -> int:
     return check_integer(option, value, least, error=PolicyError)
+
+
+def _check_guard(guard: float | None, scale: str) -> float | None:
+    check_choice("guard_scale", scale, GUARDS, error=PolicyError)
+    if guard is None:
+        return None
+    check_number("guard", guard, 0, error=PolicyError)
+    return float(guard)
+
+
+def _check_belief(text: str | None) -> str | None:
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise PolicyError(f"backfill_estimate must be an expression, got {text!r}")
+    parse_expression(text, "backfill_estimate")
+    return text
 
 
 def queue(order: str = "fcfs", predictor: str | None = None, weight: float | None = None) -> Policy:

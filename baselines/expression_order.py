@@ -1,13 +1,17 @@
-"""EASY in the order of an expression: score the waiting jobs, then make a pass of EASY.
+"""EASY with what is known of users: orders by expressions, believed runtimes, the age guard.
 
-The expressions are those of `bfenv.baselines.expressions`; the pass is that of `easy_pass`.
+Before each pass of `easy_pass`, the values of the expressions (`bfenv.baselines.expressions`) and
+the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
+Expressions and options are data: one compiled kernel serves all of them.
 """
 
+import math
 import re
 from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.age_guard import AgeGuard, new_age_guard, note_starts, update_age_guard
 from bfenv.baselines.easy_pass import Memory as PassMemory
 from bfenv.baselines.easy_pass import Options, any_fits
 from bfenv.baselines.easy_pass import decide as easy_pass
@@ -15,7 +19,7 @@ from bfenv.baselines.easy_pass import new_memory as new_pass_memory
 from bfenv.baselines.expressions import Program, parse_expression, score_jobs
 from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
 from bfenv.baselines.user_history import NAMES, UserHistory, learn, new_user_history
-from bfenv.core.cluster import advance, waiting
+from bfenv.core.cluster import advance, free, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
@@ -24,23 +28,31 @@ PLACEHOLDER = "submit"  # the program of an order that is not an expression; it 
 
 
 class Memory(NamedTuple):
-    """What EASY keeps, the programs of its two orders, and what is known of users."""
+    """What EASY keeps, the programs of its expressions, the guard, and what is known of users."""
 
     easy: PassMemory
     queue: Program
     backfill: Program
+    belief: Program  # the backfill estimate
     history: UserHistory
-    scored: np.ndarray  # (2,) bool: the queue's order, the backfill's order is an expression
+    guard: AgeGuard
+    scored: np.ndarray  # (3,) bool: the queue's order, the backfill's, the belief is an expression
+    learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
+    value: np.ndarray  # (n,) float64 seconds, of the belief; or (0,)
+    fitting: np.ndarray  # (n,) int64 jobs; or (0,)
 
 
 @kernel
 def decide(cluster, jobs, memory):
-    """Score the waiting jobs, unless nothing can start, and make a pass of EASY."""
-    if memory.queue.learns[0] or memory.backfill.learns[0]:
+    """Prepare a pass of EASY, unless nothing can start, and make it."""
+    if memory.learns[0]:
         learn(memory.history, cluster, jobs)
+    limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
+    memory.easy.queue.age_limit[0] = limit
     if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
         _score(cluster, jobs, memory)
     easy_pass(cluster, jobs, memory.easy)
+    note_starts(memory.guard, cluster, jobs)
 
 
 @kernel
@@ -55,6 +67,23 @@ def _score(cluster, jobs, memory):
         number = memory.easy.backfill.number
         first = _first_to_score(queue, memory.backfill, number)
         score_jobs(memory.backfill, memory.history, cluster, jobs, queue[first:], number)
+    if memory.scored[2]:
+        _believe(cluster, jobs, memory)
+
+
+@kernel
+def _believe(cluster, jobs, memory):
+    """Write how long the jobs that fit are believed to run."""
+    count = 0
+    for job in waiting(cluster):
+        if jobs.size[job] <= free(cluster):
+            memory.fitting[count] = job
+            count += 1
+    fitting = memory.fitting[:count]
+    score_jobs(memory.belief, memory.history, cluster, jobs, fitting, memory.value)
+    for job in fitting:
+        runtime = min(memory.value[job], float(jobs.estimate[job]))
+        memory.easy.believed[job] = max(1, math.ceil(runtime))
 
 
 @kernel
@@ -104,10 +133,12 @@ def find_order_or_expression(text: str, option: str = "order") -> Order:
     )
 
 
-def uses_history(*orders: Order) -> bool:
-    """Whether a policy in these orders must see every pass, to learn from what has ended."""
-    texts = [order.formula for order in orders if order.code == EXPRESSION]
-    return any(parse_expression(text).learns[0] for text in texts)
+def uses_history(options: Options) -> bool:
+    """Whether a policy must see every pass, to learn from what has ended."""
+    texts = [each.formula for each in (options.order, options.backfill) if each.code == EXPRESSION]
+    if options.backfill_estimate:
+        texts.append(options.backfill_estimate)
+    return options.guard is not None or any(parse_expression(text).learns[0] for text in texts)
 
 
 def new_memory(
@@ -123,4 +154,17 @@ def new_memory(
     easy = new_pass_memory(jobs, processors, generator, options=options)
     if scored[1] and not easy.two_orders[0]:
         scored[1] = False  # the backfill shares the queue's ranking
-    return Memory(easy, queue, backfill, new_user_history(jobs), np.array(scored))
+    believes = options.backfill_estimate is not None
+    count = len(jobs.submit) if believes else 0
+    return Memory(
+        easy,
+        queue,
+        backfill,
+        parse_expression(options.backfill_estimate or PLACEHOLDER),
+        new_user_history(jobs),
+        new_age_guard(jobs, processors, options.guard_scale, options.guard),
+        scored=np.array([*scored, believes]),
+        learns=np.array([uses_history(options)]),
+        value=np.empty(count),
+        fitting=np.empty(count, dtype=np.int64),
+    )

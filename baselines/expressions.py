@@ -36,6 +36,7 @@ from bfenv.core.kernel import kernel
 CHUNK = 128  # jobs
 LONGEST = 2_000  # characters of an expression
 LARGEST = 1e300  # no constant reaches it
+LOWEST = -1e280  # no value is below it, so that jobs past a deadline or an age limit come before
 DEEPEST = 32  # values on the stack
 (
     CONSTANT,
@@ -192,8 +193,9 @@ def _apply(
 
 @kernel
 def score_jobs(program, history, cluster, jobs, queue, value):
-    """Write the value of the expression for each job of a queue into value[job]; NaN becomes inf.
+    """Write the value of the expression for each job of a queue into value[job].
 
+    NaN becomes inf, and values below LOWEST become LOWEST.
     `history` must be up to date (`learn`); the counts of a user's jobs are made here if needed.
     """
     if program.counts[0]:
@@ -203,7 +205,7 @@ def score_jobs(program, history, cluster, jobs, queue, value):
         _run(program, history, cluster, jobs, part)
         for i in range(len(part)):
             number = program.stack[0, i]
-            value[part[i]] = number if number == number else np.inf
+            value[part[i]] = max(number, LOWEST) if number == number else np.inf
 
 
 @kernel

@@ -123,7 +123,7 @@ def _expected_end(predictor, cluster, job):
             raised = predictor.duration[job] + CORRECTIONS[step] - CORRECTIONS[step - 1]
         predictor.duration[job] = min(raised, limit)
         predictor.corrections[job] = step
-    return cluster.start[job] + predictor.duration[job]
+    return min(cluster.start[job] + predictor.duration[job], cluster.kill_time[job])
 
 
 @kernel

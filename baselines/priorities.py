@@ -145,6 +145,7 @@ class Ranking(NamedTuple):
     number: np.ndarray  # (n,) float64: u of a stochastic order, log2 n for unicef, an expression's
     # value; else (0,)
     deadline: np.ndarray  # (n,) int64 seconds: jobs past it come before all others; or (0,)
+    age_limit: np.ndarray  # (1,) float64 seconds: jobs that waited longer come before all others
     code: np.ndarray  # (1,) int64, of the Order
     dynamic: np.ndarray  # (1,) bool, of the Order
     weight: np.ndarray  # (1,) float64, 1/s
@@ -156,7 +157,7 @@ def new_ranking(
     """Return an empty ranking; `weight` is for the aged orders, None for the order's own.
 
     If you replace `duration` or `deadline`, write them before the job is first ranked. With
-    deadlines the order depends on the clock: replace `dynamic` as well.
+    deadlines or an age limit the order depends on the clock: replace `dynamic` as well.
     """
     count = len(jobs.submit)
     number = generator.random(count if order.stochastic else 0)
@@ -173,6 +174,7 @@ def new_ranking(
         duration=jobs.estimate.copy(),
         number=number,
         deadline=np.empty(0, dtype=np.int64),
+        age_limit=np.full(1, np.inf),
         code=np.array([order.code]),
         dynamic=np.array([order.dynamic]),
         weight=np.array([order.weight if weight is None else weight], dtype=np.float64),
@@ -184,11 +186,14 @@ def score(ranking, jobs, job, time):
     """Return the score of a waiting job at `time`, in seconds; the lower, the sooner.
 
     A deadline that has passed counts before the formula: the result is exact, and below any other.
+    So does the submit time of a job that is past the age limit.
     """
     if len(ranking.deadline) > 0 and ranking.deadline[job] <= time:
         return (ranking.deadline[job] - 2.0**52) * 2.0**900
-    number = ranking.number[job] if len(ranking.number) > 0 else 0.0
     submit = jobs.submit[job]
+    if time - submit > ranking.age_limit[0]:
+        return (submit - 2.0**52) * 2.0**900
+    number = ranking.number[job] if len(ranking.number) > 0 else 0.0
     return formula(
         ranking.code[0],
         time - submit,

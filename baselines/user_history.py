@@ -107,8 +107,9 @@ def new_user_history(jobs: Jobs) -> UserHistory:
 
 def _groups(user: np.ndarray, request: np.ndarray) -> np.ndarray:
     """(n,) int64: the number of each job's pair of user and request; -1 for an unknown user."""
-    pairs = np.stack([user, request])
-    number = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    requests, request_number = np.unique(request, return_inverse=True)
+    pair = user * len(requests) + request_number.reshape(-1)
+    number = np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return np.where(user >= 0, number, -1)
 
 

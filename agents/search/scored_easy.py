@@ -3,12 +3,12 @@
 import math
 
 from bfenv.agents.search.scoring import best_of, prepare, record_ended, write_scores
+from bfenv.baselines.run_metrics import METRICS, measure
 from bfenv.core.cluster import PROCESSORS, advance, free, now, reset, start, waiting
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
-from bfenv.core.schedule import bounded_slowdown
 
-METRICS = ("mean_bounded_slowdown", "mean_wait", "max_wait", "utilization", "makespan")
+__all__ = ["METRICS", "decide", "evaluate", "run"]
 
 
 @kernel
@@ -79,24 +79,4 @@ def evaluate(cluster, jobs, truth, memory, thetas, results):
         reset(cluster, truth, processors, 0, len(jobs.submit))
         prepare(memory, jobs, processors, thetas[i])
         run(cluster, jobs, truth, memory)
-        _measure(cluster, jobs, truth, processors, results[i])
-
-
-@kernel
-def _measure(cluster, jobs, truth, processors, result):
-    """Write the METRICS of the run; sums are in trace order."""
-    count = len(jobs.submit)
-    slowdowns, busy, waits, longest, last = 0.0, 0.0, 0, 0, 0
-    for job in range(count):
-        waited = cluster.start[job] - jobs.submit[job]
-        slowdowns += bounded_slowdown(waited, truth.runtime[job])
-        busy += float(jobs.size[job]) * truth.runtime[job]
-        waits += waited
-        longest = max(longest, waited)
-        last = max(last, cluster.end[job])
-    makespan = last - jobs.submit[0]
-    result[0] = slowdowns / count
-    result[1] = waits / count
-    result[2] = longest
-    result[3] = busy / (processors * makespan)
-    result[4] = makespan
+        measure(cluster, jobs, truth.runtime, 0, len(jobs.submit), processors, results[i])

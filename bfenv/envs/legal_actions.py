@@ -1,5 +1,6 @@
 """Which actions are legal: starts that delay no reservation, choices of a head, and the pass."""
 
+from bfenv.baselines.age_guard import limit_by_backlog
 from bfenv.core.cluster import FREE, PROCESSORS, may_start, now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
@@ -53,7 +54,8 @@ def is_overdue(state, cluster, jobs, rules, i):
 @kernel
 def longest_allowed_wait(state, cluster, rules, i):
     """Return the wait (s) beyond which the oldest job is the head: the age guard's limit."""
-    return rules.max_age + state.sums[i, LARGEST_BACKLOG] / cluster.state[PROCESSORS]
+    largest = state.sums[i, LARGEST_BACKLOG]
+    return limit_by_backlog(1.0, rules.max_age, largest, cluster.state[PROCESSORS])
 
 
 @kernel

@@ -1,0 +1,159 @@
+"""The age guard: jobs that have waited longer than a limit come first, the oldest first.
+
+An order that looks at more than the time waited can starve jobs. The guard bounds that. Its limit
+is a multiple of one of two things, both of which only grow:
+
+* "easy": the longest wait, so far, of EASY on the same jobs. EASY runs alongside on a machine of
+  its own. There a job runs for its true runtime if it has ended in the real schedule by the time
+  that EASY starts it, and else for its predicted runtime. At least FLOOR is counted.
+* "backlog": one day plus the largest backlog so far. The backlog is the sum of size x predicted
+  runtime over the waiting jobs, divided by the processors of the machine. A job on trial counts as
+  waiting.
+
+Predictions are those of `bfenv.baselines.user_history`. Nothing here depends on the runtime of a
+job that has not ended.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.baselines.easy import decide as decide_by_easy
+from bfenv.baselines.user_history import predict_runtime
+from bfenv.core.cluster import (
+    FIRST_JOB,
+    HORIZON,
+    LAST_JOB,
+    NEXT_JOB,
+    PASSES,
+    PROCESSORS,
+    Cluster,
+    Truth,
+    advance,
+    finished,
+    new_cluster,
+    now,
+    started,
+    waiting,
+)
+from bfenv.core.durations import DAY, HOUR
+from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.kernel import kernel
+
+NONE, BACKLOG, EASY = range(3)
+GUARDS = {"easy": EASY, "backlog": BACKLOG}  # what limits are multiples of
+ALLOWANCE = DAY  # added to the backlog
+FLOOR = 6 * HOUR  # the least longest wait that counts
+# Indices into AgeGuard.state
+WAITING_WORK, LARGEST_WORK, LONGEST_WAIT = range(3)
+
+
+class AgeGuard(NamedTuple):
+    """The limit, and what it is computed from."""
+
+    code: np.ndarray  # (1,) int64: NONE, BACKLOG or EASY
+    factor: np.ndarray  # (1,) float64
+    state: np.ndarray  # (3,) int64: processor-seconds that wait, the most so far; seconds
+    work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
+    runtime: np.ndarray  # (n,) int64 seconds, what `truth` reads
+    machine: Cluster  # on which EASY runs
+    truth: Truth
+
+
+def new_age_guard(
+    jobs: Jobs, processors: int, scale: str = "easy", factor: float | None = None
+) -> AgeGuard:
+    """Make the guard of a run that has not begun; a factor of None is no guard."""
+    code = NONE if factor is None else GUARDS[scale]
+    if code != EASY:  # a machine that does not run
+        one = np.ones(1, dtype=np.int64)
+        jobs_of_easy = Jobs(one - 1, one, one, one - 1, one - 1, one - 1)
+    else:
+        jobs_of_easy = jobs
+    runtime = jobs_of_easy.estimate.copy()
+    read_only = runtime.view()
+    machine, truth = new_cluster(Trace(jobs_of_easy, read_only, processors))
+    return AgeGuard(
+        code=np.array([code]),
+        factor=np.array([factor or 0.0]),
+        state=np.zeros(3, dtype=np.int64),
+        work=np.full(len(jobs.submit) if code == BACKLOG else 0, -1),
+        runtime=runtime,
+        machine=machine,
+        truth=truth,
+    )
+
+
+@kernel
+def limit_by_backlog(factor, allowance, largest_work, processors):
+    """Return the limit (s) of a guard by backlog, from the largest work (processor-s) so far."""
+    return factor * (allowance + largest_work / processors)
+
+
+@kernel
+def update_age_guard(guard, history, cluster, jobs):
+    """Return the limit (s) on the age of waiting jobs in this pass.
+
+    Call it once per pass, after the history has learnt, and `note_starts` at the end of the pass.
+    """
+    if guard.code[0] == BACKLOG:
+        _count_work(guard, history, cluster, jobs)
+        return limit_by_backlog(
+            guard.factor[0], ALLOWANCE, guard.state[LARGEST_WORK], cluster.state[PROCESSORS]
+        )
+    if guard.code[0] == EASY:
+        _follow_easy(guard, history, cluster, jobs)
+        return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT])
+    return np.inf
+
+
+@kernel
+def _count_work(guard, history, cluster, jobs):
+    """Add the work of the jobs that arrived; drop that of trials that were long enough."""
+    for job in finished(cluster):
+        _drop_work(guard, job)
+    queue = waiting(cluster)
+    i = len(queue)
+    while i > 0 and guard.work[queue[i - 1]] < 0:
+        i -= 1
+        job = queue[i]
+        guard.work[job] = jobs.size[job] * int(predict_runtime(history, jobs, job))
+        guard.state[WAITING_WORK] += guard.work[job]
+    guard.state[LARGEST_WORK] = max(guard.state[LARGEST_WORK], guard.state[WAITING_WORK])
+
+
+@kernel
+def _drop_work(guard, job):
+    guard.state[WAITING_WORK] -= max(guard.work[job], 0)
+    guard.work[job] = 0
+
+
+@kernel
+def note_starts(guard, cluster, jobs):
+    """Take the jobs started in this pass out of the backlog, but for those on trial."""
+    if guard.code[0] == BACKLOG:
+        for job in started(cluster):
+            if cluster.kill_time[job] - cluster.start[job] == jobs.estimate[job]:
+                _drop_work(guard, job)
+
+
+@kernel
+def _follow_easy(guard, history, cluster, jobs):
+    """Let EASY run on its own machine up to now; note its longest wait."""
+    machine = guard.machine
+    if machine.state[PASSES] == 0:
+        machine.state[FIRST_JOB] = machine.state[NEXT_JOB] = cluster.state[FIRST_JOB]
+    machine.state[LAST_JOB] = cluster.state[NEXT_JOB]
+    machine.state[HORIZON] = now(cluster) + 1
+    longest = guard.state[LONGEST_WAIT]
+    while advance(machine, jobs, guard.truth):
+        decide_by_easy(machine, jobs, ())
+        for job in started(machine):
+            longest = max(longest, now(machine) - jobs.submit[job])
+            runtime = int(predict_runtime(history, jobs, job))
+            if cluster.end[job] >= 0:
+                runtime = cluster.end[job] - cluster.start[job]
+            guard.runtime[job] = max(1, runtime)
+    if len(waiting(machine)) > 0:  # the others came later
+        longest = max(longest, now(cluster) - jobs.submit[waiting(machine)[0]])
+    guard.state[LONGEST_WAIT] = longest
