@@ -10,7 +10,8 @@ import numpy as np
 
 from bfenv.agents.search.cases import Case
 from bfenv.baselines.registry import find_policy, simulate
-from bfenv.core.schedule import Schedule, bounded_slowdown
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.parallel.sweep import run_tasks
 
 TOLERATED = 1.5  # times EASY's longest wait; beyond, there is a penalty
@@ -80,7 +81,7 @@ def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
     slowdown, longest = _easy(case)
     outcomes = []
     for policy in policies:
-        found_slowdown, found_longest = _measure(simulate(trace, find_policy(policy)))
+        found_slowdown, found_longest = _measure(trace, policy)
         outcomes.append(
             Outcome(found_slowdown / slowdown, max(found_longest, 1.0) / max(longest, 1.0))
         )
@@ -89,10 +90,11 @@ def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
 
 @lru_cache(maxsize=1024)
 def _easy(case: Case) -> tuple[float, float]:
-    return _measure(simulate(case.trace(), "easy"))
+    return _measure(case.trace(), "easy")
 
 
-def _measure(schedule: Schedule) -> tuple[float, float]:
+def _measure(trace: Trace, policy: str) -> tuple[float, float]:
     """Return the mean bounded slowdown and the longest wait in seconds."""
-    slowdown = bounded_slowdown(schedule.wait, schedule.trace.runtime)
+    schedule = simulate(trace, find_policy(policy))
+    slowdown = bounded_slowdown(schedule.wait, trace.runtime)
     return float(np.mean(slowdown)), float(schedule.wait.max())

@@ -1,6 +1,8 @@
 """Templates: the options of `easy` that a search leaves fixed, and those whose values it tunes.
 
-"guard=1d, trial=60:600" fixes the guard, and tunes the trial from 60 to 600 on a logarithmic scale.
+"guard=1.5, trial={60:600}" fixes the guard, and tunes the trial from 60 to 600 on a logarithmic
+scale, to whole numbers as the limits are. Numbers within expressions are tuned the same way:
+"backfill_estimate='{0.5:1.5} * prediction'".
 """
 
 import math
@@ -11,14 +13,27 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.core.names import parse_name
 
-RANGE = re.compile(r"\s*([0-9.eE+-]+)\s*:\s*([0-9.eE+-]+)\s*")
+RANGE = re.compile(r"\{([^{}:]*):([^{}:]*)\}")
+
+
+class Range(NamedTuple):
+    """The values that a tuned number may have."""
+
+    low: float
+    high: float
+    whole: bool
+
+    def value(self, place: float) -> str:
+        """Return the number at a place in the range, from 0 to 1, with three digits."""
+        number = self.low * (self.high / self.low) ** min(1.0, max(0.0, place))
+        return f"{round(number)}" if self.whole else f"{float(f'{number:.3g}'):g}"
 
 
 class Template(NamedTuple):
-    """Options of `easy` but the order, as text, and the ranges of the tuned ones."""
+    """Options of `easy` but the order, as text, and the ranges of the numbers in them."""
 
-    fixed: tuple[tuple[str, str], ...] = ()
-    tuned: tuple[tuple[str, float, float], ...] = ()  # option, lowest and highest value
+    options: str = ""  # with each range replaced by {}
+    tuned: tuple[Range, ...] = ()
 
     def policy(self, order: str, point: tuple[float, ...] = ()) -> str:
         """Return the expression of a policy.
@@ -28,13 +43,11 @@ class Template(NamedTuple):
         order
             The expression of the order.
         point
-            Where each tuned value is in its range, from 0 to 1.
+            Where each tuned number is in its range, from 0 to 1.
         """
-        options = [f"order='{order}'", *(f"{option}={text}" for option, text in self.fixed)]
-        for (option, low, high), place in zip(self.tuned, point, strict=True):
-            value = low * (high / low) ** min(1.0, max(0.0, place))
-            options.append(f"{option}={float(f'{value:.3g}'):g}")
-        return f"easy({', '.join(options)})"
+        values = [each.value(place) for each, place in zip(self.tuned, point, strict=True)]
+        options = f", {self.options.format(*values)}" if self.options else ""
+        return f"easy(order='{order}'{options})"
 
 
 def read_template(text: str) -> Template:
@@ -46,22 +59,21 @@ def read_template(text: str) -> Template:
         If a range is not of two positive numbers, the order is given, or `easy` does not take the
         options.
     """
-    fixed, tuned = [], []
-    for option, value in parse_name(f"easy({text})").options.items():
-        if option == "order":
-            raise BfenvError("options: the order is what a search looks for")
-        found = RANGE.fullmatch(value)
-        if not found:
-            fixed.append((option, value))
-            continue
-        try:
-            low, high = map(float, found.groups())
-        except ValueError:
-            raise BfenvError(f"options: {option}={value} is not a range of numbers") from None
-        if not (0 < low < high and math.isfinite(high)):
-            raise BfenvError(f"options: {option}={value} must be low:high, with 0 < low < high")
-        tuned.append((option, low, high))
-    template = Template(tuple(fixed), tuple(tuned))
+    if "order" in parse_name(f"easy({text})").options:
+        raise BfenvError("options: the order is what a search looks for")
+    template = Template(RANGE.sub("{}", text), tuple(map(_range, RANGE.finditer(text))))
+    if template.options.count("{") != len(template.tuned) or "}" in RANGE.sub("", text):
+        raise BfenvError(f"options: expected ranges like {{0.5:2}} in {text!r}")
     for corner in (0.0, 1.0):
-        find_policy(template.policy("estimate", (corner,) * len(tuned)))
+        find_policy(template.policy("estimate", (corner,) * len(template.tuned)))
     return template
+
+
+def _range(found: re.Match[str]) -> Range:
+    try:
+        low, high = map(float, found.groups())
+    except ValueError:
+        raise BfenvError(f"options: {found[0]} is not a range of numbers") from None
+    if not (0 < low < high and math.isfinite(high)):
+        raise BfenvError(f"options: {found[0]} must be {{low:high}} with 0 < low < high")
+    return Range(low, high, all(part.strip().isdigit() for part in found.groups()))
