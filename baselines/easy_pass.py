@@ -48,6 +48,7 @@ class Memory(NamedTuple):
     believed: (
         np.ndarray
     )  # (n,) int64 seconds: how long a backfilled job is believed to run; or (0,)
+    cautious: np.ndarray  # (1,) bool: the head is past the age limit, so nothing may delay it
     trial: np.ndarray  # (2,) int64 seconds: length of trials, 0 for none; estimates above it
 
 
@@ -68,6 +69,9 @@ def decide(cluster, jobs, memory):
     while head < count and jobs.size[line[head]] <= free(cluster):
         start_or_try(cluster, jobs, memory.trial, line[head])
         head += 1
+    if head < count:
+        age = now(cluster) - jobs.submit[line[head]]
+        memory.cautious[0] = age > memory.queue.age_limit[0]
     last = min(count, head + memory.lookahead[0])
     if head + 1 < last and free(cluster) > 0:
         _backfill(cluster, jobs, memory, line[head:last])
@@ -145,7 +149,7 @@ def _duration(cluster, jobs, memory, job):
 def _believed_duration(cluster, jobs, memory, job):
     """Return how long (s) a job that starts in the backfill is believed to run."""
     duration = _duration(cluster, jobs, memory, job)
-    if len(memory.believed) > 0:
+    if len(memory.believed) > 0 and not memory.cautious[0]:
         duration = min(duration, memory.believed[job])
     return duration
 
@@ -259,5 +263,6 @@ def new_memory(
         reservations=np.array([options.reservations]),
         shadow_intervals=np.array([options.shadow_intervals]),
         believed=jobs.estimate.copy() if options.backfill_estimate else np.empty(0, dtype=np.int64),
+        cautious=np.zeros(1, dtype=np.bool_),
         trial=np.array([options.trial, options.trial_above]),
     )

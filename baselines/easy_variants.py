@@ -73,7 +73,8 @@ def easy(
     backfill_estimate
         An expression for the runtime that a job is believed to have when it is backfilled, such as
         "prediction" or "0.9 * prediction"; at most the estimate counts. If it is too short, the
-        head of the queue starts later than reserved. None for the estimate.
+        head of the queue starts later than reserved; so estimates count while the head is a job
+        past the limit of the guard. None for the estimate.
     trial
         Length (s) of a trial: a job with an estimate above `trial_above` first starts for that
         long. If it has not ended by then, it is killed and waits again. 0 for no trials.
