@@ -109,7 +109,9 @@ class EvolutionSearch:
         self._asked = self.strategy.ask()
         count = len(self.start)
         return [
-            self.template.policy(self.write(vector[:count]), tuple(map(_reflected, vector[count:])))
+            self.template.policy(
+                [self.write(vector[:count])], tuple(map(_reflected, vector[count:]))
+            )
             for vector in self._asked
         ]
 

@@ -4,6 +4,7 @@ J. R. Koza, "Genetic Programming", 1992; parsimony and tuned constants as in R. 
 and N. F. McPhee, "A Field Guide to Genetic Programming", 2008, sections 11.3 and 12.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ STARTS = (
     "user_runtime * size",
     "same_estimate_runtime - wait",
 )
+BELIEFS = ("0.9 * prediction", "prediction", "estimate", "same_estimate_runtime")  # other options
 TOURNAMENT = 4  # individuals
 ELITE = 3  # individuals that stay as they are
 CROSSOVER = 0.45  # share of the offspring; the others are mutated
@@ -42,9 +44,9 @@ STEP = 0.15  # standard deviation of a tuned option's change, in units of its ra
 
 
 class Individual(NamedTuple):
-    """An order, and where the tuned options are in their ranges."""
+    """The expressions that are searched for, and where the tuned numbers are in their ranges."""
 
-    order: Tree
+    trees: tuple[Tree, ...]
     point: tuple[float, ...]
 
 
@@ -60,24 +62,31 @@ class GeneticSearch:
         limits: Limits = Limits(),  # noqa: B008  # it is immutable
     ) -> None:
         self.template, self.generator, self.limits = template, generator, limits
-        trees = [parse_tree(text) for text in (*starts, *STARTS)][:population]
-        self.population = [Individual(tree, self._random_point()) for tree in trees]
+        orders = [parse_tree(text) for text in (*starts, *STARTS)][:population]
+        beliefs = [parse_tree(text) for text in BELIEFS]
+        self.population = []
+        for i, order in enumerate(orders):
+            others = (beliefs[i % len(beliefs)],) * (len(template.searched) - 1)
+            self.population.append(Individual((order, *others), self._random_point()))
         while len(self.population) < population:
-            tree = self.population[int(generator.integers(len(trees)))].order
-            tree = mutated(generator, tree, limits) if generator.random() < 0.5 else None
-            self._add(self.population, tree or random_tree(generator, limits), None)
+            known = self.population[int(generator.integers(len(self.population)))]
+            if generator.random() < 0.5:
+                self._vary(self.population, known, lambda tree: mutated(generator, tree, limits))
+            else:
+                self._vary(self.population, known, lambda tree: random_tree(generator, limits))
 
     def ask(self) -> list[str]:
         """Return the expressions of the population's policies."""
         return [
-            self.template.policy(tree_text(each.order), each.point) for each in self.population
+            self.template.policy(list(map(tree_text, each.trees)), each.point)
+            for each in self.population
         ]
 
     def tell(self, scores: list[float]) -> None:
         """Make the next generation, given the score of each individual; lower is better."""
         generator = self.generator
         cost = [
-            score + PARSIMONY * size(each.order)
+            score + PARSIMONY * sum(map(size, each.trees))
             for score, each in zip(scores, self.population, strict=True)
         ]
         ranked = sorted(range(len(cost)), key=lambda i: (cost[i], i))
@@ -88,33 +97,50 @@ class GeneticSearch:
         while len(chosen) < len(self.population):
             one, other = (self.population[self._tournament(ranked)] for _ in range(2))
             if generator.random() < CROSSOVER:
-                tree = crossed(generator, one.order, other.order)
+                self._cross(chosen, one, other)
             else:
-                tree = mutated(generator, one.order, self.limits)
-                if generator.random() < 0.3:
-                    tree = mutated(generator, tree, self.limits)
-            self._add(chosen, tree, one.point)
+                self._vary(chosen, one, lambda tree: mutated(generator, tree, self.limits))
         self.population = chosen
 
     def _tournament(self, ranked: list[int]) -> int:
         return ranked[int(self.generator.integers(len(ranked), size=TOURNAMENT).min())]
 
-    def _add(
-        self, individuals: list[Individual], tree: Tree, point: tuple[float, ...] | None
+    def _cross(self, chosen: list[Individual], one: Individual, other: Individual) -> None:
+        """Add an offspring of two individuals; with several trees, it may take one as it is."""
+        if len(one.trees) > 1 and self.generator.random() < 0.3:
+            k = int(self.generator.integers(len(one.trees)))
+            trees = (*one.trees[:k], other.trees[k], *one.trees[k + 1 :])
+            self._add(chosen, trees, other.point)
+            return
+        k = int(self.generator.integers(len(one.trees)))
+        donor = other.trees[k]
+        self._vary(chosen, one, lambda tree: crossed(self.generator, tree, donor), k)
+
+    def _vary(
+        self,
+        chosen: list[Individual],
+        one: Individual,
+        change: Callable[[Tree], Tree],
+        k: int | None = None,
     ) -> None:
-        """Add a tree, unless it is too large or there already."""
-        tree = simplified(tree)
-        if point is None:
-            point = self._random_point()
-        elif self.generator.random() < 0.5:
-            change = STEP * self.generator.normal(size=len(point))
-            point = tuple(
-                rounded(min(1.0, max(0.0, a + b))) for a, b in zip(point, change, strict=True)
-            )
-        made = Individual(tree, point)
-        fits = size(tree) <= self.limits.nodes and depth(tree) <= self.limits.depth
-        if fits and isinstance(tree, tuple) and made not in individuals:
-            individuals.append(made)
+        """Add an individual with one of its trees changed, and perhaps its point."""
+        if k is None:
+            k = int(self.generator.integers(len(one.trees)))
+        trees = (*one.trees[:k], simplified(change(one.trees[k])), *one.trees[k + 1 :])
+        point = one.point
+        if self.generator.random() < 0.5:
+            moved = np.array(point) + STEP * self.generator.normal(size=len(point))
+            point = tuple(rounded(place) for place in np.clip(moved, 0.0, 1.0).tolist())
+        self._add(chosen, trees, point)
+
+    def _add(
+        self, chosen: list[Individual], trees: tuple[Tree, ...], point: tuple[float, ...]
+    ) -> None:
+        """Add an individual, unless it is too large or there already."""
+        limits, made = self.limits, Individual(trees, point)
+        small = all(size(tree) <= limits.nodes and depth(tree) <= limits.depth for tree in trees)
+        if small and isinstance(trees[0], tuple) and made not in chosen:
+            chosen.append(made)
 
     def _random_point(self) -> tuple[float, ...]:
         return tuple(rounded(place) for place in self.generator.random(len(self.template.tuned)))

@@ -26,6 +26,7 @@ from bfenv.parallel.sweep import check_workers, connect
 
 FORMAT = "bfenv search 1"
 METHODS = ("gp", "cma-es")
+SEARCHED = ("order", "backfill_estimate", "backfill")
 FINALISTS = 8  # candidates that are scored on the large cases
 STARVES = 2.0  # times EASY's longest wait; a candidate beyond is selected only if all are
 
@@ -42,6 +43,8 @@ class SearchSettings:
         "gp" or "cma-es".
     options
         Options of `easy` that candidates have, see `read_template`.
+    searched
+        Options of `easy` to find expressions for, the order first; "cma-es" finds the order alone.
     starts
         Orders to start from, besides the built-in ones of "gp". "cma-es" tunes the numbers of one
         instead of the weights of a scorer.
@@ -63,6 +66,7 @@ class SearchSettings:
     shake_seconds: int = 5 * MINUTE
     method: str = "gp"
     options: str = ""
+    searched: tuple[str, ...] = ("order",)
     starts: tuple[str, ...] = ()
     hidden: int = 0
     population: int = 40
@@ -74,6 +78,13 @@ class SearchSettings:
         check_choice("method", self.method, METHODS)
         if self.hidden and self.method != "cma-es":
             raise BfenvError("hidden units belong to the method cma-es")
+        if self.searched[:1] != ("order",) or set(self.searched) - set(SEARCHED):
+            raise BfenvError(
+                f"a search is for the order, then any of {', '.join(SEARCHED[1:])}; got "
+                f"{', '.join(self.searched)}"
+            )
+        if self.method == "cma-es" and len(self.searched) > 1:
+            raise BfenvError("cma-es searches for the order alone; tune numbers in other options")
         for name, least in (
             ("slice_jobs", 1), ("shakes", 1), ("shake_seconds", 0), ("population", 4), ("cases", 1),
             ("seed", 0),
@@ -91,6 +102,8 @@ class SearchSettings:
         for name, option in OPTIONS.items():
             if getattr(self, name) != getattr(defaults, name):
                 words += [option, str(getattr(self, name))]
+        for option in self.searched[1:]:
+            words += ["--also", option]
         for start in self.starts:
             words += ["--start", start]
         words += ["--seed", str(self.seed), "--generations", str(generations), "--out", "DIR"]
@@ -220,7 +233,7 @@ def run_search(
 
 def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     generator = np.random.default_rng((settings.seed, 0))
-    template = read_template(settings.options)
+    template = read_template(settings.options, settings.searched)
     if settings.method == "gp":
         return GeneticSearch(template, generator, settings.population, settings.starts)
     import_cma()

@@ -7,6 +7,7 @@ scale, to whole numbers as the limits are. Numbers within expressions are tuned 
 
 import math
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bfenv.baselines.registry import find_policy
@@ -30,42 +31,50 @@ class Range(NamedTuple):
 
 
 class Template(NamedTuple):
-    """Options of `easy` but the order, as text, and the ranges of the numbers in them."""
+    """Options of `easy` as text: expressions that are searched for, and numbers that are tuned."""
 
-    options: str = ""  # with each range replaced by {}
+    options: str = ""  # of which nothing but numbers changes; each range is replaced by {}
     tuned: tuple[Range, ...] = ()
+    searched: tuple[str, ...] = ("order",)  # options that are expressions, searched for
 
-    def policy(self, order: str, point: tuple[float, ...] = ()) -> str:
+    def policy(self, expressions: Sequence[str], point: tuple[float, ...] = ()) -> str:
         """Return the expression of a policy.
 
         Parameters
         ----------
-        order
-            The expression of the order.
+        expressions
+            Those of the options `searched`.
         point
             Where each tuned number is in its range, from 0 to 1.
         """
         values = [each.value(place) for each, place in zip(self.tuned, point, strict=True)]
-        options = f", {self.options.format(*values)}" if self.options else ""
-        return f"easy(order='{order}'{options})"
+        items = [
+            f"{option}='{text}'" for option, text in zip(self.searched, expressions, strict=True)
+        ]
+        if self.options:
+            items.append(self.options.format(*values))
+        return f"easy({', '.join(items)})"
 
 
-def read_template(text: str) -> Template:
+def read_template(text: str, searched: tuple[str, ...] = ("order",)) -> Template:
     """Read the options of a template.
 
     Raises
     ------
     BfenvError
-        If a range is not of two positive numbers, the order is given, or `easy` does not take the
-        options.
+        If a range is not of two positive numbers, an option that is searched for is given, or
+        `easy` does not take the options.
     """
-    if "order" in parse_name(f"easy({text})").options:
-        raise BfenvError("options: the order is what a search looks for")
-    template = Template(RANGE.sub("{}", text), tuple(map(_range, RANGE.finditer(text))))
+    given = parse_name(f"easy({text})").options
+    for option in searched:
+        if option in given:
+            raise BfenvError(f"options: the search is to find {option}")
+    ranges = tuple(map(_range, RANGE.finditer(text)))
+    template = Template(RANGE.sub("{}", text), ranges, searched)
     if template.options.count("{") != len(template.tuned) or "}" in RANGE.sub("", text):
         raise BfenvError(f"options: expected ranges like {{0.5:2}} in {text!r}")
     for corner in (0.0, 1.0):
-        find_policy(template.policy("estimate", (corner,) * len(template.tuned)))
+        find_policy(template.policy(["estimate"] * len(searched), (corner,) * len(template.tuned)))
     return template
 
 
