@@ -2,10 +2,12 @@
 
 A case is a part of a workload at a load, with shaken submit times. Candidates are compared on small
 cases, slices of the training split; the best of them on large ones, the training and the validation
-splits as a whole. No case has a job of the test split.
+splits as a whole. No case of a search has a job of the test split.
 """
 
 import hashlib
+from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +16,8 @@ from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
-from bfenv.workloads.load import load_workload
-from bfenv.workloads.transform import split_range
+from bfenv.workloads.load import load_whole, load_workload
+from bfenv.workloads.transform import split_range, transformed
 
 SPLITS = ("train", "all")  # to search on
 
@@ -33,15 +35,7 @@ class Case(NamedTuple):
 
     def trace(self) -> Trace:
         """Load the jobs."""
-        return load_workload(
-            self.workload,
-            split=self.split,
-            first_job=self.first_job,
-            job_count=self.job_count,
-            shake_seconds=self.shake_seconds,
-            seed=self.seed,
-            **({} if self.load is None else {"load": self.load}),
-        )
+        return _load(self)
 
 
 class CaseSet(NamedTuple):
@@ -58,6 +52,20 @@ class CaseSet(NamedTuple):
             for cases in self.slices.values()
             for i in sorted(generator.choice(len(cases), min(count, len(cases)), replace=False))
         ]
+
+
+@lru_cache(maxsize=64)
+def _load(case: Case) -> Trace:
+    """Make the jobs of a case, each once; `load_workload` would give its seed to the workload."""
+    return transformed(
+        load_workload(case.workload),
+        split=case.split,
+        first_job=case.first_job,
+        job_count=case.job_count,
+        load=case.load,
+        shake_seconds=case.shake_seconds,
+        seed=case.seed,
+    )
 
 
 def make_cases(
@@ -109,7 +117,7 @@ def make_cases(
         bounds = [(end - begin) * i // parts for i in range(parts + 1)]
         cases.slices[workload] = [
             Case(workload, split, first, last - first, load, shake_seconds, seed)
-            for first, last in zip(bounds, bounds[1:], strict=False)
+            for first, last in pairwise(bounds)
             for load in loads
             for seed in range(shakes)
         ]
@@ -134,7 +142,7 @@ def training_record(workloads: tuple[str, ...], split: str) -> list[dict[str, An
     """
     records = []
     for workload in workloads:
-        trace = load_workload(workload)
+        trace = load_whole(workload)
         begin, _ = split_range(trace, split)
         _, end = split_range(trace, "validation" if split == "train" else split)
         submit = trace.jobs.submit
@@ -163,7 +171,7 @@ def _numbers(trace: Trace, begin: int, end: int) -> dict[str, int]:
 
 
 def jobs_hash(trace: Trace) -> str:
-    """Return a hash of the sizes and runtimes, which loads and shaken submit times do not change."""
+    """Return a hash of sizes and runtimes, which loads and shaken submit times do not change."""
     pairs = np.stack([trace.jobs.size, trace.runtime], axis=1)
     ordered = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     digest = hashlib.sha256(np.ascontiguousarray(ordered, dtype="<i8").tobytes())

@@ -4,7 +4,8 @@ import json
 import shlex
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from bfenv.agents.search.genetic import GeneticSearch
 from bfenv.agents.search.journal import Journal
 from bfenv.agents.search.objective import Score, combine, score_policies
 from bfenv.agents.search.template import read_template
+from bfenv.analysis.comparison import STARVES
 from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
@@ -28,7 +30,6 @@ FORMAT = "bfenv search 1"
 METHODS = ("gp", "cma-es")
 SEARCHED = ("order", "backfill_estimate", "backfill")
 FINALISTS = 8  # candidates that are scored on the large cases
-STARVES = 2.0  # times EASY's longest wait; a candidate beyond is selected only if all are
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,11 @@ def run_search(
             )
         searcher.tell(entry["scores"])
         known[entry["best"]] = Score(*entry["validation"])
-        generation, count, seconds = generation + 1, count + len(policies), seconds + entry["seconds"]
+        generation, count, seconds = (
+            generation + 1,
+            count + len(policies),
+            seconds + entry["seconds"],
+        )
         leader = min(known, key=lambda policy: (_rank(known[policy]), policy))
         done(Progress(generation, seconds, leader, known[leader]))
     result = {
@@ -226,9 +231,88 @@ def run_search(
         "training": training,
         "versions": versions() | ({"cma": version("cma")} if settings.method == "cma-es" else {}),
     }
+    _write(out, result)
+    return result
+
+
+def run_seeds(
+    settings: SearchSettings,
+    out: Path,
+    *,
+    seeds: int = 1,
+    generations: int | None = None,
+    budget: float | None = None,
+    done: Callable[[Progress, int], None] = lambda progress, number: None,
+    **workers: Any,
+) -> dict[str, Any]:
+    """Search with several seeds, each for its part of the budget; write and return the best result.
+
+    Parameters
+    ----------
+    settings, generations, **workers
+        As of `run_search`.
+    out
+        The search with one seed is in this folder; those with several are in folders of it.
+    seeds
+        How many, from `settings.seed`.
+    budget
+        Seconds of all seeds together.
+    done
+        Called after each generation, with the number of the search, from 0.
+
+    Raises
+    ------
+    BfenvError
+        As `run_search` does.
+    """
+    share = None if budget is None else budget / seeds
+    if seeds == 1:
+        return run_search(
+            settings, out, generations=generations, budget=share, done=partial(_call, done, 0),
+            **workers,
+        )  # fmt: skip
+    results = [
+        run_search(
+            replace(settings, seed=settings.seed + k),
+            out / f"seed-{settings.seed + k}",
+            generations=generations,
+            budget=share,
+            done=partial(_call, done, k),
+            **workers,
+        )
+        for k in range(seeds)
+    ]
+    best = min(results, key=lambda result: _rank(Score(**result["score"])))
+    _write(out, best)
+    return best
+
+
+def _call(done: Callable[[Progress, int], None], number: int, progress: Progress) -> None:
+    done(progress, number)
+
+
+def _write(out: Path, result: dict[str, Any]) -> None:
     text = json.dumps(result, indent=1, allow_nan=False)
     write_atomically(out / "result.json", text.encode() + b"\n")
-    return result
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Read the result of a search.
+
+    Raises
+    ------
+    BfenvError
+        If the file cannot be read, or is none.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BfenvError(f"{path}: is not the result of a search: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise BfenvError(f"{path}: is not the result of a search of format {FORMAT!r}")
+    return content
 
 
 def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
@@ -243,6 +327,7 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
 
 
 def _rank(score: Score) -> tuple[bool, float]:
+    """Return the sort key of candidates: those that starve jobs come last."""
     return score.wait_ratio > STARVES, score.value
 
 

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import bench, leaderboard, workloads
+from bfenv.cli import agents, bench, leaderboard, workloads
 from bfenv.cli.check import check
 from bfenv.cli.evaluate import evaluate
 from bfenv.cli.gantt import gantt
 from bfenv.cli.options import Once
 from bfenv.cli.policies import policies
+from bfenv.cli.search import search
 from bfenv.cli.simulate import simulate
 from bfenv.core.errors import BfenvError
 
@@ -21,9 +22,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (evaluate, simulate, gantt, check, policies):
+for command in (evaluate, simulate, gantt, check, policies, search):
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
+app.add_typer(agents.app, name="agents")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(bench.app, name="bench")
 

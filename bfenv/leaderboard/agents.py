@@ -105,14 +105,22 @@ def is_stochastic(name: str) -> bool:
     return bool(getattr(agent, "stochastic", callable(agent)))
 
 
+def card_of(name: str) -> str | None:
+    """Return the name or path of the card that "agent:..." refers to; None for other names."""
+    prefix, _, card = name.partition(":")
+    return card if prefix == "agent" and card else None
+
+
 def code_hash(kind: str, name: str) -> str | None:
     """Return the hash of the code of a policy or agent that is not bfenv's own.
 
-    That is the file of a saved model, or the source of the module in "module:object". A row made
-    with other code is another row. None for what bfenv comes with.
+    That is the file of a saved model or of an agent's card, or the source of the module in
+    "module:object". A row made with other code is another row. None for what bfenv comes with.
     """
     if kind == "agent" and read_agent(name).is_saved:
         file: str | None = read_agent(name).base
+    elif card := card_of(name):
+        file = card if card.endswith(".json") else None
     else:
         module, colon, _ = parse_name(name).base.partition(":")
         if not colon:

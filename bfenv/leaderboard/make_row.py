@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.agents.models import check_unseen, read_card
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
-from bfenv.leaderboard.agents import read_agent
+from bfenv.leaderboard.agents import card_of, read_agent
 from bfenv.leaderboard.provenance import commit, model_versions, versions
 from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.replay import schedule_arrays
@@ -83,6 +84,8 @@ def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float]]:
             "decision_mean": float(decisions.mean()),
             "decision_p99": float(np.percentile(decisions, 99)),
         }
+    if card := card_of(task.policy):
+        check_unseen(read_card(card), task.trace.source, trace)
     policy = find_policy(task.policy)
     warm_up(policy)
     begin = time.perf_counter()
