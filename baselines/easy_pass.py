@@ -113,18 +113,18 @@ def _backfill(cluster, jobs, memory, queue):
         _make_reservations(cluster, jobs, memory, queue)
     if not memory.two_orders[0]:
         for job in queue:
-            if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
-                extra_nodes -= _try(cluster, jobs, memory, job, planned, shadow_time)
+            if may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
+                extra_nodes -= try_backfill(cluster, jobs, memory, job, planned, shadow_time)
         return
     line = memory.backfill.line
     count = _choose(cluster, jobs, memory, queue, shadow_time, extra_nodes)
     while count > 0:
-        extra_nodes -= _try(cluster, jobs, memory, line[count - 1], planned, shadow_time)
+        extra_nodes -= try_backfill(cluster, jobs, memory, line[count - 1], planned, shadow_time)
         count = _choose(cluster, jobs, memory, line[: count - 1], shadow_time, extra_nodes)
 
 
 @kernel
-def _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
+def may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
     """Return whether a waiting job could start without delaying the head, as in EASY."""
     return (
         jobs.size[job] <= free(cluster)
@@ -174,7 +174,7 @@ def any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
     """Return whether any job could; if none, no order matters."""
     if free(cluster) > 0:
         for job in waiting(cluster):
-            if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
+            if may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
                 return True
     return False
 
@@ -191,7 +191,7 @@ def _choose(cluster, jobs, memory, candidates, shadow_time, extra_nodes):
     line, time = memory.backfill.line, now(cluster)
     count, best, best_score = 0, -1, math.inf
     for job in candidates:
-        if _fits(cluster, jobs, memory, job, shadow_time, extra_nodes):
+        if may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
             value = score(memory.backfill, jobs, job, time)
             if best < 0 or value < best_score or (value == best_score and job < line[best]):
                 best, best_score = count, value
@@ -203,7 +203,7 @@ def _choose(cluster, jobs, memory, candidates, shadow_time, extra_nodes):
 
 
 @kernel
-def _try(cluster, jobs, memory, job, planned, shadow_time):
+def try_backfill(cluster, jobs, memory, job, planned, shadow_time):
     """Start a job if the profile permits; return how many of the extra nodes it takes."""
     size, time = jobs.size[job], now(cluster)
     duration = _believed_duration(cluster, jobs, memory, job)

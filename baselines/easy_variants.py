@@ -11,7 +11,7 @@ from bfenv.baselines import easy_pass, expression_order
 from bfenv.baselines.age_guard import GUARDS
 from bfenv.baselines.easy_pass import Options
 from bfenv.baselines.expression_order import find_order_or_expression, uses_history
-from bfenv.baselines.expressions import parse_expression
+from bfenv.baselines.expression_program import parse_expression
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.predictor import check_predictor
 from bfenv.baselines.priorities import EXPRESSION, check_weight

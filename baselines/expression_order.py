@@ -3,42 +3,44 @@
 Before each pass of `easy_pass`, the values of the expressions (`bfenv.baselines.expressions`) and
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
 Expressions and options are data: one compiled kernel serves all of them.
+
+With EASY's single reservation, an order that is an expression needs no sorted queue:
+`bfenv.baselines.selection_pass` makes the same pass from the best job and the jobs that fit.
 """
 
-import math
 import re
 from typing import NamedTuple
 
 import numpy as np
 
 from bfenv.baselines.age_guard import AgeGuard, new_age_guard, note_starts, update_age_guard
+from bfenv.baselines.best_score import Scores, new_scores
 from bfenv.baselines.easy_pass import Memory as PassMemory
 from bfenv.baselines.easy_pass import Options, any_fits
 from bfenv.baselines.easy_pass import decide as easy_pass
 from bfenv.baselines.easy_pass import new_memory as new_pass_memory
-from bfenv.baselines.expressions import Program, parse_expression, score_jobs
+from bfenv.baselines.expression_program import parse_expression, score_jobs
 from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
+from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
 from bfenv.baselines.user_history import NAMES, UserHistory, learn, new_user_history
-from bfenv.core.cluster import advance, free, waiting
+from bfenv.core.cluster import advance, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-
-PLACEHOLDER = "submit"  # the program of an order that is not an expression; it is not run
 
 
 class Memory(NamedTuple):
     """What EASY keeps, the programs of its expressions, the guard, and what is known of users."""
 
     easy: PassMemory
-    queue: Program
-    backfill: Program
-    belief: Program  # the backfill estimate
+    queue: Scores
+    backfill: Scores
+    belief: Scores  # the backfill estimate, seconds
     history: UserHistory
     guard: AgeGuard
     scored: np.ndarray  # (3,) bool: the queue's order, the backfill's, the belief is an expression
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
-    value: np.ndarray  # (n,) float64 seconds, of the belief; or (0,)
+    selects: np.ndarray  # (1,) bool: by `selection_pass`
     fitting: np.ndarray  # (n,) int64 jobs; or (0,)
 
 
@@ -49,52 +51,36 @@ def decide(cluster, jobs, memory):
         learn(memory.history, cluster, jobs)
     limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
     memory.easy.queue.age_limit[0] = limit
-    if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
-        _score(cluster, jobs, memory)
-    easy_pass(cluster, jobs, memory.easy)
+    if memory.selects[0]:
+        selection_pass(cluster, jobs, memory)
+    else:
+        if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
+            _score(cluster, jobs, memory)
+        easy_pass(cluster, jobs, memory.easy)
     note_starts(memory.guard, cluster, jobs)
 
 
 @kernel
 def _score(cluster, jobs, memory):
     """Write the expressions' values of the jobs that need them."""
-    queue = waiting(cluster)
     if memory.scored[0]:
-        number = memory.easy.queue.number
-        first = _first_to_score(queue, memory.queue, number)
-        score_jobs(memory.queue, memory.history, cluster, jobs, queue[first:], number)
+        _score_queue(cluster, jobs, memory, memory.queue, memory.easy.queue.number)
     if memory.scored[1]:
-        number = memory.easy.backfill.number
-        first = _first_to_score(queue, memory.backfill, number)
-        score_jobs(memory.backfill, memory.history, cluster, jobs, queue[first:], number)
+        _score_queue(cluster, jobs, memory, memory.backfill, memory.easy.backfill.number)
     if memory.scored[2]:
-        _believe(cluster, jobs, memory)
+        believe(cluster, jobs, memory, write_fitting(cluster, jobs, memory))
 
 
 @kernel
-def _believe(cluster, jobs, memory):
-    """Write how long the jobs that fit are believed to run."""
-    count = 0
-    for job in waiting(cluster):
-        if jobs.size[job] <= free(cluster):
-            memory.fitting[count] = job
-            count += 1
-    fitting = memory.fitting[:count]
-    score_jobs(memory.belief, memory.history, cluster, jobs, fitting, memory.value)
-    for job in fitting:
-        runtime = min(memory.value[job], float(jobs.estimate[job]))
-        memory.easy.believed[job] = max(1, math.ceil(runtime))
-
-
-@kernel
-def _first_to_score(queue, program, number):
-    """Return where in the queue the jobs begin that have no score, or all if scores change."""
-    if program.changes[0]:
-        return 0
-    first = len(queue)
-    while first > 0 and np.isnan(number[queue[first - 1]]):
-        first -= 1
-    return first
+def _score_queue(cluster, jobs, memory, scores, number):
+    """Write the values of the waiting jobs that have none, or of all if values change."""
+    queue = waiting(cluster)
+    first = 0
+    if not scores.program.changes[0]:
+        first = len(queue)
+        while first > 0 and np.isnan(number[queue[first - 1]]):
+            first -= 1
+    score_jobs(scores.program, scores.columns, memory.history, cluster, jobs, queue[first:], number)
 
 
 @kernel
@@ -147,24 +133,28 @@ def new_memory(
     """Return the memory for these options."""
     orders = options.order, options.backfill
     scored = [order.code == EXPRESSION for order in orders]
-    queue, backfill = (
-        parse_expression(order.formula if is_scored else PLACEHOLDER)
-        for order, is_scored in zip(orders, scored, strict=True)
-    )
     easy = new_pass_memory(jobs, processors, generator, options=options)
     if scored[1] and not easy.two_orders[0]:
         scored[1] = False  # the backfill shares the queue's ranking
     believes = options.backfill_estimate is not None
-    count = len(jobs.submit) if believes else 0
+    same_order = options.backfill == options.order
+    selects = (
+        orders[0].code == EXPRESSION
+        and same_order
+        and options.reservations == 1
+        and options.lookahead == FOREVER
+        and options.predictor is None
+        and options.shadow_intervals < 0
+    )
     return Memory(
         easy,
-        queue,
-        backfill,
-        parse_expression(options.backfill_estimate or PLACEHOLDER),
-        new_user_history(jobs),
-        new_age_guard(jobs, processors, options.guard_scale, options.guard),
+        queue=new_scores(orders[0].formula if scored[0] else None, jobs),
+        backfill=new_scores(orders[1].formula if scored[1] else None, jobs),
+        belief=new_scores(options.backfill_estimate, jobs),
+        history=new_user_history(jobs),
+        guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
         scored=np.array([*scored, believes]),
         learns=np.array([uses_history(options)]),
-        value=np.empty(count),
-        fitting=np.empty(count, dtype=np.int64),
+        selects=np.array([selects]),
+        fitting=np.empty(len(jobs.submit), dtype=np.int64),
     )

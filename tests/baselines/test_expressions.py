@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.expressions import CHUNK, FUNCTIONS, parse_expression, score_jobs
+from bfenv.baselines.expression_program import (
+    CHUNK,
+    LOWEST,
+    new_columns,
+    parse_expression,
+    score_jobs,
+)
+from bfenv.baselines.expressions import FUNCTIONS
 from bfenv.baselines.user_history import NAMES, count_jobs, learn, new_user_history, quantity
 from bfenv.core.cluster import advance, new_cluster, waiting
 from bfenv.core.errors import PolicyError
@@ -61,7 +68,8 @@ def scores(text, machine):
     cluster, jobs, history = machine
     value = np.full(len(jobs.submit), -7.0)
     program = parse_expression(text)
-    score_jobs(program, history, cluster, jobs, waiting(cluster), value)
+    columns = new_columns(program, len(value))
+    score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
     return value
 
 
@@ -88,7 +96,7 @@ def slow(text, machine):
             floats = re.sub(r"\((-?\d\.\d\d)\)", r"float64(\1)", text)
             code = compile(floats, "", "eval")
             number = np.float64(eval(code, {"__builtins__": {}}, functions | names))
-            values.append(math.inf if np.isnan(number) else float(number))
+            values.append(math.inf if np.isnan(number) else max(float(number), LOWEST))
     return np.array(values)
 
 

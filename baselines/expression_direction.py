@@ -1,0 +1,187 @@
+"""How the value of an expression changes while a job waits: it rises, falls, stays, or neither.
+
+A value that only falls or only rises is bounded by its value at one end of a period, so a search
+for the smallest need not look at each job in each pass. Signs come from interval arithmetic. Rules
+are about real numbers; addition, subtraction, multiplication, division and square roots keep them
+when they round, and the other functions nearly do.
+"""
+
+import math
+from itertools import product
+from typing import NamedTuple
+
+from bfenv.baselines.expressions import (
+    ABS,
+    ADD,
+    CONSTANT,
+    DIVIDE,
+    EXP,
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    LOAD,
+    LOG,
+    MAX,
+    MIN,
+    MULTIPLY,
+    NEGATE,
+    POWER,
+    SQRT,
+    SUBTRACT,
+    Node,
+)
+from bfenv.baselines.user_history import (
+    ACCURACY,
+    PRIORITY,
+    SUBMIT,
+    TRIED,
+    USER_ENDED,
+    USER_QUEUED,
+    USER_RUNNING,
+    WAIT,
+)
+
+FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
+COMPARISONS = {LESS: RISES, LESS_EQUAL: RISES, GREATER: FALLS, GREATER_EQUAL: FALLS}
+LOWEST = {  # of the quantities; that of the others is 1
+    SUBMIT: 0.0,
+    PRIORITY: -math.inf,
+    WAIT: 0.0,
+    ACCURACY: 0.0,
+    USER_QUEUED: 0.0,
+    USER_RUNNING: 0.0,
+    USER_ENDED: 0.0,
+    TRIED: 0.0,
+}
+
+
+class Range(NamedTuple):
+    """Between which numbers a value is, and where it goes."""
+
+    low: float
+    high: float
+    direction: int  # FALLS, STAYS, RISES or UNKNOWN
+
+
+def direction(node: Node) -> int:
+    """Return FALLS, STAYS, RISES or UNKNOWN: how the value changes while a job waits.
+
+    STAYS is for the time between two changes of what is known of the user.
+    """
+    return _range(node).direction
+
+
+def _range(node: Node) -> Range:
+    if node.operation == CONSTANT:
+        return Range(node.constant, node.constant, STAYS)
+    if node.operation == LOAD:
+        goes = {WAIT: RISES, USER_QUEUED: UNKNOWN, USER_RUNNING: UNKNOWN}
+        return Range(LOWEST.get(node.quantity, 1.0), math.inf, goes.get(node.quantity, STAYS))
+    ranges = [_range(operand) for operand in node.operands]
+    if all(each.direction == STAYS for each in ranges):
+        goes_to = STAYS
+    elif len(ranges) == 1:
+        goes_to = _direction_of_one(node.operation, *ranges)
+    else:
+        goes_to = _direction_of_two(node.operation, *ranges)
+    return Range(*_interval(node.operation, ranges), goes_to)
+
+
+def _direction_of_one(operation: int, a: Range) -> int:
+    if operation == NEGATE:
+        return _turned(a.direction)
+    if operation == ABS:
+        return _times(a.direction, a)
+    return a.direction
+
+
+def _direction_of_two(operation: int, a: Range, b: Range) -> int:
+    if operation in (ADD, MIN, MAX):
+        return _both(a.direction, b.direction)
+    if operation == SUBTRACT:
+        return _both(a.direction, _turned(b.direction))
+    if operation == MULTIPLY:
+        return _both(_times(a.direction, b), _times(b.direction, a))
+    if operation == DIVIDE:
+        if b.low < 0 < b.high:
+            return UNKNOWN
+        return _both(_times(a.direction, b), _times(_turned(b.direction), a))
+    if operation == POWER:
+        return _direction_of_power(a, b)
+    turn = COMPARISONS[operation]  # a < b rises with b and falls with a
+    return (
+        _both(_turned(a.direction), b.direction)
+        if turn == RISES
+        else _both(a.direction, _turned(b.direction))
+    )
+
+
+def _direction_of_power(a: Range, b: Range) -> int:
+    if b.direction != STAYS:
+        return UNKNOWN
+    if a.low >= 0:
+        return _times(a.direction, b)
+    if b.low == b.high and b.low > 0 and b.low % 2 == 1:
+        return a.direction
+    return UNKNOWN
+
+
+def _turned(goes: int) -> int:
+    return goes if goes == UNKNOWN else -goes
+
+
+def _times(goes: int, factor: Range) -> int:
+    """Return the direction of a value times a factor that stays."""
+    if goes == STAYS or factor.low >= 0:
+        return goes
+    return _turned(goes) if factor.high <= 0 else UNKNOWN
+
+
+def _both(one: int, other: int) -> int:
+    """Return the direction of a sum."""
+    if one == STAYS or one == other:
+        return other
+    return one if other == STAYS else UNKNOWN
+
+
+def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
+    """Return between which numbers the result of an operation is."""
+    if operation in COMPARISONS:
+        return 0.0, 1.0
+    if operation == ABS and ranges[0].low < 0 < ranges[0].high:
+        return 0.0, math.inf
+    if operation == DIVIDE and ranges[1].low <= 0 <= ranges[1].high:
+        same_sign = ranges[0].low >= 0 and ranges[1].low >= 0
+        return (0.0, math.inf) if same_sign else (-math.inf, math.inf)
+    if operation == POWER and ranges[0].low < 0:
+        return -math.inf, math.inf
+    corners = product(*((each.low, each.high) for each in ranges))
+    try:
+        values = [_calculate(operation, *corner) for corner in corners]
+    except (ArithmeticError, ValueError):
+        values = [math.nan]
+    if any(math.isnan(value) for value in values):
+        positive = operation in (EXP, SQRT, POWER) or (
+            operation in (MULTIPLY, DIVIDE) and all(each.low >= 0 for each in ranges)
+        )
+        return (0.0, math.inf) if positive else (-math.inf, math.inf)
+    return min(values), max(values)
+
+
+def _calculate(operation: int, a: float, b: float = 0.0) -> float:
+    """Return the result of an operation on one corner of the ranges."""
+    return {
+        NEGATE: lambda: -a,
+        LOG: lambda: math.log(a) if a > 0 else -math.inf,
+        EXP: lambda: math.exp(a),
+        SQRT: lambda: math.sqrt(max(a, 0.0)),
+        ABS: lambda: abs(a),
+        ADD: lambda: a + b,
+        SUBTRACT: lambda: a - b,
+        MULTIPLY: lambda: a * b,
+        DIVIDE: lambda: a / b,
+        POWER: lambda: a**b,
+        MIN: lambda: min(a, b),
+        MAX: lambda: max(a, b),
+    }[operation]()
