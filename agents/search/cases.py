@@ -137,8 +137,8 @@ def make_cases(
 def training_record(workloads: tuple[str, ...], split: str) -> list[dict[str, Any]]:
     """Return what JSON stores of the jobs that a search has seen, for each workload.
 
-    That is the name and hash of the whole workload, the range of jobs, their submit times in
-    seconds since its first job, and `jobs_hash`.
+    That is the name and hash of the whole workload, the split searched on, the range of jobs, their
+    submit times in seconds since its first job, and `jobs_hash`.
     """
     records = []
     for workload in workloads:
@@ -151,6 +151,7 @@ def training_record(workloads: tuple[str, ...], split: str) -> list[dict[str, An
                 "workload": trace.name,
                 "hash": f"sha256:{trace.hash}",
                 "jobs": len(trace),
+                "split": split,
                 "first_job": begin,
                 "end_job": end,
                 "first_submit": int(submit[begin] - submit[0]),

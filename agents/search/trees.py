@@ -1,4 +1,4 @@
-"""Expression trees: formulas in the grammar of `bfenv.baselines.expression_program`, as data to vary.
+"""Expression trees: formulas in the grammar of `bfenv.baselines.expressions`, as data to vary.
 
 A tree is a number, the name of a quantity, or a tuple of a symbol and its one or two arguments:
 `("*", "size", ("log", "estimate"))` is size * log(estimate). Trees are equal if their texts are.
