@@ -179,7 +179,8 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         return policies()[name]
     prefix, colon, rest = name.partition(":")
     if colon and prefix in _entry_points():
-        return _installed(prefix)(rest)
+        made: Policy = _installed(prefix)(rest)
+        return made
     found = import_object(name, PolicyError) if colon else _named(name)
     if isinstance(found, Policy):
         return found

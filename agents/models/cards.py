@@ -121,7 +121,7 @@ def read_card(name: str) -> Card:
 def _from_json(content: Any) -> Card:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError("another format")
-    values = {}
+    values: dict[str, Any] = {}
     for field, kind in FIELDS.items():
         if not isinstance(content[field], kind):
             raise ValueError(f"{field} is not a {kind}")

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bfenv.agents import ALL
+from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import make_trace
 from bfenv.core.names import import_object, parse_name, read_value
+from bfenv.core.policy import Policy
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
 
@@ -105,9 +107,9 @@ def is_stochastic(name: str) -> bool:
     return bool(getattr(agent, "stochastic", callable(agent)))
 
 
-def card_of(name: str) -> str | None:
-    """Return the name or path of the card that "agent:..." refers to; None for other names."""
-    prefix, _, card = name.partition(":")
+def card_of(policy: Policy) -> str | None:
+    """Return the name or path of the card that a policy was loaded from; None of other policies."""
+    prefix, _, card = policy.name.partition(":")
     return card if prefix == "agent" and card else None
 
 
@@ -119,7 +121,7 @@ def code_hash(kind: str, name: str) -> str | None:
     """
     if kind == "agent" and read_agent(name).is_saved:
         file: str | None = read_agent(name).base
-    elif card := card_of(name):
+    elif kind == "policy" and (card := card_of(find_policy(name))):
         file = card if card.endswith(".json") else None
     else:
         module, colon, _ = parse_name(name).base.partition(":")

@@ -84,9 +84,9 @@ def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float]]:
             "decision_mean": float(decisions.mean()),
             "decision_p99": float(np.percentile(decisions, 99)),
         }
-    if card := card_of(task.policy):
-        check_unseen(read_card(card), task.trace.source, trace)
     policy = find_policy(task.policy)
+    if card := card_of(policy):
+        check_unseen(read_card(card), task.trace.source, trace)
     warm_up(policy)
     begin = time.perf_counter()
     schedule = simulate(trace, policy, task.seed)

@@ -58,13 +58,17 @@ def card(
     with show.progress() as progress:
         for workloads, loads, split in parts:
             task = progress.add_task(f"scoring, {split}", total=len(workloads) * len(loads))
+
+            def done(count: int, total: int, task: Any = task) -> None:
+                progress.update(task, completed=count)
+
             scores += score_card(
                 made,
                 workloads,
                 loads,
                 split=split,
                 shakes=copies,
-                done=lambda count, total, task=task: progress.update(task, completed=count),
+                done=done,
                 jobs=jobs,
             )
     write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from bfenv import BfenvError, find_policy, load_workload, metrics, simulate
 from bfenv.agents.search.search_run import SearchSettings, read_result, run_search, run_seeds
 from bfenv.workloads import split_range
 from tests.agents.search.toy import best_slowdown, toy_trace, write_toy
+from tests.parallel.conftest import cluster as cluster
 
 MODEL = "lublin:jobs=600,procs=32,load=0.9"
 SMALL = SearchSettings(
@@ -82,6 +84,15 @@ def test_workers(tmp_path: Path) -> None:
     run_search(SMALL, tmp_path / "two", generations=2, jobs=2)
     assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
     assert _scores(tmp_path / "one") == _scores(tmp_path / "two")
+
+
+@pytest.mark.dask
+def test_cluster(tmp_path: Path, cluster: Any) -> None:
+    """Nor does it depend on where they are."""
+    run_search(SMALL, tmp_path / "one", generations=2)
+    address = cluster.scheduler_address
+    run_search(SMALL, tmp_path / "two", generations=2, backend="dask", scheduler=address)
+    assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
 
 
 def test_training_record(tmp_path: Path) -> None:
