@@ -5,7 +5,8 @@ is a multiple of one of two things, both of which only grow:
 
 * "easy": the longest wait, so far, of EASY on the same jobs. EASY runs alongside on a machine of
   its own. There a job runs for its true runtime if it has ended in the real schedule by the time
-  that EASY starts it, and else for its predicted runtime. At least FLOOR is counted.
+  that EASY starts it, and else for its predicted runtime; for a user of whom fewer than two jobs
+  have ended, that is the estimate times the accuracy of all. At least FLOOR is counted.
 * "backlog": one day plus the largest backlog so far. The backlog is the sum of size x predicted
   runtime over the waiting jobs, divided by the processors of the machine. A job on trial counts as
   waiting.
@@ -45,7 +46,7 @@ GUARDS = {"easy": EASY, "backlog": BACKLOG}  # what limits are multiples of
 ALLOWANCE = DAY  # added to the backlog
 FLOOR = 6 * HOUR  # the least longest wait that counts
 # Indices into AgeGuard.state
-WAITING_WORK, LARGEST_WORK, LONGEST_WAIT = range(3)
+WAITING_WORK, LARGEST_WORK, LONGEST_WAIT, RUNTIMES, ESTIMATES = range(5)
 
 
 class AgeGuard(NamedTuple):
@@ -53,7 +54,8 @@ class AgeGuard(NamedTuple):
 
     code: np.ndarray  # (1,) int64: NONE, BACKLOG or EASY
     factor: np.ndarray  # (1,) float64
-    state: np.ndarray  # (3,) int64: processor-seconds that wait, the most so far; seconds
+    state: np.ndarray  # (5,) int64: processor-seconds that wait, the most so far; the longest wait
+    # in seconds; sums over ended jobs in seconds
     work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
     runtime: np.ndarray  # (n,) int64 seconds, what `truth` reads
     machine: Cluster  # on which EASY runs
@@ -76,7 +78,7 @@ def new_age_guard(
     return AgeGuard(
         code=np.array([code]),
         factor=np.array([factor or 0.0]),
-        state=np.zeros(3, dtype=np.int64),
+        state=np.zeros(5, dtype=np.int64),
         work=np.full(len(jobs.submit) if code == BACKLOG else 0, -1),
         runtime=runtime,
         machine=machine,
@@ -141,6 +143,9 @@ def note_starts(guard, cluster, jobs):
 def _follow_easy(guard, history, cluster, jobs):
     """Let EASY run on its own machine up to now; note its longest wait."""
     machine = guard.machine
+    for job in finished(cluster):
+        guard.state[RUNTIMES] += cluster.end[job] - cluster.start[job]
+        guard.state[ESTIMATES] += jobs.estimate[job]
     if machine.state[PASSES] == 0:
         machine.state[FIRST_JOB] = machine.state[NEXT_JOB] = cluster.state[FIRST_JOB]
     machine.state[LAST_JOB] = cluster.state[NEXT_JOB]
@@ -150,10 +155,19 @@ def _follow_easy(guard, history, cluster, jobs):
         decide_by_easy(machine, jobs, ())
         for job in started(machine):
             longest = max(longest, now(machine) - jobs.submit[job])
-            runtime = int(predict_runtime(history, jobs, job))
-            if cluster.end[job] >= 0:
-                runtime = cluster.end[job] - cluster.start[job]
-            guard.runtime[job] = max(1, runtime)
+            guard.runtime[job] = max(1, _runtime(guard, history, cluster, jobs, job))
     if len(waiting(machine)) > 0:  # the others came later
         longest = max(longest, now(cluster) - jobs.submit[waiting(machine)[0]])
     guard.state[LONGEST_WAIT] = longest
+
+
+@kernel
+def _runtime(guard, history, cluster, jobs, job):
+    """Return the runtime (s) of a job that EASY starts: the true one if it is known."""
+    if cluster.end[job] >= 0:
+        return cluster.end[job] - cluster.start[job]
+    prediction = predict_runtime(history, jobs, job)
+    user = jobs.user[job]
+    if (user < 0 or history.ended[user] < 2) and guard.state[ESTIMATES] > 0:
+        prediction *= guard.state[RUNTIMES] / guard.state[ESTIMATES]
+    return int(prediction)

@@ -4,6 +4,9 @@ A value that only falls while a job waits is at least what it will be at the end
 that only rises, at least what it was at its beginning (`bfenv.baselines.expression_direction`). So
 each job has a lower bound that holds for a period, unless the history of its user changes. Only
 jobs whose bound is not above the best value found are evaluated. The result is exact.
+
+Of jobs with the same user and the same requests, the oldest has the smallest of falling values. So
+only the first of them is looked at (`write_firsts`); users tend to submit many at once.
 """
 
 from typing import NamedTuple
@@ -22,13 +25,14 @@ from bfenv.baselines.expression_program import (
     refresh_columns,
     version,
 )
-from bfenv.baselines.user_history import count_jobs
+from bfenv.baselines.user_history import groups_of
 from bfenv.core.cluster import PASSES, now
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 
 SHORTEST = 900  # seconds of a period
 SHARE = 8  # a longer period is this part of the time waited
+FEW = 24  # jobs that are evaluated without bounds
 MARGIN = 1e-9  # of a bound, for functions that do not round in order
 
 
@@ -42,12 +46,16 @@ class Scores(NamedTuple):
     bound: np.ndarray  # (n,) float64: no larger than the job's value
     until: np.ndarray  # (n,) int64 seconds: the last instant at which `bound` holds
     some: np.ndarray  # (CHUNK,) int64 jobs to be evaluated
+    group: np.ndarray  # (n,) int64: jobs that are alike, see `groups_of`; or (0,)
+    met_in: np.ndarray  # (2 groups,) int64: the number of the last list in which one was met
+    lists: np.ndarray  # (1,) int64: number of lists so far
 
 
 def new_scores(text: str | None, jobs: Jobs) -> Scores:
     """Make the scores by an expression, of which nothing is known; None for no scores at all."""
     program = parse_expression(text or "submit")
     count = len(jobs.submit) if text else 0
+    group = groups_of(jobs).alike if text else np.empty(0, dtype=np.int64)
     return Scores(
         program,
         new_columns(program, count),
@@ -56,18 +64,39 @@ def new_scores(text: str | None, jobs: Jobs) -> Scores:
         bound=np.full(count, -np.inf),
         until=np.full(count, -1),
         some=np.empty(CHUNK, dtype=np.int64),
+        group=group,
+        met_in=np.zeros(2 * (1 + int(group.max(initial=-1))), dtype=np.int64),
+        lists=np.zeros(1, dtype=np.int64),
     )
 
 
 @kernel
-def begin_pass(scores, history, cluster, jobs, queue):
-    """Renew the bounds of a queue that do not hold any more."""
-    if scores.program.counts[0]:
-        count_jobs(history, cluster, jobs)
+def write_firsts(scores, cluster, queue, firsts):
+    """Write the waiting jobs of a queue that may have the smallest value; return their number.
+
+    They are in the order of the queue, which is that of submission. `firsts` may be the queue.
+    """
+    scores.lists[0] += 1
+    count = 0
+    for job in queue:
+        if cluster.start[job] < 0:
+            if scores.program.by_age[0]:
+                kind = 2 * scores.group[job] + (cluster.trial_end[job] >= 0)
+                if scores.met_in[kind] == scores.lists[0]:
+                    continue
+                scores.met_in[kind] = scores.lists[0]
+            firsts[count] = job
+            count += 1
+    return count
+
+
+@kernel
+def renew_bounds(scores, history, cluster, jobs, queue):
+    """Renew the bounds of the jobs of a queue that do not hold any more."""
     time, count = now(cluster), 0
     for job in queue:
-        if scores.until[job] < time or scores.columns.version[job] != version(
-            scores.program, history, cluster, jobs, job
+        if scores.known_in[job] != cluster.state[PASSES] and (
+            scores.until[job] < time or _has_changed(scores, history, cluster, jobs, job)
         ):
             scores.some[count] = job
             count += 1
@@ -81,7 +110,6 @@ def begin_pass(scores, history, cluster, jobs, queue):
 @kernel
 def _renew(scores, history, cluster, jobs, part):
     """Evaluate up to CHUNK jobs, and bound their values for a time."""
-    refresh_columns(scores.program, scores.columns, history, cluster, jobs, part)
     _evaluate(scores, history, cluster, jobs, part)
     goes = scores.program.direction[0]
     if goes == STAYS:
@@ -94,7 +122,12 @@ def _renew(scores, history, cluster, jobs, part):
 
 @kernel
 def _evaluate(scores, history, cluster, jobs, part):
-    """Write the values of up to CHUNK jobs, whose columns are fresh."""
+    """Write the values of up to CHUNK jobs."""
+    for job in part:
+        if _has_changed(scores, history, cluster, jobs, job):
+            scores.until[job] = -1
+            scores.bound[job] = -np.inf
+    refresh_columns(scores.program, scores.columns, history, cluster, jobs, part)
     evaluate(scores.program, scores.columns, history, cluster, jobs, part)
     for i in range(len(part)):
         scores.value[part[i]] = scores.program.stack[0, i]
@@ -120,27 +153,39 @@ def _bound(scores, history, cluster, jobs, part):
 
 @kernel
 def find_best(scores, history, cluster, jobs, queue):
-    """Return the job of a queue with the smallest value, the first of equals; -1 if none waits.
+    """Return the job of a queue with the smallest value, the first of equals; -1 if it is empty.
 
-    Jobs started in this pass are passed over. Call `begin_pass` first.
+    If the expression counts a user's jobs, call `count_jobs` first.
     """
-    promising = -1
+    if len(queue) <= FEW:
+        return find_best_of_few(scores, history, cluster, jobs, queue)
+    renew_bounds(scores, history, cluster, jobs, queue)
+    promising = queue[0]
     for job in queue:
-        if cluster.start[job] < 0 and (
-            promising < 0 or scores.bound[job] < scores.bound[promising]
-        ):
+        if scores.bound[job] < scores.bound[promising]:
             promising = job
-    if promising < 0:
-        return -1
     scores.some[0] = promising
     make_known(scores, history, cluster, jobs, scores.some[:1])
     highest = scores.value[promising]
     _make_known_below(scores, history, cluster, jobs, queue, highest)
     best = -1
     for job in queue:
-        if cluster.start[job] < 0 and scores.bound[job] <= highest:
+        if scores.bound[job] <= highest:
             if best < 0 or scores.value[job] < scores.value[best]:
                 best = job
+    return best
+
+
+@kernel
+def find_best_of_few(scores, history, cluster, jobs, queue):
+    """Return what `find_best` does, without bounds, which save no time for a few jobs."""
+    if len(queue) < 2:
+        return queue[0] if len(queue) else -1
+    make_known(scores, history, cluster, jobs, queue)
+    best = queue[0]
+    for job in queue:
+        if scores.value[job] < scores.value[best]:
+            best = job
     return best
 
 
@@ -149,11 +194,7 @@ def _make_known_below(scores, history, cluster, jobs, queue, highest):
     """Evaluate the waiting jobs whose value may be `highest` or less."""
     count = 0
     for job in queue:
-        if (
-            cluster.start[job] < 0
-            and scores.bound[job] <= highest
-            and not _is_known(scores, cluster, job)
-        ):
+        if scores.bound[job] <= highest and not _is_known(scores, history, cluster, jobs, job):
             scores.some[count] = job
             count += 1
             if count == CHUNK:
@@ -168,7 +209,7 @@ def make_known(scores, history, cluster, jobs, part):
     """Evaluate those jobs whose values are not known."""
     count = 0
     for job in part:
-        if not _is_known(scores, cluster, job):
+        if not _is_known(scores, history, cluster, jobs, job):
             scores.some[count] = job
             count += 1
             if count == CHUNK:
@@ -179,6 +220,14 @@ def make_known(scores, history, cluster, jobs, part):
 
 
 @kernel
-def _is_known(scores, cluster, job):
+def _is_known(scores, history, cluster, jobs, job):
     """Return whether `value` is that of this pass."""
-    return scores.known_in[job] == FOREVER or scores.known_in[job] == cluster.state[PASSES]
+    if scores.known_in[job] == FOREVER:
+        return not _has_changed(scores, history, cluster, jobs, job)
+    return scores.known_in[job] == cluster.state[PASSES]
+
+
+@kernel
+def _has_changed(scores, history, cluster, jobs, job):
+    """Return whether what is known of the job's user has changed since it was evaluated."""
+    return scores.columns.version[job] != version(scores.program, history, cluster, jobs, job)

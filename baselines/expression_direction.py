@@ -3,7 +3,8 @@
 A value that only falls or only rises is bounded by its value at one end of a period, so a search
 for the smallest need not look at each job in each pass. Signs come from interval arithmetic. Rules
 are about real numbers; addition, subtraction, multiplication, division and square roots keep them
-when they round, and the other functions nearly do.
+when they round, and the other functions nearly do. Where a value may be undefined (NaN) at some
+time, or overflow, nothing is known.
 """
 
 import math
@@ -42,6 +43,7 @@ from bfenv.baselines.user_history import (
     WAIT,
 )
 
+LARGEST_EXPONENT = 300.0
 FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
 COMPARISONS = {LESS: RISES, LESS_EQUAL: RISES, GREATER: FALLS, GREATER_EQUAL: FALLS}
 LOWEST = {  # of the quantities; that of the others is 1
@@ -93,6 +95,8 @@ def _direction_of_one(operation: int, a: Range) -> int:
         return _turned(a.direction)
     if operation == ABS:
         return _times(a.direction, a)
+    if (operation in (LOG, SQRT) and a.low < 0) or (operation == EXP and a.high > LARGEST_EXPONENT):
+        return UNKNOWN
     return a.direction
 
 
@@ -104,7 +108,7 @@ def _direction_of_two(operation: int, a: Range, b: Range) -> int:
     if operation == MULTIPLY:
         return _both(_times(a.direction, b), _times(b.direction, a))
     if operation == DIVIDE:
-        if b.low < 0 < b.high:
+        if b.low < 0 < b.high or (a.low <= 0 <= a.high and b.low <= 0 <= b.high):
             return UNKNOWN
         return _both(_times(a.direction, b), _times(_turned(b.direction), a))
     if operation == POWER:

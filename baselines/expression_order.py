@@ -41,7 +41,8 @@ class Memory(NamedTuple):
     scored: np.ndarray  # (3,) bool: the queue's order, the backfill's, the belief is an expression
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
     selects: np.ndarray  # (1,) bool: by `selection_pass`
-    fitting: np.ndarray  # (n,) int64 jobs; or (0,)
+    fitting: np.ndarray  # (n,) int64 waiting jobs that fit
+    firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
 
 
 @kernel
@@ -157,4 +158,5 @@ def new_memory(
         learns=np.array([uses_history(options)]),
         selects=np.array([selects]),
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
+        firsts=np.empty(len(jobs.submit), dtype=np.int64),
     )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.expression_direction import direction
+from bfenv.baselines.expression_direction import FALLS, STAYS, direction
 from bfenv.baselines.expressions import (
     ABS,
     ADD,
@@ -77,6 +77,7 @@ class Program(NamedTuple):
     counts: np.ndarray  # (1,) bool: uses the numbers of a user's waiting and running jobs
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
     direction: np.ndarray  # (1,) int64: see `bfenv.baselines.expression_direction`
+    by_age: np.ndarray  # (1,) bool: of jobs with equal requests the oldest has the smallest value
 
 
 class Columns(NamedTuple):
@@ -124,6 +125,7 @@ def parse_expression(text: str, option: str = "order") -> Program:
         counts=np.array([bool(loaded & COUNTS)]),
         learns=np.array([bool(loaded & LEARNT)]),
         direction=np.array([goes]),
+        by_age=np.array([goes in (FALLS, STAYS) and SUBMIT not in loaded]),
     )
 
 

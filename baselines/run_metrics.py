@@ -17,7 +17,10 @@ def measure(cluster, jobs, runtime, first, last, processors, result):
     for job in range(first, last):
         waited = cluster.start[job] - jobs.submit[job]
         slowdowns += bounded_slowdown(waited, runtime[job])
-        busy += float(jobs.size[job]) * runtime[job]
+        held = runtime[job]
+        if cluster.trial_end[job] >= 0:
+            held += cluster.trial_end[job] - cluster.trial_start[job]
+        busy += float(jobs.size[job]) * held
         waits += waited
         longest = max(longest, waited)
         end = max(end, cluster.end[job])

@@ -9,9 +9,10 @@ and of those whose bounds have changed (`bfenv.baselines.best_score`), and hardl
 
 import math
 
-from bfenv.baselines.best_score import begin_pass, find_best, make_known
+from bfenv.baselines.best_score import find_best, find_best_of_few, write_firsts
 from bfenv.baselines.easy_pass import may_backfill, start_or_try, try_backfill
 from bfenv.baselines.expression_program import score_jobs
+from bfenv.baselines.user_history import count_jobs
 from bfenv.core.cluster import free, now, waiting
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
@@ -22,7 +23,8 @@ def selection_pass(cluster, jobs, memory):
     """Start jobs in order until one, the head, must wait; then backfill behind it."""
     if write_fitting(cluster, jobs, memory) == 0:
         return
-    begin_pass(memory.queue, memory.history, cluster, jobs, waiting(cluster))
+    if memory.queue.program.counts[0]:
+        count_jobs(memory.history, cluster, jobs)
     head = _first(cluster, jobs, memory)
     while head >= 0 and jobs.size[head] <= free(cluster):
         start_or_try(cluster, jobs, memory.easy.trial, head)
@@ -66,13 +68,13 @@ def _is_overdue(cluster, jobs, memory, job):
 @kernel
 def _first(cluster, jobs, memory):
     """Return the job that comes first; -1 if none waits."""
-    queue = waiting(cluster)
-    for job in queue:
+    for job in waiting(cluster):
         if not _is_overdue(cluster, jobs, memory, job):
             break
         if cluster.start[job] < 0:
             return job
-    return find_best(memory.queue, memory.history, cluster, jobs, queue)
+    count = write_firsts(memory.queue, cluster, waiting(cluster), memory.firsts)
+    return find_best(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
 
 
 @kernel
@@ -81,24 +83,19 @@ def _backfill(cluster, jobs, memory, head, count):
     shadow_time, extra_nodes = shadow(cluster, jobs, head)
     fitting = memory.fitting
     count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
-    make_known(memory.queue, memory.history, cluster, jobs, fitting[:count])
     while count > 0:
-        job = fitting[0]
-        for other in fitting[1:count]:
-            if _comes_before(cluster, jobs, memory, other, job):
-                job = other
+        job = _first_of(cluster, jobs, memory, fitting[:count])
         extra_nodes -= try_backfill(cluster, jobs, memory.easy, job, False, shadow_time)
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
 
 
 @kernel
-def _comes_before(cluster, jobs, memory, job, other):
-    """Return whether a job, whose value is known, comes before another in the order."""
-    overdue = _is_overdue(cluster, jobs, memory, job)
-    if overdue or _is_overdue(cluster, jobs, memory, other):
-        return overdue and (job < other or not _is_overdue(cluster, jobs, memory, other))
-    value = memory.queue.value
-    return value[job] < value[other] or (value[job] == value[other] and job < other)
+def _first_of(cluster, jobs, memory, fitting):
+    """Return which of some waiting jobs comes first."""
+    if _is_overdue(cluster, jobs, memory, fitting[0]):
+        return fitting[0]  # the oldest
+    count = write_firsts(memory.queue, cluster, fitting, memory.firsts)
+    return find_best_of_few(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
 
 
 @kernel

@@ -9,6 +9,7 @@ because nothing has ended or the log does not name the user, the job's own estim
 a runtime, and an accuracy is 1.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -85,32 +86,69 @@ class UserHistory(NamedTuple):
     running: np.ndarray  # (users,) int64 jobs, see `count_jobs`
 
 
+class Groups(NamedTuple):
+    """Numbers of the groups of jobs that have the same requests."""
+
+    by_estimate: np.ndarray  # (n,) int64: of one user and estimate; -1 for an unknown user
+    by_size: np.ndarray  # (n,) int64: of one user and size; -1 for an unknown user
+    alike: np.ndarray  # (n,) int64: of one user, estimate, size and priority
+
+
 def new_user_history(jobs: Jobs) -> UserHistory:
     """Make the history of users none of whose jobs has ended."""
     users = 1 + int(jobs.user.max())
-    estimate_group, size_group = (
-        _groups(jobs.user, request) for request in (jobs.estimate, jobs.size)
-    )
+    groups = groups_of(jobs)
     return UserHistory(
-        estimate_group=estimate_group,
-        size_group=size_group,
+        estimate_group=groups.by_estimate,
+        size_group=groups.by_size,
         ended=np.zeros(users, dtype=np.int64),
         inverse=np.zeros(users),
         accuracy=np.zeros(users),
         recent=np.zeros((users, 2), dtype=np.int64),
-        by_estimate=np.zeros((1 + int(estimate_group.max()), 2)),
-        by_size=np.zeros((1 + int(size_group.max()), 2)),
+        by_estimate=np.zeros((1 + int(groups.by_estimate.max()), 2)),
+        by_size=np.zeros((1 + int(groups.by_size.max()), 2)),
         queued=np.zeros(users, dtype=np.int64),
         running=np.zeros(users, dtype=np.int64),
     )
 
 
-def _groups(user: np.ndarray, request: np.ndarray) -> np.ndarray:
-    """(n,) int64: the number of each job's pair of user and request; -1 for an unknown user."""
-    requests, request_number = np.unique(request, return_inverse=True)
-    pair = user * len(requests) + request_number.reshape(-1)
-    number = np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return np.where(user >= 0, number, -1)
+class _Requests:
+    """The jobs of a trace as a key: the arrays themselves, not what is in them."""
+
+    def __init__(self, jobs: Jobs):
+        self.jobs = jobs
+
+    def __hash__(self) -> int:
+        return hash(tuple(map(id, self.jobs)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Requests) and all(
+            one is two for one, two in zip(self.jobs, other.jobs, strict=True)
+        )
+
+
+def groups_of(jobs: Jobs) -> Groups:
+    """Return the groups of the jobs; they are kept for the next run of the same trace."""
+    return _groups_of(_Requests(jobs))
+
+
+@lru_cache(maxsize=32)
+def _groups_of(requests: _Requests) -> Groups:
+    jobs = requests.jobs
+    by_estimate, by_size = (_pairs(jobs.user, each) for each in (jobs.estimate, jobs.size))
+    known = jobs.user >= 0
+    return Groups(
+        np.where(known, by_estimate, -1),
+        np.where(known, by_size, -1),
+        _pairs(_pairs(by_estimate, jobs.size), jobs.priority),
+    )
+
+
+def _pairs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """(n,) int64: numbers from 0, the same where both values are the same."""
+    first, second = (np.unique(each, return_inverse=True)[1].reshape(-1) for each in (one, other))
+    pair = first * (1 + int(second.max())) + second
+    return np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import Any
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import write_atomically
-from bfenv.core.policy import Policy
+from bfenv.core.policy import DIVISIONS, Policy
 
 FORMAT = "bfenv agent 1"
 SUFFIX = ".json"
@@ -31,8 +31,7 @@ class Card:
     name
         Its name, without "agent:".
     division
-        "completion" if every job runs to its completion, "trials" if jobs are killed and started
-        again, "clairvoyant" if it needs exact estimates.
+        One of `bfenv.core.policy.DIVISIONS`; "clairvoyant" only if it needs exact estimates.
     kind
         "policy": `policy` names it in full.
     what
@@ -129,6 +128,8 @@ def _from_json(content: Any) -> Card:
         values[field] = tuple(value) if isinstance(value, list) else value
     if not all(isinstance(part, dict) for part in (*values["training"], *values["scores"])):
         raise ValueError("training or scores are no objects")
+    if values["division"] not in DIVISIONS:
+        raise ValueError(f"the division is none of {', '.join(DIVISIONS)}")
     return Card(**values)
 
 

@@ -24,10 +24,12 @@ from rich.table import Table
 
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import duration, percent, slowdown
+from bfenv.core.policy import DIVISIONS
 from bfenv.leaderboard.reference import REFERENCE
 
 COMPARED = (
-    "policy", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used", "run"
+    "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
+    "run",
 )  # fmt: skip
 NARROWEST = 12  # characters to which a column of words may shrink
 MARK = "*"  # marks a policy that starves jobs
@@ -137,17 +139,17 @@ def is_wide() -> bool:
 
 
 def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print a table of means over seeds, the policy with the lowest bounded slowdown first."""
-    by_policy: dict[str, list[Mapping[str, Any]]] = {}
+    """Print a table of means over seeds, by division, the lowest bounded slowdown first."""
+    by_policy: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
-        by_policy.setdefault(row["policy"], []).append(row)
+        by_policy.setdefault((row["division"], row["policy"]), []).append(row)
 
-    def mean(policy: str, column: str) -> float:
+    def mean(policy: tuple[str, str], column: str) -> float:
         runs = by_policy[policy]
         return float(sum(run[column] for run in runs) / len(runs))
 
     # A low mean may be bought by starving jobs, so those policies are marked.
-    easy = {run["seed"]: run["max_wait"] for run in by_policy.get(REFERENCE, ())}
+    easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
     starving = {
         row["policy"]
         for row in rows
@@ -159,21 +161,25 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     seeds = max(row["seed"] for row in rows) + 1
     lines = [
         (
-            policy,
+            policy[1],
+            policy[0],
             slowdown(mean(policy, "mean_bounded_slowdown")),
             duration(mean(policy, "mean_wait")),
             duration(mean(policy, "p95_wait")),
-            duration(mean(policy, "max_wait")) + (MARK if policy in starving else ""),
+            duration(mean(policy, "max_wait")) + (MARK if policy[1] in starving else ""),
             percent(mean(policy, "utilization")),
             quantity(mean(policy, "seconds"), "s"),
         )
-        for policy in sorted(by_policy, key=lambda name: mean(name, "mean_bounded_slowdown"))
+        for policy in sorted(
+            by_policy,
+            key=lambda one: (DIVISIONS.index(one[0]), mean(one, "mean_bounded_slowdown")),
+        )
     ]
     table(
         COMPARED,
         lines,
         format,
-        numbers=len(COMPARED) - 1,
+        numbers=len(COMPARED) - 2,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
         note=f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"

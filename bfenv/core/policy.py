@@ -12,8 +12,12 @@ import numpy as np
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import Cluster, Truth
 from bfenv.core.errors import PolicyError
-from bfenv.core.jobs import Jobs
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.names import import_object
+
+# Schedulers play different games, and are ranked apart: some run every job to completion, others
+# kill jobs at the end of a trial and queue them again, and some know the runtimes of jobs.
+COMPLETION, TRIALS, CLAIRVOYANT = DIVISIONS = ("completion", "trials", "clairvoyant")
 
 
 def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tuple[()]:
@@ -159,6 +163,17 @@ def _imported(module: str, name: str) -> Any:
         return operator.attrgetter(name)(sys.modules[module])
     except (KeyError, AttributeError):
         return None
+
+
+def division_of(policy: Policy | None, trace: Trace) -> str:
+    """Return the division of a run, one of DIVISIONS; a policy of None is an agent.
+
+    With estimates that are the runtimes every scheduler is clairvoyant. No action of an agent
+    starts a trial.
+    """
+    if bool((trace.jobs.estimate == trace.runtime).all()):
+        return CLAIRVOYANT
+    return TRIALS if policy is not None and policy.trials else COMPLETION
 
 
 def able(policy: Policy, jobs: Jobs) -> bool:

@@ -14,6 +14,7 @@ from bfenv.agents.models import check_unseen, read_card
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.jobs import Trace
+from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of, read_agent
@@ -140,7 +141,18 @@ def _row_without_results(task: Task, trace: Trace) -> Row:
         commit=commit(),
         command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),
         code=task.code,
+        division=_division(task, trace),
     )
+
+
+def _division(task: Task, trace: Trace) -> str | None:
+    """Return the division of the run; None if the policy cannot be found, so that it fails."""
+    if task.kind == "agent":
+        return division_of(None, trace)
+    try:
+        return division_of(find_policy(task.policy), trace)
+    except Exception:  # of a module that cannot be imported
+        return None
 
 
 def _timing(task: Task, total: float, **seconds: float) -> dict[str, Any]:

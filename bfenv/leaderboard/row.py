@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, get_type_hints
 
 from bfenv.core.errors import BfenvError
+from bfenv.core.policy import DIVISIONS
 from bfenv.leaderboard.row_checks import are_amounts, check_fields, check_results, is_number
 
 SCHEMA = 1  # version of the fields below
@@ -129,6 +130,7 @@ class Row:
     command: str  # that makes the row again
     error: str = ""  # why it failed
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
+    division: str | None = None  # one of DIVISIONS; None in rows that are older than these
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # of jobs
     versus: Versus = field(default_factory=Versus)
@@ -157,8 +159,9 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON has it; failed rows have no results."""
         values = {name: value for name, value in vars(self).items() if name not in PARTS}
-        if self.code is None:
-            del values["code"]
+        for name in ("code", "division"):
+            if values[name] is None:
+                del values[name]
         parts = {
             "metrics": dict(self.metrics),
             "classes": {name: dict(part) for name, part in self.classes.items()},
@@ -207,11 +210,15 @@ class Row:
         check_results(results, where)
         known = {name: values[name] for name in REQUIRED}
         known["versions"] = {name: str(value) for name, value in values["versions"].items()}
-        code = values.get("code")
+        code, division = values.get("code"), values.get("division")
+        if division not in (None, *DIVISIONS):
+            expected = f"must be one of {', '.join(DIVISIONS)}, got {division!r:.60}"
+            raise BfenvError(f"{where}: field 'division' {expected}")
         row = cls(
             **known,
             error=str(values.get("error", "")),
             code=None if code is None else str(code),
+            division=division,
         )
         return row.with_results(results)
 

@@ -6,6 +6,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
+from bfenv.core.policy import CLAIRVOYANT, DIVISIONS
+from bfenv.leaderboard.divisions import division
 from bfenv.leaderboard.reference import REFERENCE, Rows, rows_by_run, starves
 from bfenv.leaderboard.row import Row
 
@@ -20,6 +22,7 @@ class Standing(NamedTuple):
     """
 
     policy: str
+    division: str  # in which it is ranked, see `bfenv.core.policy.DIVISIONS`
     rank: int | None  # see `ranks`; None with failed or missing rows
     ratio: float | None  # of mean bounded slowdown, geometric mean
     low: float | None  # of its bootstrap interval
@@ -56,45 +59,58 @@ class _LogRatios(NamedTuple):
 
 
 def rank_policies(rows: Iterable[Row]) -> list[Standing]:
-    """Rank the policies of a leaderboard's rows, ok and failed, best first.
+    """Rank the policies of a leaderboard's rows, ok and failed, best first in each division.
 
-    Every row is compared with the reference's row on the same jobs. If every workload has the same
-    number of runs, 2 or more, intervals are stratified by workload, because the seeds generated its
-    jobs. Otherwise whole workloads are resampled, as with logs, which have one run each. Policies
-    with a failed row, or without one where the reference has one, come last, unranked.
+    Policies with rows in several divisions are in each of them. Every row is compared with the
+    reference's row on the same jobs. If every workload has the same number of runs, 2 or more,
+    intervals are stratified by workload, because the seeds generated its jobs. Otherwise whole
+    workloads are resampled, as with logs, which have one run each. Policies with a failed row, or
+    without one where the reference has one, come last in their division, unranked.
     """
     rows = sorted(rows, key=lambda row: (row.workload, row.seed))  # sums depend on the order
-    ok = [row for row in rows if row.ok]
-    names = sorted({row.policy for row in rows})
-    slowdowns = _log_ratios(ok, names, "mean_bounded_slowdown")
-    waits = _log_ratios(ok, names, "mean_wait")
-    failed = {row.policy for row in rows if not row.ok}
-    whole = [name for name in names if name not in failed and slowdowns.are_whole(name)]
-    rank_of: dict[str, int] = {}
-    if whole:
-        scores = np.stack([slowdowns.by_policy[name] for name in whole])
-        numbers = ranks(scores, **slowdowns.options()).tolist()
-        rank_of = dict(zip(whole, numbers, strict=True))
-    reference = rows_by_run(ok)
-    lines = [
-        _standing(
-            name,
-            [row for row in rows if row.policy == name],
-            reference,
-            rank_of.get(name),
-            slowdowns,
-            waits,
-        )
-        for name in names
-    ]
+    lines = []
+    for is_clairvoyant in (False, True):  # on workloads with runtimes for estimates, all are
+        alike = [row for row in rows if (division(row) == CLAIRVOYANT) == is_clairvoyant]
+        lines += _rank_alike(alike)
     return sorted(lines, key=_order)
 
 
-def _order(line: Standing) -> tuple[bool, int, float, str]:
-    """Sort key: by rank, then by ratio; those without a rank last, by name."""
+def _rank_alike(rows: Sequence[Row]) -> list[Standing]:
+    """Rank policies on workloads that are all clairvoyant, or none; each division by itself."""
+    ok = [row for row in rows if row.ok]
+    by_policy: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        by_policy.setdefault((division(row), row.policy), []).append(row)
+    names = sorted({row.policy for row in rows})
+    slowdowns = _log_ratios(ok, names, "mean_bounded_slowdown")
+    waits = _log_ratios(ok, names, "mean_wait")
+    reference = rows_by_run(ok)
+    lines = []
+    for each in DIVISIONS:
+        here = {name: own for (where, name), own in by_policy.items() if where == each}
+        whole = [
+            name
+            for name, own in sorted(here.items())
+            if all(row.ok for row in own) and slowdowns.are_whole(name)
+        ]
+        rank_of: dict[str, int] = {}
+        if whole:
+            scores = np.stack([slowdowns.by_policy[name] for name in whole])
+            numbers = ranks(scores, **slowdowns.options()).tolist()
+            rank_of = dict(zip(whole, numbers, strict=True))
+        lines += [
+            _standing(name, each, own, reference, rank_of.get(name), slowdowns, waits)
+            for name, own in here.items()
+        ]
+    return lines
+
+
+def _order(line: Standing) -> tuple[int, bool, int, float, str]:
+    """Sort key: by division, rank, then ratio; those without a rank last, by name."""
+    place = DIVISIONS.index(line.division)
     if line.rank is None or line.ratio is None:
-        return True, 0, 0.0, line.policy
-    return False, line.rank, line.ratio, line.policy
+        return place, True, 0, 0.0, line.policy
+    return place, False, line.rank, line.ratio, line.policy
 
 
 def _log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> _LogRatios:
@@ -154,6 +170,7 @@ def _finite(value: float) -> float | None:
 
 def _standing(
     name: str,
+    place: str,
     rows: Sequence[Row],
     reference: Rows,
     rank: int | None,
@@ -173,6 +190,7 @@ def _standing(
     wait_ratio, wait_low, wait_high = _interval(waits, name)
     return Standing(
         policy=name,
+        division=place,
         rank=rank,
         ratio=ratio,
         low=low,

@@ -10,7 +10,7 @@ from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy
+from bfenv.core.policy import Policy, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
@@ -150,6 +150,7 @@ def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, s
         seconds = time.perf_counter() - begin
     return {
         "policy": resolved.name,
+        "division": division_of(resolved, trace),
         "workload": trace.name,
         "processors": trace.processors,
         "jobs": len(trace),

@@ -73,7 +73,7 @@ def test_constant_ratios():
     lines = rank_policies(rows_of(half=0.5, twice=2.0))
     assert [(line.policy, line.rank) for line in lines] == [("half", 1), ("easy", 2), ("twice", 3)]
     for line, ratio, improvement in zip(lines, (0.5, 1, 2), (1, 0.5, 0), strict=True):
-        assert line[2:8] == pytest.approx((ratio,) * 6)
+        assert line[3:9] == pytest.approx((ratio,) * 6)
         assert line.interquartile_ratio == pytest.approx(ratio)
         assert line.improvement == improvement
         assert (line.rows, line.failed, line.starves) == (15, 0, False)

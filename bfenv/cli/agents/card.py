@@ -79,11 +79,12 @@ def _card(name: str, what: str, result: dict[str, Any]) -> Any:
     """Return the card of a search's result, without scores."""
     from bfenv.agents.models.cards import Card
     from bfenv.baselines.registry import find_policy
+    from bfenv.core.policy import COMPLETION, TRIALS
 
     keys = ("command", "generations", "candidates", "score", "validation")
     return Card(
         name=name,
-        division="trials" if find_policy(result["policy"]).trials else "completion",
+        division=TRIALS if find_policy(result["policy"]).trials else COMPLETION,
         kind="policy",
         what=what,
         policy=result["policy"],

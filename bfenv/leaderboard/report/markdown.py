@@ -17,7 +17,7 @@ def render_markdown(leaderboard: Leaderboard) -> str:
     headings = (column.lines.replace("\n", " ") for column in TEXT_COLUMNS)
     text = [f"**{escaped(title(leaderboard))}**", ""]
     text.append("| " + " | ".join(headings) + " |")
-    text.append("|---" + "|--:" * (len(TEXT_COLUMNS) - 1) + "|")
+    text.append("|---|---" + "|--:" * (len(TEXT_COLUMNS) - 2) + "|")
     for line in lines:
         cells = (escaped(column.marked(line)) for column in TEXT_COLUMNS)
         text.append("| " + " | ".join(cells) + " |")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bfenv.analysis.formatting import MISSING, duration, percent, ratio, slowdown
+from bfenv.core.policy import COMPLETION
 from bfenv.leaderboard.reference import STARVES_MEANING
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
@@ -33,6 +34,7 @@ def _interval(line: Standing) -> str:
 
 COLUMNS = (
     Column("policy", "policy", lambda line: line.policy, lambda line: line.policy.lower()),
+    Column("division", "division", lambda line: line.division, lambda line: line.division),
     Column(
         "rank",
         "rank",
@@ -122,6 +124,13 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
         "slowdown divided by EASY's on the same jobs. The columns after the interval are means "
         "over runs; the longest wait is that of all runs."
     ]
+    divisions = {line.division for line in lines}
+    if divisions != {COMPLETION}:
+        texts.append(
+            "Each division has its own ranks: policies that run jobs to completion, those that "
+            "kill jobs at the end of trials and queue them again, and clairvoyant ones, whose "
+            "estimates are the runtimes."
+        )
     if mark and any(line.starves for line in lines):
         texts.append(f"{MARK} starves: {STARVES_MEANING}")
     if any(line.rank is None for line in lines):

@@ -80,7 +80,7 @@ def test_hostile_names(rows, tmp_path):
     table = render_markdown(leaderboard)
     assert "<" not in table and "\n| \\|" not in table
     widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines() if "|" in line[:1]}
-    assert widths == {10}
+    assert widths == {11}
 
 
 def test_no_requests(page):

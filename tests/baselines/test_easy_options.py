@@ -1,0 +1,226 @@
+"""EASY with guard, believed runtimes and trials: against plain Python, and by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.baselines import run_orders
+from bfenv.baselines.easy_variants import easy
+from bfenv.baselines.run_metrics import METRICS
+from bfenv.core.errors import BfenvError, PolicyError
+from tests.conftest import small_traces
+from tests.oracles.guarded_easy import HOUR, Simulation
+
+ORDERS = {  # by name: the value of a job's quantities, the smallest first
+    "submit": lambda job: job["submit"],
+    "sjf": lambda job: job["estimate"],
+    "size * estimate": lambda job: job["size"] * job["estimate"],
+    "-expansion": lambda job: -job["expansion"],
+    "wait / user_runtime": lambda job: job["wait"] / job["user_runtime"],
+    "user_runtime * (1 - 2 * tried) - wait": lambda job: (
+        job["user_runtime"] * (1 - 2 * job["tried"]) - job["wait"]
+    ),
+    "(wait - 20000) * (wait - 40000) - user_queued": lambda job: (
+        (job["wait"] - 20000) * (job["wait"] - 40000) - job["user_queued"]
+    ),
+}
+BELIEFS = {
+    "prediction": lambda job: job["prediction"],
+    "0.5 * same_estimate_runtime": lambda job: 0.5 * job["same_estimate_runtime"],
+}
+
+
+def in_hours(trace):
+    """The same trace with hours for seconds, in which guards and trials matter."""
+    jobs = trace.jobs
+    return bfenv.make_trace(
+        jobs.submit * HOUR,
+        jobs.size,
+        trace.runtime * HOUR,
+        trace.processors,
+        estimate=jobs.estimate * HOUR,
+        user=jobs.user,
+    )
+
+
+def requests(trace):
+    jobs = trace.jobs._asdict() | {"runtime": trace.runtime}
+    return [{name: int(values[i]) for name, values in jobs.items()} for i in range(len(trace))]
+
+
+@given(
+    trace=small_traces(jobs=12, processors=4),
+    order=st.sampled_from(sorted(ORDERS)),
+    guard=st.sampled_from([None, 0.0, 0.2, 0.5, 1.0, 1.5]),
+    scale=st.sampled_from(["easy", "backlog"]),
+    belief=st.sampled_from([None, *BELIEFS]),
+    trial=st.sampled_from([0, HOUR, 2 * HOUR]),
+    sorts=st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, trial, sorts):
+    """Any combination makes the schedule of plain Python, whether or not the queue is sorted."""
+    trace = in_hours(trace)
+    policy = easy(
+        order,
+        guard=guard,
+        guard_scale=scale,
+        backfill_estimate=belief,
+        trial=trial,
+        trial_above=2 * HOUR,
+        lookahead=10**6 if sorts else None,
+    )
+    slow = Simulation(
+        requests(trace),
+        trace.processors,
+        ORDERS[order],
+        guard=guard,
+        scale=scale,
+        belief=BELIEFS.get(belief),
+        trial=trial,
+        above=2 * HOUR,
+    )
+    assert bfenv.simulate(trace, policy).check().start.tolist() == slow.run()
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """A crowded machine with users, enough alike jobs, and estimates that are too long."""
+    trace = bfenv.load_workload("lublin", procs=32, jobs=900, load=3.2, seed=5)
+    generator = np.random.default_rng(1)
+    runtime = trace.runtime // generator.integers(1, 9, len(trace)) + 1
+    return bfenv.make_trace(
+        trace.jobs.submit,
+        trace.jobs.size,
+        np.minimum(runtime, trace.jobs.estimate),
+        32,
+        estimate=trace.jobs.estimate,
+        user=generator.integers(-1, 9, len(trace)),
+    )
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "-expansion * (expansion / user_runtime) ** 0.14",
+        "log(1 + wait) - wait",
+        "-min(wait, 4000) * size",
+        "abs(wait - 5000)",
+        "exp(-wait / estimate) - user_running",
+        "sqrt(wait - 3000)",
+        "estimate",
+        "wait",
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"guard": 1.2, "trial": 600}])
+def test_bounds_change_nothing(crowd, order, options):
+    """Selecting the best job makes the schedule of a sorted queue, with many jobs waiting."""
+    selected = bfenv.simulate(crowd, easy(order, **options)).check()
+    queued = bfenv.simulate(crowd, easy(order, lookahead=10**6, **options))
+    assert selected.start.tolist() == queued.start.tolist()
+
+
+def test_guard_of_nothing_is_easy(crowd):
+    """With a limit of 0 every job is past it, so the oldest comes first, as in EASY."""
+    starts = bfenv.simulate(crowd, "easy").start.tolist()
+    assert bfenv.simulate(crowd, "easy(order=sjf, guard=0)").start.tolist() == starts
+
+
+@pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("backlog", 45)])
+def test_guard_bounds_waits(scale, most):
+    """A wide job that later ones overtake for ever waits for hours only, with the guard."""
+    hours = np.array([0, 0.5, *range(1, 300)])
+    size = np.where(hours == 0.5, 2, 1)
+    trace = bfenv.make_trace(hours * HOUR, size, np.full(len(hours), 1.9 * HOUR), 2)
+    options = {"order": "lcfs", "guard": 1.5, "guard_scale": scale}
+    waits = run_orders(trace, ["fcfs", "lcfs", options])[:, METRICS.index("max_wait")] / HOUR
+    assert waits[0] < 6 and waits[1] > 250 and waits[2] < most
+
+
+def test_trials_are_marked():
+    """Only a policy with trials says so; one that uses the guard must see every pass."""
+    assert easy("sjf", trial=180).trials
+    assert not easy("sjf").trials and not easy("sjf").stateful
+    assert easy("sjf", guard=1).stateful
+
+
+def test_names_are_read_back(crowd):
+    """The options can be given on a command line, and are in the policy's name."""
+    text = "easy(order=sjf, guard=1.5, backfill_estimate=0.9 * prediction, trial=180)"
+    policy = bfenv.find_policy(text)
+    again = bfenv.find_policy(policy.name)
+    assert policy.name == text
+    starts = [bfenv.simulate(crowd, one).start.tolist() for one in (policy, again)]
+    assert starts[0] == starts[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"guard": -1}, "guard"),
+        ({"guard": "easy"}, "guard"),
+        ({"guard_scale": "fcfs"}, "guard_scale"),
+        ({"backfill_estimate": "predictio"}, "backfill_estimate"),
+        ({"backfill_estimate": 3}, "backfill_estimate"),
+        ({"trial": 0.5}, "trial"),
+        ({"trial_above": -1}, "trial_above"),
+    ],
+)
+def test_wrong_options(options, named):
+    """What is out of range is an error that names the option."""
+    with pytest.raises(PolicyError, match=named):
+        easy("sjf", **options)
+
+
+def test_many_orders(crowd):
+    """`run_orders` measures what `bfenv.metrics` does, for each variant by itself."""
+    variants = ["estimate", {"order": "-expansion", "trial": 180}, "sjf"]
+    results = run_orders(crowd, variants, guard=1.5)
+    for variant, result in zip(variants, results, strict=True):
+        options = {"order": variant} if isinstance(variant, str) else variant
+        metrics = bfenv.metrics(bfenv.simulate(crowd, easy(**options, guard=1.5)))
+        assert result == pytest.approx([metrics[name] for name in METRICS])
+    assert results[0].tolist() == results[2].tolist()
+
+
+def test_part_of_the_jobs(crowd):
+    """The metrics can be those of some of the jobs, which all run."""
+    wait = bfenv.simulate(crowd, "easy").wait[300:400]
+    (result,) = run_orders(crowd, ["fcfs"], first=300, last=400)
+    assert result[METRICS.index("mean_wait")] == pytest.approx(wait.mean())
+    assert result[METRICS.index("max_wait")] == wait.max()
+
+
+def test_wrong_calls(crowd):
+    """Unknown options and ranges of jobs are errors."""
+    with pytest.raises(PolicyError, match="trail"):
+        run_orders(crowd, ["sjf"], trail=180)
+    with pytest.raises(BfenvError, match="last"):
+        run_orders(crowd, ["sjf"], first=3, last=3)
+
+
+@given(trace=small_traces(jobs=12), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_unfinished_runtimes_change_nothing(trace, data):
+    """Other runtimes of jobs that have not ended change no decision until one of them could end."""
+    trace = in_hours(trace)
+    jobs = trace.jobs
+    options = {"trial": HOUR, "trial_above": HOUR} if data.draw(st.booleans()) else {}
+    policy = easy("-expansion / user_runtime", guard=0.5, backfill_estimate="prediction", **options)
+    full = bfenv.make_trace(
+        jobs.submit, jobs.size, jobs.estimate, trace.processors,
+        estimate=jobs.estimate, user=jobs.user,
+    )  # fmt: skip
+    one, two = (bfenv.simulate(each, policy) for each in (trace, full))
+    differ = trace.runtime != full.runtime
+    known = min(one.end[differ].min(), two.end[differ].min()) if differ.any() else 10**9
+    begun = [np.where(s.trial_start >= 0, s.trial_start, s.start) for s in (one, two)]
+    early = [np.where(s < known, s, -1).tolist() for s in begun]
+    if options:  # a job may end in its trial in one of the two only
+        ends = [np.where(s.trial_end >= 0, s.trial_end, s.end)[differ] for s in (one, two)]
+        if differ.any():
+            known = min(ends[0].min(), ends[1].min())
+        early = [np.where(s < known, s, -1).tolist() for s in begun]
+    assert early[0] == early[1]
