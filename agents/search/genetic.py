@@ -16,6 +16,7 @@ from bfenv.agents.search.trees import (
     crossed,
     depth,
     mutated,
+    names_of,
     parse_tree,
     random_tree,
     rounded,
@@ -62,8 +63,11 @@ class GeneticSearch:
         limits: Limits = Limits(),  # noqa: B008  # it is immutable
     ) -> None:
         self.template, self.generator, self.limits = template, generator, limits
-        orders = [parse_tree(text) for text in (*starts, *STARTS)][:population]
-        beliefs = [parse_tree(text) for text in BELIEFS]
+        orders, beliefs = (
+            [tree for tree in map(parse_tree, texts) if names_of(tree) <= set(limits.quantities)]
+            for texts in ((*starts, *STARTS), BELIEFS)
+        )
+        orders = orders[:population]
         self.population = []
         for i, order in enumerate(orders):
             others = (beliefs[i % len(beliefs)],) * (len(template.searched) - 1)

@@ -18,6 +18,7 @@ from bfenv.agents.search.genetic import GeneticSearch
 from bfenv.agents.search.journal import Journal
 from bfenv.agents.search.objective import Score, combine, score_policies
 from bfenv.agents.search.template import read_template
+from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits
 from bfenv.analysis.comparison import STARVES
 from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.durations import MINUTE
@@ -25,6 +26,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.versions import versions
 from bfenv.parallel.sweep import check_workers, connect
+from bfenv.workloads.load import load_workload
 
 FORMAT = "bfenv search 1"
 METHODS = ("gp", "cma-es")
@@ -319,7 +321,10 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     generator = np.random.default_rng((settings.seed, 0))
     template = read_template(settings.options, settings.searched)
     if settings.method == "gp":
-        return GeneticSearch(template, generator, settings.population, settings.starts)
+        # A quantity that does not vary in the training would do anything elsewhere.
+        named = any((load_workload(each).jobs.user >= 0).any() for each in settings.workloads)
+        limits = Limits(quantities=QUANTITIES if named else WITHOUT_USERS)
+        return GeneticSearch(template, generator, settings.population, settings.starts, limits)
     import_cma()
     return EvolutionSearch(
         template, generator, settings.population, settings.starts, settings.hidden

@@ -33,6 +33,7 @@ LARGEST = 1e12  # numbers are at most this, so that they stay readable
 DRAWN = {"+": 2, "-": 2, "*": 4, "/": 4, "**": 2, "min": 1, "max": 1, "<": 0.5, ">": 0.5,
          "log": 1, "sqrt": 1}  # fmt: skip
 QUANTITIES = tuple(name for name in NAMES if name not in ("submit", "priority"))
+WITHOUT_USERS = ("size", "estimate", "wait", "expansion", "tried")  # where no user is named
 
 
 class Limits(NamedTuple):
@@ -99,6 +100,12 @@ def _to_ast(tree: Tree) -> ast.expr:
     if symbol in COMPARISONS:
         return ast.Compare(parts[0], [COMPARISONS[symbol]()], [parts[1]])
     return ast.Call(ast.Name(symbol), parts, [])
+
+
+def names_of(tree: Tree) -> set[str]:
+    """Return the quantities that a tree is about."""
+    leaves = (subtree(tree, path) for path in paths(tree))
+    return {leaf for leaf in leaves if isinstance(leaf, str)}
 
 
 def rounded(number: float) -> float:
