@@ -1,32 +1,61 @@
-"""Score an agent on drawn episodes, beside policies on the very same jobs."""
+"""Score an agent, beside policies on the very same jobs."""
 
-import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
+from bfenv.agents.agent_names import open_agent
+from bfenv.agents.player import play
 from bfenv.agents.random import RandomAgent
+from bfenv.analysis.comparison import STARVES
+from bfenv.baselines.registry import find_policy, policies
 from bfenv.core.arguments import check_integer
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
+from bfenv.core.policy import Policy, able
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.settings import WORKLOAD, EnvSettings, Workloads
-from bfenv.envs.warm_up import Reference
+from bfenv.envs.warm_up import start_times
 
-REFERENCES = ("easy", "easy-saf")  # the first is what the others are compared with
-STARVES = 2.0  # a longest wait beyond this multiple of EASY's
+BASE = "easy"  # what all are compared with
+REFERENCES = (BASE, "easy-saf")
+FAMILIES = ("easy", "los")  # the registered ones of these are candidates for the best policy
+MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports warn of
 
 
 class EvaluationRow(NamedTuple):
     """How an agent or a policy did on all episodes together."""
 
     name: str
-    mean_bounded_slowdown: float
+    mean_bounded_slowdown: float  # mean over episodes of the mean over jobs
+    mean_wait: float  # seconds, as above
+    p95_wait: float  # seconds, of the jobs of all episodes
     longest_wait: float  # seconds
     slowdown_ratio: float  # mean bounded slowdown over EASY's
     wait_ratio: float  # longest wait over EASY's
     starves: bool  # wait_ratio is beyond STARVES, so the mean is bought by starved jobs
-    outside_window: float  # share of actions at which jobs waited outside the window; 0 of policies
-    illegal_actions: int
+    best: bool  # of the policies that starve no jobs it has the lowest mean bounded slowdown
+    decisions: int = 0  # of agents; policies have none
+    outside_window: float = 0.0  # share of decisions at which jobs waited outside the window
+    replaced_actions: int = 0  # illegal choices, replaced by the best legal ones of the model
+    illegal_actions: int = 0  # that counted as the pass
+
+
+class Episode(NamedTuple):
+    """How an episode is drawn."""
+
+    seed: int
+    options: dict[str, Any] | None  # of the environment's `reset`
+
+
+class Waits(NamedTuple):
+    """The waits of an episode's jobs, from which all metrics follow."""
+
+    wait: np.ndarray  # (n,) int64 seconds
+    bounded_slowdown: np.ndarray  # (n,) float64
 
 
 def evaluate_agent(
@@ -35,97 +64,170 @@ def evaluate_agent(
     *,
     episodes: int = 16,
     seed: int = 0,
-    deterministic: bool = True,
+    deterministic: bool | None = None,
+    trust: bool = False,
+    references: Sequence[str | Policy] = REFERENCES,
     **settings: Unpack[EnvSettings],
 ) -> list[EvaluationRow]:
-    """Play episodes, and score random actions, EASY and easy-saf on the same jobs.
+    """Play episodes, and score random actions and policies on the same jobs.
 
     Parameters
     ----------
     agent
-        An object with the `predict` of stable-baselines3, or a function that makes one from an
-        environment. Masks are passed if `predict` takes them.
+        What `open_agent` takes: a name, such as "random", "module:object" or "model.zip"; an object
+        with the `predict` of stable-baselines3; or a function that makes one from an environment.
+        Masks are passed if `predict` takes them; the illegal choices of other models of
+        stable-baselines3 are replaced by the best legal ones.
     workload, settings
-        As of `BackfillEnv`; give those that the agent was trained with. `split` is "test" by
-        default; `episode_jobs=None` plays all of it.
+        As of `BackfillEnv`. `split` is "test" by default. A saved model brings the settings that it
+        was trained with; give those of any other agent.
     episodes, seed
-        How many; episode k has the seed `seed + k`.
+        How many; episode k has the seed `seed + k`. With `episode_jobs=None` each trace is played
+        once, from the warm-up to the end of the split.
     deterministic
-        Passed to `predict`.
+        Passed to `predict`; None scores agents that sample actions both ways.
+    trust
+        Open saved models, which may run any code.
+    references
+        Policies to score on the same jobs.
 
     Returns
     -------
     list[EvaluationRow]
-        The agent, "random", then REFERENCES. Policies see every waiting job and need no masks.
+        The agent, or the agent and "... (sampled)"; "random"; the references; and, if it is not
+        among them, the best registered variant of EASY or LOS that starves no jobs. Policies see
+        every waiting job and need no masks.
 
     Raises
     ------
     BfenvError
-        If a setting is wrong.
+        If a setting is wrong or contradicts those that the agent was trained with, the agent cannot
+        be opened, or it was trained on jobs that it is to be scored on.
     """
     check_integer("episodes", episodes, 1)
-    chosen: EnvSettings = {"split": "test", **settings}
+    opened = open_agent(agent, trust=trust)
+    chosen = opened.settings_with({"split": "test", **settings})
     env = BackfillEnv(workload, **chosen)
-    seeds = range(seed, seed + episodes)
-    player = agent if hasattr(agent, "predict") and not inspect.isclass(agent) else agent(env)
-    played = {
-        "agent": [_play(env, player, each, deterministic) for each in seeds],
-        "random": [_play(env, RandomAgent(env, each), each, False) for each in seeds],
-    }
-    references: dict[str, tuple[float, float]] = {}
-    windows = [_window(env, each) for each in seeds]
-    for name in REFERENCES:
-        totals = [Reference(name, env.batch.source).totals(window) for window in windows]
-        jobs = [window.last - window.first for window in windows]
-        means = [t.slowdown / n for t, n in zip(totals, jobs, strict=True)]
-        references[name] = float(np.mean(means)), max(t.longest_wait for t in totals)
+    traces = env.batch.source.traces
+    for trace, bounds in zip(traces, env.batch.source.splits, strict=True):
+        opened.check_unseen(trace, *bounds)
+    plan = [Episode(each, None) for each in range(seed, seed + episodes)]
+    if chosen.get("episode_jobs", 0) is None:
+        plan = [Episode(seed, {"trace": k}) for k in range(len(traces))]
+    policy_waits = _score_policies(env, [_window(env, one) for one in plan], references)
+    easy = policy_waits[BASE] if BASE in policy_waits else next(iter(policy_waits.values()))
+    modes = [True, False] if deterministic is None else [deterministic]
     rows = []
-    for name, infos in played.items():
-        metrics = [info["metrics"] for info in infos]
-        slowdown = float(np.mean([m["mean_bounded_slowdown"] for m in metrics]))
-        longest = max(m["longest_wait"] for m in metrics)
-        outside = float(np.mean([m["outside_window"] for m in metrics]))
-        illegal = sum(info["illegal_actions"] for info in infos)
-        rows.append(_row(name, slowdown, longest, references["easy"], outside, illegal))
-    rows += [_row(name, *values, references["easy"]) for name, values in references.items()]
-    return rows
+    for mode in modes if _samples(opened.make(env, seed)) else modes[:1]:
+        name = opened.name if mode else f"{opened.name} (sampled)"
+        rows.append(_play_all(env, name, opened.make, plan, mode, easy))
+    if opened.name != "random":
+        rows.append(_play_all(env, "random", RandomAgent, plan, False, easy))
+    return rows + _policy_rows(policy_waits, references, easy)
 
 
-def _row(
-    name: str,
-    slowdown: float,
-    longest: float,
-    easy: tuple[float, float],
-    outside: float = 0.0,
-    illegal: int = 0,
-) -> EvaluationRow:
-    ratio = longest / max(easy[1], 1.0)
-    starves = ratio > STARVES
-    return EvaluationRow(
-        name, slowdown, longest, slowdown / easy[0], ratio, starves, outside, illegal
-    )
+def _samples(agent: Any) -> bool:
+    """Tell whether `deterministic` may change what an agent does."""
+    return bool(getattr(agent, "samples", getattr(agent, "stochastic", True)))
 
 
-def _window(env: BackfillEnv, seed: int) -> EpisodeWindow:
-    """Return the window of jobs that the seed draws."""
-    env.reset(seed=seed)
+def _window(env: BackfillEnv, episode: Episode) -> EpisodeWindow:
+    """Return the window of jobs of an episode."""
+    env.reset(seed=episode.seed, options=episode.options)
     window = env.batch.windows[0]
     assert window is not None, "the environment has been reset"
     return window
 
 
-def _play(env: BackfillEnv, agent: Any, seed: int, deterministic: bool) -> dict[str, Any]:
-    """Play one episode; return its last info."""
-    parameters = inspect.signature(agent.predict).parameters
-    masked = "action_masks" in parameters
-    observation, info = env.reset(seed=seed)
-    state, over = None, False
-    start = np.array([True])
-    while not over:
-        masks = {"action_masks": env.action_masks()} if masked else {}
-        action, state = agent.predict(
-            observation, state=state, episode_start=start, deterministic=deterministic, **masks
-        )
-        observation, _, terminated, truncated, info = env.step(action)
-        over, start = terminated or truncated, np.array([False])
-    return info
+def _play_all(
+    env: BackfillEnv,
+    name: str,
+    make: Callable[[BackfillEnv, int], Any],
+    plan: Sequence[Episode],
+    deterministic: bool,
+    easy: Sequence[Waits],
+) -> EvaluationRow:
+    """Play all episodes with the agents that `make` returns."""
+    waits, played = [], []
+    for seed, options in plan:
+        agent = make(env, seed)
+        one = play(env, agent, seed, deterministic=deterministic, options=options)
+        jobs = env.episode_jobs
+        waits.append(_waits(env.trace, jobs.start, one.start))
+        played.append(one)
+    decisions = [len(one.seconds) for one in played]
+    outside = sum(
+        one.info["metrics"]["outside_window"] * count
+        for one, count in zip(played, decisions, strict=True)
+    )
+    return _row(name, waits, easy)._replace(
+        decisions=sum(decisions),
+        outside_window=outside / sum(decisions),
+        replaced_actions=sum(one.replaced_actions for one in played),
+        illegal_actions=sum(one.info["illegal_actions"] for one in played),
+    )
+
+
+def _score_policies(
+    env: BackfillEnv, windows: Sequence[EpisodeWindow], references: Sequence[str | Policy]
+) -> dict[str, list[Waits]]:
+    """Return what the references and the candidates make of the windows' jobs, by name."""
+    traces = env.batch.source.traces
+    chosen = [find_policy(one) for one in references]
+    chosen += [one for name, one in policies().items() if _is_candidate(name, one)]
+    waits = {}
+    for policy in chosen:
+        if policy.name not in waits and all(able(policy, trace.jobs) for trace in traces):
+            waits[policy.name] = [
+                _waits(traces[w.k], w.first, start_times(policy, traces[w.k], w)) for w in windows
+            ]
+    if not waits:
+        raise BfenvError("no reference plans for requested start times: give references")
+    return waits
+
+
+def _is_candidate(name: str, policy: Policy) -> bool:
+    return name.startswith(FAMILIES) and not policy.stochastic and not policy.trials
+
+
+def _policy_rows(
+    waits: Mapping[str, Sequence[Waits]],
+    references: Sequence[str | Policy],
+    easy: Sequence[Waits],
+) -> list[EvaluationRow]:
+    """Return the rows of the references and of the best policy that starves no jobs."""
+    rows = {name: _row(name, values, easy) for name, values in waits.items()}
+    fair = [row for row in rows.values() if not row.starves]
+    best = min(fair, key=lambda row: row.mean_bounded_slowdown)  # EASY itself is among them
+    rows[best.name] = best._replace(best=True)
+    names = dict.fromkeys([*(find_policy(one).name for one in references), best.name])
+    return [rows[name] for name in names if name in rows]
+
+
+def _waits(trace: Trace, first: int, start: np.ndarray) -> Waits:
+    """Return the waits of the jobs from `first` on, which start at these times."""
+    jobs = slice(first, first + len(start))
+    wait = start - trace.jobs.submit[jobs]
+    return Waits(wait, bounded_slowdown(wait, trace.runtime[jobs]))
+
+
+def _row(name: str, episodes: Sequence[Waits], easy: Sequence[Waits]) -> EvaluationRow:
+    slowdown, usual = _mean_slowdown(episodes), _mean_slowdown(easy)
+    waits = np.concatenate([one.wait for one in episodes])
+    longest, longest_usual = (float(max(one.wait.max() for one in e)) for e in (episodes, easy))
+    ratio = longest / max(longest_usual, 1.0)
+    return EvaluationRow(
+        name=name,
+        mean_bounded_slowdown=slowdown,
+        mean_wait=float(np.mean([one.wait.mean() for one in episodes])),
+        p95_wait=float(np.percentile(waits, 95)),
+        longest_wait=longest,
+        slowdown_ratio=slowdown / usual,
+        wait_ratio=ratio,
+        starves=ratio > STARVES,
+        best=False,
+    )
+
+
+def _mean_slowdown(episodes: Sequence[Waits]) -> float:
+    return float(np.mean([one.bounded_slowdown.mean() for one in episodes]))

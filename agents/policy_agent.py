@@ -11,7 +11,7 @@ from bfenv.core.cluster import now
 from bfenv.core.errors import PolicyError
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.profile import shadow
-from bfenv.envs.handle import EnvHandle, handles_of
+from bfenv.envs.handle import EnvHandle, PlannedStart, handles_of
 
 
 class PolicyAgent:
@@ -32,20 +32,26 @@ class PolicyAgent:
     Raises
     ------
     PolicyError
-        If `env` is anything else, if the policy starts jobs for a trial, which no action does, or
-        if it must see every pass and the environment does not stop at each (`every_pass=True`): a
-        policy with a memory of passes, and one whose starts the environment may forbid.
+        If `env` is anything else, if the policy starts jobs for a trial and the environment has no
+        such actions (`trial_limit`), or if it must see every pass and the environment does not stop
+        at each (`every_pass=True`): a policy with a memory of passes, and one whose starts the
+        environment may forbid.
         `predict` raises it if the environment forbids what the policy does, and if a policy that
         must see every pass cannot see every waiting job.
     """
+
+    samples = False  # `deterministic` changes nothing
 
     def __init__(self, policy: str | Policy, env: Any, seed: int = 0) -> None:
         self.policy = find_policy(policy)
         self.seed = seed
         self.handles = handles_of(env)
-        if self.policy.trials:
-            raise PolicyError(f"{self.policy.name} starts jobs for a trial, which no action does")
         for handle in self.handles:
+            if self.policy.trials and handle.batch.settings["trial_limit"] is None:
+                raise PolicyError(
+                    f"{self.policy.name} starts jobs for a trial: make the environment with the "
+                    "trial_limit of the policy"
+                )
             if not handle.every_pass and (self.policy.stateful or not self._respects(handle)):
                 raise PolicyError(
                     f"{self.policy.name} must see every pass: make the environment with "
@@ -53,7 +59,7 @@ class PolicyAgent:
                 )
         count = len(self.handles)
         self._memory: list[Any] = [None] * count
-        self._starts: list[list[int]] = [[] for _ in range(count)]  # jobs, left of this pass
+        self._starts: list[list[PlannedStart]] = [[] for _ in range(count)]  # left of this pass
         self._partial = [False] * count  # whether to plan again after these starts
         self._pass_ids: list[tuple[int, int]] = [(-1, -1)] * count
 
@@ -119,15 +125,18 @@ class PolicyAgent:
         trace = handle.trace
         return new_memory(self.policy, trace.jobs, trace.processors, self.seed)
 
-    def _start(self, handle: EnvHandle, mask: np.ndarray, job: int) -> int:
-        slots = np.flatnonzero(handle.slots == job)
-        if not len(slots) or not mask[slots[0]]:
+    def _start(self, handle: EnvHandle, mask: np.ndarray, start: PlannedStart) -> int:
+        job, trial = start
+        action = np.flatnonzero(handle.slots == job) + (handle.window + 1 if trial else 0)
+        known = trial in (0, handle.batch.rules.trial_limit)
+        if not known or not len(action) or not mask[action[0]]:
+            what = f"starts job {job}" + (f" for a trial of {trial} s" if trial else "")
             raise PolicyError(
-                f"{self.policy.name} starts job {job} at {now(handle.cluster)} s of "
+                f"{self.policy.name} {what} at {now(handle.cluster)} s of "
                 f"{handle.trace.name}, which is illegal in this environment: see its "
-                "reservation_depth and max_age"
+                "reservation_depth, max_age and trial_limit"
             )
-        return int(slots[0])
+        return int(action[0])
 
     def _choose_head(self, handle: EnvHandle, mask: np.ndarray) -> int:
         """Return the slot of a job whose reservation allows no further start."""

@@ -17,6 +17,8 @@ class RandomAgent:
         One environment, or a vector of them in this process, see `handles_of`.
     """
 
+    samples = False  # `deterministic` changes nothing
+
     def __init__(self, env: Any, seed: int = 0) -> None:
         self.handles = handles_of(env)
         self.generator = np.random.default_rng(seed)

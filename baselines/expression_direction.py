@@ -8,30 +8,12 @@ time, or overflow, nothing is known.
 """
 
 import math
+from collections.abc import Callable
 from itertools import product
 from typing import NamedTuple
 
-from bfenv.baselines.expressions import (
-    ABS,
-    ADD,
-    CONSTANT,
-    DIVIDE,
-    EXP,
-    GREATER,
-    GREATER_EQUAL,
-    LESS,
-    LESS_EQUAL,
-    LOAD,
-    LOG,
-    MAX,
-    MIN,
-    MULTIPLY,
-    NEGATE,
-    POWER,
-    SQRT,
-    SUBTRACT,
-    Node,
-)
+from bfenv.baselines import expressions as ops
+from bfenv.baselines.expressions import Node
 from bfenv.baselines.user_history import (
     ACCURACY,
     PRIORITY,
@@ -45,7 +27,7 @@ from bfenv.baselines.user_history import (
 
 LARGEST_EXPONENT = 300.0
 FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
-COMPARISONS = {LESS: RISES, LESS_EQUAL: RISES, GREATER: FALLS, GREATER_EQUAL: FALLS}
+COMPARISONS = {ops.LESS: RISES, ops.LESS_EQUAL: RISES, ops.GREATER: FALLS, ops.GREATER_EQUAL: FALLS}
 LOWEST = {  # of the quantities; that of the others is 1
     SUBMIT: 0.0,
     PRIORITY: -math.inf,
@@ -75,9 +57,9 @@ def direction(node: Node) -> int:
 
 
 def _range(node: Node) -> Range:
-    if node.operation == CONSTANT:
+    if node.operation == ops.CONSTANT:
         return Range(node.constant, node.constant, STAYS)
-    if node.operation == LOAD:
+    if node.operation == ops.LOAD:
         goes = {WAIT: RISES, USER_QUEUED: UNKNOWN, USER_RUNNING: UNKNOWN}
         return Range(LOWEST.get(node.quantity, 1.0), math.inf, goes.get(node.quantity, STAYS))
     ranges = [_range(operand) for operand in node.operands]
@@ -91,27 +73,29 @@ def _range(node: Node) -> Range:
 
 
 def _direction_of_one(operation: int, a: Range) -> int:
-    if operation == NEGATE:
+    if operation == ops.NEGATE:
         return _turned(a.direction)
-    if operation == ABS:
+    if operation == ops.ABS:
         return _times(a.direction, a)
-    if (operation in (LOG, SQRT) and a.low < 0) or (operation == EXP and a.high > LARGEST_EXPONENT):
+    if (operation in (ops.LOG, ops.SQRT) and a.low < 0) or (
+        operation == ops.EXP and a.high > LARGEST_EXPONENT
+    ):
         return UNKNOWN
     return a.direction
 
 
 def _direction_of_two(operation: int, a: Range, b: Range) -> int:
-    if operation in (ADD, MIN, MAX):
+    if operation in (ops.ADD, ops.MIN, ops.MAX):
         return _both(a.direction, b.direction)
-    if operation == SUBTRACT:
+    if operation == ops.SUBTRACT:
         return _both(a.direction, _turned(b.direction))
-    if operation == MULTIPLY:
+    if operation == ops.MULTIPLY:
         return _both(_times(a.direction, b), _times(b.direction, a))
-    if operation == DIVIDE:
+    if operation == ops.DIVIDE:
         if b.low < 0 < b.high or (a.low <= 0 <= a.high and b.low <= 0 <= b.high):
             return UNKNOWN
         return _both(_times(a.direction, b), _times(_turned(b.direction), a))
-    if operation == POWER:
+    if operation == ops.POWER:
         return _direction_of_power(a, b)
     turn = COMPARISONS[operation]  # a < b rises with b and falls with a
     return (
@@ -153,12 +137,12 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
     """Return between which numbers the result of an operation is."""
     if operation in COMPARISONS:
         return 0.0, 1.0
-    if operation == ABS and ranges[0].low < 0 < ranges[0].high:
+    if operation == ops.ABS and ranges[0].low < 0 < ranges[0].high:
         return 0.0, math.inf
-    if operation == DIVIDE and ranges[1].low <= 0 <= ranges[1].high:
+    if operation == ops.DIVIDE and ranges[1].low <= 0 <= ranges[1].high:
         same_sign = ranges[0].low >= 0 and ranges[1].low >= 0
         return (0.0, math.inf) if same_sign else (-math.inf, math.inf)
-    if operation == POWER and ranges[0].low < 0:
+    if operation == ops.POWER and ranges[0].low < 0:
         return -math.inf, math.inf
     corners = product(*((each.low, each.high) for each in ranges))
     try:
@@ -166,8 +150,8 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
     except (ArithmeticError, ValueError):
         values = [math.nan]
     if any(math.isnan(value) for value in values):
-        positive = operation in (EXP, SQRT, POWER) or (
-            operation in (MULTIPLY, DIVIDE) and all(each.low >= 0 for each in ranges)
+        positive = operation in (ops.EXP, ops.SQRT, ops.POWER) or (
+            operation in (ops.MULTIPLY, ops.DIVIDE) and all(each.low >= 0 for each in ranges)
         )
         return (0.0, math.inf) if positive else (-math.inf, math.inf)
     return min(values), max(values)
@@ -175,17 +159,18 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
 
 def _calculate(operation: int, a: float, b: float = 0.0) -> float:
     """Return the result of an operation on one corner of the ranges."""
-    return {
-        NEGATE: lambda: -a,
-        LOG: lambda: math.log(a) if a > 0 else -math.inf,
-        EXP: lambda: math.exp(a),
-        SQRT: lambda: math.sqrt(max(a, 0.0)),
-        ABS: lambda: abs(a),
-        ADD: lambda: a + b,
-        SUBTRACT: lambda: a - b,
-        MULTIPLY: lambda: a * b,
-        DIVIDE: lambda: a / b,
-        POWER: lambda: a**b,
-        MIN: lambda: min(a, b),
-        MAX: lambda: max(a, b),
-    }[operation]()
+    results: dict[int, Callable[[], float]] = {
+        ops.NEGATE: lambda: -a,
+        ops.LOG: lambda: math.log(a) if a > 0 else -math.inf,
+        ops.EXP: lambda: math.exp(a),
+        ops.SQRT: lambda: math.sqrt(max(a, 0.0)),
+        ops.ABS: lambda: abs(a),
+        ops.ADD: lambda: a + b,
+        ops.SUBTRACT: lambda: a - b,
+        ops.MULTIPLY: lambda: a * b,
+        ops.DIVIDE: lambda: a / b,
+        ops.POWER: lambda: float(a**b),
+        ops.MIN: lambda: min(a, b),
+        ops.MAX: lambda: max(a, b),
+    }
+    return results[operation]()

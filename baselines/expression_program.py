@@ -14,29 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.expression_direction import FALLS, STAYS, direction
+
+# isort: off
 from bfenv.baselines.expressions import (
-    ABS,
-    ADD,
-    COLUMN,
-    CONSTANT,
-    DIVIDE,
-    EXP,
-    GREATER,
-    LESS,
-    LESS_EQUAL,
-    LOAD,
-    LOG,
-    MAX,
-    MIN,
-    MULTIPLY,
-    NEGATE,
-    POWER,
-    SQRT,
-    SUBTRACT,
-    Node,
-    read_expression,
-    wrong,
-)
+    ABS, ADD, COLUMN, CONSTANT, DIVIDE, EXP, GREATER, LESS, LESS_EQUAL, LOAD, LOG, MAX, MIN,
+    MULTIPLY, NEGATE, POWER, SQRT, SUBTRACT, Node, read_expression, wrong,
+)  # fmt: skip
+
+# isort: on
 from bfenv.baselines.user_history import (
     ESTIMATE,
     NAMES,

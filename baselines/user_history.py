@@ -148,13 +148,21 @@ def _pairs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """(n,) int64: numbers from 0, the same where both values are the same."""
     first, second = (np.unique(each, return_inverse=True)[1].reshape(-1) for each in (one, other))
     pair = first * (1 + int(second.max())) + second
-    return np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    numbers: np.ndarray = np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return numbers
 
 
 @kernel
 def learn(history, cluster, jobs):
     """Take in the jobs that ended at this instant."""
     for job in finished(cluster):
+        learn_job(history, cluster, jobs, job)
+
+
+@kernel
+def learn_jobs(history, cluster, jobs, ended):
+    """Take in jobs that have ended, (k,) int64, in the order of their ends."""
+    for job in ended:
         learn_job(history, cluster, jobs, job)
 
 

@@ -16,7 +16,8 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 TEXT = README.read_text()
 
 
-def test_the_python_examples_print_what_they_say(monkeypatch):
+def test_the_python_examples_print_what_they_say(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_registered", {})  # what they register is gone after them
     source = "\n".join(re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S))
     test = doctest.DocTestParser().get_doctest(source, {}, "README", str(README), 0)

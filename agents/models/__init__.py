@@ -3,7 +3,22 @@
 `load_agent` makes a policy of one; everywhere policies are named, "agent:NAME" is its name.
 """
 
-from bfenv.agents.models.cards import Card, agent_names, load_agent, read_card, write_card
+from bfenv.agents.models.cards import (
+    Card,
+    agent_names,
+    load_agent,
+    read_card,
+    shipped_agents,
+    write_card,
+)
 from bfenv.agents.models.training import check_unseen
 
-__all__ = ["Card", "agent_names", "check_unseen", "load_agent", "read_card", "write_card"]
+__all__ = [
+    "Card",
+    "agent_names",
+    "check_unseen",
+    "load_agent",
+    "read_card",
+    "shipped_agents",
+    "write_card",
+]

@@ -18,6 +18,7 @@ from bfenv.core.files import write_atomically
 from bfenv.core.policy import DIVISIONS, Policy
 
 FORMAT = "bfenv agent 1"
+KIND = "policy"  # of the cards here; those of networks are in `bfenv.agents.network_agent`
 SUFFIX = ".json"
 MOST_BYTES = 1_000_000
 
@@ -76,13 +77,24 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
 }
 
 
+def shipped_agents() -> list[dict[str, Any]]:
+    """Return the name, kind, division and description of each agent that bfenv comes with.
+
+    Those of the kind "policy" are policies; a "network" acts in an environment.
+    """
+    cards = [json.loads(f.read_bytes()) for f in _folder().iterdir() if f.name.endswith(SUFFIX)]
+    columns = "name", "kind", "division", "what"
+    listed = [{column: card[column] for column in columns} for card in cards]
+    return sorted(listed, key=lambda card: str(card["name"]))
+
+
 def agent_names() -> list[str]:
-    """Return the names of the agents that bfenv comes with."""
-    return sorted(
-        file.name.removesuffix(SUFFIX)
-        for file in files(__package__).iterdir()
-        if file.name.endswith(SUFFIX)
-    )
+    """Return the names of the agents that bfenv comes with and that are policies."""
+    return [card["name"] for card in shipped_agents() if card["kind"] == KIND]
+
+
+def _folder() -> Traversable:
+    return files(__package__)
 
 
 def read_card(name: str) -> Card:
@@ -102,9 +114,9 @@ def read_card(name: str) -> Card:
     """
     file: Path | Traversable = Path(name)
     if not name.endswith(SUFFIX):
-        if name not in agent_names():
+        if name not in [card["name"] for card in shipped_agents()]:
             raise UnknownNameError("agent", name, agent_names())
-        file = files(__package__).joinpath(name + SUFFIX)
+        file = _folder().joinpath(name + SUFFIX)
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -112,7 +124,14 @@ def read_card(name: str) -> Card:
     try:
         if len(data) > MOST_BYTES:
             raise ValueError(f"{len(data):,} bytes")
-        return _from_json(json.loads(data))
+        content = json.loads(data)
+        if isinstance(content, dict) and content.get("format") == FORMAT:
+            kind = content.get("kind")
+            if kind != KIND:
+                raise PolicyError(f"agent:{name} is a {kind}, which acts in an environment")
+        return _from_json(content)
+    except PolicyError:
+        raise
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise PolicyError(f"{name}: is not a card of format {FORMAT!r}: {error}") from error
 
@@ -167,8 +186,6 @@ def load_agent(name: str) -> Policy:
     if not isinstance(name, str):
         raise PolicyError(f"an agent has a name, got {name!r:.40}")
     card = read_card(name)
-    if card.kind != "policy":
-        raise PolicyError(f"agent:{name} is a {card.kind}, which acts in an environment")
     if card.policy.startswith("agent:"):
         raise PolicyError(f"agent:{name}: its policy is another agent")
     return replace(find_policy(card.policy), name=f"agent:{name}", summary=card.what)

@@ -1,11 +1,11 @@
 """The command `bfenv evaluate`."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bfenv.cli import show
+from bfenv.cli import show, show_agents
 from bfenv.cli.options import (
     BackendOption,
     FormatOption,
@@ -16,9 +16,15 @@ from bfenv.cli.options import (
     WorkloadOption,
 )
 from bfenv.cli.show import Format
+from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
+    from bfenv.agents.evaluation import EvaluationRow
     from bfenv.parallel.evaluation import Run
+
+
+EPISODES = 64
+SPLIT = "test"
 
 
 def evaluate(
@@ -29,6 +35,20 @@ def evaluate(
             "--policy", "-p", metavar="POLICY", help="Repeat for several. Default: all policies."
         ),
     ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option("--agent", "-a", metavar="AGENT", help="See below; repeat for several."),
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Episodes that each agent plays.")
+    ] = EPISODES,
+    split: Annotated[
+        str, typer.Option(metavar="SPLIT", help="Part of the workload that agents are scored on.")
+    ] = SPLIT,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Load saved models, although they can execute any code."),
+    ] = False,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of seeds, from 0.")] = 1,
     load: LoadOption = None,
     jobs: JobsOption = 1,
@@ -46,13 +66,28 @@ def evaluate(
     module that can be imported or is in the current folder. If jobs request start times, the
     default leaves out the policies that do not plan for them.
 
+    With --agent, an agent plays episodes of 256 jobs and, as it should be validated, one long
+    episode of all jobs of the split. Random actions, EASY, easy-saf, every --policy, and the best
+    policy that starves no jobs are scored on the same jobs. Agents that sample actions are scored
+    with and without sampling. An agent is "random", "module:object", or a model saved with
+    bfenv.agents.save_model, which brings its settings and needs --trust.
+
     \b
     Examples:
       bfenv evaluate
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3 --jobs 2
       bfenv evaluate --policy easy --format csv
       bfenv evaluate --shard 3/20 --format csv
+      bfenv evaluate --agent random --workload lublin:jobs=3000 --episodes 4
     """
+    if agent:
+        used = {"--seeds": seeds != 1, "--jobs": jobs != 1, "--shard": shard != "1/1"}
+        used |= {"--backend": backend != "loky", "--scheduler": scheduler is not None}
+        _refuse(used, "with --agent")
+        _evaluate_agents(agent, workload, policy or [], load, episodes, split, trust, format)
+        return
+    used = {"--episodes": episodes != EPISODES, "--split": split != SPLIT, "--trust": trust}
+    _refuse(used, "without --agent")
     from bfenv.baselines.registry import policies
     from bfenv.parallel.evaluation import plan_evaluation, run_plan
     from bfenv.parallel.shards import read_shard, take_shard
@@ -76,6 +111,72 @@ def evaluate(
         show.comparison(rows, format)
     else:
         show.rows(rows, format)
+
+
+def _refuse(used: dict[str, bool], where: str) -> None:
+    for option in used:
+        if used[option]:
+            raise BfenvError(f"{option} has no effect {where}")
+
+
+def _evaluate_agents(
+    agents: list[str],
+    workload: str,
+    policies: list[str],
+    load: float | None,
+    episodes: int,
+    split: str,
+    trust: bool,
+    format: Format,
+) -> None:
+    """Score each agent on drawn episodes, and on one long episode; print a table for either."""
+    from bfenv.agents.evaluation import REFERENCES, evaluate_agent
+    from bfenv.envs.settings import DEFAULTS
+    from bfenv.workloads.load import load_workload
+    from bfenv.workloads.transform import split_range
+
+    trace = load_workload(workload, **({} if load is None else {"load": load}))
+    first, last = split_range(trace, split)
+    lengths = {DEFAULTS["episode_jobs"]: episodes, None: 1}
+    tables: list[list[dict[str, Any]]] = []
+    with show.progress() as progress:
+        task = progress.add_task("playing", total=len(agents) * len(lengths))
+        for agent in agents:
+            for length, count in lengths.items():
+                progress.update(task, description=agent[-24:])
+                rows = evaluate_agent(
+                    agent,
+                    trace,
+                    episodes=count,
+                    trust=trust,
+                    references=[*REFERENCES, *policies],
+                    split=split,
+                    episode_jobs=length,
+                )
+                identity = {
+                    "agent": agent,
+                    "workload": trace.name,
+                    "processors": trace.processors,
+                    "offered_load": trace.offered_load,
+                    "split": split,
+                    "episodes": count,
+                    "episode_jobs": length,
+                    "jobs": length or last - first - DEFAULTS["warmup_jobs"],
+                }
+                tables.append([_agent_row(identity, row) for row in rows])
+                progress.advance(task)
+    if format in (Format.table, Format.markdown):
+        for table in tables:
+            show_agents.scores(table, format)
+    else:
+        show.rows([row for table in tables for row in table], format)
+
+
+def _agent_row(identity: dict[str, Any], row: "EvaluationRow") -> dict[str, Any]:
+    """Return a row with the columns' names of the other rows."""
+    values = row._asdict()
+    renamed = {"name": "policy", "longest_wait": "max_wait"}
+    return identity | {renamed.get(name, name): value for name, value in values.items()}
 
 
 def _able(runs: "list[Run]") -> "list[Run]":

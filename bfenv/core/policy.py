@@ -168,8 +168,8 @@ def _imported(module: str, name: str) -> Any:
 def division_of(policy: Policy | None, trace: Trace) -> str:
     """Return the division of a run, one of DIVISIONS; a policy of None is an agent.
 
-    With estimates that are the runtimes every scheduler is clairvoyant. No action of an agent
-    starts a trial.
+    With estimates that are the runtimes every scheduler is clairvoyant. Agents on the
+    leaderboard start no trials.
     """
     if bool((trace.jobs.estimate == trace.runtime).all()):
         return CLAIRVOYANT

@@ -7,32 +7,37 @@ import gymnasium
 import numpy as np
 
 from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import EnvBatch, Info, Observation, totals_of
+from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.features import (
     AGE,
     CLUSTER,
+    PASS,
     PRIORITY,
     PROFILE,
     QUEUE,
     REQUESTED_START,
+    TRIAL,
     USERS,
     VERSION,
     Feature,
 )
-from bfenv.envs.handle import EnvHandle
+from bfenv.envs.infos import Info, totals_of
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
+    TRAINING_LOADS,
+    TRAINING_SEEDS,
     WORKLOAD,
     EnvSettings,
     Workloads,
     lists_settings,
     settings_page,
 )
+from bfenv.envs.snapshot import PlanningHandle
 
 
-class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
+class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     """The waiting queue and the machine of an HPC cluster: decide what starts next, and when.
 
     ## Description
@@ -45,10 +50,11 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     ## Action Space
 
-    `Discrete(window + 1)`. Action i < window starts the job in slot i now. Action `window` passes:
-    the clock runs on to the next scheduling pass at which a start is legal. If no more jobs wait
-    than the window has slots, they all are in slots; else `window_order` says which of them. Slots
-    are in order of submission, so the oldest waiting job is always in slot 0.
+    `Discrete(window + 1)`, or `Discrete(2 * window + 1)` with trials. Action i < window starts the
+    job in slot i now. Action `window` passes: the clock runs on to the next scheduling pass at
+    which a start is legal. If no more jobs wait than the window has slots, they all are in slots;
+    else `window_order` says which of them. Slots are in order of submission, so the oldest waiting
+    job is always in slot 0.
 
     A start is legal when a job is in the slot, it fits now, its requested start time has come, and
     it delays, by estimates, none of the reservations of the `reservation_depth` oldest waiting jobs
@@ -68,6 +74,13 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     its start is the only legal action; while it does not, only starts that do not delay its
     reservation are legal, and no other head can be chosen.
 
+    With `trial_limit`, there are `window` actions more: action `window` + 1 + i starts the job in
+    slot i for a trial. If the job has not ended after `trial_limit` seconds, it is killed and waits
+    again in its old place, as if it had never run. A job may be tried once, if its estimate is
+    above the limit, and if the trial delays no reservation, its own included. Trials do not make
+    the pass illegal. A job counts as started for the episode's end when it has ended on trial or
+    has started without one.
+
     The mask of legal actions is `env.unwrapped.action_masks()` (bool, for sb3-contrib) and
     `info["action_mask"]` (int8, for `Discrete.sample`). At least one action is always legal. An
     illegal action raises no error: it counts as the pass, with all that the pass costs, and is
@@ -78,7 +91,9 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     ## Observation Space
 
     A `Dict` of three float32 boxes, or, with `flat=True`, one `Box` of "queue" (row by row),
-    "profile", "cluster" and the mask in a row. The tables below are version {version}.
+    "profile", "cluster" and the mask in a row. Libraries that expect vectors want the latter:
+    stable-baselines3's `check_env` warns of the two-dimensional "queue", and of nothing if it is
+    flat. The tables below are version {version}.
 
     log_time(t) = min(1, log(1 + t) / log(1 + 100 days)), t in seconds: 10 min is 0.40, 10 h is
     0.66, 100 h is 0.80. log_count(n) = min(1, log(1 + n) / log(1 + 10,000)). machine = P.
@@ -99,13 +114,22 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     {others}
 
-    With `max_age`, the last column is:
+    With `max_age`, there is another column:
 
     {age}
 
-    "cluster", shape ({cluster_length},):
+    With `trial_limit`, the last two columns are:
+
+    {trial}
+
+    "cluster", shape ({cluster_length},) or ({cluster_length} + 1,):
 
     {cluster}
+
+    Where the pass can be legal at a decision (with `idle` other than "never", with `every_pass`, or
+    with `trial_limit`), the last column is:
+
+    {pass_}
 
     "profile", shape ({profile_length},): the availability profile, from the running jobs'
     estimates, now and at 31 logarithmically spaced times up to 5 days ahead:
@@ -165,10 +189,22 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     pays. The wrapper TimeLimit, which `gymnasium.make(..., max_episode_steps=n)` adds, only stops:
     give `max_episode_steps` to `BackfillEnv` or to `gymnasium.make_vec` instead.
 
+    ## Planning
+
+    `env.unwrapped.snapshot()` holds what is known at a decision, without any true runtime of a job
+    that has not ended. `env.unwrapped.restore(snapshot, seed)` goes into a future of it, in which
+    the runtimes of running and waiting jobs are sampled from the history of their users, and no
+    more jobs arrive; it returns observation and info. `env.unwrapped.resume()` goes back to the
+    episode. A copy of the environment itself, by `copy_with_foresight()`, `copy.deepcopy` or
+    pickle, goes on with the true runtimes: who plans with it is clairvoyant.
+
     ## Arguments
 
-    * `workload={workload!r}`: name or path for `bfenv.load_workload`, or a `bfenv.Trace`; with a
-      list, every episode is taken from one workload drawn by seed.
+    * `workload=None`: name or path for `bfenv.load_workload`, or a `bfenv.Trace`; with a list,
+      every episode is taken from one workload drawn by seed. None is the embedded model: for
+      split="train" {training} generated traces, "{workload}:seed=s" for the seeds {seeds} at each
+      of the loads {loads} (or at those of `load`); for the other splits "{workload}", which has
+      another seed. So no job that you validate or test on is one of training.
     {settings}
 
     A wrong argument raises a ValueError (`bfenv.BfenvError`) that names it; an unknown one is a
@@ -188,7 +224,7 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
     }
 
     @lists_settings
-    def __init__(self, workload: Workloads = WORKLOAD, **settings: Unpack[EnvSettings]) -> None:
+    def __init__(self, workload: Workloads | None = None, **settings: Unpack[EnvSettings]) -> None:
         batch = EnvBatch(1, workload, settings)
         super().__init__(batch, 0)
         self.render_mode = batch.render_mode
@@ -213,11 +249,12 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
         BfenvError
             If an option does not exist, or the episode leaves the split.
         """
+        self.resume()
         super().reset(seed=seed)
         self.batch.generators[0] = self.np_random
         buffers = self.batch.new_buffers()
         self.batch.open_episode(0, buffers, options)
-        return self._observation(buffers), self.batch.info(0, totals_of(buffers, 0))
+        return self._observation(buffers), self.batch.info(0, buffers)
 
     def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, Info]:
         """Start the job in slot `action`, or, with `window`, let the clock run.
@@ -233,20 +270,24 @@ class BackfillEnv(EnvHandle, gymnasium.Env[Observation, SupportsIndex]):
             index = operator.index(action)
         except TypeError:
             raise BfenvError(f"action must be an integer, got {action!r}") from None
-        if not 0 <= index <= self.window:
+        if not 0 <= index < self.batch.action_space.n:
             index = -1  # as illegal as any other, and small enough for an array
         buffers = self.batch.step(np.array([index], dtype=np.int64))
         totals = totals_of(buffers, 0)
         reward = self.batch.reward_of(0, totals)
         terminated, truncated = self.batch.endings(totals)
-        info = self.batch.info(0, totals)
+        info = self.batch.info(0, buffers, totals)
         return self._observation(buffers), reward, terminated, truncated, info
 
     def _observation(self, buffers: StepBuffers) -> Observation:
-        observations = self.batch.observations(buffers)
-        if isinstance(observations, dict):
-            return {key: part[0] for key, part in observations.items()}
-        return observations[0]
+        if self.batch.flat:
+            return self.batch.observations(buffers)[0]
+        queue, profile, cluster = buffers[:3]
+        return {"queue": queue[0], "profile": profile[0], "cluster": cluster[0]}
+
+
+def _enumeration(values: tuple[float, ...]) -> str:
+    return ", ".join(map(str, values[:-1])) + f" and {values[-1]}"
 
 
 def _table(features: tuple[Feature, ...]) -> str:
@@ -263,15 +304,20 @@ def _table(features: tuple[Feature, ...]) -> str:
 if BackfillEnv.__doc__:  # python -OO has none
     BackfillEnv.__doc__ = BackfillEnv.__doc__.format(
         workload=WORKLOAD,
+        training=len(TRAINING_SEEDS) * len(TRAINING_LOADS),
+        seeds=_enumeration(TRAINING_SEEDS),
+        loads=_enumeration(TRAINING_LOADS),
         settings=settings_page().replace("\n", "\n    "),
         queue=_table(QUEUE),
         queue_length=len(QUEUE),
         users=_table(USERS),
         others=_table((*PRIORITY, *REQUESTED_START)),
         age=_table(AGE),
+        trial=_table(TRIAL),
         version=VERSION,
         cluster=_table(CLUSTER),
         cluster_length=len(CLUSTER),
+        pass_=_table(PASS),
         profile=_table(PROFILE),
         profile_length=len(PROFILE),
     )

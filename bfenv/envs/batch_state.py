@@ -20,6 +20,9 @@ from bfenv.envs.features import LOG_LONGEST
 # Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. IN_WINDOW holds
 # the number of the last choice of slots that took the job.
 JOB_ROWS = QUEUE_JOB, START, END, KILL_TIME, TRIAL_START, TRIAL_END, IN_WINDOW = range(7)
+# Rows of BatchState.slot_requests and .slot_features
+SLOT_REQUESTS = SLOT_SIZE, SLOT_ESTIMATE, SLOT_SUBMIT, SLOT_REQUESTED_START = range(4)
+SLOT_FEATURES = SHARE, LOG_ESTIMATE, LOG_WAIT, LOG_EXPANSION = range(4)
 RUN_ROWS = RUNNING_JOB, EXPECTED_END, STARTED_JOB, FINISHED_JOB = range(4)
 HEAP_ROWS = DUE_TIME, DUE_JOB = range(2)
 # Columns of BatchState.counters
@@ -28,7 +31,7 @@ COUNTERS = (
     TRACE,  # index of the trace that the episode is taken from
     FIRST,  # the episode's jobs are FIRST .. LAST - 1
     LAST,
-    UNSTARTED,  # jobs of the episode that have not started; at 0 the episode has ended
+    UNSTARTED,  # jobs of the episode not started or on trial; at 0 the episode has ended
     STEPS,  # actions in the episode
     ILLEGAL,  # illegal ones among them
     LAST_ILLEGAL,  # 1 if the last action was illegal
@@ -36,14 +39,15 @@ COUNTERS = (
     OUTSIDE,  # actions at which jobs waited outside the window
     HEAD,  # the job chosen as the head in this pass; -1 for none
     LEGAL_STARTS,  # how many slots may start now
+    LEGAL_TRIALS,  # how many slots may start now for a trial
     CHOICES,  # choices of slots so far, see IN_WINDOW
     DUE,  # Truth.due
     PLAN_STEPS,  # Profile.steps of the guard's availability profile
-) = range(15)
+) = range(16)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
-    WAIT,  # seconds
-    BOUNDED_SLOWDOWN,  # from true runtimes
+    WAIT,  # seconds; with the jobs on trial
+    BOUNDED_SLOWDOWN,  # from true runtimes; without the jobs on trial
     SHOWN_SLOWDOWN,  # from estimates until a job ends, from its runtime then
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
@@ -72,14 +76,13 @@ class BatchState(NamedTuple):
     counters: np.ndarray  # (N, len(COUNTERS)) int64
     sums: np.ndarray  # (N, len(SUMS)) float64
     slots: np.ndarray  # (N, window) int64: the job in each slot; -1 for none
-    mask: np.ndarray  # (N, window + 1) int8, 1 for a legal action
+    mask: np.ndarray  # (N, actions) int8, 1 for a legal action
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
     best_jobs: np.ndarray  # (N, window) int64: the first jobs of an order, see `slots`
     best_scores: np.ndarray  # (N, window) float64
-    # What the observation says of each job, and when that was written: most decisions are at the
-    # time of the one before
-    written_at: np.ndarray  # (N, n) int64 seconds; -1 for never
-    written: np.ndarray  # (N, n, 2) float64: log_time(wait), expansion
+    # Side by side, so that the compiler handles several slots with one instruction
+    slot_requests: np.ndarray  # (N, len(SLOT_REQUESTS), window) int64: of the job in each slot
+    slot_features: np.ndarray  # (N, len(SLOT_FEATURES), window) float32: what is seen of it
     # The fields of UserHistory
     user_ended: np.ndarray  # (N, users) int64
     user_sums: np.ndarray  # (N, len(USER_SUMS), users) float64
@@ -94,10 +97,11 @@ class TraceTables(NamedTuple):
 
     requests: np.ndarray  # (K, len(Jobs._fields), n) int64, the fields of Jobs in their order
     runtime: np.ndarray  # (K, n) int64 seconds
+    processors: np.ndarray  # (K,) int64
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
     groups: np.ndarray  # (K, 2, n) int64: estimate_group and size_group of UserHistory
     order_number: np.ndarray  # (K, n) float64: Ranking.number of the window's order; or (K, 0)
-    log_estimate: np.ndarray  # (K, n) float64: log_time(estimate) of the observation
+    features: np.ndarray  # (K, 2, n) float32: SHARE and LOG_ESTIMATE of each job
 
 
 class EnvRules(NamedTuple):
@@ -107,6 +111,7 @@ class EnvRules(NamedTuple):
     chosen_head: bool  # the agent may choose the head of a pass
     idle: int  # see `legal_actions`
     max_age: int  # seconds; FOREVER for no guard
+    trial_limit: int  # seconds; 0 for no trials
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
@@ -116,6 +121,8 @@ class EnvRules(NamedTuple):
     priority_column: int
     start_column: int
     age_column: int
+    trial_column: int
+    pass_column: int  # of "cluster"
 
 
 Value = Any  # of one environment a number, of N environments (N,) float64
@@ -147,13 +154,17 @@ class StepTotals(NamedTuple):
     outside: Value  # actions at which jobs waited outside the window
 
 
+INFOS = "now", "dt", "illegal_actions", "forced_starts"  # integers of the infos
+
+
 class StepBuffers(NamedTuple):
-    """What a step writes: the observations of N environments, and their totals."""
+    """What a step writes: the observations of N environments, their totals and infos."""
 
     queue: np.ndarray  # (N, window, job features) float32
     profile: np.ndarray  # (N, len(PROFILE)) float32
-    cluster: np.ndarray  # (N, len(CLUSTER)) float32
-    totals: np.ndarray  # (N, len(StepTotals._fields)) float64
+    cluster: np.ndarray  # (N, cluster features) float32
+    totals: np.ndarray  # (len(StepTotals._fields), N) float64
+    infos: np.ndarray  # (len(INFOS), N) int64
 
 
 def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
@@ -176,13 +187,14 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     for table in (requests, runtime):  # read-only like a trace's arrays: kernels are typed by it
         table.flags.writeable = False
     time_of_day = np.array([trace.time_of_day for trace in traces])
-    log_estimate = np.minimum(
-        1.0, np.log1p(requests[:, Jobs._fields.index("estimate")]) / LOG_LONGEST
-    )
-    return TraceTables(requests, runtime, time_of_day, groups, order_number, log_estimate)
+    processors = np.array([trace.processors for trace in traces])
+    size, estimate = (requests[:, Jobs._fields.index(name)] for name in ("size", "estimate"))
+    log_estimate = np.minimum(1.0, np.log1p(estimate) / LOG_LONGEST)
+    features = np.stack([size / processors[:, None], log_estimate], axis=1).astype(np.float32)
+    return TraceTables(requests, runtime, processors, time_of_day, groups, order_number, features)
 
 
-def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchState:
+def new_state(traces: Sequence[Trace], environments: int, window: int, actions: int) -> BatchState:
     """Allocate the environments, each for any of the traces; mostly 80 bytes a job in each."""
     jobs = max(map(len, traces))
     running = max(min(len(trace), trace.processors) for trace in traces)
@@ -201,12 +213,12 @@ def new_state(traces: Sequence[Trace], environments: int, window: int) -> BatchS
         counters=zeros(len(COUNTERS)),
         sums=zeros(len(SUMS), dtype=np.float64),
         slots=zeros(window),
-        mask=zeros(window + 1, dtype=np.int8),
+        mask=zeros(actions, dtype=np.int8),
         plan=zeros(2, 2 + running + 2 * jobs),
         best_jobs=zeros(window),
         best_scores=zeros(window, dtype=np.float64),
-        written_at=zeros(jobs),
-        written=zeros(jobs, 2, dtype=np.float64),
+        slot_requests=zeros(len(SLOT_REQUESTS), window),
+        slot_features=zeros(len(SLOT_FEATURES), window, dtype=np.float32),
         user_ended=zeros(users),
         user_sums=zeros(len(USER_SUMS), users, dtype=np.float64),
         user_recent=zeros(users, 2),

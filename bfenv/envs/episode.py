@@ -3,34 +3,35 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
+from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import (
     NEXT_JOB,
     advance,
-    commit_starts,
-    finished,
     free,
     may_start,
     now,
-    start,
     waiting,
 )
 from bfenv.core.kernel import kernel
-from bfenv.core.schedule import bounded_slowdown
+from bfenv.envs.accounts import (
+    add_backlog,
+    correct_slowdowns,
+    end_trials,
+    start_job,
+    try_job,
+)
 from bfenv.envs.batch_state import (
-    BACKLOG,
     BEFORE_LONGEST,
     BEFORE_NOW,
     BEFORE_SLOWDOWN,
     BEFORE_SUBMITTED,
     BEFORE_WAIT,
-    BOUNDED_SLOWDOWN,
     EPISODES,
     FIRST,
     FORCED,
     HEAD,
     ILLEGAL,
-    LARGEST_BACKLOG,
     LAST,
     LAST_ILLEGAL,
     LAST_LONGEST,
@@ -39,16 +40,14 @@ from bfenv.envs.batch_state import (
     LAST_SUBMITTED,
     LAST_WAIT,
     LEGAL_STARTS,
-    LONGEST_WAIT,
+    LEGAL_TRIALS,
     OUTSIDE,
-    SHOWN_SLOWDOWN,
     STEPS,
+    TRACE,
     UNSTARTED,
-    WAIT,
     BatchState,
     EnvRules,
     StepBuffers,
-    StepTotals,
     TraceTables,
     cluster_of,
     history_of,
@@ -56,20 +55,44 @@ from bfenv.envs.batch_state import (
     truth_of,
 )
 from bfenv.envs.legal_actions import write_mask
-from bfenv.envs.observation import observe
+from bfenv.envs.outputs import write_outputs
 from bfenv.envs.slots import write_slots
+from bfenv.envs.warm_up import begin_warm_up, end_warm_up
 
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
 @kernel
-def begin_episode(state, tables, rules, i, first, last, ended):
-    """Open the episode of jobs first .. last - 1 on a warm machine; go to the first decision.
+def open_episode(state, tables, rules, i, window, ended, buffers):
+    """Open an episode, go to its first decision, and write what is seen there.
 
-    `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends.
+    Python calls it with plain tuples, `window` being an EpisodeWindow. If the machine is warm
+    already, `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends. If
+    it is empty, EASY schedules the jobs before the episode.
     """
-    cluster = cluster_of(state, i)
-    jobs = jobs_of(state, tables, i)
+    batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
+    batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
+    k, opening, first, last, end = window
+    batch_state.counters[i, TRACE] = k
+    cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
+    history = history_of(batch_state, batch_tables, i)
+    _forget_users(batch_state, i)
+    if len(ended) == 0:
+        truth = truth_of(batch_state, batch_tables, i)
+        begin_warm_up(cluster, jobs, truth, batch_tables.processors[k], opening, first)
+        while advance(cluster, jobs, truth):
+            learn(history, cluster, jobs)
+            decide_by_easy(cluster, jobs, 0)
+        end_warm_up(cluster, end)
+    for job in ended:
+        learn_job(history, cluster, jobs, job)
+    _begin_episode(batch_state, batch_tables, batch_rules, cluster, jobs, i, first, last)
+    write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
+
+
+@kernel
+def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
+    """Begin the episode of jobs first .. last - 1 on a warm machine; go to the first decision."""
     counters, sums = state.counters[i], state.sums[i]
     counters[EPISODES] += 1
     counters[FIRST] = first
@@ -82,15 +105,12 @@ def begin_episode(state, tables, rules, i, first, last, ended):
     counters[OUTSIDE] = 0
     counters[HEAD] = -1
     counters[LEGAL_STARTS] = 0
+    counters[LEGAL_TRIALS] = 0
     sums[:] = 0.0
     for job in waiting(cluster):
-        _add_backlog(state, jobs, i, job)
-    _forget_users(state, i)
-    _forget_rows(state, i)
-    history = history_of(state, tables, i)
-    for job in ended:
-        learn_job(history, cluster, jobs, job)
+        add_backlog(state, jobs, i, job)
     state.mask[i] = 0
+    state.slots[i] = -1  # those of another trace
     _run_on(state, tables, cluster, jobs, rules, i)
     # The sums start at 0, so the first reward covers all that came before the first decision.
     sums[LAST_NOW] = now(cluster)
@@ -101,8 +121,8 @@ def step(state, tables, rules, actions):
     """Act in every environment, and go on to its next decision point."""
     for i in range(len(actions)):
         mask, counters, sums, action = state.mask[i], state.counters[i], state.sums[i], actions[i]
-        window = len(mask) - 1
-        illegal = action < 0 or action > window or mask[action] == 0
+        window = len(state.slots[i])
+        illegal = action < 0 or action >= len(mask) or mask[action] == 0
         cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
         counters[STEPS] += 1
         counters[LAST_ILLEGAL] = illegal
@@ -115,8 +135,12 @@ def step(state, tables, rules, actions):
         sums[BEFORE_SUBMITTED] = sums[LAST_SUBMITTED]
         if illegal or action == window:
             counters[LEGAL_STARTS] = 0
+            counters[LEGAL_TRIALS] = 0
+        elif action > window:
+            try_job(state, rules, cluster, jobs, truth_of(state, tables, i), i, action - window - 1)
+            counters[LEGAL_STARTS] = UNKNOWN
         elif may_start(cluster, jobs, state.slots[i, action]):
-            _start(state, tables, cluster, jobs, i, state.slots[i, action])
+            start_job(state, tables, cluster, jobs, i, state.slots[i, action])
             counters[LEGAL_STARTS] = UNKNOWN
         else:
             counters[HEAD] = state.slots[i, action]
@@ -138,50 +162,6 @@ def step_and_write(state, tables, rules, actions, buffers):
 
 
 @kernel
-def write_outputs(state, tables, rules, i, buffers):
-    """Write the observation and the totals of environment i into its row of the buffers."""
-    cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
-    counters, sums = state.counters[i], state.sums[i]
-    observe(state, tables, rules, cluster, jobs, i, buffers)
-    wait, slowdown, longest = sums[WAIT], sums[SHOWN_SLOWDOWN], sums[LONGEST_WAIT]
-    for job in waiting(cluster):
-        if counters[FIRST] <= job < counters[LAST]:
-            waited = now(cluster) - jobs.submit[job]
-            wait += waited
-            slowdown += bounded_slowdown(waited, jobs.estimate[job])
-            longest = max(longest, waited)
-    if counters[UNSTARTED] == 0:
-        slowdown = sums[BOUNDED_SLOWDOWN]
-    submitted = min(cluster.state[NEXT_JOB], counters[LAST]) - counters[FIRST]
-    if counters[STEPS] > 0:
-        sums[LAST_NOW] = now(cluster)
-        sums[LAST_WAIT] = wait
-        sums[LAST_SLOWDOWN] = slowdown
-        sums[LAST_LONGEST] = longest
-        sums[LAST_SUBMITTED] = submitted
-    totals = StepTotals(
-        before_now=sums[BEFORE_NOW],
-        before_wait=sums[BEFORE_WAIT],
-        before_slowdown=sums[BEFORE_SLOWDOWN],
-        before_longest=sums[BEFORE_LONGEST],
-        before_submitted=sums[BEFORE_SUBMITTED],
-        now=float(now(cluster)),
-        wait=wait,
-        slowdown=slowdown,
-        longest=float(longest),
-        submitted=float(submitted),
-        unstarted=float(counters[UNSTARTED]),
-        steps=float(counters[STEPS]),
-        illegal_actions=float(counters[ILLEGAL]),
-        last_illegal=float(counters[LAST_ILLEGAL]),
-        forced_starts=float(counters[FORCED]),
-        outside=float(counters[OUTSIDE]),
-    )
-    for column in range(len(totals)):
-        buffers.totals[i, column] = totals[column]
-
-
-@kernel
 def _run_on(state, tables, cluster, jobs, rules, i):
     """Let the clock run until a start is legal, unless one is already, or the episode has ended."""
     mask, counters = state.mask[i], state.counters[i]
@@ -190,7 +170,8 @@ def _run_on(state, tables, cluster, jobs, rules, i):
     while counters[UNSTARTED] > 0:
         if counters[LEGAL_STARTS] == UNKNOWN:
             _look(state, tables, cluster, jobs, rules, i)
-        if counters[LEGAL_STARTS] > 0 or (ran and rules.every_pass):
+        legal = counters[LEGAL_STARTS] + counters[LEGAL_TRIALS]
+        if legal > 0 or (ran and rules.every_pass):
             return
         arrived = cluster.state[NEXT_JOB]
         counters[LEGAL_STARTS] = UNKNOWN
@@ -198,16 +179,18 @@ def _run_on(state, tables, cluster, jobs, rules, i):
         if ran:
             counters[HEAD] = -1
             learn(history, cluster, jobs)
-            _correct_slowdowns(state, cluster, jobs, truth, i)
+            correct_slowdowns(state, cluster, jobs, truth, i)
+            if rules.trial_limit > 0:
+                end_trials(state, cluster, jobs, truth, i)
             for job in range(arrived, cluster.state[NEXT_JOB]):
-                _add_backlog(state, jobs, i, job)
+                add_backlog(state, jobs, i, job)
         else:
             # Nothing runs, arrives or is due: a pass here would never end.
-            _start(state, tables, cluster, jobs, i, waiting(cluster)[0])
+            start_job(state, tables, cluster, jobs, i, waiting(cluster)[0])
             counters[FORCED] += 1
     write_slots(state, tables, cluster, jobs, rules, i)
     mask[:] = 0
-    mask[len(mask) - 1] = 1
+    mask[len(state.slots[i])] = 1
 
 
 @kernel
@@ -215,6 +198,7 @@ def _look(state, tables, cluster, jobs, rules, i):
     """Choose the slots and write the mask, unless no start can be legal and time runs on."""
     if not rules.every_pass and not _any_fits(cluster, jobs):
         state.counters[i, LEGAL_STARTS] = 0
+        state.counters[i, LEGAL_TRIALS] = 0
         return
     write_slots(state, tables, cluster, jobs, rules, i)
     write_mask(state, cluster, jobs, rules, i)
@@ -230,47 +214,9 @@ def _any_fits(cluster, jobs):
 
 
 @kernel
-def _start(state, tables, cluster, jobs, i, job):
-    counters, sums, truth = state.counters[i], state.sums[i], truth_of(state, tables, i)
-    start(cluster, jobs, job)
-    commit_starts(cluster, jobs, truth)
-    sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
-    if counters[FIRST] <= job < counters[LAST]:
-        waited = now(cluster) - jobs.submit[job]
-        counters[UNSTARTED] -= 1
-        sums[WAIT] += waited
-        sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
-        sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
-        sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
-
-
-@kernel
-def _correct_slowdowns(state, cluster, jobs, truth, i):
-    """Replace the estimates of the jobs that have just ended by their runtimes."""
-    for job in finished(cluster):
-        if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
-            waited = cluster.start[job] - jobs.submit[job]
-            by_estimate = bounded_slowdown(waited, jobs.estimate[job])
-            by_runtime = bounded_slowdown(waited, truth.runtime[job])
-            state.sums[i, SHOWN_SLOWDOWN] += by_runtime - by_estimate
-
-
-@kernel
-def _add_backlog(state, jobs, i, job):
-    sums = state.sums[i]
-    sums[BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
-    sums[LARGEST_BACKLOG] = max(sums[LARGEST_BACKLOG], sums[BACKLOG])
-
-
-@kernel
 def _forget_users(state, i):
     state.user_ended[i] = 0
     state.user_sums[i] = 0.0
     state.user_recent[i] = 0
     state.by_estimate[i] = 0.0
     state.by_size[i] = 0.0
-
-
-@kernel
-def _forget_rows(state, i):
-    state.written_at[i] = -1

@@ -1,6 +1,7 @@
 """EpisodeSource: the traces that episodes are taken from, and the sampling of their jobs."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace
-from bfenv.envs.settings import Workloads
+from bfenv.envs.settings import TRAINING_LOADS, TRAINING_SEEDS, WORKLOAD, Workloads
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, with_load
 
@@ -30,19 +31,28 @@ class EpisodeSource:
 
     def __init__(
         self,
-        workload: Workloads,
+        workload: Workloads | None,
         load: float | Sequence[float] | None,
         split: str,
         warmup_jobs: int,
         episode_jobs: int | None,
     ) -> None:
-        self.traces = _load_traces(workload, load)
+        if workload is None and split == "train":
+            workload = [f"{WORKLOAD}:seed={seed}" for seed in TRAINING_SEEDS]
+            load = TRAINING_LOADS if load is None else load
+        self.traces = _load_traces(WORKLOAD if workload is None else workload, load)
         self.splits = [split_range(trace, split) for trace in self.traces]
         self.warmup_jobs = warmup_jobs
         self._lengths = [
             _episode_length(trace, bounds, split, warmup_jobs, episode_jobs)
             for trace, bounds in zip(self.traces, self.splits, strict=True)
         ]
+
+    def with_trace(self, k: int, trace: Trace) -> "EpisodeSource":
+        """Return the same source with another trace, of as many jobs, in the place of trace k."""
+        source = copy(self)
+        source.traces = [*self.traces[:k], trace, *self.traces[k + 1 :]]
+        return source
 
     def sample(
         self, generator: np.random.Generator, options: Mapping[str, Any] | None = None

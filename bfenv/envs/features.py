@@ -16,7 +16,7 @@ from bfenv.core.durations import DAY
 LOG_LONGEST = math.log1p(100 * DAY)
 LOG_MOST = math.log1p(10_000)
 LOG_LARGEST_EXPANSION = math.log(10_000)
-VERSION = 2  # of the tables; saved models note it
+VERSION = 3  # of the tables; saved models note it
 AHEAD = np.concatenate([[0], np.rint(np.geomspace(60, 5 * DAY, 31))]).astype(np.int64)
 
 
@@ -55,8 +55,11 @@ REQUESTED_START = (
     Feature("start_in", "s", 0, 1, "log_time(requested start - now), 0 if it may start"),
 )
 AGE = (Feature("age", "-", 0, 1, "wait / the age guard's limit, at most 1"),)
+TRIAL = (
+    Feature("tried", "-", 0, 1, "1 if the job has had its trial"),
+    Feature("trial_legal", "-", 0, 1, "1 if its trial is legal: the mask"),
+)
 CLUSTER = (
-    Feature("pass_legal", "-", 0, 1, "1 if the pass is legal: the mask"),
     Feature("free", "processors", 0, 1, "free / machine"),
     Feature("queue", "jobs", 0, 1, "log_count(waiting jobs)"),
     Feature("outside", "jobs", 0, 1, "waiting jobs outside the window / waiting jobs"),
@@ -67,20 +70,24 @@ CLUSTER = (
     Feature("day_sin", "h", -1, 1, "sin(2 pi time of day / 24 h)"),
     Feature("day_cos", "h", -1, 1, "cos(2 pi time of day / 24 h)"),
 )
+PASS = (Feature("pass_legal", "-", 0, 1, "1 if the pass is legal: the mask"),)
 PROFILE = tuple(
     Feature(f"free_in_{ahead}_s", "processors", 0, 1, f"free / machine, {ahead} s ahead")
     for ahead in AHEAD.tolist()
 )
 
 
-# Names of the groups that the setting `job_features` takes; AGE comes with `max_age`
+# Names of the groups that the setting `job_features` takes; AGE comes with `max_age`, TRIAL with
+# `trial_limit`
 JOB_FEATURES = {"users": USERS, "priority": PRIORITY, "requested_start": REQUESTED_START}
 
 
-def job_columns(groups: Sequence[str], age: bool) -> tuple[Feature, ...]:
+def job_columns(
+    groups: Sequence[str], age: bool = False, trial: bool = False
+) -> tuple[Feature, ...]:
     """Return the features of the observation's "queue", given the groups behind QUEUE."""
     chosen = [features for name, features in JOB_FEATURES.items() if name in groups]
-    return sum(chosen, QUEUE) + (AGE if age else ())
+    return sum(chosen, QUEUE) + (AGE if age else ()) + (TRIAL if trial else ())
 
 
 def column(features: tuple[Feature, ...], name: str) -> int:
@@ -106,7 +113,6 @@ USER_LAST_RUNTIME = column(USERS, "last_runtime")
 USER_ACCURACY = column(USERS, "accuracy")
 USER_USER_ENDED = column(USERS, "user_ended")
 # Columns of CLUSTER
-CLUSTER_PASS_LEGAL = column(CLUSTER, "pass_legal")
 CLUSTER_FREE = column(CLUSTER, "free")
 CLUSTER_QUEUE = column(CLUSTER, "queue")
 CLUSTER_OUTSIDE = column(CLUSTER, "outside")

@@ -1,7 +1,7 @@
 """EnvHandle: one environment of a batch, with its machine and its episode."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,13 @@ from bfenv.envs.batch_state import (
 from bfenv.envs.rendering import Screen, render_text
 
 
+class PlannedStart(NamedTuple):
+    """What a policy would do with a job."""
+
+    job: int
+    trial: int  # its length in seconds; 0 for a start
+
+
 class EnvHandle:
     """Environment i of a batch; what policies and renderings read, beside the observation."""
 
@@ -44,13 +51,13 @@ class EnvHandle:
 
     @property
     def trace(self) -> Trace:
-        """The trace that the episode is taken from."""
+        """The episode's trace; its runtimes are for scoring, not for agents."""
         return self.batch.source.traces[self._counter(TRACE)]
 
     @property
     def cluster(self) -> Cluster:
         """The machine as a scheduler sees it; the environment's own arrays, not copies."""
-        cluster: Cluster = cluster_of(self.batch.state, self.i)
+        cluster: Cluster = cluster_of(self.batch._state, self.i)
         return cluster
 
     @property
@@ -61,7 +68,7 @@ class EnvHandle:
     @property
     def slots(self) -> np.ndarray:
         """The job in each slot, (window,) int64; -1 for none; the environment's own array."""
-        slots: np.ndarray = self.batch.state.slots[self.i]
+        slots: np.ndarray = self.batch._state.slots[self.i]
         return slots
 
     @property
@@ -77,7 +84,7 @@ class EnvHandle:
     @property
     def pass_id(self) -> tuple[int, int]:
         """Number of the episode, and of the scheduling pass in it, warm-up included."""
-        return self._counter(EPISODES), int(self.batch.state.cluster_state[self.i, PASSES])
+        return self._counter(EPISODES), int(self.batch._state.cluster_state[self.i, PASSES])
 
     @property
     def episode_jobs(self) -> range:
@@ -86,7 +93,7 @@ class EnvHandle:
 
     @property
     def unstarted(self) -> int:
-        """How many of the episode's jobs have not started."""
+        """How many of the episode's jobs have not started, or only for a trial that goes on."""
         return self._counter(UNSTARTED)
 
     @property
@@ -100,8 +107,8 @@ class EnvHandle:
         return self._counter(FORCED)
 
     def action_masks(self) -> np.ndarray:
-        """Return (window + 1,) bool: which actions are legal; the last is the pass."""
-        mask: np.ndarray = self.batch.state.mask[self.i].astype(bool)
+        """Return (actions,) bool: which are legal; action `window` is the pass."""
+        mask: np.ndarray = self.batch._state.mask[self.i].astype(bool)
         return mask
 
     def startable(self) -> np.ndarray:
@@ -111,8 +118,10 @@ class EnvHandle:
         startable: np.ndarray = (slots >= 0) & fits & (jobs.requested_start[slots] <= now(cluster))
         return startable
 
-    def starts_of(self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any) -> list[int]:
-        """Return the jobs that a policy would start in this pass; starts nothing.
+    def starts_of(
+        self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any
+    ) -> list[PlannedStart]:
+        """Return what a policy would start in this pass; starts nothing.
 
         The policy sees the jobs in slots as the queue. A wake-up that it asks for will come. Once
         the jobs are started, it would pass until `pass_id` changes.
@@ -130,8 +139,11 @@ class EnvHandle:
         cluster.state[QUEUE_END] = begin + len(seen)
         try:
             decide(cluster, jobs, memory)
-            starts: list[int] = started(cluster).tolist()
-            return starts
+            jobs_started = started(cluster)
+            trials = cluster.kill_time[jobs_started] - cluster.start[jobs_started]
+            trials[trials == jobs.estimate[jobs_started]] = 0
+            pairs = zip(jobs_started.tolist(), trials.tolist(), strict=True)
+            return [PlannedStart(*pair) for pair in pairs]
         except ValueError as error:
             illegal_start = find_illegal_start(cluster, jobs)
             if illegal_start is None:  # a fault of the policy's own code
@@ -173,7 +185,7 @@ class EnvHandle:
         return {**self.__dict__, "_screen": None}
 
     def _counter(self, column: int) -> int:
-        return int(self.batch.state.counters[self.i, column])
+        return int(self.batch._state.counters[self.i, column])
 
 
 def handles_of(env: Any) -> list[EnvHandle]:

@@ -1,11 +1,20 @@
 """Which actions are legal: starts that delay no reservation, choices of a head, and the pass."""
 
 from bfenv.baselines.age_guard import limit_by_backlog
-from bfenv.core.cluster import FREE, PROCESSORS, may_start, now, waiting
+from bfenv.core.cluster import FREE, PROCESSORS, free, may_start, now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import Profile, anchor_point, fits, rebuild, reserve, shadow
-from bfenv.envs.batch_state import HEAD, LARGEST_BACKLOG, LEGAL_STARTS, PLAN_STEPS
+from bfenv.envs.batch_state import (
+    HEAD,
+    LARGEST_BACKLOG,
+    LEGAL_STARTS,
+    LEGAL_TRIALS,
+    PLAN_STEPS,
+    SLOT_ESTIMATE,
+    SLOT_REQUESTED_START,
+    SLOT_SIZE,
+)
 
 IDLE = ("never", "reserved", "always")  # EnvRules.idle is an index into these
 NEVER, RESERVED, ALWAYS = range(3)
@@ -14,22 +23,23 @@ NEVER, RESERVED, ALWAYS = range(3)
 @kernel
 def write_mask(state, cluster, jobs, rules, i):
     """Write the mask of environment i, whose machine and requests are `cluster` and `jobs`."""
-    mask, slots, line = state.mask[i], state.slots[i], waiting(cluster)
-    window = len(slots)
+    mask, line = state.mask[i], waiting(cluster)
+    window = len(state.slots[i])
     mask[:] = 0
     state.counters[i, LEGAL_STARTS] = 0
+    state.counters[i, LEGAL_TRIALS] = 0
     overdue = is_overdue(state, cluster, jobs, rules, i)
     head = state.counters[i, HEAD]
     if len(line) > 0 and cluster.state[FREE] > 0:
         if overdue and may_start(cluster, jobs, line[0]):
             mask[0] = 1
         elif head >= 0 and not overdue:
-            _allow_beside(state, cluster, jobs, head, i)
+            _allow_beside(state, cluster, jobs, rules, head, i)
         elif rules.reservation_depth == 1 or (overdue and rules.reservation_depth == 0):
-            _allow_beside(state, cluster, jobs, line[0], i)
+            _allow_beside(state, cluster, jobs, rules, line[0], i)
         elif rules.reservation_depth == 0:
-            for slot in range(min(window, len(line))):
-                mask[slot] = may_start(cluster, jobs, slots[slot])
+            _allow_fitting(state, cluster, i, FOREVER, 0)
+            _allow_trials(state, cluster, rules, -1, i, FOREVER, 0)
         else:
             _allow_beside_plan(state, cluster, jobs, rules, i)
         starts = 0
@@ -77,16 +87,55 @@ def _may_pass(state, rules, i, overdue):
 
 
 @kernel
-def _allow_beside(state, cluster, jobs, head, i):
+def _allow_beside(state, cluster, jobs, rules, head, i):
     """Allow the head, and the starts that do not delay its reservation."""
-    mask, slots = state.mask[i], state.slots[i]
     shadow_time, extra_nodes = shadow(cluster, jobs, head)
-    time = now(cluster)
-    for slot in range(min(len(slots), len(waiting(cluster)))):
-        job = slots[slot]
-        mask[slot] = may_start(cluster, jobs, job) and (
-            job == head or time + jobs.estimate[job] <= shadow_time or jobs.size[job] <= extra_nodes
-        )
+    _allow_fitting(state, cluster, i, shadow_time, extra_nodes)
+    if may_start(cluster, jobs, head):
+        slot = 0
+        while state.slots[i, slot] != head:
+            slot += 1
+        state.mask[i, slot] = 1
+    _allow_trials(state, cluster, rules, head, i, shadow_time, extra_nodes)
+
+
+@kernel
+def _allow_trials(state, cluster, rules, head, i, shadow_time, extra_nodes):
+    """Allow the trials that fit, and are over by the shadow time or within the extra nodes."""
+    limit, window = rules.trial_limit, len(state.slots[i])
+    if limit == 0:
+        return
+    in_time = now(cluster) + limit <= shadow_time
+    for slot in range(min(window, len(waiting(cluster)))):
+        if _may_try(state, cluster, limit, slot, i) and state.slots[i, slot] != head:
+            legal = in_time or state.slot_requests[i, SLOT_SIZE, slot] <= extra_nodes
+            state.mask[i, window + 1 + slot] = legal
+            state.counters[i, LEGAL_TRIALS] += legal
+
+
+@kernel
+def _may_try(state, cluster, limit, slot, i):
+    """Tell whether the job in a slot fits now and may have a trial."""
+    requests, time = state.slot_requests[i], now(cluster)
+    return (
+        cluster.trial_start[state.slots[i, slot]] < 0
+        and requests[SLOT_ESTIMATE, slot] > limit
+        and requests[SLOT_SIZE, slot] <= free(cluster)
+        and requests[SLOT_REQUESTED_START, slot] <= time
+    )
+
+
+@kernel
+def _allow_fitting(state, cluster, i, shadow_time, extra_nodes):
+    """Allow what fits, and is over by the shadow time or within the extra nodes."""
+    mask, requests = state.mask[i], state.slot_requests[i]
+    size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
+    requested_start = requests[SLOT_REQUESTED_START]
+    time, available = now(cluster), free(cluster)
+    for slot in range(min(len(size), len(waiting(cluster)))):
+        beside = (time + estimate[slot] <= shadow_time) | (size[slot] <= extra_nodes)
+        may_be_started = (size[slot] <= available) & (requested_start[slot] <= time)
+        mask[slot] = beside & may_be_started
 
 
 @kernel
@@ -110,3 +159,20 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
         mask[slot] = may_start(cluster, jobs, job) and fits(
             plan, jobs.size[job], jobs.estimate[job], now(cluster)
         )
+    _allow_trials_beside_plan(state, cluster, rules, plan, i)
+
+
+@kernel
+def _allow_trials_beside_plan(state, cluster, rules, plan, i):
+    """Allow the trials that respect all reservations, that of the job itself included."""
+    limit, window = rules.trial_limit, len(state.slots[i])
+    if limit == 0:
+        return
+    for slot in range(min(window, len(waiting(cluster)))):
+        size = state.slot_requests[i, SLOT_SIZE, slot]
+        starts_now = slot < rules.reservation_depth or rules.reservation_depth < 0
+        starts_now = starts_now and state.mask[i, slot] == 1
+        if _may_try(state, cluster, limit, slot, i) and not starts_now:
+            legal = fits(plan, size, limit, now(cluster))
+            state.mask[i, window + 1 + slot] = legal
+            state.counters[i, LEGAL_TRIALS] += legal

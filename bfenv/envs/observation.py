@@ -3,17 +3,28 @@
 Everything is computed from requests, the clock, expected ends and jobs that have ended.
 """
 
-import math
-
 import numpy as np
 
 from bfenv.baselines import user_history
 from bfenv.baselines.user_history import quantity
-from bfenv.core.cluster import PROCESSORS, expected_ends, free, may_start, now, running, waiting
+from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
-from bfenv.envs.batch_state import BACKLOG, HEAD, TRACE, history_of
+from bfenv.envs.batch_state import (
+    BACKLOG,
+    HEAD,
+    LOG_ESTIMATE,
+    LOG_EXPANSION,
+    LOG_WAIT,
+    SHARE,
+    SLOT_ESTIMATE,
+    SLOT_REQUESTED_START,
+    SLOT_SIZE,
+    SLOT_SUBMIT,
+    TRACE,
+    history_of,
+)
 from bfenv.envs.features import (
     AHEAD,
     CLUSTER_BACKLOG,
@@ -23,7 +34,6 @@ from bfenv.envs.features import (
     CLUSTER_FREE,
     CLUSTER_NEXT_END,
     CLUSTER_OUTSIDE,
-    CLUSTER_PASS_LEGAL,
     CLUSTER_QUEUE,
     CLUSTER_SHADOW,
     JOB_BEFORE_SHADOW,
@@ -37,8 +47,6 @@ from bfenv.envs.features import (
     JOB_WAIT,
     JOB_WITHIN_EXTRA,
     LOG_LARGEST_EXPANSION,
-    LOG_LONGEST,
-    LOG_MOST,
     USER_ACCURACY,
     USER_LAST_RUNTIME,
     USER_RUNTIME,
@@ -46,18 +54,7 @@ from bfenv.envs.features import (
     USER_USER_ENDED,
 )
 from bfenv.envs.legal_actions import longest_allowed_wait
-
-
-@kernel
-def log_time(seconds):
-    """Map 0 s to 0 and 100 days or more to 1, on a logarithmic scale."""
-    return min(1.0, math.log(1.0 + seconds) / LOG_LONGEST)
-
-
-@kernel
-def log_count(number):
-    """Map 0 to 0 and 10,000 or more to 1, on a logarithmic scale."""
-    return min(1.0, math.log(1.0 + number) / LOG_MOST)
+from bfenv.envs.log_scale import log, log_count, log_time
 
 
 @kernel
@@ -68,47 +65,60 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
     if len(line) > 0:
         head = state.counters[i, HEAD] if state.counters[i, HEAD] >= 0 else line[0]
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
-    _write_queue(state, tables, cluster, jobs, i, head, shadow_time, extra_nodes, buffers.queue[i])
+    _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
     _write_profile(cluster, jobs, buffers.profile[i])
     time_of_day = tables.time_of_day[state.counters[i, TRACE]]
-    _write_cluster(state, cluster, i, time_of_day, shadow_time, extra_nodes, buffers.cluster[i])
+    _write_cluster(
+        state, rules, cluster, i, time_of_day, shadow_time, extra_nodes, buffers.cluster[i]
+    )
 
 
 @kernel
-def _write_queue(state, tables, cluster, jobs, i, head, shadow_time, extra_nodes, queue):
+def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
     """Write the columns of QUEUE."""
-    slots, mask, time = state.slots[i], state.mask[i], now(cluster)
-    log_estimate = tables.log_estimate[state.counters[i, TRACE]]
-    written_at, written = state.written_at[i], state.written[i]
+    slots, mask, time, available = state.slots[i], state.mask[i], now(cluster), free(cluster)
+    _write_times(state, cluster, i)
+    features, requests = state.slot_features[i], state.slot_requests[i]
+    share, log_estimate = features[SHARE], features[LOG_ESTIMATE]
+    log_wait, log_expansion = features[LOG_WAIT], features[LOG_EXPANSION]
+    size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
+    requested_start = requests[SLOT_REQUESTED_START]
     seen = min(len(slots), len(waiting(cluster)))
     queue[seen:] = 0.0
     for slot in range(seen):
-        job = slots[slot]
-        size, estimate = jobs.size[job], jobs.estimate[job]
-        if written_at[job] != time:
-            waited = time - jobs.submit[job]
-            written_at[job] = time
-            written[job, 0] = log_time(waited)
-            written[job, 1] = min(1.0, math.log(1.0 + waited / estimate) / LOG_LARGEST_EXPANSION)
         row = queue[slot]
         row[JOB_PRESENT] = 1.0
         row[JOB_LEGAL] = mask[slot]
-        row[JOB_SIZE] = size / cluster.state[PROCESSORS]
-        row[JOB_ESTIMATE] = log_estimate[job]
-        row[JOB_WAIT] = written[job, 0]
-        row[JOB_EXPANSION] = written[job, 1]
-        row[JOB_FITS] = may_start(cluster, jobs, job)
-        row[JOB_HEAD] = job == head
-        row[JOB_BEFORE_SHADOW] = time + estimate <= shadow_time
-        row[JOB_WITHIN_EXTRA] = size <= extra_nodes
+        row[JOB_SIZE] = share[slot]
+        row[JOB_ESTIMATE] = log_estimate[slot]
+        row[JOB_WAIT] = log_wait[slot]
+        row[JOB_EXPANSION] = log_expansion[slot]
+        row[JOB_FITS] = (size[slot] <= available) & (requested_start[slot] <= time)
+        row[JOB_HEAD] = slots[slot] == head
+        row[JOB_BEFORE_SHADOW] = time + estimate[slot] <= shadow_time
+        row[JOB_WITHIN_EXTRA] = size[slot] <= extra_nodes
+
+
+@kernel
+def _write_times(state, cluster, i):
+    """Fill LOG_WAIT and LOG_EXPANSION, in loops so small that the compiler vectorizes them."""
+    time, features, requests = now(cluster), state.slot_features[i], state.slot_requests[i]
+    estimate, submit = requests[SLOT_ESTIMATE], requests[SLOT_SUBMIT]
+    log_wait, log_expansion = features[LOG_WAIT], features[LOG_EXPANSION]
+    seen = min(len(submit), len(waiting(cluster)))
+    for slot in range(seen):
+        log_wait[slot] = log_time(time - submit[slot])
+    for slot in range(seen):
+        ratio = 1.0 + (time - submit[slot]) / estimate[slot]
+        log_expansion[slot] = min(1.0, log(ratio) * (1.0 / LOG_LARGEST_EXPANSION))
 
 
 @kernel
 def _write_groups(state, tables, rules, cluster, jobs, i, queue):
     """Write the columns behind those of QUEUE."""
-    groups = rules.user_column, rules.priority_column, rules.start_column, rules.age_column
-    if max(groups) < 0:
+    groups = rules.user_column, rules.priority_column, rules.start_column
+    if max(groups) < 0 and max(rules.age_column, rules.trial_column) < 0:
         return
     slots, time = state.slots[i], now(cluster)
     history, first = history_of(state, tables, i), rules.user_column
@@ -139,6 +149,9 @@ def _write_groups(state, tables, rules, cluster, jobs, i, queue):
             waited = time - jobs.submit[job]
             limit = longest_allowed_wait(state, cluster, rules, i)
             row[rules.age_column] = min(1.0, waited / max(limit, 1.0))
+        if rules.trial_column >= 0:
+            row[rules.trial_column] = cluster.trial_start[job] >= 0
+            row[rules.trial_column + 1] = state.mask[i, len(slots) + 1 + slot]
 
 
 @kernel
@@ -146,20 +159,23 @@ def _write_profile(cluster, jobs, profile):
     runs = running(cluster)
     ends = expected_ends(cluster)
     time, processors = now(cluster), cluster.state[PROCESSORS]
-    available, k = free(cluster), 0
+    available, k, share = free(cluster), 0, free(cluster) / processors
     for step in range(len(AHEAD)):
-        while k < len(runs) and ends[k] <= time + AHEAD[step]:
-            available += jobs.size[runs[k]]
-            k += 1
-        profile[step] = available / processors
+        if k < len(runs) and ends[k] <= time + AHEAD[step]:
+            while k < len(runs) and ends[k] <= time + AHEAD[step]:
+                available += jobs.size[runs[k]]
+                k += 1
+            share = available / processors
+        profile[step] = share
 
 
 @kernel
-def _write_cluster(state, cluster, i, time_of_day, shadow_time, extra_nodes, row):
+def _write_cluster(state, rules, cluster, i, time_of_day, shadow_time, extra_nodes, row):
     waits, window = len(waiting(cluster)), len(state.slots[i])
     processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
     angle = (time + time_of_day) % DAY * (2 * np.pi / DAY)
-    row[CLUSTER_PASS_LEGAL] = state.mask[i, window]
+    if rules.pass_column >= 0:
+        row[rules.pass_column] = state.mask[i, window]
     row[CLUSTER_FREE] = free(cluster) / processors
     row[CLUSTER_QUEUE] = log_count(waits)
     row[CLUSTER_OUTSIDE] = max(waits - window, 0) / max(waits, 1)

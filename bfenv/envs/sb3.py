@@ -10,13 +10,12 @@ import numpy as np
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import EnvBatch, Observation, totals_of
+from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers, StepTotals
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
-    WORKLOAD,
     EnvSettings,
     Workloads,
     lists_settings,
@@ -46,7 +45,7 @@ class BackfillVecEnv(VecEnv):
     def __init__(
         self,
         num_envs: int = 1,
-        workload: Workloads = WORKLOAD,
+        workload: Workloads | None = None,
         **settings: Unpack[EnvSettings],
     ) -> None:
         self.batch = EnvBatch(num_envs, workload, settings)
@@ -79,16 +78,18 @@ class BackfillVecEnv(VecEnv):
         if self._actions is None:
             raise BfenvError("step_wait needs a step_async before it")
         buffers = self.batch.step(self._actions)
-        rewards = self.batch.rewards(buffers.totals).astype(np.float32)
-        totals = StepTotals(*buffers.totals.T)
+        totals = StepTotals(*buffers.totals)
+        rewards = self.batch.rewards(buffers, totals).astype(np.float32)
         terminated, truncated = self.batch.endings(totals)
         dones = terminated | truncated
-        columns = self.batch.infos(totals) | {"TimeLimit.truncated": truncated & ~terminated}
+        columns = self.batch.infos(buffers, totals) | {
+            "TimeLimit.truncated": truncated & ~terminated
+        }
         masks = columns.pop("action_mask")
         rows = zip(masks, *(column.tolist() for column in columns.values()), strict=True)
         infos = [dict(zip(("action_mask", *columns), row, strict=True)) for row in rows]
         for i in np.flatnonzero(dones).tolist():
-            infos[i] |= self.batch.info(i, totals_of(buffers, i))
+            infos[i] |= self.batch.info(i, buffers)
             infos[i]["terminal_observation"] = self.batch.observation(buffers, i)
             self._open_episode(i, buffers)
         return self.batch.observations(buffers), rewards, dones, infos
@@ -108,7 +109,7 @@ class BackfillVecEnv(VecEnv):
     ) -> list[Any]:
         """Call a method of `bfenv.envs.handle.EnvHandle`, of each environment asked for."""
         if method_name == "action_masks":
-            masks = self.batch.state.mask.astype(bool)
+            masks = self.batch._state.mask.astype(bool)
             return [masks[i] for i in self._get_indices(indices)]
         handles = [self.handles[i] for i in self._get_indices(indices)]
         return [getattr(handle, method_name)(*args, **kwargs) for handle in handles]
@@ -130,4 +131,4 @@ class BackfillVecEnv(VecEnv):
         self, i: int, buffers: StepBuffers, options: dict[str, Any] | None = None
     ) -> None:
         self.batch.open_episode(i, buffers, options)
-        self.reset_infos[i] = self.batch.info(i, totals_of(buffers, i))
+        self.reset_infos[i] = self.batch.info(i, buffers)

@@ -6,7 +6,7 @@ environment's page show is derived from it.
 
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import (
     Annotated,
     Any,
@@ -29,7 +29,10 @@ from bfenv.envs.reward import Reward
 RENDER_MODES = ("ansi", "rgb_array")
 FRAMES_PER_SECOND = 8
 LARGEST_WINDOW = 2**20  # slots; the observation then has 46 MB
-WORKLOAD = "lublin"  # the default
+WORKLOAD = "lublin"  # the default of all splits but "train"
+# The default of "train": each seed at each load. The default of the other splits has seed 0.
+TRAINING_SEEDS = (1, 2, 3, 4)
+TRAINING_LOADS = (0.7, 0.8, 0.9)
 HEADS = ("oldest", "chosen")
 
 Workloads = str | Trace | Sequence[str | Trace]
@@ -37,7 +40,26 @@ Init = TypeVar("Init", bound=Callable[..., None])
 
 
 class UnknownSettingError(UnknownNameError, TypeError):
-    """A keyword argument that is not a setting; a TypeError, as of any function."""
+    """A keyword argument that is not a setting; a TypeError, as of any function.
+
+    Parameters
+    ----------
+    name
+        The unknown name; without `known`, the whole message, with which `gymnasium.make` raises
+        the error again.
+    known
+        The settings.
+    """
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        super().__init__("setting", name, known)
+        self.args = (name, self.known)  # of this class, for pickle
+
+    def __str__(self) -> str:
+        if not self.known:
+            return self.name
+        # TorchRL reads these words, as Python has them.
+        return super().__str__().replace("unknown setting", "unexpected keyword argument", 1)
 
 
 class Setting(NamedTuple):
@@ -88,6 +110,14 @@ class EnvSettings(TypedDict, total=False):
             None,
             'age guard, in seconds or text like "1d": a job that has waited longer than this plus '
             "the largest backlog so far comes first; None for no guard.",
+        ),
+    ]
+    trial_limit: Annotated[
+        float | str | None,
+        Setting(
+            None,
+            'length of trials, in seconds or text like "15min": further actions then start jobs '
+            "for a trial, see Action Space; None for no trials.",
         ),
     ]
     job_features: Annotated[
@@ -174,7 +204,7 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     """
     for name in settings:
         if name not in SETTINGS:
-            raise UnknownSettingError("setting", name, ["workload", *SETTINGS])
+            raise UnknownSettingError(name, ["workload", *SETTINGS])
     values: EnvSettings = {**DEFAULTS, **settings}
     check_integer("window", values["window"], 1, LARGEST_WINDOW)
     check_integer("reservation_depth", values["reservation_depth"], -1)
@@ -212,6 +242,20 @@ def seconds_of(max_age: float | str | None) -> int:
     if isinstance(max_age, str):
         return parse_duration(max_age)
     return round(check_number("max_age", max_age, 0, LONGEST))
+
+
+def trial_seconds_of(trial_limit: float | str | None) -> int:
+    """Return the length of trials in seconds; 0 for no trials.
+
+    Raises
+    ------
+    BfenvError
+        If it is neither a number from 1 nor such a duration as text.
+    """
+    if trial_limit is None:
+        return 0
+    seconds = parse_duration(trial_limit) if isinstance(trial_limit, str) else trial_limit
+    return round(check_number("trial_limit", seconds, 1, LONGEST))
 
 
 def lists_settings(init: Init) -> Init:

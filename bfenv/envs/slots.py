@@ -13,7 +13,17 @@ from bfenv.baselines.priorities import LXF, ORDERS, SJF, SQF, formula
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import now, waiting
 from bfenv.core.kernel import kernel
-from bfenv.envs.batch_state import CHOICES, IN_WINDOW, TRACE
+from bfenv.envs.batch_state import (
+    CHOICES,
+    IN_WINDOW,
+    LOG_ESTIMATE,
+    SHARE,
+    SLOT_ESTIMATE,
+    SLOT_REQUESTED_START,
+    SLOT_SIZE,
+    SLOT_SUBMIT,
+    TRACE,
+)
 
 ORDER_NAMES = tuple(name for name, order in ORDERS.items() if not order.stochastic)
 WINDOW_ORDERS = ("mixed", "oldest", *ORDER_NAMES)
@@ -63,11 +73,40 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
 def write_slots(state, tables, cluster, jobs, rules, i):
     """Choose the jobs in the slots of environment i."""
     slots, line = state.slots[i], waiting(cluster)
-    if len(line) <= len(slots):
-        for slot in range(len(line)):
-            slots[slot] = line[slot]
-        slots[len(line) :] = -1
+    if len(line) > len(slots):
+        _choose(state, tables, cluster, jobs, rules, i)
         return
+    same = 0  # the oldest jobs are most often where they were
+    while same < len(line) and slots[same] == line[same]:
+        same += 1
+    slots[len(line) :] = -1
+    for slot in range(same, len(line)):
+        slots[slot] = line[slot]
+    _write_requests(state, tables, jobs, i, same, len(line))
+
+
+@kernel
+def _write_requests(state, tables, jobs, i, first, end):
+    """Copy what is asked for by the jobs in the slots from `first` up to `end`."""
+    slots, known = state.slots[i], tables.features[state.counters[i, TRACE]]
+    size, estimate = state.slot_requests[i, SLOT_SIZE], state.slot_requests[i, SLOT_ESTIMATE]
+    submit = state.slot_requests[i, SLOT_SUBMIT]
+    requested_start = state.slot_requests[i, SLOT_REQUESTED_START]
+    share, log_estimate = state.slot_features[i, SHARE], state.slot_features[i, LOG_ESTIMATE]
+    for slot in range(first, end):
+        job = slots[slot]
+        size[slot] = jobs.size[job]
+        estimate[slot] = jobs.estimate[job]
+        submit[slot] = jobs.submit[job]
+        requested_start[slot] = jobs.requested_start[job]
+        share[slot] = known[SHARE, job]
+        log_estimate[slot] = known[LOG_ESTIMATE, job]
+
+
+@kernel
+def _choose(state, tables, cluster, jobs, rules, i):
+    """Choose the jobs in slots where more wait than there are slots."""
+    slots, line = state.slots[i], waiting(cluster)
     state.counters[i, CHOICES] += 1
     taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
     left = len(slots)
@@ -77,13 +116,17 @@ def write_slots(state, tables, cluster, jobs, rules, i):
     for k in range(len(rules.orders)):
         left -= _take_first(state, tables, cluster, jobs, rules, i, k)
     slot = 0
+    first = len(slots)  # the first slot that changes
     for job in line:
         if taken[job] != choice and left > 0:  # the oldest fill what is left
             taken[job] = choice
             left -= 1
         if taken[job] == choice:
-            slots[slot] = job
+            if slots[slot] != job:
+                first = min(first, slot)
+                slots[slot] = job
             slot += 1
+    _write_requests(state, tables, jobs, i, first, len(slots))
 
 
 @kernel
@@ -106,18 +149,49 @@ def _take_first(state, tables, cluster, jobs, rules, i, k):
             rules.order_weight[0],
         )
         if count < rules.order_slots:
-            slot = count
+            _sift_up(best, scores, count, job, value)
             count += 1
-        elif count > 0 and value < scores[count - 1]:
-            slot = count - 1
-        else:
-            continue
-        while slot > 0 and scores[slot - 1] > value:
-            scores[slot] = scores[slot - 1]
-            best[slot] = best[slot - 1]
-            slot -= 1
-        scores[slot] = value
-        best[slot] = job
+        elif count > 0 and value < scores[0]:
+            _replace_last(best, scores, count, job, value)
     for slot in range(count):
         taken[best[slot]] = choice
     return count
+
+
+# The jobs found so far are a heap whose root is the last of them in the order, so most jobs of a
+# long queue need one comparison. Among equal values the youngest is the last.
+
+
+@kernel
+def _sift_up(best, scores, slot, job, value):
+    """Add a job, younger than all others, at the end of the heap."""
+    while slot > 0 and scores[(slot - 1) // 2] <= value:
+        parent = (slot - 1) // 2
+        best[slot] = best[parent]
+        scores[slot] = scores[parent]
+        slot = parent
+    best[slot] = job
+    scores[slot] = value
+
+
+@kernel
+def _replace_last(best, scores, count, job, value):
+    """Put a job in place of the root."""
+    slot = 0
+    while 2 * slot + 1 < count:
+        child = 2 * slot + 1
+        if child + 1 < count and _is_behind(best, scores, child + 1, scores[child], best[child]):
+            child += 1
+        if not _is_behind(best, scores, child, value, job):
+            break
+        best[slot] = best[child]
+        scores[slot] = scores[child]
+        slot = child
+    best[slot] = job
+    scores[slot] = value
+
+
+@kernel
+def _is_behind(best, scores, slot, value, job):
+    """Tell whether the job at `slot` of the heap comes behind another one in the order."""
+    return scores[slot] > value or (scores[slot] == value and best[slot] > job)

@@ -20,7 +20,7 @@ from bfenv.envs.batch_state import (
 def charge_unstarted(
     state: BatchState, trace: Trace, i: int, totals: StepTotals, row: np.ndarray
 ) -> None:
-    """Charge environment i for the jobs of its episode that have not started.
+    """Charge environment i for the jobs of its episode that have not started or are on trial.
 
     Each is charged as if it started at max(now, its submit time) + 2 W / P + E. W is the work, by
     estimates, of all running and waiting jobs and of those of the episode still to come; P is the
@@ -34,8 +34,11 @@ def charge_unstarted(
     cluster, jobs = cluster_of(state, i), trace.jobs
     first, last = state.counters[i, [FIRST, LAST]].tolist()
     time, processors = int(now(cluster)), int(cluster.state[PROCESSORS])
-    start = cluster.start[first:last]
-    unstarted = first + np.flatnonzero((start < 0) | (start > time))  # FOREVER: not submitted
+    start, end = cluster.start[first:last], cluster.end[first:last]
+    on_trial = (cluster.trial_start[first:last] >= 0) & (cluster.trial_end[first:last] < 0)
+    on_trial &= (start >= 0) & (start <= time) & (end < 0)
+    unstarted = first + np.flatnonzero((start < 0) | (start > time) | on_trial)  # FOREVER: not yet
+    settled = state.sums[i, WAIT] - (start - jobs.submit[first:last])[on_trial].sum()
     present = np.union1d(waiting(cluster), unstarted)
     remaining = expected_ends(cluster) - time
     work = float(jobs.size[running(cluster)] @ remaining)
@@ -45,7 +48,7 @@ def charge_unstarted(
     wait = latest - jobs.submit[unstarted]
     slowdown = bounded_slowdown(wait, trace.runtime[unstarted])
     charged = totals._replace(
-        wait=state.sums[i, WAIT] + wait.sum(),
+        wait=settled + wait.sum(),
         slowdown=state.sums[i, BOUNDED_SLOWDOWN] + slowdown.sum(),
         longest=max(float(state.sums[i, LONGEST_WAIT]), float(wait.max())),
         submitted=float(last - first),

@@ -10,17 +10,19 @@ from gymnasium.vector.utils import batch_space
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import BfenvError
-from bfenv.envs.batch import EnvBatch, Observation, totals_of
+from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers, StepTotals
 from bfenv.envs.handle import EnvHandle
+from bfenv.envs.infos import INFO_KEYS
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
-    WORKLOAD,
     EnvSettings,
     Workloads,
     lists_settings,
 )
+
+INFO_MASKS = tuple(f"_{key}" for key in INFO_KEYS)  # which environments have them
 
 
 class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
@@ -36,7 +38,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
       Gymnasium's wrappers of vectors want this one.
     * "disabled": you reset it, with `reset(options={"reset_mask": ...})`.
 
-    The legal actions are `infos["action_mask"]`, (num_envs, window + 1) int8. The workload and the
+    The legal actions are `infos["action_mask"]`, (num_envs, actions) int8. The workload and the
     other settings are those of `BackfillEnv`.
 
     Raises
@@ -55,7 +57,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     def __init__(
         self,
         num_envs: int = 1,
-        workload: Workloads = WORKLOAD,
+        workload: Workloads | None = None,
         autoreset_mode: str | AutoresetMode = "same_step",
         **settings: Unpack[EnvSettings],
     ) -> None:
@@ -108,7 +110,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             self.batch.open_episode(i, buffers, options)
         self._over[chosen] = False
         self._buffers = buffers
-        return self.batch.observations(buffers), self._infos(buffers, chosen)
+        totals = StepTotals(*buffers.totals)
+        return self.batch.observations(buffers), self._infos(buffers, totals, chosen)
 
     def step(
         self, actions: np.ndarray
@@ -133,25 +136,28 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         buffers = self._buffers = self.batch.step(actions)
         for i in np.flatnonzero(self._over).tolist():  # their actions are ignored
             self.batch.open_episode(i, buffers)
-        rewards = self.batch.rewards(buffers.totals)
-        terminated, truncated = self.batch.endings(StepTotals(*buffers.totals.T))
-        for values in (rewards, terminated, truncated):
-            values[self._over] = 0
-        over = terminated | truncated
-        finals = self._finals(buffers, over)
-        if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            for i in np.flatnonzero(over).tolist():
-                self.batch.open_episode(i, buffers)
-        else:
+        totals = StepTotals(*buffers.totals)
+        rewards = self.batch.rewards(buffers, totals)
+        terminated, truncated = self.batch.endings(totals)
+        if self._over.any():
+            for values in (rewards, terminated, truncated):
+                values[self._over] = 0
+        over, finals = terminated | truncated, {}
+        if over.any():
+            finals = self._finals(buffers, over)
+            if self.autoreset_mode is AutoresetMode.SAME_STEP:
+                for i in np.flatnonzero(over).tolist():
+                    self.batch.open_episode(i, buffers)
+        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._over = over
-        infos = self._infos(buffers) | finals
+        infos = self._infos(buffers, totals) | finals
         return self.batch.observations(buffers), rewards, terminated, truncated, infos
 
     def _finals(self, buffers: StepBuffers, over: np.ndarray) -> dict[str, Any]:
         """Return what the infos hold of the episodes that are over."""
         finals: dict[str, Any] = {}
         for i in np.flatnonzero(over).tolist():
-            info = self.batch.info(i, totals_of(buffers, i))
+            info = self.batch.info(i, buffers)
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
                 final = {"final_obs": self.batch.observation(buffers, i), "final_info": info}
             else:
@@ -160,8 +166,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return finals
 
     def action_masks(self) -> np.ndarray:
-        """Return (num_envs, window + 1) bool: which actions are legal now."""
-        return np.array(self.batch.state.mask, dtype=np.bool_)
+        """Return (num_envs, actions) bool: which actions are legal now."""
+        return np.array(self.batch._state.mask, dtype=np.bool_)
 
     @property  # type: ignore[misc]  # the base class has a setter
     def np_random(self) -> tuple[np.random.Generator | None, ...]:  # type: ignore[override]
@@ -182,15 +188,18 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         for handle in self.handles:
             handle.close()
 
-    def _infos(self, buffers: StepBuffers, present: np.ndarray | None = None) -> dict[str, Any]:
+    def _infos(
+        self, buffers: StepBuffers, totals: StepTotals, present: np.ndarray | None = None
+    ) -> dict[str, Any]:
         """Return the infos, of all or of the environments that are `present`; zeros elsewhere."""
-        columns = self.batch.infos(StepTotals(*buffers.totals.T))
-        if present is None:
-            present = np.ones(self.num_envs, dtype=np.bool_)
-        else:
+        columns = self.batch.infos(buffers, totals)
+        there = np.ones((len(columns), self.num_envs), dtype=np.bool_)
+        if present is not None:
+            columns = {key: column.copy() for key, column in columns.items()}
             for column in columns.values():
                 column[~present] = 0
-        return columns | {f"_{key}": present.copy() for key in columns}
+            there &= present
+        return columns | dict(zip(INFO_MASKS, there, strict=True))
 
 
 def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:

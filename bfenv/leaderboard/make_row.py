@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.agents.agent_names import read_agent
 from bfenv.agents.models import check_unseen, read_card
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
@@ -17,7 +18,7 @@ from bfenv.core.jobs import Trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
-from bfenv.leaderboard.agents import card_of, read_agent
+from bfenv.leaderboard.agents import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, versions
 from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.replay import schedule_arrays
@@ -65,8 +66,9 @@ def _make_row(task: Task, keep_schedule: bool) -> MadeRow:
     row, arrays = _row_without_results(task, trace), {}
     seconds: dict[str, float] = {}
     try:
-        schedule, seconds = _run(task, trace)
-        row = row.with_results(summarize(schedule.check(), reference, fcfs=fair))
+        schedule, seconds, notes = _run(task, trace)
+        results = summarize(schedule.check(), reference, fcfs=fair)
+        row = row.with_results(results | {"metrics": results["metrics"] | notes})
         if keep_schedule:
             arrays = schedule_arrays(schedule)
     except BaseException as error:  # KeyboardInterrupt, too: Ctrl-C does not reach this process
@@ -75,25 +77,29 @@ def _make_row(task: Task, keep_schedule: bool) -> MadeRow:
     return MadeRow(row, _timing(task, time.perf_counter() - begin, **seconds), arrays)
 
 
-def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float]]:
-    """Make the schedule; also return its seconds, and those per decision (a pass, or an action)."""
+def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float], dict[str, float]]:
+    """Make the schedule; also return its seconds and those per decision, and an agent's notes.
+
+    A decision is a pass of a policy, or an action of an agent.
+    """
     if task.kind == "agent":
         begin = time.perf_counter()
-        schedule, decisions = agent_schedule(trace, task.policy, task.seed)
-        return schedule, {
+        schedule, decisions, notes = agent_schedule(trace, task.policy, task.seed)
+        seconds = {
             "seconds": time.perf_counter() - begin,
             "decision_mean": float(decisions.mean()),
             "decision_p99": float(np.percentile(decisions, 99)),
         }
+        return schedule, seconds, notes
     policy = find_policy(task.policy)
     if card := card_of(policy):
         check_unseen(read_card(card), task.trace.source, trace)
     warm_up(policy)
     begin = time.perf_counter()
     schedule = simulate(trace, policy, task.seed)
-    seconds = time.perf_counter() - begin
+    total = time.perf_counter() - begin
     passes = len(np.unique(np.concatenate([trace.jobs.submit, schedule.end])))
-    return schedule, {"seconds": seconds, "decision_mean": seconds / passes}
+    return schedule, {"seconds": total, "decision_mean": total / passes}, {}
 
 
 def warm_seconds(name: str) -> float:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bfenv.agents.agent_names import read_agent
 from bfenv.core.arguments import check_number
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.agent_schedule import warm_environment
-from bfenv.leaderboard.agents import read_agent
 from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import find_row, open_store, write_row

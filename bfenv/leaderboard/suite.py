@@ -39,7 +39,7 @@ class Suite(NamedTuple):
     summary: str  # one line
     entries: tuple[Entry, ...]
     seeds: int  # of generated traces, or else of the decisions of a stochastic policy
-    unseen: bool = True  # no agent is trained on these jobs, so agents may be scored on them
+    unseen: bool = True  # no agent is trained on these jobs by accident; else its own must be known
 
     @property
     def version(self) -> int:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from bfenv.agents.agent_names import is_stochastic, training_of
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.agents import code_hash, is_stochastic
+from bfenv.leaderboard.agents import code_hash
 from bfenv.leaderboard.row import row_key
 from bfenv.leaderboard.suite import FrozenTrace, Suite
 
@@ -49,14 +50,16 @@ def plan_rows(
     ------
     BfenvError
         If the suite has fewer seeds, a name is unknown or names both a policy and an agent, or
-        agents may have been trained on the suite's jobs.
+        an agent may have been trained on the suite's jobs.
     """
     if seeds is not None and not 1 <= seeds <= suite.seeds:
         raise BfenvError(f"{suite.name} has 1 to {suite.seeds} seeds, not {seeds}")
-    if agents and not suite.unseen:
-        raise BfenvError(
-            f"{suite.name} takes no agents: its jobs are not kept apart from those to train on"
-        )
+    for name in () if suite.unseen else agents:
+        if training_of(name) is None:
+            raise BfenvError(
+                f"{suite.name} takes agents only if the jobs that they were trained on are known: "
+                f"{name} needs a model's card, or an attribute trained_on"
+            )
     for name in set(policies) & set(agents):  # in a ranking they would be one
         raise BfenvError(f"{name} is given as a policy and as an agent: choose one")
     competitors = [("policy", name, find_policy(name).stochastic) for name in policies]

@@ -12,7 +12,16 @@ from gymnasium.utils.env_checker import check_env
 
 import bfenv
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.features import AGE, CLUSTER, PRIORITY, QUEUE, REQUESTED_START, USERS
+from bfenv.envs.features import (
+    AGE,
+    CLUSTER,
+    PASS,
+    PRIORITY,
+    QUEUE,
+    REQUESTED_START,
+    TRIAL,
+    USERS,
+)
 from bfenv.envs.settings import SETTINGS
 from tests.envs.playing import whole
 
@@ -173,7 +182,8 @@ def test_page():
     page = BackfillEnv.__doc__
     for name in SETTINGS:
         assert f"* `{name}=" in page
-    for feature in (*QUEUE, *USERS, *PRIORITY, *REQUESTED_START, *AGE, *CLUSTER):
+    extra = (*PRIORITY, *REQUESTED_START, *AGE, *TRIAL, *PASS)
+    for feature in (*QUEUE, *USERS, *extra, *CLUSTER):
         assert f"| {feature.name} " in page
     for section in (
         "Description",

@@ -13,9 +13,9 @@ def test_split():
     """Episodes come from the split, and the machine is warm."""
     for split in ("train", "validation", "test"):
         env = gymnasium.make("Backfill-v0", split=split, episode_jobs=50, warmup_jobs=50).unwrapped
-        first, last = env.batch.source.splits[0]
         for seed in range(20):
             env.reset(seed=seed)
+            first, last = env.batch.source.splits[env.batch.windows[0].k]
             jobs = env.episode_jobs
             assert first + 50 <= jobs.start and jobs.stop <= last
             assert len(jobs) == 50
@@ -36,7 +36,7 @@ def test_last_jobs():
 
 def test_end_of_split():
     """No job outside the split ever arrives."""
-    env = gymnasium.make("Backfill-v0", episode_jobs=50, warmup_jobs=0).unwrapped
+    env = gymnasium.make("Backfill-v0", workload="lublin", episode_jobs=50, warmup_jobs=0).unwrapped
     last = env.batch.source.splits[0][1]
     env.reset(seed=0, options={"first_job": last - 50})
     done = False
@@ -47,7 +47,7 @@ def test_end_of_split():
 
 def test_first_job():
     """An episode can be chosen by its first job; wrong options are named."""
-    env = gymnasium.make("Backfill-v0").unwrapped
+    env = gymnasium.make("Backfill-v0", workload="lublin").unwrapped
     env.reset(options={"first_job": 300})
     assert env.episode_jobs == range(300, 556)
     for options, message in (
@@ -88,3 +88,23 @@ def test_trace_option():
     assert names[0][0] == names[1][0] != names[2][0] == names[3][0]
     with pytest.raises(bfenv.BfenvError, match="trace .*4"):
         env.reset(options={"trace": 4})
+
+
+def test_training():
+    """Training is on several generated traces and loads; validation and test on another seed."""
+    traces = BackfillEnv().batch.source.traces
+    assert len(traces) == 12 and len({trace.hash for trace in traces}) == 12
+    loads = {round(trace.offered_load, 1) for trace in traces}
+    assert loads == {0.7, 0.8, 0.9}
+    for split in ("validation", "test", "all"):
+        assert BackfillEnv(split=split).batch.source.traces == [bfenv.load_workload("lublin")]
+    assert bfenv.load_workload("lublin").hash not in {trace.hash for trace in traces}
+    drawn = set()
+    env = BackfillEnv(warmup_jobs=0, episode_jobs=5)
+    for seed in range(100):
+        env.reset(seed=seed)
+        drawn.add(env.batch.windows[0].k)
+    assert len(drawn) == 12
+    at_one_load = BackfillEnv(load=0.5).batch.source.traces
+    assert [round(trace.offered_load, 1) for trace in at_one_load] == [0.5] * 4
+    assert BackfillEnv("lublin").batch.source.traces == [bfenv.load_workload("lublin")]

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import gymnasium
+import numpy as np
 import pytest
 
 import bfenv
@@ -46,3 +47,29 @@ def test_without_sb3():
     """Importing the environments does not import stable-baselines3."""
     code = "import sys, bfenv.envs; assert 'stable_baselines3' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_truth_is_private():
+    """No public attribute but the traces tells when a running job will end."""
+    trace = bfenv.make_trace([1_000, 1_000], [1, 1], [12_345, 7], 2, estimate=[99_999, 9])
+    env = whole(trace)
+    env.reset(seed=0)
+    env.step(0)
+    begin = int(env.cluster.start[0])
+    secret = {12_345, begin + 12_345, begin - 1_000 + 12_345}
+    told = [path for path, array in public_arrays(env) if secret & set(array.ravel().tolist())]
+    assert told and all("trace" in path for path in told)  # the traces are there for scoring
+
+
+def public_arrays(value, path="env", depth=6):
+    """Every integer array that public names lead to, with its path."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "iu":
+            yield path, value
+    elif depth and isinstance(value, list):
+        for i, each in enumerate(value):
+            yield from public_arrays(each, f"{path}[{i}]", depth - 1)
+    elif depth and type(value).__module__.startswith("bfenv"):
+        for name in dir(value):
+            if not name.startswith("_") and not callable(getattr(value, name)):
+                yield from public_arrays(getattr(value, name), f"{path}.{name}", depth - 1)

@@ -141,7 +141,7 @@ def test_guarded_head_only():
         _, info = env.reset(seed=0)
         assert info["action_mask"].tolist() == [1, 1, 1, 1]
         if backlog is not None:
-            env.batch.state.sums[0, LARGEST_BACKLOG] = backlog  # processor-seconds
+            env.batch._state.sums[0, LARGEST_BACKLOG] = backlog  # processor-seconds
         *_, info = env.step(0)
         assert info["now"] == 200
         assert info["action_mask"].tolist() == [*starts, backlog is None]

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cluster import now
-from bfenv.envs import features
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.features import AHEAD, CLUSTER, PRIORITY, QUEUE, USERS, job_columns
+from bfenv.envs.features import AHEAD, CLUSTER, PASS, PRIORITY, QUEUE, USERS, job_columns
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 
@@ -82,7 +81,7 @@ def test_by_hand():
         }
     )
     assert not observation["queue"][2:].any()
-    assert named(CLUSTER, observation["cluster"]) == pytest.approx(
+    assert named((*CLUSTER, *PASS), observation["cluster"]) == pytest.approx(
         {
             "pass_legal": 1,
             "free": 0.5,
@@ -134,8 +133,7 @@ def test_nothing_constant():
     spread = np.ptp(np.concatenate(rows), axis=0)
     assert [f.name for f, width in zip(QUEUE, spread, strict=True) if width == 0] == ["present"]
     spread = np.ptp(np.array(clusters), axis=0)
-    constant = [f.name for f, width in zip(CLUSTER, spread, strict=True) if width == 0]
-    assert constant == ["pass_legal"]  # with idle="never" the pass is illegal at each decision
+    assert not [f.name for f, width in zip(CLUSTER, spread, strict=True) if width == 0]
     assert log_time(360_000) - log_time(36_000) > 0.1
 
 
@@ -246,8 +244,54 @@ def test_fresh():
     assert not np.shares_memory(info["action_mask"], other["action_mask"])
 
 
-def test_columns():
-    """Every feature has a named index, which is its place in its table."""
-    for table, prefix in ((QUEUE, "JOB_"), (CLUSTER, "CLUSTER_")):
-        for i, feature in enumerate(table):
-            assert getattr(features, prefix + feature.name.upper()) == i
+def test_one_waiting_job():
+    """A job that waits alone is the head, with its reservation."""
+    trace = bfenv.make_trace([0, 1], [2, 1], [9, 5], 2, estimate=[10, 6])
+    env = whole(trace, every_pass=True, window=2)
+    env.reset(seed=0)
+    observation = env.step(0)[0]
+    assert observation["queue"][:, 0].tolist() == [1, 0]
+    assert named(QUEUE, observation["queue"][0])["head"] == 1
+    cluster = named((*CLUSTER, *PASS), observation["cluster"])
+    assert cluster["shadow"] == pytest.approx(log_time(9))
+    assert cluster["extra"] == 0.5
+    assert cluster["queue"] == pytest.approx(math.log(2) / math.log(10_001))
+    assert cluster["backlog"] == pytest.approx(log_time(6 / 2))
+
+
+def test_two_waiting_jobs():
+    """One more that waits is seen in its row and in the sums, and the head stays the oldest."""
+    trace = bfenv.make_trace([0, 1, 1], [2, 1, 2], [9, 5, 4], 2, estimate=[10, 6, 4])
+    env = whole(trace, every_pass=True, window=2)
+    env.reset(seed=0)
+    observation = env.step(0)[0]
+    assert observation["queue"][:, 0].tolist() == [1, 1]
+    rows = [named(QUEUE, row) for row in observation["queue"]]
+    assert [row["head"] for row in rows] == [1, 0]
+    assert [row["within_extra"] for row in rows] == [1, 0]
+    cluster = named((*CLUSTER, *PASS), observation["cluster"])
+    assert cluster["queue"] == pytest.approx(math.log(3) / math.log(10_001))
+    assert cluster["backlog"] == pytest.approx(log_time((6 + 2 * 4) / 2))
+    assert cluster["outside"] == 0
+
+
+def test_none_waits():
+    """Without a waiting job nothing is reserved, and the rows are empty."""
+    trace = bfenv.make_trace([0, 5], [1, 1], [3, 3], 2)
+    env = whole(trace, every_pass=True, window=2)
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)  # at 3 the job ends, and nothing waits
+    assert info["now"] == 3 and not observation["queue"].any()
+    cluster = named((*CLUSTER, *PASS), observation["cluster"])
+    assert cluster["shadow"] == 0 and cluster["extra"] == 1 and cluster["next_end"] == 1
+
+
+@pytest.mark.parametrize(("estimate", "later"), [(60, 1.0), (61, 0.5)])
+def test_profile_edge(estimate, later):
+    """A job that is expected to end just as far ahead as a step of the profile has ended there."""
+    trace = bfenv.make_trace([0, 0], [1, 1], [estimate, 5], 2)
+    env = whole(trace, window=2)
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)  # the other job still fits, so the clock stands
+    assert info["now"] == 0
+    assert observation["profile"][:3].tolist() == [0.5, later, 1.0]

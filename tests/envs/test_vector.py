@@ -258,10 +258,10 @@ def test_misuse(misuse, message):
     """A misuse is named and changes nothing."""
     env = BackfillVectorEnv(3, **SHORT)
     env.reset(seed=0)
-    before = env.batch.state.counters.copy()
+    before = env.batch._state.counters.copy()
     with pytest.raises(bfenv.BfenvError, match=message):
         misuse(env)
-    assert np.array_equal(env.batch.state.counters, before)
+    assert np.array_equal(env.batch._state.counters, before)
 
 
 def test_reset_needed():

@@ -13,7 +13,7 @@ TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
 
 def test_policy_as_agent():
     """A policy that acts as an agent makes the schedule of the policy."""
-    schedule, seconds = agent_schedule(TRACE, f"{SAMPLES}:easy:window=150", 0)
+    schedule, seconds, _ = agent_schedule(TRACE, f"{SAMPLES}:easy:window=150", 0)
     expected = bfenv.simulate(TRACE, "easy")
     assert np.array_equal(schedule.check().start, expected.start)
     assert np.array_equal(schedule.end, expected.end)
@@ -22,10 +22,10 @@ def test_policy_as_agent():
 
 def test_window_and_masks():
     """An agent sees the window of its name, and is given masks if it takes them."""
-    schedule, _ = agent_schedule(TRACE, f"{SAMPLES}:first:window=1", 0)
+    schedule, _, _ = agent_schedule(TRACE, f"{SAMPLES}:first:window=1", 0)
     assert np.array_equal(schedule.start, bfenv.simulate(TRACE, "fcfs").start)
     guarded = f"{SAMPLES}:first(window=150, reservation_depth=1)"
-    schedule, _ = agent_schedule(TRACE, guarded, 0)
+    schedule, _, _ = agent_schedule(TRACE, guarded, 0)
     assert np.array_equal(schedule.start, bfenv.simulate(TRACE, "easy").start)
 
 
@@ -38,7 +38,7 @@ def test_state_and_seed(monkeypatch):
         return agents[0]
 
     monkeypatch.setattr(sample_agents, "counting", factory, raising=False)
-    _, seconds = agent_schedule(TRACE, f"{SAMPLES}:counting", 5)
+    _, seconds, _ = agent_schedule(TRACE, f"{SAMPLES}:counting", 5)
     assert agents[0].count == len(seconds) - 1
     assert agents[0].seed == 5
 
@@ -54,3 +54,9 @@ def test_illegal_action():
     """The first illegal action is an error that names the action and the time."""
     with pytest.raises(bfenv.PolicyError, match=r"illegal action at \d+ s: slot 7"):
         agent_schedule(TRACE, f"{SAMPLES}:illegal:window=64", 0)
+
+
+def test_trials():
+    """Agents that start trials are refused: their rows would stand in the wrong division."""
+    with pytest.raises(bfenv.BfenvError, match="trials"):
+        agent_schedule(TRACE, "random:trial_limit=600", 0)

@@ -55,7 +55,7 @@ def test_key():
         (TINY, ["easy"], [], 4, "4"),
         (TINY, ["easy"], [], 0, "0"),
         (TINY, [f"{SAMPLES}:easy"], [f"{SAMPLES}:easy"], None, f"{SAMPLES}:easy"),
-        (SUITES["rlscheduler-windows-v1"], [], ["random"], None, "rlscheduler-windows-v1"),
+        (SUITES["rlscheduler-windows-v1"], [], [f"{SAMPLES}:first"], None, "trained_on"),
         (TINY, ["esay"], [], None, "'esay'"),
     ],
     ids=["too many seeds", "no seeds", "policy and agent", "trained on", "unknown"],

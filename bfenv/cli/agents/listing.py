@@ -12,8 +12,9 @@ from bfenv.cli.show import Format
 def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     """List, show and document agents.
 
-    They are policies with the name "agent:NAME" wherever a policy is named. Ratios are geometric
-    means, over the workloads on its card, of mean bounded slowdown to EASY's.
+    They are policies with the name "agent:NAME" wherever a policy is named, or networks with this
+    name wherever an agent is. Ratios are geometric means, over the workloads on the card of a
+    policy, of mean bounded slowdown to EASY's.
 
     \b
     Examples:
@@ -22,9 +23,9 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     """
     if context.invoked_subcommand:
         return
-    from bfenv.agents.models import agent_names
+    from bfenv.agents.models import shipped_agents
 
-    rows = [_row(name) for name in agent_names()]
+    rows = [_row(**card) for card in shipped_agents()]
     if format in (Format.json, Format.csv):
         show.rows(rows, format)
         return
@@ -44,21 +45,19 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     show.table(columns, lines, format, numbers=3)
 
 
-def _row(name: str) -> dict[str, Any]:
+def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
     from bfenv.agents.models import read_card
     from bfenv.agents.models.scoring import geometric_means
 
+    row = {"agent": f"agent:{name}", "kind": kind, "division": division, "what": what}
+    columns = ("ratio", "ratio_at_0.9", "wait_ratio", "policy")
+    if kind != "policy":
+        return row | dict.fromkeys(columns)
     card = read_card(name)
     means = geometric_means(card)
-    return {
-        "agent": f"agent:{name}",
-        "division": card.division,
-        "what": card.what,
-        "ratio": means.get("own"),
-        "ratio_at_0.9": means.get("0.9"),
-        "wait_ratio": max((score["wait_ratio"] for score in card.scores), default=None),
-        "policy": card.policy,
-    }
+    longest = max((score["wait_ratio"] for score in card.scores), default=None)
+    values = (means.get("own"), means.get("0.9"), longest, card.policy)
+    return row | dict(zip(columns, values, strict=True))
 
 
 def show_agent(

@@ -11,6 +11,8 @@ from bfenv.cli.options import ForceOption, FormatOption, check_new
 from bfenv.cli.show import Format
 from bfenv.core.durations import MINUTE
 
+LOAD_MEANING = "work / capacity from first to last submission"
+
 
 def info(
     workload: Annotated[
@@ -84,7 +86,7 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("machine", f"{numbers['processors']:,} processors"),
         ("span", f"{duration(numbers['span'])}, from {begin}"),
-        ("offered load", "all jobs at once" if load is None else f"{load:.3f}"),
+        ("offered load", "all jobs at once" if load is None else f"{load:.3f}, {LOAD_MEANING}"),
         ("users", _users(numbers)),
         ("size", f"mean {size['mean']:,.1f}, median {size['p50']:,.0f}, up to {size['max']:,.0f}"),
         ("", f"{percent(numbers['serial'])} serial"),

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from bfenv.agents.evaluation import MANY_OUTSIDE
 from bfenv.analysis.formatting import MISSING, duration, percent, ratio, slowdown
 from bfenv.core.policy import COMPLETION
 from bfenv.leaderboard.reference import STARVES_MEANING
+from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 
@@ -131,6 +133,7 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
             "kill jobs at the end of trials and queue them again, and clairvoyant ones, whose "
             "estimates are the runtimes."
         )
+    texts += agent_notes(leaderboard.rows)
     if mark and any(line.starves for line in lines):
         texts.append(f"{MARK} starves: {STARVES_MEANING}")
     if any(line.rank is None for line in lines):
@@ -147,6 +150,29 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
             f"{' '.join(row.error.split())}"
             for row in leaderboard.failed
         ]
+    return texts
+
+
+def agent_notes(rows: Sequence[Row]) -> list[str]:
+    """Return what the rows of agents note: jobs outside the window, and replaced actions."""
+    texts = []
+    for name in dict.fromkeys(row.policy for row in rows if row.kind == "agent"):
+        metrics = [row.metrics for row in rows if (row.kind, row.policy) == ("agent", name)]
+        decisions, outside, replaced = (
+            [one.get(what) or 0.0 for one in metrics]
+            for what in ("decisions", "outside_window", "replaced_actions")
+        )
+        total = max(sum(decisions), 1.0)
+        share = sum(a * b for a, b in zip(outside, decisions, strict=True)) / total
+        if share > MANY_OUTSIDE:
+            texts.append(
+                f"{name}: at {percent(share)} of its decisions jobs waited outside the window"
+            )
+        if sum(replaced) > 0:
+            texts.append(
+                f"{name}: {percent(sum(replaced) / total)} of its choices were illegal: the "
+                "model's best legal action replaced them"
+            )
     return texts
 
 

@@ -48,7 +48,9 @@ def lublin(
         Number of jobs.
     load
         Offered load, counted from `start_hour` o'clock before the first job. None keeps the load
-        of the sample.
+        of the sample. `Trace.offered_load`, as in rows and in `bfenv workloads info`, counts from
+        the first submission, so that of a short trace can be higher: use `with_load` to reach a
+        load by that definition.
     seed
         Random seed.
     estimates

@@ -15,6 +15,7 @@ from bfenv.agents.search.cases import training_record
 from bfenv.core.names import parse_name
 from bfenv.leaderboard.suite import SUITES, suite_contents
 from bfenv.workloads import split_range
+from tests.conftest import log
 
 MODEL = "lublin:jobs=400,procs=32,load=0.9"
 CARD = Card(
@@ -57,7 +58,6 @@ def test_no_test_job_in_training(name: str) -> None:
     assert named
 
 
-@pytest.mark.logs
 @pytest.mark.slow
 @pytest.mark.parametrize("name", agent_names())
 def test_suite_is_unseen(name: str) -> None:
@@ -65,7 +65,7 @@ def test_suite_is_unseen(name: str) -> None:
     card = read_card(name)
     for entry in SUITES["archive-v1"].entries[::2]:
         (frozen,) = entry.traces
-        check_unseen(card, frozen.source, load_workload(frozen.source))
+        check_unseen(card, frozen.source, log(entry.label, split="test"))
 
 
 def test_round_trip(tmp_path: Path) -> None:

@@ -1,0 +1,236 @@
+"""Agents by name ("random", "module:object", the path of a saved model), opened for use.
+
+A path that ends in .json is that of a network of `bfenv train`, which opens without running code.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from bfenv.agents.legal_choice import ranks_actions
+from bfenv.agents.model_card import ACTING, describe_model, read_card
+from bfenv.agents.network_agent import load_network
+from bfenv.agents.random import RandomAgent
+from bfenv.agents.saved_model import ModelAgent, load_agent
+from bfenv.agents.seen_jobs import Span, count_seen
+from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.jobs import Trace, make_trace
+from bfenv.core.names import import_object, parse_name, read_value
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.settings import EnvSettings
+
+ALL = MappingProxyType({"random": RandomAgent})
+# What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
+OPTIONS = tuple(name for name in ACTING if name != "job_features")
+CARD = ".json"  # how the file of a network ends
+SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
+DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
+WHOLE_TRACE: EnvSettings = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
+
+
+class AgentName(NamedTuple):
+    """An agent's name taken apart."""
+
+    base: str  # a name of ALL, "module:object", "agent:NAME", or the path of a saved model
+    options: dict[str, Any]  # of BackfillEnv
+    deterministic: bool = True  # passed to `predict`
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether it is a saved model; to open one runs whatever code is in it."""
+        return self.base.endswith(".zip")
+
+    @property
+    def is_network(self) -> bool:
+        """Whether it is a network of `bfenv train`, by its path or as "agent:NAME"."""
+        return self.base.endswith(CARD) or self.base.startswith(SHIPPED)
+
+
+class OpenAgent(NamedTuple):
+    """An agent that is ready to act, once in its environment."""
+
+    name: str
+    make: Callable[[BackfillEnv, int], Any]  # of the environment and a seed
+    settings: dict[str, Any]  # that it needs, from its training or its name
+    trained_on: Sequence[Span] | None  # None if it is unknown
+
+    def settings_with(self, settings: EnvSettings) -> EnvSettings:
+        """Return settings, completed by those that the agent needs.
+
+        Raises
+        ------
+        BfenvError
+            If they contradict each other.
+        """
+        for setting, needed in self.settings.items():
+            if setting not in settings:
+                continue
+            given = settings[setting]  # type: ignore[literal-required]
+            if setting == "job_features":
+                same = given is None or sorted(given) == sorted(needed)
+            else:
+                same = given == needed
+            if not same:
+                raise BfenvError(f"{self.name} needs {setting}={needed!r}, got {given!r}")
+        merged: EnvSettings = {**settings, **self.settings}  # type: ignore[typeddict-item]
+        return merged
+
+    def check_unseen(self, trace: Trace, first: int = 0, last: int | None = None) -> None:
+        """Check that the agent was not trained on any of the jobs first .. last - 1.
+
+        Raises
+        ------
+        BfenvError
+            If it was.
+        """
+        last = len(trace) if last is None else last
+        seen = count_seen(trace, first, last, self.trained_on or ())
+        if seen:
+            raise BfenvError(
+                f"{self.name} was trained on {seen:,} of the {last - first:,} jobs of "
+                f"{trace.name} that it is to be scored on"
+            )
+
+
+def read_agent(name: str) -> AgentName:
+    """Read an agent's name, like "random", "module:object" or "model.zip:deterministic=false".
+
+    The grammar is that of `bfenv.core.names`; the options are OPTIONS of the environment, and
+    `deterministic`.
+
+    Raises
+    ------
+    BfenvError
+        If the name is empty or cannot be read, an option is unknown or has a bad value, or the
+        file of a saved model is missing.
+    """
+    if not name:
+        raise BfenvError("an agent needs a name; this one is empty")
+    if name.endswith((".zip", CARD)) and Path(name).is_file():  # there may be parentheses in it
+        return AgentName(name, {})
+    base, texts = parse_name(name)
+    options = _read_options(name, texts)
+    deterministic = options.pop(DETERMINISTIC, True)
+    if not isinstance(deterministic, bool):
+        raise BfenvError(f"agent {name}: deterministic must be true or false")
+    agent = AgentName(base, options, deterministic)
+    if agent.is_saved and not Path(base).is_file():
+        raise BfenvError(f"no such saved model: {base}")
+    return agent
+
+
+def find_agent(name: str) -> Any:
+    """Return the object that a name stands for; not for saved models.
+
+    Raises
+    ------
+    UnknownNameError
+        If the name is not registered.
+    BfenvError
+        If it cannot be imported, and what `read_agent` raises.
+    """
+    base = read_agent(name).base
+    if base in ALL:
+        return ALL[base]
+    if base.startswith(SHIPPED):
+        return load_network(base.removeprefix(SHIPPED))
+    if base.endswith(CARD):
+        return load_network(base)
+    if ":" not in base:
+        raise UnknownNameError("agent", base, ALL)
+    return import_object(base)
+
+
+def is_stochastic(name: str) -> bool:
+    """Whether a seed may change what the agent does: its `stochastic`, or that it takes a seed."""
+    agent_name = read_agent(name)
+    if agent_name.is_saved:
+        return not agent_name.deterministic
+    agent = find_agent(name)
+    return bool(getattr(agent, "stochastic", callable(agent)))
+
+
+def training_of(name: str) -> Sequence[Span] | None:
+    """Return the jobs that an agent was trained on; None if they are unknown. Opens no model.
+
+    The agents of bfenv are not trained. A saved model has a card, and an object may say it in its
+    attribute `trained_on`, a sequence of `span_of(trace, first, last)`.
+    """
+    agent_name = read_agent(name)
+    if agent_name.is_saved:
+        return read_card(Path(agent_name.base)).trained_on
+    return () if agent_name.base in ALL else getattr(find_agent(name), "trained_on", None)
+
+
+def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
+    """Open an agent by its name, or take an object as one.
+
+    Parameters
+    ----------
+    agent
+        A name for `read_agent`; a model of stable-baselines3 or sb3-contrib; another object with
+        its `predict`; or a function that makes one from an environment, or from it and a seed. An
+        object may say in `settings` what environment it needs, and in `trained_on` which jobs it
+        was trained on.
+    trust
+        Open saved models, which may run any code.
+
+    Raises
+    ------
+    BfenvError
+        If there is no such agent, options contradict what it was trained with, or a model has no
+        environment to read its settings from.
+    """
+    if not isinstance(agent, str):
+        return _open_object("agent", agent)
+    name = read_agent(agent)
+    if not name.is_saved:
+        found = _open_object(agent, find_agent(agent))
+        trained_on = training_of(agent)
+    else:
+        found = _open_object(agent, load_agent(name.base, trust=trust))
+        trained_on = found.trained_on
+    options: EnvSettings = name.options  # type: ignore[assignment]
+    return found._replace(settings=dict(found.settings_with(options)), trained_on=trained_on)
+
+
+def _open_object(name: str, agent: Any) -> OpenAgent:
+    trained_on = getattr(agent, "trained_on", None)
+    if inspect.isclass(agent) or not hasattr(agent, "predict"):
+        return OpenAgent(name, lambda env, seed: _make(agent, env, seed), {}, trained_on)
+    if ranks_actions(agent):
+        agent = ModelAgent(agent, describe_model(agent))
+    if isinstance(agent, ModelAgent):
+        return OpenAgent(name, lambda env, seed: agent, agent.settings, agent.card.trained_on)
+    return OpenAgent(name, lambda env, seed: agent, getattr(agent, "settings", {}), trained_on)
+
+
+def _make(factory: Any, env: BackfillEnv, seed: int) -> Any:
+    """Make an agent with a function of the environment and the seed, or of the environment."""
+    try:
+        inspect.signature(factory).bind(env, seed)
+    except TypeError:
+        return factory(env)
+    return factory(env, seed)
+
+
+def _read_options(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Read the options' values; the environment checks its own settings."""
+    options: dict[str, Any] = {}
+    known = (*OPTIONS, DETERMINISTIC)
+    for option, text in texts.items():
+        if option not in known:
+            raise BfenvError(f"agent {name}: no option {option!r}; there are {', '.join(known)}")
+        try:
+            options[option] = read_value(text)
+        except ValueError as error:
+            raise BfenvError(f"agent {name}: {option}: {error}") from error
+    settings = {key: value for key, value in options.items() if key != DETERMINISTIC}
+    if settings:
+        try:
+            BackfillEnv(make_trace([0], [1], [1], 1), **WHOLE_TRACE, **settings)
+        except BfenvError as error:
+            raise BfenvError(f"agent {name}: {error}") from error
+    return options

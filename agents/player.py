@@ -1,0 +1,102 @@
+"""Play one episode with an agent: the one loop in which agents are scored."""
+
+import inspect
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.core.errors import PolicyError
+from bfenv.envs.backfill import BackfillEnv
+
+
+class Played(NamedTuple):
+    """An episode that an agent has played."""
+
+    info: dict[str, Any]  # the last one, with the metrics
+    start: np.ndarray  # (n,) int64 start times of the episode's jobs
+    seconds: np.ndarray  # (decisions,) float64, how long each took
+    replaced_actions: int  # illegal choices of a model without masks, replaced by legal ones
+
+
+def play(
+    env: BackfillEnv,
+    agent: Any,
+    seed: int,
+    *,
+    deterministic: bool = True,
+    strict: bool = False,
+    options: dict[str, Any] | None = None,
+) -> Played:
+    """Play one episode.
+
+    Parameters
+    ----------
+    env
+        The environment, which is reset.
+    agent
+        An object with the `predict` of stable-baselines3. Masks are passed if `predict` takes them.
+    seed
+        Of the episode, and of torch's generator, from which models sample actions.
+    deterministic
+        Passed to `predict`.
+    strict
+        Raise at an illegal action; else it counts as the pass.
+    options
+        Of the environment's `reset`.
+
+    Raises
+    ------
+    PolicyError
+        At the first illegal action, with `strict`.
+    """
+    if getattr(agent, "samples", False) and not deterministic:
+        import torch
+
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return _play(env, agent, seed, deterministic, strict, options)
+    return _play(env, agent, seed, deterministic, strict, options)
+
+
+def _play(
+    env: BackfillEnv,
+    agent: Any,
+    seed: int,
+    deterministic: bool,
+    strict: bool,
+    options: dict[str, Any] | None,
+) -> Played:
+    takes_masks = _takes_masks(agent)
+    replaced = getattr(agent, "replaced_actions", 0)
+    seconds, state, is_first, done = [], None, True, False
+    observation, info = env.reset(seed=seed, options=options)
+    while not done:
+        masks = {"action_masks": env.action_masks()} if takes_masks else {}
+        begin = time.perf_counter()
+        action, state = agent.predict(
+            observation,
+            state=state,
+            episode_start=np.array([is_first]),
+            deterministic=deterministic,
+            **masks,
+        )
+        seconds.append(time.perf_counter() - begin)
+        slot, now = int(np.asarray(action).reshape(())), info["now"]
+        observation, _, terminated, truncated, info = env.step(slot)
+        if strict and info["illegal_action"]:
+            what = "the pass" if slot == env.window else f"slot {slot}"
+            raise PolicyError(f"illegal action at {now} s: {what}")
+        done, is_first = terminated or truncated, False
+    jobs = env.episode_jobs
+    return Played(
+        info,
+        env.cluster.start[jobs.start : jobs.stop].copy(),
+        np.array(seconds),
+        getattr(agent, "replaced_actions", 0) - replaced,
+    )
+
+
+def _takes_masks(agent: Any) -> bool:
+    parameters = inspect.signature(agent.predict).parameters.values()
+    return any(p.name == "action_masks" or p.kind is p.VAR_KEYWORD for p in parameters)

@@ -1,0 +1,26 @@
+"""How much room is left: a certified lower bound, and the best off-line schedule found.
+
+Both know every true runtime and every job to come. No schedule that runs jobs to completion is
+below the bound; the off-line schedule shows what can be reached.
+"""
+
+from bfenv.analysis.bounds.certificate import Certificate, certify
+from bfenv.analysis.bounds.costs import COSTS, Costs, job_costs
+from bfenv.analysis.bounds.offline import offline_schedule
+from bfenv.analysis.bounds.prices import lower_bound
+from bfenv.analysis.bounds.room import Room, check_room, find_room, load_room, save_room
+
+__all__ = [
+    "COSTS",
+    "Certificate",
+    "Costs",
+    "Room",
+    "certify",
+    "check_room",
+    "find_room",
+    "job_costs",
+    "load_room",
+    "lower_bound",
+    "offline_schedule",
+    "save_room",
+]

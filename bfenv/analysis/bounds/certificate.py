@@ -1,0 +1,124 @@
+"""Prices on processors, and the lower bound that they certify.
+
+Let a processor cost p(t) >= 0 per second at time t. Charge each job, wherever it starts, its cost
+plus the price of the processors that it holds, and give back the price of the whole machine. No
+schedule pays more for processors than the machine is worth, so the sum over jobs of the *least*
+charge, minus the worth of the machine, is at most the total cost of any non-preemptive schedule
+(Lagrangian relaxation of the capacity). This holds for any prices: they are the certificate.
+Trials that are killed hold processors as well, so the bound holds for them, too.
+
+Prices are integers in units of 2**-exponent. All their sums are exact, and what remains of
+rounding is subtracted from the bound.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.bounds.costs import COSTS, Costs, cost, job_costs
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import FOREVER, Trace
+from bfenv.core.kernel import inlined, kernel
+
+ROUNDING = 8 * 2.0**-53  # relative error of a charge: four operations, with a factor of two
+
+
+class Certificate(NamedTuple):
+    """Prices of a processor over time; none before the first edge and after the last."""
+
+    edges: np.ndarray  # (k + 1,) int64 seconds, ascending
+    price: np.ndarray  # (k,) int64 per processor and second, at least 0, in 2**-exponent
+    exponent: int
+
+
+def certify(trace: Trace, certificate: Certificate, metric: str = COSTS[0]) -> float:
+    """Return the lower bound that prices certify for a trace.
+
+    Parameters
+    ----------
+    trace
+        The jobs, with their true runtimes.
+    certificate
+        Any prices. Bad prices give a low bound, never a wrong one.
+    metric
+        As in `job_costs`.
+
+    Returns
+    -------
+    A number that no non-preemptive schedule of the trace is below.
+
+    Raises
+    ------
+    BfenvError
+        If edges do not ascend, a price is negative, or sums would not be exact.
+    """
+    edges, price, _ = certificate
+    if len(edges) != len(price) + 1 or (np.diff(edges) <= 0).any():
+        raise BfenvError("a certificate needs ascending edges, one more than prices")
+    if (price < 0).any():
+        raise BfenvError(f"price {int(np.argmax(price < 0))} of the certificate is negative")
+    worth = sum(int(p) * int(s) for p, s in zip(price, np.diff(edges), strict=True))
+    if worth * int(trace.jobs.size.max()) >= 2**62:
+        raise BfenvError("the certificate's prices are too large to be summed exactly")
+    charge, start = np.empty(len(trace)), np.empty(len(trace), dtype=np.int64)
+    costs = job_costs(trace, metric)
+    least_charges(costs, trace.jobs.size, trace.runtime, *priced(certificate), charge, start)
+    charged = math.fsum(charge)
+    total = charged - math.ldexp(worth * trace.processors, -certificate.exponent)
+    bound = (total - ROUNDING * (charged + abs(total))) / len(trace)
+    return max(bound, float(costs.base.mean()))
+
+
+def priced(certificate: Certificate) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Return edges (k + 1,), prices (k,), their sums up to each edge (k + 1,), and the unit."""
+    edges, price, exponent = certificate
+    paid = np.concatenate([[0], np.cumsum(price * np.diff(edges))])
+    return edges, price, paid, math.ldexp(1.0, -exponent)
+
+
+@kernel
+def least_charges(costs: Costs, size, runtime, edges, price, paid, unit, charge, start):
+    """Write the least charge of each job to `charge` (n,), and where it starts to `start` (n,).
+
+    A charge is piecewise linear in the start. Its corners are the kink of the cost and the starts
+    at which the job begins or ends at an edge, so the least one is at a corner. The scan ends where
+    the cost alone reaches the least charge.
+    """
+    last = len(edges) - 1
+    for job in range(len(size)):
+        t = costs.release[job]
+        begin = np.searchsorted(edges, t, side="right")  # first edges behind begin and end
+        end = np.searchsorted(edges, t + runtime[job], side="right")
+        charge[job] = np.inf
+        while True:
+            own = cost(costs, job, t)
+            if own >= charge[job]:
+                break
+            area = _paid(edges, price, paid, end, t + runtime[job])
+            area -= _paid(edges, price, paid, begin, t)
+            if own + unit * (size[job] * area) < charge[job]:
+                charge[job] = own + unit * (size[job] * area)
+                start[job] = t
+            corner = costs.kink[job] if costs.kink[job] > t else FOREVER
+            if begin <= last:
+                corner = min(corner, edges[begin])
+            if end <= last:
+                corner = min(corner, edges[end] - runtime[job])
+            if corner == FOREVER:
+                break
+            t = corner
+            while begin <= last and edges[begin] <= t:
+                begin += 1
+            while end <= last and edges[end] <= t + runtime[job]:
+                end += 1
+
+
+@inlined
+def _paid(edges, price, paid, edge, t):
+    """Return the price of one processor up to time `t`; `edge` is the first edge behind it."""
+    if edge == 0:
+        return np.int64(0)
+    if edge == len(edges):
+        return paid[edge - 1]
+    return paid[edge - 1] + price[edge - 1] * (t - edges[edge - 1])

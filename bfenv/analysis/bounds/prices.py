@@ -1,0 +1,155 @@
+"""Search for prices that certify a high lower bound.
+
+Subgradient ascent: where the cheapest starts of all jobs need more processors than there are, the
+price rises, and where they need fewer it falls. Steps follow Polyak's rule, with a target that
+comes closer whenever the ascent stalls, and moves away while it is quick. Coarse intervals of time
+are priced first and then halved: from flat prices on fine intervals the ascent would take a hundred
+times as long.
+"""
+
+import math
+
+import numpy as np
+
+from bfenv.analysis.bounds.certificate import Certificate, certify, least_charges, priced
+from bfenv.analysis.bounds.costs import COSTS, Costs, job_costs
+from bfenv.core.arguments import check_integer
+from bfenv.core.jobs import Trace
+from bfenv.core.kernel import kernel
+
+COARSEST = 128  # intervals
+SMOOTHING = 0.7  # weight of the newest subgradient
+PATIENCE = 8  # steps without progress until the target comes closer
+CLOSER = 0.6
+FARTHER = 1.5
+CLOSE_ENOUGH = 1e-5  # of the bound
+LARGEST_EXPONENT = 60
+
+
+def lower_bound(
+    trace: Trace,
+    metric: str = COSTS[0],
+    *,
+    intervals: int | None = None,
+    steps: int = 200,
+) -> tuple[float, Certificate]:
+    """Return a lower bound on the metric over all non-preemptive schedules, and its certificate.
+
+    Parameters
+    ----------
+    trace
+        The jobs, with their true runtimes.
+    metric
+        As in `job_costs`.
+    intervals
+        Intervals of time with a price each. More give a higher bound. The default is the number
+        of jobs, between 128 and 16,384.
+    steps
+        Most steps of the ascent at each of the resolutions.
+
+    Raises
+    ------
+    BfenvError
+        If an argument is out of range.
+    """
+    costs = job_costs(trace, metric)
+    intervals = min(max(len(trace), COARSEST), 16_384) if intervals is None else intervals
+    check_integer("intervals", intervals, 1)
+    check_integer("steps", steps, 1)
+    ascent = _Ascent(trace, costs)
+    begin, end = int(trace.jobs.submit[0]), _horizon(trace, costs)
+    count = min(intervals, COARSEST)
+    edges = _edges(begin, end, count)
+    prices = ascent.climb(edges, np.zeros(len(edges) - 1), steps)
+    while count < intervals:
+        count = min(2 * count, intervals)
+        finer = _edges(begin, end, count)
+        middle = (finer[:-1] + finer[1:]) / 2
+        prices = prices[np.searchsorted(edges, middle, side="right") - 1]
+        edges = finer
+        prices = ascent.climb(edges, prices, steps)
+    certificate = ascent.certificate(edges, prices)
+    return certify(trace, certificate, metric), certificate
+
+
+def _edges(begin: int, end: int, count: int) -> np.ndarray:
+    """Return the ends (k + 1,) of `count` equal intervals, or of every second if there are less."""
+    return np.unique(np.linspace(begin, end, count + 1).astype(np.int64))
+
+
+def _horizon(trace: Trace, costs: Costs) -> int:
+    """Return a time by which the machine could have run all jobs, half of it idle."""
+    work = float(np.dot(trace.runtime.astype(np.float64), trace.jobs.size))
+    last = int((costs.release + trace.runtime).max())
+    return max(last, int(trace.jobs.submit[0] + 2 * work / trace.processors)) + 1
+
+
+class _Ascent:
+    """The state of the search that outlasts a resolution."""
+
+    def __init__(self, trace: Trace, costs: Costs) -> None:
+        self.trace, self.costs = trace, costs
+        self.target = float(len(trace))  # how far above the best bound
+        self.charge = np.empty(len(trace))
+        self.start = np.empty(len(trace), dtype=np.int64)
+
+    def certificate(self, edges: np.ndarray, prices: np.ndarray) -> Certificate:
+        """Round prices per second to the finest unit whose sums are exact."""
+        worth = float(np.dot(prices, np.diff(edges))) * float(self.trace.jobs.size.max())
+        exponent = min(LARGEST_EXPONENT, 60 - math.frexp(worth + 1e-9)[1])
+        return Certificate(edges, np.rint(np.ldexp(prices, exponent)).astype(np.int64), exponent)
+
+    def climb(self, edges: np.ndarray, prices: np.ndarray, steps: int) -> np.ndarray:
+        """Return the best prices of these intervals that the ascent finds."""
+        length = np.diff(edges).astype(np.float64)
+        best, best_prices = -math.inf, prices
+        used, direction = np.empty(len(prices)), np.zeros(len(prices))
+        stalled = 0
+        for _ in range(steps):
+            bound = self._bound(edges, prices, used)
+            stalled = 0 if bound > best + 0.02 * self.target else stalled + 1
+            if bound > best + self.target / 2 and best > -math.inf:
+                self.target *= FARTHER
+            if bound > best:
+                best, best_prices = bound, prices
+            if self.target < CLOSE_ENOUGH * max(best, 1.0):
+                break
+            if stalled > PATIENCE:
+                self.target *= CLOSER
+                prices, direction, stalled = best_prices, 0 * direction, 0
+                continue
+            excess = used / length - self.trace.processors
+            excess[(prices <= 0) & (excess < 0)] = 0
+            direction = SMOOTHING * excess + (1 - SMOOTHING) * direction
+            direction[(prices <= 0) & (direction < 0)] = 0
+            slope = float(np.dot(direction * excess, length))
+            if slope <= 0:
+                direction, slope = excess, float(np.dot(excess * excess, length))
+            if slope == 0:  # no price would rise or fall: this is the best bound
+                break
+            prices = np.maximum(0, prices + (best + self.target - bound) / slope * direction)
+        self.target *= 2  # finer prices have new room
+        return best_prices
+
+    def _bound(self, edges: np.ndarray, prices: np.ndarray, used: np.ndarray) -> float:
+        """Return the bound on the total cost, and write (k,) processor-seconds used."""
+        trace = self.trace
+        table = priced(self.certificate(edges, prices))
+        size = trace.jobs.size
+        least_charges(self.costs, size, trace.runtime, *table, self.charge, self.start)
+        _usage(self.start, size, trace.runtime, edges, used)
+        return float(self.charge.sum() - trace.processors * table[3] * float(table[2][-1]))
+
+
+@kernel
+def _usage(start, size, runtime, edges, used):
+    """Write the processor-seconds in each interval (k,) to `used`."""
+    used[:] = 0
+    for job in range(len(start)):
+        i = np.searchsorted(edges, start[job], side="right") - 1
+        begin, end = start[job], start[job] + runtime[job]
+        while i < len(used) and edges[i] < end:
+            until = min(end, edges[i + 1])
+            used[i] += size[job] * (until - begin)
+            begin = until
+            i += 1

@@ -1,0 +1,186 @@
+"""The room between the reference policy and the best possible, of one trace and metric.
+
+A file of it holds the schedules and the prices, so anyone can check every number in one pass.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.bounds.certificate import Certificate, certify
+from bfenv.analysis.bounds.costs import COSTS, job_costs
+from bfenv.analysis.bounds.offline import offline_schedule
+from bfenv.analysis.bounds.prices import lower_bound
+from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.schedule_metrics import metrics
+from bfenv.baselines import simulate
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import Schedule
+
+REFERENCE = "easy"
+FORMAT = "bfenv-room-1"
+PARTS = ("offline", "fair", "edges", "price")
+
+
+class Room(NamedTuple):
+    """The certified bound, the best schedules found, and the reference."""
+
+    metric: str
+    bound: float  # no non-preemptive schedule is below
+    certificate: Certificate
+    offline: Schedule  # the best found
+    fair: Schedule  # the best found in which no job waits over twice the reference's longest wait
+    reference: Schedule
+
+    def closed(self, value: float) -> float:
+        """Return the share of the room that a value of the metric closes.
+
+        It is 0 for the reference and 1 for the best schedule found; nan if these are equal.
+        """
+        best, usual = metrics(self.offline)[self.metric], metrics(self.reference)[self.metric]
+        return (usual - value) / (usual - best) if usual != best else float("nan")
+
+
+def find_room(
+    trace: Trace,
+    metric: str = COSTS[0],
+    *,
+    moves: int = 100,
+    steps: int = 200,
+    seed: int = 0,
+    done: Callable[[str], None] = lambda part: None,
+) -> Room:
+    """Search for the lower bound and the best schedules of a trace.
+
+    Parameters
+    ----------
+    trace
+        The jobs, with their true runtimes.
+    metric, moves, seed
+        As in `offline_schedule`.
+    steps
+        As in `lower_bound`.
+    done
+        Called with the name of each part when it is ready: "reference", "bound", "offline", "fair".
+
+    Raises
+    ------
+    BfenvError
+        If an argument is out of range.
+    """
+    job_costs(trace, metric)
+    reference = simulate(trace, REFERENCE)
+    done("reference")
+    bound, certificate = lower_bound(trace, metric, steps=steps)
+    done("bound")
+    offline = offline_schedule(trace, metric, moves=moves, seed=seed)
+    done("offline")
+    limit = _fair_wait(reference)
+    try:
+        fair = offline_schedule(trace, metric, longest_wait=limit, moves=moves, seed=seed)
+    except BfenvError:  # the reference itself is within the limit
+        fair = reference
+    fair = min(fair, reference, key=lambda schedule: metrics(schedule)[metric])
+    if offline.wait.max() <= limit:
+        fair = min(fair, offline, key=lambda schedule: metrics(schedule)[metric])
+    offline = min(offline, fair, key=lambda schedule: metrics(schedule)[metric])
+    done("fair")
+    return Room(metric, bound, certificate, offline, fair, reference)
+
+
+def _fair_wait(reference: Schedule) -> float:
+    return STARVES * float(reference.wait.max())
+
+
+def save_room(room: Room, path: Path) -> None:
+    """Write the schedules and the certificate to a file, in one step.
+
+    Raises
+    ------
+    BfenvError
+        If the file cannot be written.
+    """
+    head = {
+        "format": FORMAT,
+        "metric": room.metric,
+        "bound": room.bound,
+        "exponent": room.certificate.exponent,
+        "workload_hash": f"sha256:{room.reference.trace.hash}",
+    }
+    parts = (room.offline.start, room.fair.start, room.certificate.edges, room.certificate.price)
+    memory = io.BytesIO()
+    text = np.frombuffer(json.dumps(head, sort_keys=True).encode(), dtype=np.uint8)
+    np.savez_compressed(
+        memory, allow_pickle=False, head=text, **dict(zip(PARTS, parts, strict=True))
+    )
+    write_atomically(path, memory.getvalue())
+
+
+def load_room(path: Path, trace: Trace) -> Room:
+    """Read a file of `save_room`; nothing in it is believed until `check_room`.
+
+    Raises
+    ------
+    BfenvError
+        If the file cannot be read, or it is not about this trace.
+    """
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as data:
+            head = json.loads(bytes(data["head"]))
+            starts = [_integers(data[name]) for name in PARTS]
+        if head["format"] != FORMAT:
+            raise ValueError(f"format {head['format']!r}")
+        metric, bound = str(head["metric"]), float(head["bound"])
+        exponent, content = int(head["exponent"]), head["workload_hash"]
+    except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
+        raise BfenvError(f"{path}: cannot be read as a file of bounds: {error}") from error
+    if content != f"sha256:{trace.hash}":
+        raise BfenvError(f"{path}: is about other jobs than {trace.name}")
+    offline, fair = (
+        _schedule(trace, name, start) for name, start in zip(PARTS[:2], starts[:2], strict=True)
+    )
+    certificate = Certificate(starts[2], starts[3], exponent)
+    return Room(metric, bound, certificate, offline, fair, simulate(trace, REFERENCE))
+
+
+def _integers(values: np.ndarray) -> np.ndarray:
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise ValueError(f"expected a list of integers, got {values.dtype}{list(values.shape)}")
+    return values.astype(np.int64)
+
+
+def _schedule(trace: Trace, name: str, start: np.ndarray) -> Schedule:
+    if len(start) != len(trace):
+        raise BfenvError(f"{name}: {len(start)} starts of {len(trace)} jobs")
+    none = np.full(len(trace), -1, dtype=np.int64)
+    return Schedule(trace, name, 0, start, start + trace.runtime, none, none.copy())
+
+
+def check_room(room: Room) -> Room:
+    """Return the room itself if every number in it holds.
+
+    Raises
+    ------
+    BfenvError
+        If the prices certify less than the bound, the machine cannot have run a schedule, a
+        schedule is below the bound, or the fair one lets a job wait too long.
+    """
+    trace = room.reference.trace
+    certified = certify(trace, room.certificate, room.metric)
+    if certified < room.bound:
+        raise BfenvError(f"the prices certify {certified:.6g}, not {room.bound:.6g}")
+    for schedule in (room.offline, room.fair):
+        schedule.check()
+        value = metrics(schedule)[room.metric]
+        if value < room.bound:
+            raise BfenvError(f"{schedule.policy}: {value:.6g} is below the bound {room.bound:.6g}")
+    if room.fair.wait.max() > max(_fair_wait(room.reference), 0):
+        raise BfenvError(f"fair: a job waits {int(room.fair.wait.max())} s")
+    return room

@@ -1,0 +1,129 @@
+"""The command `bfenv bound`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import ForceOption, FormatOption, LoadOption, WorkloadOption, check_new
+from bfenv.cli.show import Format
+
+if TYPE_CHECKING:
+    from bfenv.analysis.bounds import Room
+    from bfenv.core.jobs import Trace
+    from bfenv.core.schedule import Schedule
+
+COLUMNS = ("schedule", "{metric}", "longest wait", "room closed")
+PARTS = 4  # what `find_room` reports
+
+
+def bound(
+    workload: WorkloadOption = "lublin",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", metavar="POLICY", help="Compare it; repeat for several."),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(metavar="NAME", help="mean_bounded_slowdown or mean_wait.")
+    ] = "mean_bounded_slowdown",
+    load: LoadOption = None,
+    moves: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Moves of the local search per job.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the local search.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Save schedules and prices (.npz)."),
+    ] = None,
+    force: ForceOption = False,
+    check: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Check a saved file instead of searching."),
+    ] = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """Show how much room a workload leaves: a certified bound, and the best schedules found.
+
+    No schedule is below the bound, not even one made with knowledge of all jobs and runtimes. The
+    best schedules found have that knowledge; in the fair one no job waits longer than twice EASY's
+    longest wait. The room closed is 0 % for EASY and 100 % for the best schedule found.
+
+    \b
+    Examples:
+      bfenv bound --policy easy-sjf --policy conservative
+      bfenv bound --workload lublin:jobs=500,load=0.9 --moves 1000
+      bfenv bound --out room.npz
+      bfenv bound --check room.npz
+    """
+    from bfenv.analysis.bounds import check_room, find_room, load_room, save_room
+    from bfenv.parallel.evaluation import simulate_safely
+    from bfenv.workloads.load import load_workload
+
+    if out is not None:
+        check_new(out, force)
+    trace = load_workload(workload, **({} if load is None else {"load": load}))
+    if check is not None:
+        room = check_room(load_room(check, trace))
+    else:
+        with show.progress() as progress:
+            task = progress.add_task("reference", total=PARTS)
+            room = find_room(
+                trace,
+                metric,
+                moves=moves,
+                seed=seed,
+                done=lambda part: progress.update(task, advance=1, description=part),
+            )
+    schedules = [simulate_safely(trace, name, 0) for name in policy or ()]
+    _print(trace, room, schedules, format)
+    if out is not None:
+        save_room(room, out)
+
+
+def _print(trace: "Trace", room: "Room", schedules: "list[Schedule]", format: Format) -> None:
+    from bfenv.analysis import STARVES, metrics
+    from bfenv.analysis.formatting import duration, percent, slowdown
+
+    def value(number: float) -> str:
+        return duration(number) if room.metric == "mean_wait" else slowdown(number)
+
+    known = [
+        ("best found", room.offline),
+        ("best found, fair", room.fair),
+        (room.reference.policy, room.reference),
+        *((schedule.policy, schedule) for schedule in schedules),
+    ]
+    rows = [{"schedule": "bound", room.metric: room.bound, "max_wait": None, "room_closed": None}]
+    lines = [("no schedule is below", value(room.bound), "", "")]
+    for name, schedule in sorted(known, key=lambda pair: metrics(pair[1])[room.metric]):
+        numbers = metrics(schedule)
+        closed = room.closed(numbers[room.metric])
+        lines.append(
+            (
+                name,
+                value(numbers[room.metric]),
+                duration(numbers["max_wait"]),
+                percent(closed) if closed == closed else "",
+            )
+        )
+        rows.append(
+            {
+                "schedule": name,
+                room.metric: numbers[room.metric],
+                "max_wait": numbers["max_wait"],
+                "room_closed": closed if closed == closed else None,
+            }
+        )
+    if format in (Format.json, Format.csv):
+        show.rows(rows, format)
+        return
+    show.table(
+        [column.format(metric=room.metric.replace("_", " ")) for column in COLUMNS],
+        lines,
+        format,
+        numbers=len(COLUMNS) - 1,
+        title=f"{trace.name}: {len(trace):,} jobs on {trace.processors:,} processors, offered load "
+        f"{trace.offered_load:.2f}",
+        note=f"fair: no job waits over {STARVES:g} times EASY's longest wait",
+    )

@@ -1,0 +1,65 @@
+"""How the scores of agents are printed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bfenv.agents.evaluation import MANY_OUTSIDE
+from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.formatting import duration, percent, ratio, slowdown
+from bfenv.cli import show
+from bfenv.cli.show import MARK, Format
+
+COLUMNS = (
+    "policy", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait", "longest\nwait",
+    "jobs out of\nwindow"
+)  # fmt: skip
+BEST = "+"  # marks the best policy that starves no jobs
+
+
+def scores(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
+    """Print the rows of one agent and its references on the same episodes."""
+    lines = [
+        (
+            _short(row["policy"]) + (BEST if row["best"] else ""),
+            slowdown(row["mean_bounded_slowdown"]),
+            ratio(row["slowdown_ratio"]),
+            duration(row["mean_wait"]),
+            duration(row["p95_wait"]),
+            duration(row["max_wait"]) + (MARK if row["starves"] else ""),
+            percent(row["outside_window"]) if row["decisions"] else "",
+        )
+        for row in rows
+    ]
+    first = rows[0]
+    episodes = f"{first['episodes']} episodes of" if first["episode_jobs"] else "all"
+    title = f"{first['workload']}, split {first['split']}: {episodes} {first['jobs']:,} jobs"
+    show.table(
+        COLUMNS, lines, format, numbers=len(COLUMNS) - 1, title=title, note="\n".join(notes(rows))
+    )
+
+
+def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what the marks mean, and what must be known to judge the scores."""
+    found = [f"{BEST} the best policy that starves no jobs"]
+    if any(row["starves"] for row in rows):
+        found.append(f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's")
+    for row in rows:
+        name, decisions = _short(row["policy"]), row["decisions"]
+        if row["replaced_actions"]:
+            count = f"{row['replaced_actions']:,} of {decisions:,} choices"
+            found.append(
+                f"{name}: {count} were illegal, and replaced by the model's best legal one"
+            )
+        if row["illegal_actions"]:
+            count = f"{row['illegal_actions']:,} of {decisions:,} actions"
+            found.append(f"{name}: {count} were illegal, and counted as passes")
+        if row["outside_window"] > MANY_OUTSIDE:
+            share = percent(row["outside_window"])
+            found.append(f"{name}: at {share} of its decisions jobs waited outside the window")
+    return found
+
+
+def _short(name: str) -> str:
+    """Return a name without the folders of a saved model."""
+    path, suffix, rest = name.partition(".zip")
+    return path.rpartition("/")[2] + suffix + rest if suffix else name

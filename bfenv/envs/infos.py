@@ -1,0 +1,79 @@
+"""What infos hold, and what rewards compare: both are made of the totals of a step."""
+
+from typing import Any
+
+import numpy as np
+
+from bfenv.envs.batch_state import INFOS, StepBuffers, StepTotals
+from bfenv.envs.reward import Totals
+
+Info = dict[str, Any]
+INFO_KEYS = ("action_mask", *INFOS, "illegal_action")  # at every decision
+
+
+def totals_of(buffers: StepBuffers, i: int) -> StepTotals:
+    """Return the totals of environment i, as Python's floats."""
+    return StepTotals(*buffers.totals[:, i].tolist())
+
+
+def info_of(buffers: StepBuffers, i: int, mask: np.ndarray, totals: StepTotals) -> Info:
+    """Return the info of environment i, whose mask and totals are given."""
+    values = mask.copy(), *buffers.infos[:, i].tolist(), totals.last_illegal > 0
+    return dict(zip(INFO_KEYS, values))  # noqa: B905  strict takes longer
+
+
+def infos_of(buffers: StepBuffers, masks: np.ndarray, totals: StepTotals) -> dict[str, np.ndarray]:
+    """Return the infos of all environments, in (N,) and (N, ...) arrays that do not change."""
+    infos = {"action_mask": masks.copy()}
+    infos.update(zip(INFOS, buffers.infos, strict=True))
+    infos["illegal_action"] = totals.last_illegal > 0
+    return infos
+
+
+def metrics_of(totals: StepTotals, jobs: int, reference: tuple[float, float] | None) -> Info:
+    """Return the metrics of an episode that is over.
+
+    Parameters
+    ----------
+    totals
+        Of its last step.
+    jobs
+        How many jobs it has.
+    reference
+        Sum of bounded slowdowns, and longest wait in seconds, under the reference policy.
+    """
+    metrics: Info = {
+        "mean_wait": totals.wait / jobs,
+        "mean_bounded_slowdown": totals.slowdown / jobs,
+        "longest_wait": totals.longest,
+        "outside_window": totals.outside / max(totals.steps, 1),
+        "charged_jobs": int(totals.unstarted),
+    }
+    if reference is not None:
+        slowdown, longest = reference
+        metrics["reference_bounded_slowdown"] = slowdown / jobs
+        metrics["reference_longest_wait"] = longest
+    return metrics
+
+
+def reward_arguments(totals: StepTotals, jobs: Any, reference: Any) -> tuple[Totals, Totals]:
+    """Return what a reward compares: the totals at the last decision, and now."""
+    before = Totals(
+        totals.before_now,
+        jobs,
+        totals.before_submitted,
+        totals.before_wait,
+        totals.before_slowdown,
+        totals.before_longest,
+        *reference,
+    )
+    after = Totals(
+        totals.now,
+        jobs,
+        totals.submitted,
+        totals.wait,
+        totals.slowdown,
+        totals.longest,
+        *reference,
+    )
+    return before, after

@@ -1,0 +1,68 @@
+"""The rules and the job features that follow from the settings and the traces."""
+
+from collections.abc import Sequence
+
+from bfenv.core.jobs import Trace
+from bfenv.envs.batch_state import EnvRules
+from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns
+from bfenv.envs.legal_actions import IDLE
+from bfenv.envs.settings import EnvSettings, seconds_of, trial_seconds_of
+from bfenv.envs.slots import find_window_rule
+
+
+def find_job_features(settings: EnvSettings, traces: Sequence[Trace]) -> tuple[Feature, ...]:
+    """Return the columns of the observation's "queue"."""
+    groups = settings["job_features"]
+    if groups is None:
+        groups = _varying_groups(traces)
+    age, trial = settings["max_age"] is not None, settings["trial_limit"] is not None
+    return job_columns(groups, age, trial)
+
+
+def find_cluster_features(settings: EnvSettings) -> tuple[Feature, ...]:
+    """Return the columns of the observation's "cluster"."""
+    # Otherwise every decision has a legal start, so the pass is never legal.
+    varies = settings["idle"] != "never" or settings["every_pass"]
+    return CLUSTER + (PASS if varies or settings["trial_limit"] is not None else ())
+
+
+def find_rules(
+    settings: EnvSettings, traces: Sequence[Trace], features: tuple[Feature, ...]
+) -> EnvRules:
+    """Return the rules, given the columns of the observation's "queue".
+
+    Raises
+    ------
+    BfenvError
+        If the window's order, the age guard or the length of trials is wrong.
+    """
+    window = int(settings["window"])
+    # A depth beyond the longest trace reserves for all jobs; kernels take 64 bits.
+    depth = min(settings["reservation_depth"], max(map(len, traces)))
+    reserved = window if depth < 0 else min(depth, window)
+    columns = {feature.name: column for column, feature in enumerate(features)}
+    return EnvRules(
+        depth,
+        settings["head"] == "chosen",
+        IDLE.index(settings["idle"]),
+        seconds_of(settings["max_age"]),
+        trial_seconds_of(settings["trial_limit"]),
+        bool(settings["every_pass"]),
+        *find_window_rule(settings["window_order"], window, reserved),
+        user_column=columns.get("user_runtime", -1),
+        priority_column=columns.get("priority", -1),
+        start_column=columns.get("start_in", -1),
+        age_column=columns.get("age", -1),
+        trial_column=columns.get("tried", -1),
+        pass_column=len(CLUSTER) if len(find_cluster_features(settings)) > len(CLUSTER) else -1,
+    )
+
+
+def _varying_groups(traces: Sequence[Trace]) -> list[str]:
+    """Return the groups of features that vary in some trace."""
+    varies = {
+        "users": any(bool((trace.jobs.user >= 0).any()) for trace in traces),
+        "priority": any(bool(trace.jobs.priority.any()) for trace in traces),
+        "requested_start": any(bool(trace.jobs.requested_start.any()) for trace in traces),
+    }
+    return [name for name in JOB_FEATURES if varies[name]]

@@ -1,0 +1,222 @@
+"""Snapshots of an environment for planning: what is known of it, and futures made of that.
+
+A snapshot holds nothing that a scheduler may not know. A future made of it has runtimes sampled by
+`bfenv.baselines.runtime_sampler` in place of the true ones, and no jobs to come.
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from bfenv.baselines.futures import future_events
+from bfenv.baselines.runtime_sampler import (
+    RuntimeHistory,
+    ended_jobs,
+    history_of_ended,
+    known_runtimes,
+    sample_runtimes,
+)
+from bfenv.core.arguments import check_integer
+from bfenv.core.cluster import LAST_JOB, NEXT_JOB, running, waiting
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Jobs
+from bfenv.core.schedule import bounded_slowdown
+from bfenv.envs.batch import EnvBatch, Observation
+from bfenv.envs.batch_state import (
+    BOUNDED_SLOWDOWN,
+    DUE,
+    DUE_JOB,
+    DUE_TIME,
+    EPISODES,
+    FIRST,
+    LAST,
+    LONGEST_WAIT,
+    SHOWN_SLOWDOWN,
+    TRACE,
+    UNSTARTED,
+    WAIT,
+    BatchState,
+    cluster_of,
+)
+from bfenv.envs.episode_source import EpisodeWindow
+from bfenv.envs.handle import EnvHandle
+from bfenv.envs.infos import Info, totals_of
+
+# The fields of BatchState that are a UserHistory. They follow from the jobs that have ended, but
+# number groups of jobs to come as well.
+OF_USERS = ("user_ended", "user_sums", "user_recent", "user_jobs", "by_estimate", "by_size")
+
+
+@dataclass(frozen=True, eq=False)
+class EnvSnapshot:
+    """What is known of an environment at a decision."""
+
+    jobs: Jobs  # (k,) the requests submitted so far, those before the warm-up included
+    state: BatchState  # of one environment, without the events to come and what is OF_USERS
+    window: EpisodeWindow  # up to the last job submitted
+    history: RuntimeHistory  # of the jobs that have ended
+
+
+class PlanningHandle(EnvHandle):
+    """An environment that can be taken into sampled futures, and back."""
+
+    def __init__(self, batch: EnvBatch, i: int) -> None:
+        super().__init__(batch, i)
+        self._episode: EnvBatch | None = None  # while in a future, where the episode stands
+        self._futures = 0  # restored so far
+
+    @property
+    def in_future(self) -> bool:
+        """Whether this is a future that `restore` has made, not the episode."""
+        return self._episode is not None
+
+    def snapshot(self) -> EnvSnapshot:
+        """Return what is known at this decision: no true runtime of an unfinished job.
+
+        Raises
+        ------
+        ResetNeeded
+            If there is no episode, or it is over.
+        """
+        if not self.batch.ready or self.unstarted == 0:
+            raise ResetNeeded("a snapshot needs an episode that is not over")
+        jobs = self.trace.jobs
+        known = int(self.cluster.state[NEXT_JOB])
+        parts = (part[self.i : self.i + 1].copy() for part in self.batch._state)
+        state = BatchState(*parts)
+        state = state._replace(**{name: getattr(state, name)[:0] for name in OF_USERS})
+        state.heap[:] = 0
+        state.counters[0, DUE] = 0
+        state.sums[0, BOUNDED_SLOWDOWN] = 0
+        window = self.batch.windows[self.i]
+        assert window is not None, "an episode has been opened"
+        submitted = Jobs(*(column[:known].copy() for column in jobs))
+        return EnvSnapshot(
+            submitted,
+            state,
+            window._replace(last=min(window.last, known), end=known),
+            history_of_ended(self.cluster, submitted),
+        )
+
+    def restore(self, snapshot: EnvSnapshot, seed: int) -> tuple[Observation, Info]:
+        """Go into a future of a snapshot: runtimes are sampled, and no more jobs arrive.
+
+        The episode of the future consists of the submitted jobs of the snapshot's episode and of
+        all jobs from the oldest waiting one on. `resume` goes back to the episode of this
+        environment, `reset` opens another one.
+
+        Parameters
+        ----------
+        snapshot
+            Of this environment, or of one with the same workloads and settings.
+        seed
+            Every seed is another future.
+
+        Returns
+        -------
+        tuple
+            Observation and info, as `reset` returns them.
+
+        Raises
+        ------
+        BfenvError
+            If the snapshot is of other workloads or settings, or the seed is not an integer >= 0.
+        """
+        generator = np.random.default_rng(check_integer("seed", seed, 0))
+        episode = self._episode or self.batch
+        self._check(snapshot, episode)
+        of_users = {name: np.zeros_like(getattr(episode._state, name)[:1]) for name in OF_USERS}
+        state = BatchState(*(part.copy() for part in snapshot.state))._replace(**of_users)
+        cluster, trace = cluster_of(state, 0), episode.source.traces[snapshot.window.k]
+        runtime = _sample(snapshot, trace.jobs.estimate, generator)
+        future = replace(trace, runtime=runtime, name=f"{trace.name}, a future", records=None)
+        queue = waiting(cluster)
+        first = min([snapshot.window.first, *queue[:1].tolist()])
+        window = snapshot.window._replace(first=first, last=snapshot.window.end)
+        self._futures += 1
+        _write_future(state, trace.jobs, runtime, window, self._futures)
+        self._episode, self.batch = (
+            episode,
+            episode.branch(future, state, window, ended_jobs(cluster)),
+        )
+        buffers = self.batch.outputs()
+        parts = self.batch.observation(buffers, 0)
+        return parts, self.batch.info(0, buffers, totals_of(buffers, 0))
+
+    def resume(self) -> None:
+        """Go back from a future to the episode, as it was when the first future was restored."""
+        if self._episode is not None:
+            self.batch, self._episode = self._episode, None
+
+    def copy_with_foresight(self) -> Self:
+        """Return a copy that goes on exactly as this environment will: it knows the runtimes.
+
+        Whoever plans with it sees the future; its results are those of a clairvoyant. The same
+        holds for `copy.deepcopy` and for pickling, which are there to move environments.
+        """
+        return deepcopy(self)
+
+    def _check(self, snapshot: Any, episode: EnvBatch) -> None:
+        """Check that a snapshot belongs to the workloads and settings of this environment."""
+        if not isinstance(snapshot, EnvSnapshot):
+            raise BfenvError(f"expected a snapshot, got {type(snapshot).__name__}")
+        k, known, traces = snapshot.window.k, snapshot.window.end, episode.source.traces
+        shapes = [_shapes(state) for state in (episode._state, snapshot.state)]
+        alike = k < len(traces) and shapes[0] == shapes[1]
+        if not (
+            alike
+            and all(
+                np.array_equal(own[:known], other)
+                for own, other in zip(traces[k].jobs, snapshot.jobs, strict=True)
+            )
+        ):
+            raise BfenvError("the snapshot is of an environment with other workloads or settings")
+
+
+def _shapes(state: BatchState) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of what a snapshot keeps of one environment."""
+    parts = zip(state._fields, state, strict=True)
+    return {name: part.shape[1:] for name, part in parts if name not in OF_USERS}
+
+
+def _sample(
+    snapshot: EnvSnapshot, estimate: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
+    """Return (n,) int64 seconds: known runtimes, sampled ones, and estimates of all other jobs."""
+    cluster = cluster_of(snapshot.state, 0)
+    chosen = np.sort(np.concatenate([running(cluster), waiting(cluster)]))
+    known = known_runtimes(cluster, snapshot.jobs, chosen)
+    sampled = sample_runtimes(snapshot.history, snapshot.jobs, chosen, known, generator)
+    ended = np.flatnonzero(cluster.end >= 0)
+    runtime = estimate.copy()
+    runtime[ended] = cluster.end[ended] - cluster.start[ended]
+    runtime[chosen] = sampled[0]
+    return runtime
+
+
+def _write_future(
+    state: BatchState, jobs: Jobs, runtime: np.ndarray, window: EpisodeWindow, number: int
+) -> None:
+    """Write the events of a future and the sums over its episode into the state."""
+    cluster, counters, sums = cluster_of(state, 0), state.counters[0], state.sums[0]
+    times, entries = future_events(cluster, jobs, runtime)
+    state.heap[0, DUE_TIME, : len(times)] = times
+    state.heap[0, DUE_JOB, : len(entries)] = entries
+    counters[DUE] = len(times)
+    counters[EPISODES] = -number  # agents with a memory see that this is another episode
+    cluster.state[LAST_JOB] = window.end
+    counters[[TRACE, FIRST, LAST]] = window.k, window.first, window.last
+    job = np.arange(window.first, window.last)
+    started = job[cluster.start[job] >= 0]
+    wait = cluster.start[started] - jobs.submit[started]
+    ended = cluster.end[started] >= 0
+    on_trial = (cluster.trial_start[started] >= 0) & (cluster.trial_end[started] < 0) & ~ended
+    counters[UNSTARTED] = len(job) - np.count_nonzero(~on_trial)
+    shown = np.where(ended, runtime[started], jobs.estimate[started])
+    sums[WAIT] = wait.sum()
+    sums[LONGEST_WAIT] = wait.max(initial=0)
+    sums[BOUNDED_SLOWDOWN] = bounded_slowdown(wait, runtime[started])[~on_trial].sum()
+    sums[SHOWN_SLOWDOWN] = bounded_slowdown(wait, shown).sum()

@@ -1,0 +1,279 @@
+"""Models saved with a card, and opened as they were trained."""
+
+import json
+import zipfile
+
+import gymnasium
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.agents import evaluate_agent, load_agent, open_agent, read_card, save_model
+from bfenv.agents.model_card import ACTING, card_path, write_card
+from bfenv.agents.seen_jobs import spans_of
+from bfenv.envs.backfill import BackfillEnv
+
+sb3 = pytest.importorskip("stable_baselines3")
+contrib = pytest.importorskip("sb3_contrib")
+pytestmark = pytest.mark.torch
+
+from stable_baselines3.common.vec_env import (  # noqa: E402
+    DummyVecEnv,
+    SubprocVecEnv,
+    VecFrameStack,
+    VecMonitor,
+    VecNormalize,
+)
+
+from bfenv.envs.sb3 import BackfillVecEnv  # noqa: E402
+
+TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
+OTHER = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=4")
+SHORT = {"episode_jobs": 10, "warmup_jobs": 10}
+CHOSEN = {
+    "window": 4,
+    "window_order": "oldest",
+    "reservation_depth": 0,
+    "idle": "reserved",
+    "max_age": "2d",
+    "trial_limit": "15min",
+    "every_pass": True,
+    "flat": False,
+    "job_features": ["users"],
+    "head": "chosen",
+}
+
+
+def make_model(algorithm=contrib.MaskablePPO, env=None, policy="MultiInputPolicy", **options):
+    env = env or BackfillVecEnv(2, TRACE, **SHORT, window=4)
+    steps = {"n_steps": 16, "batch_size": 16} if algorithm is contrib.MaskablePPO else {}
+    return algorithm(policy, env, seed=0, device="cpu", **steps, **options)
+
+
+def test_settings(tmp_path):
+    """Every setting of how an agent acts is restored, and completes those of an evaluation."""
+    model = make_model(env=BackfillVecEnv(2, TRACE, **SHORT, **CHOSEN))
+    agent = load_agent(save_model(model, tmp_path / "model"), trust=True)
+    assert agent.settings == CHOSEN and set(agent.settings) == set(ACTING)
+    env = BackfillEnv(OTHER, **SHORT, **agent.settings)
+    assert env.observation_space == model.observation_space
+    chosen = open_agent(str(tmp_path / "model.zip"), trust=True).settings_with({"split": "all"})
+    assert chosen == {**CHOSEN, "split": "all"}
+
+
+@pytest.mark.parametrize("form", ["vector", "one", "dummy", "subprocess"])
+def test_environments(tmp_path, form):
+    """Settings and jobs are found in every kind of environment, behind wrappers."""
+    make = {
+        "vector": lambda: VecMonitor(BackfillVecEnv(2, TRACE, window=4, **SHORT)),
+        "one": lambda: gymnasium.make("Backfill-v0", workload=TRACE, window=4, **SHORT),
+        "dummy": lambda: DummyVecEnv([lambda: BackfillEnv(TRACE, window=4, **SHORT)] * 2),
+        "subprocess": lambda: SubprocVecEnv([lambda: BackfillEnv(TRACE, window=4, **SHORT)] * 2),
+    }
+    env = make[form]()
+    card = read_card(save_model(make_model(env=env), tmp_path / "model"))
+    if form == "subprocess":
+        env.close()
+    assert card.settings["window"] == 4 and card.training["episode_jobs"] == 10
+    (expected,) = spans_of(BackfillEnv(TRACE, **SHORT).batch)
+    (span,) = card.trained_on
+    assert span[:4] == expected[:4] and np.array_equal(span.blocks, expected.blocks)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("keys", [None, ["queue"]])
+def test_vec_normalize(tmp_path, flat, keys):
+    """Observations are scaled bit for bit as VecNormalize does, and the actions are the model's."""
+    if flat and keys:
+        pytest.skip("a flat observation has no keys")
+    inner = BackfillVecEnv(2, TRACE, window=4, flat=flat, **SHORT)
+    env = VecNormalize(inner, norm_obs_keys=keys, clip_obs=2.0, epsilon=1e-6)
+    model = make_model(env=env, policy="MlpPolicy" if flat else "MultiInputPolicy")
+    model.learn(64)
+    agent = load_agent(save_model(model, tmp_path / "model"), trust=True)
+    env.training = False
+    scaled = env.reset()
+    raw = env.get_original_obs()
+    mine = agent.card.normalization.apply(raw)
+    for part in raw if isinstance(raw, dict) else [...]:
+        assert np.array_equal(mine[part], scaled[part])
+    masks = np.array(inner.env_method("action_masks"))
+    expected, _ = model.predict(scaled, action_masks=masks, deterministic=True)
+    actions, _ = agent.predict(raw, action_masks=masks, deterministic=True)
+    assert np.array_equal(actions, expected)
+
+
+def test_no_normalization(tmp_path):
+    """A VecNormalize that scales rewards only leaves observations alone."""
+    env = VecNormalize(BackfillVecEnv(2, TRACE, window=4, **SHORT), norm_obs=False)
+    agent = load_agent(save_model(make_model(env=env), tmp_path / "model"), trust=True)
+    assert agent.card.normalization is None
+
+
+def test_in_memory(tmp_path):
+    """A model in memory is scored like the one saved from it."""
+    model = make_model(env=VecNormalize(BackfillVecEnv(2, TRACE, window=4, **SHORT)))
+    model.learn(32)
+    path = save_model(model, tmp_path / "model.zip")
+    scores = [
+        [row[1:] for row in evaluate_agent(one, OTHER, episodes=2, trust=True, **SHORT)]
+        for one in (model, str(path))
+    ]
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options"),
+    [
+        (sb3.PPO, {"n_steps": 8, "batch_size": 8}),
+        (sb3.A2C, {}),
+        (sb3.DQN, {"buffer_size": 100, "learning_starts": 1}),
+        (contrib.QRDQN, {"buffer_size": 100, "learning_starts": 1}),
+        (contrib.RecurrentPPO, {"n_steps": 8, "batch_size": 8, "policy": "MultiInputLstmPolicy"}),
+        (contrib.MaskablePPO, {}),
+    ],
+)
+def test_algorithms(tmp_path, algorithm, options):
+    """Each algorithm is opened again, and none takes an illegal action."""
+    model = make_model(algorithm, **options)
+    model.learn(16)
+    path = save_model(model, tmp_path / "model.zip")
+    rows = evaluate_agent(str(path), OTHER, episodes=2, trust=True, **SHORT)
+    played = [row for row in rows if row.name.startswith(str(path))]
+    assert len(played) == (1 if algorithm in (sb3.DQN, contrib.QRDQN) else 2)
+    assert all(row.illegal_actions == 0 for row in played)
+    if algorithm is contrib.MaskablePPO:
+        assert all(row.replaced_actions == 0 for row in played)
+
+
+class Custom(contrib.ppo_mask.MultiInputPolicy):
+    """A policy class of one's own."""
+
+
+def test_custom_policy(tmp_path):
+    """A policy class of one's own is imported from where the card says."""
+    path = save_model(make_model(policy=Custom), tmp_path / "model.zip")
+    assert read_card(path).policy_class == f"{__name__}:Custom"
+    agent = load_agent(path, trust=True)
+    assert type(agent._model.policy) is Custom
+
+
+def test_trust(tmp_path, monkeypatch):
+    """Without trust nothing is unpickled and nothing imported."""
+    path = save_model(make_model(), tmp_path / "model.zip")
+    monkeypatch.setattr("bfenv.agents.saved_model.import_object", lambda name: pytest.fail(name))
+    with pytest.raises(bfenv.BfenvError, match="trust"):
+        load_agent(path)
+    with pytest.raises(bfenv.BfenvError, match="trust"):
+        evaluate_agent(str(path), OTHER, **SHORT)
+
+
+def change_card(path, **changes):
+    file = card_path(path)
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (lambda path: card_path(path).unlink(), "no card model.card.json"),
+        (lambda path: card_path(path).write_text("{"), "cannot be read"),
+        (lambda path: card_path(path).write_text("{}"), "not a bfenv model card"),
+        (lambda path: path.write_bytes(path.read_bytes() + b" "), "of another file"),
+        (lambda path: change_card(path, observation_version=1), "observations of version 1"),
+        (lambda path: change_card(path, settings={}), "damaged"),
+        (lambda path: change_card(path, trained_on=[{}]), "not a span"),
+        (lambda path: change_card(path, normalization={"observations": True}), "VecNormalize"),
+        (
+            lambda path: change_card(
+                path,
+                normalization={
+                    "observations": True,
+                    "parts": {"queue": {"mean": [0.0], "var": [1.0]}},
+                    "clip": 1,
+                    "epsilon": 0,
+                },
+            ),
+            "do not fit",
+        ),
+        (lambda path: change_card(path, algorithm="no.such:Thing"), "no.such"),
+    ],
+)
+def test_wrong_card(tmp_path, damage, named):
+    """A card that is missing, damaged or of another model is refused."""
+    path = save_model(make_model(), tmp_path / "model.zip")
+    damage(path)
+    with pytest.raises(bfenv.BfenvError, match=named):
+        load_agent(path, trust=True)
+
+
+def test_not_a_model(tmp_path):
+    """A file that holds no model is refused in one line."""
+    path = save_model(make_model(), tmp_path / "model.zip")
+    card = read_card(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("other", "x")
+    write_card(path, card)
+    with pytest.raises(bfenv.BfenvError, match="cannot be opened") as error:
+        load_agent(path, trust=True)
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_settings(tmp_path):
+    """A model without environment needs one; a model of VecNormalize needs that wrapper."""
+    model = make_model(env=VecNormalize(BackfillVecEnv(2, TRACE, window=4, **SHORT)))
+    model.learn(32)
+    model.save(tmp_path / "plain.zip")
+    plain = contrib.MaskablePPO.load(tmp_path / "plain.zip", device="cpu")
+    for call in (lambda: save_model(plain, tmp_path / "x"), lambda: evaluate_agent(plain)):
+        with pytest.raises(bfenv.BfenvError, match="no environment"):
+            call()
+    bare = BackfillVecEnv(2, TRACE, window=4, **SHORT)
+    for one in (plain, model):
+        with pytest.raises(bfenv.BfenvError, match="VecNormalize"):
+            save_model(one, tmp_path / "x", bare)
+    assert not (tmp_path / "x.zip").exists()
+    save_model(plain, tmp_path / "x", model.get_env())
+    assert load_agent(tmp_path / "x.zip", trust=True).card.normalization is not None
+
+
+@pytest.mark.parametrize(
+    ("env", "named"),
+    [
+        (lambda: VecFrameStack(BackfillVecEnv(2, TRACE, window=4, flat=True, **SHORT), 2), "wrap"),
+        (lambda: gymnasium.make("CartPole-v1"), "Backfill-v0"),
+        (
+            lambda: DummyVecEnv(
+                [
+                    lambda: BackfillEnv(TRACE, window=4, **SHORT),
+                    lambda: BackfillEnv(TRACE, window=4, reservation_depth=0, **SHORT),
+                ]
+            ),
+            "different settings",
+        ),
+    ],
+)
+def test_wrong_environments(tmp_path, env, named):
+    """Environments whose settings cannot be restored are refused."""
+    env = env()
+    policy = "MultiInputPolicy" if isinstance(env, DummyVecEnv) else "MlpPolicy"
+    model = make_model(sb3.PPO, env=env, policy=policy, n_steps=8, batch_size=8)
+    with pytest.raises(bfenv.BfenvError, match=named):
+        save_model(model, tmp_path / "model.zip")
+
+
+def test_seen_jobs(tmp_path):
+    """A model is not scored on jobs that it was trained on."""
+    path = save_model(make_model(), tmp_path / "model.zip")
+    with pytest.raises(bfenv.BfenvError, match="was trained on"):
+        evaluate_agent(str(path), TRACE, split="train", trust=True, **SHORT)
+    evaluate_agent(str(path), TRACE, episodes=1, trust=True, **SHORT)  # the test split
+
+
+def test_conflicting_settings(tmp_path):
+    """Settings other than those of the training are refused, in the name and beside it."""
+    path = save_model(make_model(), tmp_path / "model.zip")
+    with pytest.raises(bfenv.BfenvError, match="needs reservation_depth=1, got 0"):
+        evaluate_agent(str(path), OTHER, reservation_depth=0, trust=True)
+    with pytest.raises(bfenv.BfenvError, match="needs window=4, got 8"):
+        evaluate_agent(f"{path}:window=8", OTHER, trust=True)

@@ -1,0 +1,108 @@
+"""`bfenv evaluate --agent`: agents beside policies, on drawn episodes and on a long one."""
+
+import csv
+import io
+import json
+
+import pytest
+
+import bfenv
+from bfenv.agents import evaluate_agent
+from bfenv.cli.show_agents import notes
+from tests.leaderboard.suites import SAMPLES
+
+WORKLOAD = "lublin:jobs=1500,procs=32,seed=5"
+
+
+def test_rows(run):
+    """The rows are those of `evaluate_agent`, of both protocols."""
+    name = "random:window=16"
+    arguments = ("--agent", name, "-w", WORKLOAD, "--load", 0.9, "--episodes", 2, "-p", "easy-sjf")
+    status, out, _ = run("evaluate", *arguments, "-f", "json")
+    assert status == 0
+    rows = json.loads(out)
+    trace = bfenv.load_workload(WORKLOAD, load=0.9)
+    for length, episodes in ((256, 2), (None, 1)):
+        shown = [row for row in rows if row["episode_jobs"] == length]
+        expected = evaluate_agent(
+            name,
+            trace,
+            episodes=episodes,
+            references=["easy", "easy-saf", "easy-sjf"],
+            episode_jobs=length,
+        )
+        assert [row["policy"] for row in shown] == [row.name for row in expected]
+        for row, score in zip(shown, expected, strict=True):
+            assert row["max_wait"] == score.longest_wait and row["agent"] == name
+            assert {key: row[key] for key in row if key in score._fields} == {
+                key: value for key, value in score._asdict().items() if key in row
+            }
+    assert {row["jobs"] for row in rows} == {
+        256,
+        len(bfenv.load_workload(f"{WORKLOAD},split=test,load=0.9")) - 256,
+    }
+    status, out, _ = run("evaluate", *arguments, "-f", "csv")
+    assert len(list(csv.DictReader(io.StringIO(out)))) == len(rows)
+
+
+def test_table(run):
+    """There is a table for each protocol, with marks that are explained below it."""
+    status, out, _ = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "--episodes", 2)
+    assert status == 0
+    assert "split test: 2 episodes of 256 jobs" in out and "split test: all" in out
+    assert out.count("+ the best policy that starves no jobs") == 2
+    markdown = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "-f", "markdown")[1]
+    assert markdown.count(f"| {SAMPLES}:easy |") == 2
+
+
+ROW = {
+    "policy": "models/a.zip",
+    "starves": False,
+    "decisions": 200,
+    "replaced_actions": 0,
+    "illegal_actions": 0,
+    "outside_window": 0.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "note"),
+    [
+        ({"starves": True}, "* starves: its longest wait is over 2 times EASY's"),
+        ({"replaced_actions": 7}, "a.zip: 7 of 200 choices were illegal"),
+        ({"illegal_actions": 3}, "a.zip: 3 of 200 actions were illegal, and counted as passes"),
+        ({"outside_window": 0.25}, "a.zip: at 25.0 % of its decisions jobs waited outside"),
+    ],
+)
+def test_notes(changes, note):
+    """What must be known to judge a score stands below the table, and only then."""
+    assert any(line.startswith(note) for line in notes([ROW | changes]))
+    assert not any(line.startswith(note) for line in notes([ROW]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("--agent", "randm"), "'randm'"),
+        (("--agent", "random", "--split", "tset"), "'tset'"),
+        (("--agent", "random", "--seeds", 2), "--seeds has no effect with --agent"),
+        (("--agent", "random", "--shard", "1/2"), "--shard"),
+        (("--agent", "random", "-j", 2), "--jobs"),
+        (("--episodes", 2), "--episodes has no effect without --agent"),
+        (("--trust",), "--trust"),
+        (("--agent", "random", "-w", "lublin:jobs=100"), "too few"),
+        (("--agent", "no/such.zip"), "no/such.zip"),
+    ],
+)
+def test_errors(run, arguments, named):
+    """Wrong input is one line that names what is wrong."""
+    status, out, err = run("evaluate", *arguments)
+    assert (status, out) == (2, "") and err.count("\n") == 1 and named in err
+
+
+def test_trust(run, tmp_path):
+    """A saved model is opened only if it is trusted."""
+    path = tmp_path / "model.zip"
+    path.write_bytes(b"")
+    status, _, err = run("evaluate", "--agent", path)
+    assert status == 2 and "no card" in err

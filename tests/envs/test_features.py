@@ -1,0 +1,85 @@
+"""The tables of features, and the scales that they are written in."""
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bfenv.envs import features
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.features import (
+    AGE,
+    AHEAD,
+    CLUSTER,
+    JOB_FEATURES,
+    PASS,
+    PROFILE,
+    QUEUE,
+    TRIAL,
+    USERS,
+    job_columns,
+)
+from bfenv.envs.log_scale import log, log_count, log_time
+
+
+@given(st.floats(1, 1e15))
+def test_log(x):
+    """The logarithm is that of the standard library, far closer than float32 can tell."""
+    assert abs(log(x) - math.log(x)) < 1e-9
+
+
+def test_scales():
+    """The scales have the values that the page of the environment gives, and stay within 0 to 1."""
+    assert [round(log_time(t), 2) for t in (600, 36_000, 360_000)] == [0.4, 0.66, 0.8]
+    for scale, most in ((log_time, 100 * 86_400), (log_count, 10_000)):
+        assert scale(0) == 0.0
+        assert abs(scale(most) - 1.0) < 1e-9
+        assert scale(most + 1) == scale(10 * most) == 1.0
+        values = [scale(n) for n in (0, 1, 2, 10, 100, 1000)]
+        assert values == sorted(set(values))
+
+
+def test_tables():
+    """Names are unique, ranges are not empty, and each number says what it is."""
+    rows = [*QUEUE, *AGE, *TRIAL, *CLUSTER, *PASS, *PROFILE]
+    rows += [feature for group in JOB_FEATURES.values() for feature in group]
+    assert len({feature.name for feature in rows}) == len(rows)
+    for feature in rows:
+        assert -1 <= feature.low < feature.high <= 1
+        assert feature.unit and feature.formula
+
+
+def test_columns():
+    """Every feature has a named index, which is its place in its table."""
+    for table, prefix in ((QUEUE, "JOB_"), (CLUSTER, "CLUSTER_")):
+        for i, feature in enumerate(table):
+            assert getattr(features, prefix + feature.name.upper()) == i
+
+
+def test_groups():
+    """Groups follow QUEUE in one order, whatever order they are named in."""
+    names = [feature.name for feature in job_columns(["priority", "users"], age=True, trial=True)]
+    groups = (*USERS, *JOB_FEATURES["priority"], *AGE, *TRIAL)
+    assert names == [feature.name for feature in (*QUEUE, *groups)]
+
+
+def test_times_ahead():
+    """The profile looks ahead from now to five days, at ascending times."""
+    assert AHEAD[0] == 0 and AHEAD[-1] == 5 * 86_400
+    assert (np.diff(AHEAD) > 0).all()
+
+
+def test_pass_legal():
+    """Whether the pass is legal is seen where that varies."""
+    width = len(CLUSTER)
+    for options, seen in (
+        ({}, False),
+        ({"idle": "reserved"}, True),
+        ({"every_pass": True}, True),
+        ({"trial_limit": 900}, True),
+    ):
+        env = BackfillEnv("lublin", **options)
+        observation, info = env.reset(seed=0)
+        assert env.observation_space["cluster"].shape == (width + seen,)
+        assert not seen or observation["cluster"][-1] == info["action_mask"][env.window]

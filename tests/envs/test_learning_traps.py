@@ -1,0 +1,88 @@
+"""Traps of learning: what would win without scheduling well does not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import bfenv
+from bfenv.agents.policy_agent import PolicyAgent
+from bfenv.core.cluster import may_start, waiting
+from bfenv.envs.backfill import BackfillEnv
+from tests.conftest import small_traces
+from tests.envs.playing import play, whole
+
+SHORT = {"episode_jobs": 128, "warmup_jobs": 128, "split": "test"}
+
+
+def random_metrics(env, seeds):
+    """The metrics of episodes with random legal actions."""
+    metrics = []
+    for seed in range(seeds):
+        generator = np.random.default_rng(seed)
+        _, info = env.reset(seed=seed)
+        while "metrics" not in info:
+            *_, info = env.step(int(generator.choice(np.flatnonzero(info["action_mask"]))))
+        metrics.append(info["metrics"])
+    return metrics
+
+
+def starvation(metrics):
+    """Mean ratio of the longest wait to the reference's."""
+    ratios = [each["longest_wait"] / each["reference_longest_wait"] for each in metrics]
+    return float(np.mean(ratios))
+
+
+def test_starvation():
+    """At the defaults random actions cannot buy a better mean by starving jobs."""
+    defaults = random_metrics(BackfillEnv(reference="easy", **SHORT), 10)
+    free = random_metrics(BackfillEnv(reference="easy", reservation_depth=0, **SHORT), 10)
+    assert starvation(defaults) < 1.5 < 2 < starvation(free)
+
+
+def test_idling():
+    """Passing wherever it is legal scores no better than EASY, at each setting of `idle`."""
+    easy = BackfillEnv(**SHORT)
+    best = -sum(play(easy, PolicyAgent("easy", easy), seed=1)[0])
+    for idle in ("reserved", "always"):
+        env = BackfillEnv(idle=idle, **SHORT)
+        _, info = env.reset(seed=1)
+        total = 0.0
+        while "metrics" not in info:
+            mask = info["action_mask"]
+            action = env.window if mask[env.window] else int(mask.argmax())
+            _, reward, _, _, info = env.step(action)
+            total += reward
+        assert -total > best
+
+
+def test_head_is_protected():
+    """At depth 1 no head that may start is passed over, whatever the agent wants."""
+    env = BackfillEnv(idle="always", **SHORT)
+    generator = np.random.default_rng(0)
+    _, info = env.reset(seed=0)
+    seen = 0
+    while "metrics" not in info:
+        line = waiting(env.cluster)
+        if len(line) and may_start(env.cluster, env.trace.jobs, line[0]):
+            assert not info["action_mask"][env.window]
+            seen += 1
+        *_, info = env.step(int(generator.choice(np.flatnonzero(info["action_mask"]))))
+    assert seen > 10
+
+
+@pytest.mark.parametrize("policy", ["easy-sjf", "easy-lxf", "easy-saf"])
+@given(trace=small_traces(jobs=8))
+@settings(max_examples=40)
+def test_other_orders(policy, trace):
+    """With a head to choose, EASY in another order replays to the schedule of `simulate`."""
+    env = whole(trace, head="chosen", idle="never", every_pass=True)
+    play(env, PolicyAgent(policy, env))
+    assert env.cluster.start.tolist() == bfenv.simulate(trace, policy).start.tolist()
+
+
+def test_forbidden_starts():
+    """A policy whose starts the environment forbids is an error, not a bad score."""
+    env = BackfillEnv(every_pass=True, **SHORT)
+    with pytest.raises(bfenv.PolicyError, match="illegal"):
+        for seed in range(20):
+            play(env, PolicyAgent("sjf", env), seed=seed)

@@ -1,0 +1,75 @@
+"""Warm machines: EASY's schedule of the jobs before an episode; and references on them."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.cluster import running, waiting
+from bfenv.core.schedule import bounded_slowdown
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.warm_up import Reference
+from tests.conftest import small_traces
+
+SHORT = {"warmup_jobs": 60, "episode_jobs": 30}
+
+
+@pytest.mark.parametrize(
+    ("workload", "policy"),
+    [("lublin:jobs=400", "easy"), ("lublin:jobs=400,requested_start_share=0.2", "conservative")],
+)
+def test_jobs_before(workload, policy):
+    """The jobs before the episode started when the policy starts them on an empty machine."""
+    env = BackfillEnv(workload, split="all", **SHORT)
+    env.reset(seed=3)
+    first = env.episode_jobs.start
+    before = slice(first - 60, first)
+    schedule = bfenv.simulate(env.trace[before], policy)
+    wait = env.cluster.start[before] - env.trace.jobs.submit[before]
+    begun = schedule.wait + env.trace.jobs.submit[before] < env.trace.jobs.submit[first]
+    assert begun.sum() > 40
+    assert wait[begun].tolist() == schedule.wait[begun].tolist()
+
+
+@given(small_traces(jobs=10), st.integers(1, 4))
+@settings(max_examples=80)
+def test_any_trace(trace, warm):
+    """So it is on any trace, up to the arrival of the episode's first job."""
+    assume(warm < len(trace))
+    env = BackfillEnv(trace, split="all", warmup_jobs=warm, episode_jobs=None, every_pass=True)
+    env.reset(seed=0)
+    schedule = bfenv.simulate(trace[:warm], "easy")
+    start = schedule.wait + trace.jobs.submit[:warm]
+    begun = start < trace.jobs.submit[warm]
+    assert env.cluster.start[:warm][begun].tolist() == start[begun].tolist()
+
+
+def test_empty():
+    """Without a warm-up the machine is empty until the first job of the episode."""
+    env = BackfillEnv(split="test", warmup_jobs=0, episode_jobs=20)
+    env.reset(seed=0)
+    assert len(running(env.cluster)) == 0
+    assert waiting(env.cluster).tolist() == [env.episode_jobs.start]
+
+
+def test_anew():
+    """A window that comes again is warmed up again: nothing of the last episode is left."""
+    env = BackfillEnv("lublin:jobs=400", split="all", **SHORT)
+    first, _ = env.reset(seed=0, options={"first_job": 200})
+    env.reset(options={"first_job": 100})
+    for _ in range(20):
+        env.step(int(env.action_masks().argmax()))
+    again, _ = env.reset(options={"first_job": 200})
+    assert all(np.array_equal(first[key], again[key]) for key in first)
+
+
+def test_reference():
+    """Without a warm-up, a reference is `simulate`, scored on the jobs of the window."""
+    env = BackfillEnv("lublin:jobs=300", split="all", warmup_jobs=0, episode_jobs=None)
+    env.reset(seed=0)
+    totals = Reference("easy-sjf", env.batch.source).totals(env.batch.windows[0])
+    schedule = bfenv.simulate(env.trace, "easy-sjf")
+    assert totals.longest_wait == schedule.wait.max()
+    slowdown = bounded_slowdown(schedule.wait, env.trace.runtime).sum()
+    assert totals.slowdown == pytest.approx(slowdown)

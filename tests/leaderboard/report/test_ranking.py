@@ -1,0 +1,23 @@
+"""The ranking in words."""
+
+from types import SimpleNamespace
+
+from bfenv.leaderboard.report.ranking import agent_notes
+
+
+def row(policy, kind="agent", **metrics):
+    return SimpleNamespace(policy=policy, kind=kind, metrics=metrics)
+
+
+def test_agent_notes():
+    """Shares are of all decisions of an agent; nothing is said of a few, or of policies."""
+    rows = [
+        row("a.zip", decisions=100.0, outside_window=0.0, replaced_actions=0.0),
+        row("a.zip", decisions=300.0, outside_window=0.4, replaced_actions=40.0),
+        row("b.zip", decisions=100.0, outside_window=0.04, replaced_actions=0.0),
+        row("easy", "policy", decisions=100.0, outside_window=1.0, replaced_actions=9.0),
+        row("old", mean_wait=1.0),
+    ]
+    outside, replaced = agent_notes(rows)
+    assert outside.startswith("a.zip: at 30.0 % of its decisions jobs waited outside")
+    assert replaced.startswith("a.zip: 10.0 % of its choices were illegal")

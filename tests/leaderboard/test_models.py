@@ -1,0 +1,139 @@
+"""Saved models on the leaderboard."""
+
+import json
+
+import pytest
+
+import bfenv
+from bfenv.agents import evaluate_agent, save_model
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.leaderboard.agents import code_hash
+from bfenv.leaderboard.run import run_suite
+from bfenv.leaderboard.suite import Entry, Suite
+from bfenv.leaderboard.task import plan_rows
+from tests.leaderboard.suites import SAMPLES, TINY, frozen, json_rows
+
+sb3 = pytest.importorskip("stable_baselines3")
+contrib = pytest.importorskip("sb3_contrib")
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
+
+TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
+ALGORITHMS = {"masked": contrib.MaskablePPO, "unmasked": sb3.PPO}
+
+
+def train(path, kind="masked", seed=0, trace=TRACE, **settings):
+    env = BackfillEnv(trace, window=4, episode_jobs=10, warmup_jobs=10, **settings)
+    steps = {"n_steps": 16, "batch_size": 16}
+    model = ALGORITHMS[kind]("MultiInputPolicy", env, seed=seed, device="cpu", **steps)
+    save_model(model, path)
+    return str(path)
+
+
+@pytest.mark.parametrize("kind", ALGORITHMS)
+def test_run(tmp_path, kind):
+    """A model runs only where it is trusted; another model of its name has another row."""
+    name, store = train(tmp_path / "model.zip", kind), tmp_path / "store"
+    with pytest.raises(bfenv.BfenvError, match="--trust"):
+        run_suite(TINY, ["easy"], [name], out=store)
+    assert not store.exists()
+    run_suite(TINY, ["easy"], [name], out=store, trust=True)
+    row = next(row for row in json_rows(store) if row["kind"] == "agent")
+    assert row["status"] == "ok", row.get("error")
+    assert row["code"] == code_hash("agent", name) and "torch" in row["versions"]
+    assert 0 < row["metrics"]["outside_window"] <= 1
+    assert (row["metrics"]["replaced_actions"] > 0) == (kind == "unmasked")
+    assert len(run_suite(TINY, [], [name], out=store, trust=True).existing_rows) == 1
+    train(tmp_path / "model.zip", kind, seed=1)
+    assert len(run_suite(TINY, [], [name], out=store, trust=True).new_rows) == 1
+    assert len(json_rows(store)) == 2
+
+
+@pytest.mark.parametrize("kind", ALGORITHMS)
+@pytest.mark.parametrize("option", ["", ":deterministic=false"])
+def test_agrees_with_evaluation(tmp_path, kind, option):
+    """The row of a model has the metrics of `evaluate_agent` on its trace, to the last bit."""
+    name = train(tmp_path / "model.zip", kind, reservation_depth=0, idle="always") + option
+    rows = run_suite(TINY, ["easy"], [name], out=tmp_path / "store", trust=True).new_rows
+    agent = [row for row in rows if row.kind == "agent"]
+    assert len(agent) == (3 if option else 1)
+    (trace,) = TINY.entries[0].traces
+    for row in agent:
+        scored, *others = evaluate_agent(
+            name,
+            trace.source,
+            seed=row.seed,
+            deterministic=not option,
+            trust=True,
+            episode_jobs=None,
+            warmup_jobs=0,
+            split="all",
+        )
+        metrics = row.metrics
+        assert scored.mean_bounded_slowdown == metrics["mean_bounded_slowdown"]
+        assert scored.mean_wait == metrics["mean_wait"]
+        assert (scored.longest_wait, scored.p95_wait) == (metrics["max_wait"], metrics["p95_wait"])
+        assert scored.replaced_actions == metrics["replaced_actions"]
+        assert scored.outside_window == metrics["outside_window"]
+        easy = next(one for one in others if one.name == "easy")
+        (expected,) = (one for one in rows if one.policy == "easy")
+        assert easy.mean_bounded_slowdown == expected.metrics["mean_bounded_slowdown"]
+
+
+def test_settings_of_the_training(tmp_path):
+    """The environment is that of the training; a name that says otherwise fails its row."""
+    path = train(tmp_path / "model.zip", max_age="1h", reservation_depth=0, head="chosen")
+    names = [path, f"{path}:window=4,reservation_depth=0", f"{path}:reservation_depth=1"]
+    rows = run_suite(TINY, [], names, out=tmp_path / "store", trust=True).new_rows
+    errors = {row.policy: row.error for row in rows}
+    assert errors[names[0]] == errors[names[1]] == ""
+    assert "needs reservation_depth=0, got 1" in errors[names[2]]
+    starts = {row.policy: row.metrics["mean_wait"] for row in rows if row.ok}
+    assert starts[names[0]] == starts[names[1]]
+
+
+def test_no_card(tmp_path):
+    """A model without its card costs its own row, which says what is missing."""
+    path = train(tmp_path / "model.zip")
+    (tmp_path / "model.card.json").unlink()
+    (row,) = run_suite(TINY, [], [path], out=tmp_path / "store", trust=True).new_rows
+    assert not row.ok and "no card model.card.json" in row.error
+
+
+WHOLE = "lublin:procs=32,jobs=1000,seed=9"
+WINDOWS = Suite(
+    "windows-v1",
+    "two windows of one trace",
+    (
+        Entry(
+            "one",
+            tuple(
+                frozen(f"{WHOLE},estimates=exact,job_count=60,first_job={job}")
+                for job in (100, 800)
+            ),
+            None,
+        ),
+    ),
+    seeds=2,
+    unseen=False,
+)
+
+
+def test_windows(tmp_path):
+    """Where jobs may be seen in training, each window is compared with the jobs trained on."""
+    path = train(tmp_path / "model.zip", trace=bfenv.load_workload(WHOLE))
+    span = json.loads((tmp_path / "model.card.json").read_text())["trained_on"][0]
+    assert (span["first"], span["last"] < 800) == (0, True)
+    rows = run_suite(WINDOWS, [], [path, "random"], out=tmp_path / "store", trust=True).new_rows
+    found = {(row.policy, row.seed): row for row in rows}
+    assert found[path, 1].ok and found["random", 0].ok and found["random", 1].ok
+    assert "was trained on" in found[path, 0].error and "of the 60 jobs" in found[path, 0].error
+    with pytest.raises(bfenv.BfenvError, match="trained_on"):
+        plan_rows(WINDOWS, [], [f"{SAMPLES}:first"])
+
+
+def test_seen_jobs(tmp_path):
+    """On any suite, a model that was trained on the jobs has no result."""
+    source = TINY.entries[0].traces[0].source
+    path = train(tmp_path / "model.zip", trace=bfenv.load_workload(source), split="all")
+    (row,) = run_suite(TINY, [], [path], out=tmp_path / "store", trust=True).new_rows
+    assert not row.ok and "was trained on" in row.error
