@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import bench, leaderboard, workloads
+from bfenv.cli import agents, bench, leaderboard, workloads
 from bfenv.cli.bound import bound
 from bfenv.cli.check import check
 from bfenv.cli.curves import curves
@@ -16,6 +16,7 @@ from bfenv.cli.options import Once
 from bfenv.cli.policies import policies
 from bfenv.cli.report import report
 from bfenv.cli.reproduce import reproduce
+from bfenv.cli.search import search
 from bfenv.cli.simulate import simulate
 from bfenv.cli.train import train
 from bfenv.cli.whatif import whatif
@@ -28,11 +29,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS = (
-    report, whatif, evaluate, simulate, gantt, check, bound, policies, train, curves, reproduce
+    evaluate, simulate, gantt, report, whatif, bound, check, policies, search, train, curves,
+    reproduce,
 )  # fmt: skip
 for command in COMMANDS:
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
+app.add_typer(agents.app, name="agents")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(bench.app, name="bench")
 

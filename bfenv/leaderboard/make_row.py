@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.agents.agent_names import read_agent
+from bfenv.agents.models import check_unseen, read_card
 from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
@@ -18,6 +19,7 @@ from bfenv.core.jobs import Trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
+from bfenv.leaderboard.agents import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, versions
 from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.replay import schedule_arrays
@@ -96,6 +98,8 @@ def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float], dict[str
         }
         return schedule, seconds, notes
     policy = find_policy(task.policy)
+    if card := card_of(policy):
+        check_unseen(read_card(card), task.trace.source, trace)
     warm_up(policy)
     begin = time.perf_counter()
     schedule = simulate(trace, policy, task.seed)
