@@ -1,6 +1,7 @@
-"""What acts in the environment: any policy as an agent, random actions, models, found policies.
+"""Agents, which act in the environment: policies, random actions, trained models.
 
-`ALL` holds the agents with a name, by that name.
+Start with `evaluate_agent` (score an agent), `save_model` and `load_agent` (keep a trained model),
+and `PolicyAgent` (any policy as an agent). `ALL` maps names to the built-in agents.
 """
 
 from bfenv.agents.agent_names import ALL, OpenAgent, open_agent

@@ -28,30 +28,32 @@ def test_the_python_examples_print_what_they_say(monkeypatch, tmp_path):
     assert not failures, "".join(failures)
 
 
-COMMANDS = re.findall(
-    r"^\$ (bfenv .*)$", "\n".join(re.findall(r"^```console\n(.*?)^```", TEXT, re.M | re.S)), re.M
-)
-
+BLOCKS = [
+    re.findall(r"^\$ (bfenv .*)$", block, re.M)
+    for block in re.findall(r"^```console\n(.*?)^```", TEXT, re.M | re.S)
+]
 
 FILES = re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```", TEXT, re.M | re.S)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_of_the_readme_works(command, tmp_path):
+@pytest.mark.parametrize("commands", BLOCKS, ids=lambda commands: commands[0])
+def test_the_commands_of_a_block_work_in_order(commands, tmp_path):
+    """Each command of a block prints something or writes a file, which the next ones may use."""
     for name, text in FILES:
         (tmp_path / name).write_text(text)
     environment = os.environ | {"BFENV_TRACES": ""}
     program = Path(sys.executable).parent / "bfenv"
-    result = subprocess.run(
-        [program, *shlex.split(command)[1:]],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr
-    given = {name for name, _ in FILES}
-    assert result.stdout or {path.name for path in tmp_path.iterdir()} - given
+    for command in commands:
+        before = set(tmp_path.iterdir())
+        result = subprocess.run(
+            [program, *shlex.split(command)[1:]],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert result.returncode == 0, f"{command}: {result.stderr}"
+        assert result.stdout or set(tmp_path.iterdir()) - before, command
 
 
 @pytest.mark.parametrize(

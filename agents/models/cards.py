@@ -138,7 +138,7 @@ def read_card(name: str) -> Card:
 
 def _from_json(content: Any) -> Card:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError("another format")
+        raise ValueError("its format is another")
     values: dict[str, Any] = {}
     for field, kind in FIELDS.items():
         if not isinstance(content[field], kind):

@@ -177,7 +177,7 @@ def run_search(
         For wrong settings, and if the folder is of another search.
     """
     if (generations is None) == (budget is None):
-        raise BfenvError("a search needs a number of generations, or else a budget of time")
+        raise BfenvError("give a number of generations or a budget, one of the two")
     check_workers(jobs, backend, scheduler)
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     if backend == "dask":

@@ -46,7 +46,7 @@ def read_curves(folder: Path) -> list[Point]:
                 scores = float(row["ratio"]), float(row["wait_ratio"])
                 points.append(Point(label, each["seed"], int(row["steps"]), *scores))
     if not points:
-        raise BfenvError(f"{folder}: no training with a validation in it")
+        raise BfenvError(f"{folder}: no validation scores found; is it a folder of `bfenv train`?")
     return points
 
 

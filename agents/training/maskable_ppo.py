@@ -20,7 +20,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor
 
 from bfenv.agents.training.agent_file import write_agent
-from bfenv.agents.training.networks import NETWORKS, Scorer, best_actions, weights_of
+from bfenv.agents.training.networks import (
+    NETWORKS,
+    Scorer,
+    best_actions,
+    check_device,
+    weights_of,
+)
 from bfenv.agents.training.progress import Progress
 from bfenv.agents.training.run_folder import RunFolder
 from bfenv.agents.training.settings import TrainSettings
@@ -116,9 +122,10 @@ def train(
         if getattr(settings, name) != getattr(default, name):
             raise BfenvError(f"{name}={getattr(settings, name)!r} needs --algo ppo")
     torch.set_num_threads(settings.threads)
-    run = RunFolder(Path(folder), settings, resume, tensorboard)
+    check_device(settings.device)
     environment = cast(EnvSettings, dict(settings.environment))
     envs = BackfillVecEnv(settings.num_envs, list(settings.workload), **environment)
+    run = RunFolder(Path(folder), settings, resume, tensorboard)
     envs.seed(settings.seed)
     model = new_model(settings, envs)
     callback = Judge(settings, run, report)

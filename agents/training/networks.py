@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_LEGAL, JOB_PRESENT, PROFILE
 
@@ -132,6 +133,20 @@ class AttentionScorer(Scorer):
 
 
 NETWORKS: dict[str, type[Scorer]] = {"scorer": Scorer, "attention": AttentionScorer}
+
+
+def check_device(name: str) -> None:
+    """Check that torch can compute on a device, such as "cpu" or "cuda".
+
+    Raises
+    ------
+    BfenvError
+        If it cannot.
+    """
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:  # AssertionError: torch without CUDA
+        raise BfenvError(f"device {name!r} cannot be used by torch on this machine") from error
 
 
 @torch.inference_mode()

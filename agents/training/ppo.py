@@ -32,6 +32,7 @@ from bfenv.agents.training.networks import (
     OBSERVATION,
     Scorer,
     best_actions,
+    check_device,
     new_network,
     weights_of,
 )
@@ -100,10 +101,12 @@ def train(
         If a setting is wrong, or the folder has another training in it.
     """
     torch.set_num_threads(settings.threads)
+    check_device(settings.device)
+    envs = make_envs(settings)  # before the folder, so wrong settings leave nothing behind
     run = RunFolder(Path(folder), settings, resume, tensorboard)
     torch.manual_seed(settings.seed)
     generator = torch.Generator().manual_seed(settings.seed)
-    episodes = Episodes(make_envs(settings))
+    episodes = Episodes(envs)
     validation = Validation(settings)
     network = new_network(settings.network, episodes.envs.batch, settings.hidden)
     network.to(settings.device)

@@ -2,9 +2,10 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from bfenv.cli import agents, bench, leaderboard, workloads
 from bfenv.cli.bound import bound
@@ -22,7 +23,23 @@ from bfenv.cli.train import train
 from bfenv.cli.whatif import whatif
 from bfenv.core.errors import BfenvError
 
+
+class InOrder(TyperGroup):
+    """Lists commands in the order a newcomer needs them: simulate, operate, research, measure."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return sorted(self.commands, key=ORDER.index)
+
+
+ORDER = (
+    "evaluate", "simulate", "gantt", "policies", "workloads", "check",
+    "report", "whatif", "bound",
+    "train", "curves", "search", "agents",
+    "leaderboard", "reproduce", "bench",
+)  # fmt: skip
 app = typer.Typer(
+    cls=InOrder,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

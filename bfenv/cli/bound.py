@@ -22,10 +22,12 @@ def bound(
     workload: WorkloadOption = "lublin",
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", metavar="POLICY", help="Compare it; repeat for several."),
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help="Policy to compare; repeat for several."
+        ),
     ] = None,
     metric: Annotated[
-        str, typer.Option(metavar="NAME", help="mean_bounded_slowdown or mean_wait.")
+        str, typer.Option(metavar="NAME", help="Metric: mean_bounded_slowdown or mean_wait.")
     ] = "mean_bounded_slowdown",
     load: LoadOption = None,
     moves: Annotated[
@@ -34,20 +36,21 @@ def bound(
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the local search.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Save schedules and prices (.npz)."),
+        typer.Option("--out", "-o", metavar="FILE", help="Save schedules and certificate (.npz)."),
     ] = None,
     force: ForceOption = False,
     check: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Check a saved file instead of searching."),
+        typer.Option(metavar="FILE", help="Check a file of --out instead of searching."),
     ] = None,
     format: FormatOption = Format.table,
 ) -> None:
-    """Show how much room a workload leaves: a certified bound, and the best schedules found.
+    """Show how far EASY is from the best possible schedule.
 
-    No schedule is below the bound, not even one made with knowledge of all jobs and runtimes. The
-    best schedules found have that knowledge; in the fair one no job waits longer than twice EASY's
-    longest wait. The room closed is 0 % for EASY and 100 % for the best schedule found.
+    The metric of no schedule that runs jobs to completion is below the bound, even if all jobs and
+    runtimes are known in advance. The best schedules found use that knowledge; in the fair one, no
+    job waits longer than twice EASY's longest wait. "Room closed" says how much of the way from
+    EASY (0 %) to the best schedule found (100 %) a policy goes.
 
     \b
     Examples:
@@ -57,12 +60,15 @@ def bound(
       bfenv bound --check room.npz
     """
     from bfenv.analysis.bounds import check_room, find_room, load_room, save_room
+    from bfenv.baselines.registry import find_policy
     from bfenv.parallel.evaluation import simulate_safely
     from bfenv.workloads.load import load_workload
 
     if out is not None:
         check_new(out, force)
     trace = load_workload(workload, **({} if load is None else {"load": load}))
+    for name in policy or ():
+        find_policy(name)  # before the search, which takes longer
     if check is not None:
         room = check_room(load_room(check, trace))
     else:

@@ -10,7 +10,8 @@ from bfenv.cli.options import ForceOption, check_new
 
 def curves(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder of trainings; folders below count.")
+        Path,
+        typer.Argument(metavar="FOLDER", help="Folder of `bfenv train`; subfolders are included."),
     ],
     out: Annotated[
         Path | None,
@@ -22,10 +23,11 @@ def curves(
     ] = None,
     force: ForceOption = False,
 ) -> None:
-    """Draw the learning curves of trainings: validation scores over steps, beside EASY.
+    """Draw the learning curves of trainings.
 
-    Trainings that differ in their seed alone are one curve, with a band from the lowest to the
-    highest. Without a file, the points are printed as CSV.
+    A curve shows the scores on validation, relative to EASY's, over the steps. Trainings that
+    differ only in their seed are drawn as one curve: the median, and a band from the lowest to the
+    highest. Without --out and --data, the points are printed as CSV.
 
     \b
     Examples:

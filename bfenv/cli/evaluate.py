@@ -37,7 +37,7 @@ def evaluate(
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option("--agent", "-a", metavar="AGENT", help="See below; repeat for several."),
+        typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
     ] = None,
     episodes: Annotated[
         int, typer.Option(min=1, metavar="N", help="Episodes that each agent plays.")
@@ -66,14 +66,17 @@ def evaluate(
     module that can be imported or is in the current folder. If jobs request start times, the
     default leaves out the policies that do not plan for them.
 
-    A log that records its starts comes first, as "logged": as it ran. A second table shows how
-    well each policy repeats it, and what is not simulated.
+    If a log records start times, its own schedule is the first row, "logged". A second table shows
+    how closely each policy repeats that schedule, followed by what is not simulated.
 
-    With --agent, an agent plays episodes of 256 jobs and, as it should be validated, one long
-    episode of all jobs of the split. Random actions, EASY, easy-saf, every --policy, and the best
-    policy that starves no jobs are scored on the same jobs. Agents that sample actions are scored
-    with and without sampling. An agent is "random", "module:object", or a model saved with
-    bfenv.agents.save_model, which brings its settings and needs --trust.
+    With --agent, the agent plays --episodes of 256 jobs, and then one long episode of all jobs of
+    the split. Choose between agents by the long one. Random actions, EASY, easy-saf, every
+    --policy, and the best policy that starves no jobs are scored on the same jobs. Agents that
+    sample actions are scored with and without sampling.
+
+    An agent is "random", "module:object", a network of `bfenv train` (FOLDER/agent.json or
+    "agent:NAME"), or a model saved with bfenv.agents.save_model, which needs --trust. Networks and
+    models bring the settings of their environment.
 
     \b
     Examples:

@@ -111,6 +111,31 @@ def check_new(path: Path, force: bool) -> None:
     check_folder(path)
 
 
+def check_page(path: Path, force: bool) -> None:
+    """Check that a page of HTML can be written, before any work is done for it.
+
+    Raises
+    ------
+    BfenvError
+        If the name does not end in .html or .htm, and what `check_new` raises.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise BfenvError(f"{path}: the name of a page must end in .html")
+    check_new(path, force)
+
+
+def check_output_folder(path: Path) -> None:
+    """Check that a folder of results is not a file.
+
+    Raises
+    ------
+    BfenvError
+        If it is.
+    """
+    if path.exists() and not path.is_dir():
+        raise BfenvError(f"{path} is a file, not a folder")
+
+
 def check_folder(path: Path | None) -> None:
     """Check that the folder of a file exists.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, JobsOption, check_new
+from bfenv.cli.options import ForceOption, JobsOption, check_page
 from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.site.comparison import CANDIDATES, TODAY
 
@@ -20,37 +20,42 @@ if TYPE_CHECKING:
 def report(
     log: Annotated[
         list[str],
-        typer.Argument(metavar="LOG...", help="Your log as SWF, with options if any."),
+        typer.Argument(metavar="LOG...", help="Your log as SWF, with options if needed."),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write, .html.")
     ],
     today: Annotated[
-        str, typer.Option(metavar="POLICY", help="What your site does today, or nearly so.")
+        str, typer.Option(metavar="POLICY", help="The policy closest to your site's today.")
     ] = TODAY,
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            "--policy", "-p", metavar="POLICY", help="A candidate; repeat. Default: see above."
+            "--policy",
+            "-p",
+            metavar="POLICY",
+            help="Candidate; repeat for several. Default: see above.",
         ),
     ] = None,
     keep: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Keep the rows there, to run on later.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Keep the rows there, so a later run resumes."),
     ] = None,
     jobs: JobsOption = -1,
     force: ForceOption = False,
 ) -> None:
-    """Show what another policy would do to your users: from a log to a page.
+    """Report what another policy would do to your users.
 
-    The page begins with a verdict in hours and days. It compares each candidate with today's
-    policy, job by job, tells who wins and who loses, and shows how well the simulation repeats
-    what your log records. `bfenv workloads import` makes SWF of accounting logs.
+    The report is a page of HTML that begins with a verdict in hours and days. It compares each
+    candidate with today's policy, job by job, and shows who waits less, who waits longer, and how
+    well the simulation repeats what your log records. `bfenv workloads import` converts accounting
+    logs to SWF.
 
-    The option outages=find of a log looks for times in which the whole machine stood still although
-    jobs waited, and lets no simulated job start that could meet one.
+    Add :outages=find to the log to detect outages: times in which jobs waited but the whole machine
+    was idle. No simulated job starts if it could run into one.
 
     \b
-    Candidates by default, which Slurm can be configured or extended to follow:
+    Default candidates, which Slurm can be configured or extended to follow:
       {candidates}
 
     \b
@@ -66,7 +71,7 @@ def report(
     from bfenv.leaderboard.store import read_leaderboard
     from bfenv.leaderboard.suite import suite_of
 
-    check_new(out, force)
+    check_page(out, force)
     suite = suite_of(log)
     names = list(dict.fromkeys([today, REFERENCE, FAIR, *(policy or CANDIDATES)]))
     with tempfile.TemporaryDirectory() as temporary:
@@ -81,7 +86,7 @@ def report(
     write_atomically(out, page.encode())
     for comparison in comparisons:
         _tell(comparison)
-    print(f"{out}: the page, with charts and who wins or loses")
+    print(f"{out}: the full report, with charts and the users who win or lose")
 
 
 def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> None:

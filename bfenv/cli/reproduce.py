@@ -16,31 +16,33 @@ LIST = "list"
 
 
 def reproduce(
-    paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="A paper of `list`, or all of them: all.")
-    ],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Name of a paper, all, or list.")],
     items: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ITEM]...", help="Tables and figures, like table-2; default: all."),
+        typer.Argument(
+            metavar="[ITEM]...", help="Tables and figures, such as table-2. Default: all."
+        ),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of pages and rows.")
     ] = Path("reproductions"),
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Small generated workloads in place of the logs."),
+        typer.Option("--quick", help="Use small generated workloads instead of logs."),
     ] = False,
     jobs: options.JobsOption = 1,
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
     shard: options.ShardOption = "1/1",
 ) -> None:
-    """Compute the tables and figures of a paper again, beside the printed numbers.
+    """Recompute a paper's tables and figures, and compare them.
 
-    Writes DIR/PAPER.md with every verdict, table and figure, and DIR/PAPER/ with the figures and
-    rows. With items named, the page has these, and the others whose rows are there. Rows that the
-    folder has are kept, so an interrupted run resumes, and shards may share a folder. Logs are
-    looked for as `bfenv workloads` does; what needs a missing log is left out and says so.
+    `bfenv reproduce list` lists the papers and their items. For a paper, the command writes the
+    page DIR/PAPER.md, with each computed table and figure, the printed numbers and a verdict, and
+    the folder DIR/PAPER with figures and rows. If you name items, the page has these and any others that are complete.
+
+    Rows that the folder already has are kept, so an interrupted run resumes, and shards may share
+    a folder. Items that need a log that is not on this machine are left out; see `bfenv workloads`.
 
     \b
     Examples:
@@ -53,11 +55,14 @@ def reproduce(
     from bfenv.reproduce import PAPERS, find_items, find_paper
 
     if paper == LIST:
+        if items:
+            raise BfenvError("list takes no items")
         _list()
         return
+    options.check_output_folder(out)
     papers = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
     if paper == ALL and items:
-        raise BfenvError("items belong to one paper: name it instead of all")
+        raise BfenvError("items need the name of their paper, not all")
     chosen = {one.name: find_items(one, items or ()) for one in papers}
     check_matplotlib()
     for one in papers:
@@ -95,7 +100,7 @@ def _reproduce(
     planned = plan(items, folder, quick)
     if planned.unavailable:
         names = ", ".join(sorted(planned.unavailable))
-        typer.echo(f"bfenv: not at hand, and left out: {names}", err=True)
+        typer.echo(f"bfenv: left out, because they are not on this machine: {names}", err=True)
     with show.progress() as progress:
         bar = progress.add_task(paper.name, total=sum(one.seeds for one in planned.missing))
 
@@ -123,4 +128,4 @@ def _reproduce(
     kept = plan(paper.items, folder, quick).rows | rows
     shown = [one for one in paper.items if one in items or is_complete(one, kept, quick)]
     page = write_page(paper, shown, kept, out, quick=quick)
-    print(f"{page}: {len(rows)} rows, {len(planned.rows)} of them there already")
+    print(f"{page}: {len(rows)} rows, {len(planned.rows)} of them from earlier runs")

@@ -6,7 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import BackendOption, JobsOption, SchedulerOption, duration_option
+from bfenv.cli.options import (
+    BackendOption,
+    JobsOption,
+    SchedulerOption,
+    check_output_folder,
+    duration_option,
+)
 from bfenv.core.errors import BfenvError
 
 
@@ -14,60 +20,75 @@ def search(
     workload: Annotated[
         list[str],
         typer.Option(
-            "--workload", "-w", metavar="WORKLOAD", help="Whole workload to search on; repeat."
+            "--workload",
+            "-w",
+            metavar="WORKLOAD",
+            help="Workload to search on; repeat for several.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of journal and result.")
+        Path,
+        typer.Option("--out", "-o", metavar="DIR", help="Folder of the search and its result."),
     ],
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help="gp or cma-es, see above.")
     ] = "gp",
     budget: Annotated[
         int | None,
-        duration_option("--budget", "Time to search, such as 10m; or give --generations.", least=1),
+        duration_option(
+            "--budget", "Time to search, such as 10m. Give this or --generations.", least=1
+        ),
     ] = None,
     generations: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Generations to search in all.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of generations. Give this or --budget."),
     ] = None,
     options: Annotated[
         str, typer.Option(metavar="OPTIONS", help="Other options of easy, see above.")
     ] = "",
     also: Annotated[
         list[str] | None,
-        typer.Option(metavar="OPTION", help="Find backfill_estimate or backfill as well."),
+        typer.Option(
+            metavar="OPTION", help="Search for backfill_estimate or backfill, too; repeat."
+        ),
     ] = None,
     start: Annotated[
         list[str] | None, typer.Option(metavar="FORMULA", help="Order to start from; repeat.")
     ] = None,
     load: Annotated[
         list[str] | None,
-        typer.Option(metavar="LOAD", help="own or an offered load; repeat. [default: own, 0.9]"),
+        typer.Option(metavar="LOAD", help="own, or an offered load; repeat.  [default: own, 0.9]"),
     ] = None,
     split: Annotated[
-        str, typer.Option(metavar="SPLIT", help="train, or all for workloads never scored on.")
+        str, typer.Option(metavar="SPLIT", help="train; or all, for workloads you never score on.")
     ] = "train",
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 1,
     seeds: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Seeds, from --seed; the best one counts.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Search with N seeds, from --seed on; keep the best."
+        ),
     ] = 1,
     hidden: Annotated[
         int, typer.Option(min=0, metavar="N", help="Hidden units of the scorer; 0 is linear.")
     ] = 0,
     population: Annotated[
-        int, typer.Option(min=4, metavar="N", help="Candidates of a generation.")
+        int, typer.Option(min=4, metavar="N", help="Candidates per generation.")
     ] = 40,
     cases: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Cases per workload and generation.")
+        int, typer.Option(min=1, metavar="N", help="Slices per workload and generation.")
     ] = 2,
     slice_jobs: Annotated[
-        int, typer.Option("--slice-jobs", min=1, metavar="N", help="Jobs of a case, about.")
+        int,
+        typer.Option(
+            "--slice-jobs", min=1, metavar="N", help="Approximate number of jobs in a slice."
+        ),
     ] = 10_000,
     shakes: Annotated[
         int, typer.Option(min=1, metavar="N", help="Shaken copies of each slice.")
     ] = 4,
     shake: Annotated[
-        int, duration_option("--shake", "Longest change of a submit time.  [default: 5 min]")
+        int, duration_option("--shake", "Largest shift of a submit time.  [default: 5 min]")
     ] = 300,
     jobs: JobsOption = 1,
     backend: BackendOption = "loky",
@@ -75,18 +96,21 @@ def search(
 ) -> None:
     """Search for an order of EASY that beats EASY.
 
-    gp varies formulas by genetic programming. cma-es tunes the weights of a scorer on logarithmic
-    features, linear or with hidden units, or with --start FORMULA the numbers in that formula.
-    The objective is the mean log ratio of mean bounded slowdown to EASY's, over slices of the
-    training split, loads and shaken submit times, plus a penalty if the longest wait is over 1.5
-    times EASY's. The result is selected on the training and validation splits; the test split is
-    never read.
+    The method gp searches for a formula by genetic programming. The method cma-es tunes the weights
+    of a scorer, linear or with --hidden units; with --start FORMULA, it tunes the numbers in that
+    formula.
 
-    --options fixes other options of easy, or tunes the numbers in braces, as in
-    "guard={0.8:2}, trial=180".
+    Candidates run on slices of the training split, at each --load, with submit times shifted at
+    random ("shaken"). They minimize the mean log ratio of mean bounded slowdown to EASY's, plus a
+    penalty if the longest wait is over 1.5 times EASY's. The result is selected on the training and
+    validation splits; the test split is never read unless you ask for --split all.
 
-    The result is DIR/result.json. The same command continues an interrupted search. The result of
-    so many --generations is always the same, also with other --jobs.
+    --options sets other options of easy. A range in braces is tuned: "guard={0.8:2}, trial=180"
+    tunes guard from 0.8 to 2.
+
+    The result is DIR/result.json; `bfenv agents card` makes an agent of it. Run the same command
+    again to continue an interrupted search. With --generations, the result does not depend on
+    --jobs or interruptions.
 
     \b
     Examples:
@@ -95,6 +119,9 @@ def search(
     """
     from bfenv.agents.search.search_run import Progress, SearchSettings, run_seeds
 
+    if (generations is None) == (budget is None):
+        raise BfenvError("give --generations or --budget, one of the two")
+    check_output_folder(out)
     settings = SearchSettings(
         workloads=tuple(workload),
         loads=_loads(load),

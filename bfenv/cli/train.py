@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bfenv.cli import show
+from bfenv.cli.options import check_output_folder
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def train(
     preset: Annotated[
         str,
         typer.Option(
-            "--preset", "-p", metavar="PRESET", help="A name, or FILE.yaml, or FILE.yaml:NAME."
+            "--preset", "-p", metavar="PRESET", help="Name, FILE.yaml or FILE.yaml:NAME; see above."
         ),
     ] = "scorer",
     change: Annotated[
@@ -28,12 +29,15 @@ def train(
         typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeat for several."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Actions, over all environments.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of actions, in all environments together."),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Random seed.")] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Train N times, from --seed on, in FOLDER/seed-K."),
+        typer.Option(
+            min=1, metavar="N", help="Train with N seeds, from --seed on, in FOLDER/seed-K."
+        ),
     ] = None,
     algo: Annotated[
         str | None, typer.Option(metavar="ALGO", help="ppo, or maskable-ppo of sb3-contrib.")
@@ -43,26 +47,26 @@ def train(
     ] = None,
     warm_start: Annotated[
         str | None,
-        typer.Option("--warm-start", metavar="POLICY", help="Imitate a policy before training."),
+        typer.Option("--warm-start", metavar="POLICY", help="Imitate this policy before training."),
     ] = None,
     device: Annotated[
         str | None, typer.Option(metavar="DEVICE", help="cpu, or cuda for a GPU.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted training.")
+        bool, typer.Option("--resume", help="Continue the training in the folder, if there is one.")
     ] = False,
     tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write FOLDER/tensorboard.")
+        bool, typer.Option("--tensorboard", help="Also write FOLDER/tensorboard for TensorBoard.")
     ] = False,
 ) -> None:
     """Train a network that schedules.
 
-    The folder gets settings.yaml, progress.csv, checkpoint.npz, and agent.json: the network that
-    was best on the validation split so far, which `--agent FOLDER/agent.json` opens. On the CPU a
-    training gives the same weights every time, also if it is interrupted and resumed.
+    The folder contains settings.yaml, progress.csv, checkpoint.npz, and agent.json, the best
+    network so far on the validation split. Score it with `bfenv evaluate --agent FOLDER/agent.json`. On the
+    CPU, the same settings give the same weights, even if the training is interrupted and resumed.
 
-    The line on the right is the mean bounded slowdown on validation over EASY's, and the longest
-    wait over EASY's.
+    The progress bar shows the mean bounded slowdown and the longest wait on validation, both
+    divided by EASY's.
 
     \b
     Presets:
@@ -80,6 +84,7 @@ def train(
     from bfenv.agents.training.settings import change as changed
     from bfenv.agents.training.settings import find_settings, read_changes
 
+    check_output_folder(out)
     settings = changed(find_settings(preset), read_changes(change or ()))
     given = {
         "steps": steps,
@@ -113,17 +118,17 @@ def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool
 
         agent = learner(settings, out, resume=resume, tensorboard=tensorboard, report=report)
     if not last:
-        print(f"{agent}: there is nothing left to train")
+        print(f"{agent}: this training is complete")
         return
     print(
-        f"{agent}: {last['best']:.3f} of EASY's mean bounded slowdown on validation at best, "
-        f"{_score(last)} at last; {last['steps_per_second']:,} steps/s"
+        f"{agent}: mean bounded slowdown on validation {last['best']:.3f} of EASY's; "
+        f"after the last step {_score(last)} of EASY's; {last['steps_per_second']:,} steps/s"
     )
 
 
 def _score(row: dict[str, Any]) -> str:
     ratio, wait = row["ratio"], row["wait_ratio"]
-    return f"{ratio:.3f} of EASY, longest wait {wait:.2f}"
+    return f"slowdown {ratio:.3f}, longest wait {wait:.2f}"
 
 
 def _learner(algo: str) -> Any:
@@ -142,10 +147,10 @@ train.__doc__ = train.__doc__ and train.__doc__.replace(
     "\n      ".join(
         (
             "scorer: any job may become the head; 24 traces of the embedded model",
-            "attention: the same with jobs that attend to each other; half as fast",
+            "attention: the same, with attention between jobs; half as fast",
             "imitated: starts as a copy of easy-wfp3",
-            "whole-log: one long episode per trace, average rewards",
-            "constrained: a penalty on the longest wait grows until no job starves",
+            "whole-log: one long episode per trace, with average rewards",
+            "constrained: raises a penalty on the longest wait until no job starves",
             "toy: one small trace, done in seconds",
         )
     ),

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, FormatOption, check_new, duration_option
+from bfenv.cli.options import ForceOption, FormatOption, check_page, duration_option
 from bfenv.cli.show import Format
 from bfenv.core.durations import format_duration
 from bfenv.core.errors import BfenvError
@@ -21,29 +21,36 @@ def whatif(
         typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several. Default: easy."),
     ] = None,
     as_is: Annotated[
-        bool, typer.Option("--as-is", help="Show the site as it is, too; it always is.")
+        bool, typer.Option("--as-is", help="No effect: the site as it is, is always shown.")
     ] = True,
     processors: Annotated[
-        list[str] | None, typer.Option(metavar="SIZE", help="512, +64, -64 or +10%.")
+        list[str] | None,
+        typer.Option(metavar="SIZE", help="Size of the machine: 512, +64, -64 or +10%."),
     ] = None,
     max_estimate: Annotated[
-        int | None, duration_option("--max-estimate", "Limit of all jobs, such as 24h.", least=1)
+        int | None,
+        duration_option("--max-estimate", "Longest estimate allowed, such as 24h.", least=1),
     ] = None,
     split_longer: Annotated[
-        bool, typer.Option("--split-longer", help="Split jobs over the limit, do not cut them.")
+        bool,
+        typer.Option(
+            "--split-longer", help="Split jobs at --max-estimate instead of cutting them."
+        ),
     ] = False,
     estimates: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOW", help="What users ask for: -30%, +50%, or a model like exact."),
+        typer.Option(
+            metavar="HOW", help="Change of all estimates: -30%, +50%, or a model such as exact."
+        ),
     ] = None,
     load: Annotated[
         list[float] | None, typer.Option(metavar="LOAD", help="Offered load, such as 0.9.")
     ] = None,
     maintenance: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="More outages: lines of begin,end.")
+        Path | None, typer.Option(metavar="FILE", help="Add outages: lines of begin,end.")
     ] = None,
     without: Annotated[
-        str | None, typer.Option(metavar="WHAT", help="'outages': a machine without any.")
+        str | None, typer.Option(metavar="WHAT", help="outages: remove all outages of the log.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write a page, .html.")
@@ -53,8 +60,10 @@ def whatif(
 ) -> None:
     """Compare variants of your site side by side.
 
-    Each option is a variant of its own, beside the site as it is; repeat --processors, --estimates
-    and --load for several. What no longer fits, is cut, split or held is printed below the table.
+    The first variant is the site as it is. --processors, --max-estimate, --estimates, --load,
+    --maintenance and --without each add one that changes this only; repeat --processors,
+    --estimates and --load for more. The lines below the table count the jobs that no longer fit,
+    are cut or split, or keep an estimate as long as they run.
 
     \b
     Examples:
@@ -79,7 +88,7 @@ def whatif(
     if without not in (None, "outages"):
         raise BfenvError(f"--without must be 'outages', got {without!r:.60}")
     if out is not None:
-        check_new(out, force)
+        check_page(out, force)
     trace = load_workload(log)
     variants = {
         f"{size} processors": changes.with_processors(trace, size) for size in processors or ()

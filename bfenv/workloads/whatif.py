@@ -1,7 +1,7 @@
 """Changes to a site: another machine, other limits and requests, other loads and outages.
 
-Each function returns the changed trace, and sentences about the jobs that are no longer what they
-were. Nothing is left out without a word.
+Each function returns the changed trace and notes: a sentence for each way in which jobs were left
+out, cut, split or held.
 """
 
 import re
@@ -23,7 +23,7 @@ LESS = re.compile(r"([+-])([0-9]{1,3}(?:\.[0-9]+)?)\s*%")
 
 
 class Changed(NamedTuple):
-    """A changed trace, and what to know about it."""
+    """A changed trace, and notes on its jobs."""
 
     trace: Trace
     notes: tuple[str, ...]
@@ -148,10 +148,12 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     if not match:
         return Changed(with_estimates(trace, text.strip()), ())
     factor = 1 + (1 if match[1] == "+" else -1) * float(match[2]) / 100
+    if factor <= 0:
+        raise WorkloadError(f"estimates: a decrease must be below 100%, got {text!r:.60}")
     asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
     estimate = np.maximum(asked, trace.runtime)
     held = int(np.sum(asked < trace.runtime))
-    notes = (f"{held:,} jobs ask for no less than they run",) if held else ()
+    notes = (f"{held:,} jobs keep an estimate as long as they run",) if held else ()
     return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
 
 

@@ -48,7 +48,7 @@ def test_a_missing_log_is_named(run, tmp_path, monkeypatch):
     monkeypatch.delenv("BFENV_TRACES", raising=False)
     monkeypatch.setenv("BFENV_DATA", str(tmp_path))
     status, _, err = run("reproduce", "zotkin2000", "figure-2", "--out", tmp_path)
-    assert status == 0 and "not at hand, and left out: LLNL-T3D-1996-2" in err
+    assert status == 0 and "not on this machine: LLNL-T3D-1996-2" in err
 
 
 def test_wrong_input(run, tmp_path):

@@ -64,7 +64,7 @@ def test_list(run):
     [
         (("--load", "high"), "--load is own or a number"),
         (("--method", "sa"), "method must be one of"),
-        (("--budget", "1m"), "a number of generations, or else a budget"),
+        (("--budget", "1m"), "give --generations or --budget"),
         (("--split", "test"), "takes the split train or all"),
         (("--backend", "dask"), "needs the address of a scheduler"),
     ],

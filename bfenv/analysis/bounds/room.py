@@ -124,7 +124,7 @@ def save_room(room: Room, path: Path) -> None:
 
 
 def load_room(path: Path, trace: Trace) -> Room:
-    """Read a file of `save_room`; nothing in it is believed until `check_room`.
+    """Read a file of `save_room`. Use `check_room` to verify its numbers.
 
     Raises
     ------
@@ -139,8 +139,10 @@ def load_room(path: Path, trace: Trace) -> Room:
             raise ValueError(f"format {head['format']!r}")
         metric, bound = str(head["metric"]), float(head["bound"])
         exponent, content = int(head["exponent"]), head["workload_hash"]
-    except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
-        raise BfenvError(f"{path}: cannot be read as a file of bounds: {error}") from error
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
+        raise BfenvError(f"{path}: is not a file of `bfenv bound --out`, or damaged") from error
     if content != f"sha256:{trace.hash}":
         raise BfenvError(f"{path}: is about other jobs than {trace.name}")
     offline, fair = (

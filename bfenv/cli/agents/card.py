@@ -20,23 +20,31 @@ def card(
     ],
     workload: Annotated[
         list[str] | None,
-        typer.Option("--workload", "-w", metavar="WORKLOAD", help="To score it on; repeat."),
+        typer.Option(
+            "--workload",
+            "-w",
+            metavar="WORKLOAD",
+            help="Score it on the test split; repeat for several.",
+        ),
     ] = None,
     unseen: Annotated[
         list[str] | None,
-        typer.Option(metavar="WORKLOAD", help="To score it on as a whole; repeat."),
+        typer.Option(metavar="WORKLOAD", help="Score it on all jobs; repeat for several."),
     ] = None,
     copies: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Shaken copies of each workload.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Copies of each workload, submit times shifted at random."
+        ),
     ] = 5,
     jobs: JobsOption = 1,
     force: ForceOption = False,
 ) -> None:
-    """Write the card of an agent that a search has found, and score it.
+    """Make an agent of a search's result: score it, write its card.
 
-    It is scored on the test split of each --workload at its own load and at 0.9, and on all jobs of
-    each --unseen workload at its own load. Jobs that it was trained on are refused. The card is an
-    agent: "agent:FILE" names it wherever a policy is named.
+    The agent is scored on the test split of each --workload, at its own load and at 0.9, and on all
+    jobs of each --unseen workload, at its own load. Jobs that it was trained on are refused. Use
+    the card as "agent:FILE" wherever you name a policy.
 
     \b
     Examples:
@@ -50,7 +58,7 @@ def card(
     from bfenv.agents.search.search_run import read_result
 
     if out.suffix != ".json":
-        raise BfenvError(f"{out}: the name of a card ends in .json")
+        raise BfenvError(f"{out}: the name of a card must end in .json")
     check_new(out, force)
     made = _card(out.stem, what, read_result(result))
     scores: list[dict[str, Any]] = []

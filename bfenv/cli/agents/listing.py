@@ -12,9 +12,10 @@ from bfenv.cli.show import Format
 def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     """List, show and document agents.
 
-    They are policies with the name "agent:NAME" wherever a policy is named, or networks with this
-    name wherever an agent is. Ratios are geometric means, over the workloads on the card of a
-    policy, of mean bounded slowdown to EASY's.
+    Policies are used by their name, "agent:NAME", wherever you name a policy; networks with
+    --agent. "ratio" is the mean bounded slowdown over EASY's: the geometric mean over the workloads
+    on the card, at their own load and at load 0.9. "longest wait" is the largest ratio to EASY's
+    longest wait. A network has no scores on its card.
 
     \b
     Examples:
@@ -61,10 +62,15 @@ def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
 
 
 def show_agent(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or the path of a card.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of an agent, or the path of a card.")
+    ],
     format: FormatOption = Format.table,
 ) -> None:
-    """Show the card of an agent: what it is, how it was found, and how it scores.
+    """Show an agent's card: what it is and how it scores.
+
+    The card also has the command that found the agent, and the jobs it was trained on. "ratio" is
+    the mean bounded slowdown over EASY's, "longest wait" the longest wait over EASY's.
 
     \b
     Examples:

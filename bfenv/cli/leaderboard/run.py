@@ -82,12 +82,13 @@ def run(
     Suites:
       {suites}
 
-    An agent is a registered name; "module:object", either an object with a predict() method or a
-    function of environment and seed that returns one; or a model saved by stable-baselines3 or
-    sb3-contrib. Options of its environment may follow, as in model.zip:reservation_depth=1.
+    An agent is "random"; "module:object", either an object with a predict() method or a function of
+    environment and seed that returns one; a network of `bfenv train` (FOLDER/agent.json or
+    "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
+    its environment may follow, as in random:reservation_depth=0.
 
-    With --workload, the suite is your own logs, known by the hash of their content. A log that
-    records its starts has a row of these, "logged".
+    With --workload, the suite is your own logs, each identified by the hash of its content. If a
+    log records start times, its own schedule is a row, "logged".
 
     \b
     Examples:

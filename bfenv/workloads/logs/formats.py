@@ -63,7 +63,8 @@ def find_format(path: str | os.PathLike[str]) -> str:
         return "sacct"
     if max(map(first.count, ",;\t|")):
         return "csv"
-    kinds = ", ".join(KINDS.values())
+    kinds = "; ".join(KINDS.values())
     raise WorkloadError(
-        f"{path}: begins with {first[:40]!r}, which is none of: {kinds}; see --from"
+        f"{path}: unknown kind of log, it begins with {first[:40]!r}; choose with --from. "
+        f"Known: {kinds}"
     )

@@ -81,7 +81,7 @@ def test_not_a_file_of_bounds(jobs, tmp_path, content):
     """Any other file is an error that names it."""
     path = tmp_path / "room.npz"
     path.write_bytes(content)
-    with pytest.raises(BfenvError, match=r"room\.npz: cannot be read as a file of bounds"):
+    with pytest.raises(BfenvError, match=r"room\.npz: is not a file of `bfenv bound"):
         load_room(path, jobs)
 
 
@@ -89,5 +89,5 @@ def test_no_pickles(jobs, tmp_path):
     """A file with pickled objects is refused before they are made."""
     path = tmp_path / "room.npz"
     np.savez(path, head=np.array([{"format": 1}], dtype=object))
-    with pytest.raises(BfenvError, match="cannot be read as a file of bounds"):
+    with pytest.raises(BfenvError, match="is not a file of `bfenv bound"):
         load_room(path, jobs)
