@@ -39,7 +39,8 @@ def reproduce(
 
     `bfenv reproduce list` lists the papers and their items. For a paper, the command writes the
     page DIR/PAPER.md, with each computed table and figure, the printed numbers and a verdict, and
-    the folder DIR/PAPER with figures and rows. If you name items, the page has these and any others that are complete.
+    the folder DIR/PAPER with figures and rows. If you name items, the page has these and any others
+    that are complete.
 
     Rows that the folder already has are kept, so an interrupted run resumes, and shards may share
     a folder. Items that need a log that is not on this machine are left out; see `bfenv workloads`.

@@ -96,9 +96,11 @@ def search(
 ) -> None:
     """Search for an order of EASY that beats EASY.
 
-    The method gp searches for a formula by genetic programming. The method cma-es tunes the weights
-    of a scorer, linear or with --hidden units; with --start FORMULA, it tunes the numbers in that
-    formula.
+    \b
+    Methods:
+      gp: find a formula by genetic programming
+      cma-es: tune the weights of a scorer, linear or with --hidden units;
+        with --start FORMULA, tune the numbers in that formula
 
     Candidates run on slices of the training split, at each --load, with submit times shifted at
     random ("shaken"). They minimize the mean log ratio of mean bounded slowdown to EASY's, plus a

@@ -62,8 +62,9 @@ def train(
     """Train a network that schedules.
 
     The folder contains settings.yaml, progress.csv, checkpoint.npz, and agent.json, the best
-    network so far on the validation split. Score it with `bfenv evaluate --agent FOLDER/agent.json`. On the
-    CPU, the same settings give the same weights, even if the training is interrupted and resumed.
+    network so far on the validation split. Score it with `bfenv evaluate --agent
+    FOLDER/agent.json`. On the CPU, the same settings give the same weights, even if the training is
+    interrupted and resumed.
 
     The progress bar shows the mean bounded slowdown and the longest wait on validation, both
     divided by EASY's.

@@ -21,7 +21,8 @@ def whatif(
         typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several. Default: easy."),
     ] = None,
     as_is: Annotated[
-        bool, typer.Option("--as-is", help="No effect: the site as it is, is always shown.")
+        bool,
+        typer.Option("--as-is", show_default=False, help="No effect: always shown as variant 1."),
     ] = True,
     processors: Annotated[
         list[str] | None,

@@ -29,6 +29,8 @@ def test_no_arguments(run):
 
 COMMANDS = [
     *(["evaluate"], ["simulate"], ["gantt"], ["check"], ["policies"]),
+    *(["report"], ["whatif"], ["bound"], ["search"], ["train"], ["curves"], ["reproduce"]),
+    *(["agents"], ["agents", "show"], ["agents", "card"]),
     *(["workloads"], ["workloads", "info"], ["workloads", "fetch"], ["workloads", "import"]),
     *(["leaderboard", "run"], ["leaderboard", "report"], ["leaderboard", "export"]),
     *(["bench", "engine"], ["bench", "environment"], ["bench", "scaling"], ["bench", "policies"]),
@@ -37,14 +39,22 @@ COMMANDS = [
 ]
 RUN = (
     ["evaluate"], ["simulate"], ["policies"], ["workloads"], ["leaderboard", "run"],
-    ["bench", "engine"], ["bench", "policies"], ["bench", "show"],
-)  # fmt: skip  # those whose examples need no files, no network, and not much time
+    ["bench", "engine"], ["bench", "policies"], ["bench", "show"], ["whatif"], ["agents"],
+    ["agents", "show"],
+)  # fmt: skip  # those whose examples need no files but a log, no network, and not much time
 
 
 def examples(help):
     """The commands under Examples in a help text."""
     text = help.partition("Examples:")[2].partition("\n\n")[0]
     return re.findall(r"^ +(bfenv .*)$", re.sub(r" \\\n +", " ", text), re.M)
+
+
+@pytest.mark.parametrize("group", [[], ["agents"], ["bench"], ["leaderboard"], ["workloads"]])
+def test_lists_of_commands(run, group):
+    """No line of a list of commands is cut at 80 columns."""
+    lines = run(*group, "--help", columns=80)[1].partition("Commands:")[2].splitlines()
+    assert lines and not [line for line in lines if line.endswith("...")]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -64,6 +74,7 @@ def test_examples(run, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BFENV_TRACES", raising=False)
     (tmp_path / "bench.json").write_bytes(PUBLISHED.read_bytes())
+    run("simulate", "--workload", "lublin:jobs=100", "--out", "site.swf.gz")
     for example in examples(run(*command, "--help")[1]):
         status, out, err = run(*shlex.split(example)[1:])
         assert status == 0, (example, err)

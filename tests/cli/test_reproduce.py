@@ -19,7 +19,7 @@ def test_a_worked_example(run, tmp_path):
     assert status == 0
     assert "36 of 36" in out and "4_2^ / 4_2^ ✓" in out and "2 rows, 0 of them" in out
     assert "Verdict: **agrees**" in (tmp_path / "shmueli-los2003.md").read_text()
-    assert "2 rows, 2 of them there already" in run(*arguments)[1]
+    assert "2 rows, 2 of them from earlier runs" in run(*arguments)[1]
 
 
 def test_quick(run, tmp_path):

@@ -14,12 +14,12 @@ def test_train(run, tmp_path):
     folder = tmp_path / "run"
     status, out, _ = run("train", *SMALL, "--out", folder)
     assert status == 0
-    assert f"{folder / 'agent.json'}: " in out and "of EASY's mean bounded slowdown" in out
+    assert f"{folder / 'agent.json'}: " in out and "mean bounded slowdown on validation" in out
     assert (folder / "agent.json").is_file()
     status, _, err = run("train", *SMALL, "--out", folder)
     assert status == 2 and "use --resume" in err
     status, out, _ = run("train", *SMALL, "--out", folder, "--resume")
-    assert status == 0 and "nothing left" in out
+    assert status == 0 and "training is complete" in out
 
 
 def test_seeds(run, tmp_path):
