@@ -92,7 +92,7 @@ def run(
 
     \b
     Examples:
-      bfenv leaderboard run --workload site.swf.gz --policy easy --policy easy-sqf --out board
+      bfenv leaderboard run --workload site.swf.gz --policy easy --policy easy-sqf --out site
       bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 \\
         --out board
