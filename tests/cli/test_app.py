@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from bfenv import load_workload, write_swf
 from bfenv.speed.measurements import PUBLISHED
 from tests.cli.conftest import SWF
 
@@ -64,6 +65,7 @@ def test_examples(run, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BFENV_TRACES", raising=False)
     (tmp_path / "bench.json").write_bytes(PUBLISHED.read_bytes())
+    write_swf(load_workload("lublin:jobs=50"), tmp_path / "site.swf.gz")
     for example in examples(run(*command, "--help")[1]):
         status, out, err = run(*shlex.split(example)[1:])
         assert status == 0, (example, err)

@@ -25,7 +25,7 @@ def test_width(run):
 def test_markdown(run):
     """Markdown has one line per row, and vertical bars in cells are escaped."""
     out = run("evaluate", "-w", "lublin:jobs=50", "-p", "easy", "-f", "markdown")[1].splitlines()
-    assert out[1] == "|---|--:|--:|--:|--:|--:|--:|" and out[2].startswith("| easy | ")
+    assert out[1] == "|---|---|--:|--:|--:|--:|--:|--:|" and out[2].startswith("| easy | ")
 
 
 @pytest.mark.parametrize("columns", range(20, 60))
