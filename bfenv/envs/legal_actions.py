@@ -56,15 +56,15 @@ def write_mask(state, cluster, jobs, rules, i):
 def may_any_start(state, cluster, jobs, rules, i):
     """Tell whether a waiting job may start; True in doubt.
 
-    It is asked at every scheduling pass, and most passes in which nothing may start are told from
-    the others here, without slots and a mask.
+    It is asked at every scheduling pass, to save slots and a mask. A choice of slots takes much
+    longer than the shadow time, so where one would be due, EASY's condition is looked at, too.
     """
     line, time, available = waiting(cluster), now(cluster), free(cluster)
     if len(line) == 0 or available == 0:
         return False
     shadow_time, extra_nodes = FOREVER, 0
     reserved = rules.reservation_depth == 1 and state.counters[i, HEAD] < 0
-    if reserved and rules.trial_limit == 0:
+    if len(line) > len(state.slots[i]) and reserved and rules.trial_limit == 0:
         if may_start(cluster, jobs, line[0]):
             return True
         shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
