@@ -81,7 +81,9 @@ class EnvBatch:
         actions = self.window * (2 if self.rules.trial_limit else 1) + 1
         self._state = new_state(self.source.traces, count, self.window, actions)
         self._set_kernel_arguments()
-        self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
+        # Of the last step or reset
+        self._totals = np.empty((len(StepTotals._fields), count))
+        self._infos = np.empty((len(INFOS), count), dtype=np.int64)
         self._shapes = (
             (count, self.window, len(self.queue_features)),
             (count, len(PROFILE)),
@@ -137,7 +139,8 @@ class EnvBatch:
         branch._tables = self._tables._replace(runtime=runtime)
         branch._state = state
         branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
-        branch._totals, branch._step = self._totals.copy(), None
+        branch._totals, branch._infos = self._totals.copy(), self._infos.copy()
+        branch._step = None
         history = history_of(state, branch._tables, 0)
         learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
         branch.windows = [window]
@@ -187,9 +190,9 @@ class EnvBatch:
         self.ready = self.ready or bool(self.job_counts.all())
 
     def new_buffers(self) -> StepBuffers:
-        """Allocate what a step shows and must not change later; the totals are those of the batch.
+        """Allocate observations, which must not change later; all else is the batch's own.
 
-        The totals hold until the next step or reset.
+        The totals and infos hold until the next step or reset.
         """
         queue, profile, cluster = self._shapes
         return StepBuffers(
@@ -197,7 +200,7 @@ class EnvBatch:
             np.empty(profile, np.float32),
             np.empty(cluster, np.float32),
             self._totals,
-            np.empty((len(INFOS), queue[0]), np.int64),
+            self._infos,
         )
 
     def step(self, actions: np.ndarray) -> StepBuffers:
@@ -281,7 +284,8 @@ class EnvBatch:
         """Return the info of environment i; at the end of its episode with the metrics."""
         totals = totals or totals_of(buffers, i)
         info = info_of(buffers, i, self._state.mask[i], totals)
-        if any(self.endings(totals)):
+        terminated, truncated = self.endings(totals)
+        if terminated or truncated:
             reference = None if self.reference is None else self._reference_totals[i].tolist()
             info["metrics"] = metrics_of(totals, int(self.job_counts[i]), reference)
         return info

@@ -13,19 +13,26 @@ INFO_KEYS = ("action_mask", *INFOS, "illegal_action")  # at every decision
 
 def totals_of(buffers: StepBuffers, i: int) -> StepTotals:
     """Return the totals of environment i, as Python's floats."""
-    return StepTotals(*buffers.totals[:, i].tolist())
+    return StepTotals._make(buffers.totals[:, i].tolist())
 
 
 def info_of(buffers: StepBuffers, i: int, mask: np.ndarray, totals: StepTotals) -> Info:
     """Return the info of environment i, whose mask and totals are given."""
-    values = mask.copy(), *buffers.infos[:, i].tolist(), totals.last_illegal > 0
-    return dict(zip(INFO_KEYS, values))  # noqa: B905  strict takes longer
+    now, dt, illegal_actions, forced_starts = buffers.infos[:, i].tolist()
+    return {  # the keys are written out, because `dict` takes longer
+        "action_mask": mask.copy(),
+        "now": now,
+        "dt": dt,
+        "illegal_actions": illegal_actions,
+        "forced_starts": forced_starts,
+        "illegal_action": totals.last_illegal > 0,
+    }
 
 
 def infos_of(buffers: StepBuffers, masks: np.ndarray, totals: StepTotals) -> dict[str, np.ndarray]:
     """Return the infos of all environments, in (N,) and (N, ...) arrays that do not change."""
     infos = {"action_mask": masks.copy()}
-    infos.update(zip(INFOS, buffers.infos, strict=True))
+    infos.update(zip(INFOS, buffers.infos.copy(), strict=True))
     infos["illegal_action"] = totals.last_illegal > 0
     return infos
 
