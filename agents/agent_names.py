@@ -1,4 +1,7 @@
-"""Agents by name ("random", "module:object", the path of a saved model), opened for use."""
+"""Agents by name ("random", "module:object", the path of a saved model), opened for use.
+
+A path that ends in .json is that of a network of `bfenv train`, which opens without running code.
+"""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bfenv.agents.legal_choice import ranks_actions
 from bfenv.agents.model_card import ACTING, describe_model, read_card
+from bfenv.agents.network_agent import load_network
 from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, load_agent
 from bfenv.agents.seen_jobs import Span, count_seen
@@ -20,6 +24,8 @@ from bfenv.envs.settings import EnvSettings
 ALL = MappingProxyType({"random": RandomAgent})
 # What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
 OPTIONS = tuple(name for name in ACTING if name != "job_features")
+CARD = ".json"  # how the file of a network ends
+SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
 DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
 WHOLE_TRACE: EnvSettings = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
 
@@ -27,7 +33,7 @@ WHOLE_TRACE: EnvSettings = {"episode_jobs": None, "warmup_jobs": 0, "split": "al
 class AgentName(NamedTuple):
     """An agent's name taken apart."""
 
-    base: str  # a name of ALL, "module:object", or the path of a saved model
+    base: str  # a name of ALL, "module:object", "agent:NAME", or the path of a saved model
     options: dict[str, Any]  # of BackfillEnv
     deterministic: bool = True  # passed to `predict`
 
@@ -35,6 +41,11 @@ class AgentName(NamedTuple):
     def is_saved(self) -> bool:
         """Whether it is a saved model; to open one runs whatever code is in it."""
         return self.base.endswith(".zip")
+
+    @property
+    def is_network(self) -> bool:
+        """Whether it is a network of `bfenv train`, by its path or as "agent:NAME"."""
+        return self.base.endswith(CARD) or self.base.startswith(SHIPPED)
 
 
 class OpenAgent(NamedTuple):
@@ -97,7 +108,7 @@ def read_agent(name: str) -> AgentName:
     """
     if not name:
         raise BfenvError("an agent needs a name; this one is empty")
-    if name.endswith(".zip") and Path(name).is_file():  # there may be parentheses in it
+    if name.endswith((".zip", CARD)) and Path(name).is_file():  # there may be parentheses in it
         return AgentName(name, {})
     base, texts = parse_name(name)
     options = _read_options(name, texts)
@@ -123,6 +134,10 @@ def find_agent(name: str) -> Any:
     base = read_agent(name).base
     if base in ALL:
         return ALL[base]
+    if base.startswith(SHIPPED):
+        return load_network(base.removeprefix(SHIPPED))
+    if base.endswith(CARD):
+        return load_network(base)
     if ":" not in base:
         raise UnknownNameError("agent", base, ALL)
     return import_object(base)

@@ -90,9 +90,8 @@ def easy(
     Notes
     -----
     Zotkin, Keleher and Perkovic 2000, section 5, do not spell out the guarantee of shadow
-    intervals nor how it is enforced. With this reading the slowdowns for KTH and exact estimates
-    are 49.9, 43.4 and 46.4 with 1, 2 and 3 intervals, where their Table 8 has 49.40, 41.72 and
-    46.77; readings with conservative guarantees are far off.
+    intervals nor how it is enforced. docs/reproductions/zotkin2000.md has the numbers of this
+    reading beside those of their Table 8; readings with conservative guarantees are far off.
     """
     options = {
         "order": order,
@@ -187,13 +186,8 @@ def queue(order: str = "fcfs", predictor: str | None = None, weight: float | Non
 
     Notes
     -----
-    Zotkin, Keleher and Perkovic 2000 print for SortFCFS on KTH with exact estimates a slowdown of
-    36.55 (Table 6) and a wait of 14,260 s (Table 7); `sjf` has 44.1 and 12,760 s, or 46.2 and
-    12,200 s where runtimes are clipped to the log's estimates. No reading of the policy explains
-    it: with other tie rules, one start per pass, a head that stays or jobs that start on arrival
-    either the slowdown or the wait is further off. The log does: plain FCFS, which leaves nothing
-    to read, is off as well (7511 for 8800.23, 390 ks for 459 ks) until runtimes are 0.75 % longer,
-    and on runtimes longer by 0 to 1 % the slowdown of `sjf` goes from 28.5 to 56.4.
+    docs/reproductions/zotkin2000.md compares `sjf` with the SortFCFS of Zotkin, Keleher and
+    Perkovic 2000, and tells which readings were tried.
     """
     policy = easy(order, lookahead=1, predictor=predictor, weight=weight)
     options = {"order": order, "predictor": predictor, "weight": weight}

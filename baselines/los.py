@@ -19,7 +19,8 @@ Which reading of the thesis is followed where it leaves one to choose:
   so that the job behind it becomes the head, with a reservation, only in the next pass.
 * The lookahead counts, behind the head, the jobs that fit on the free processors; those too large
   are left out first (section 3.5.1: of five jobs, 3 examined are the second to the fourth). It does
-  count jobs that only the shadow time excludes.
+  count jobs that only the shadow time excludes; docs/reproductions/shmueli-los2003.md shows what it
+  would change if it did not.
 * Maxjobs and max-slowdown trace back with the bypassed marker first (Algorithm 4).
 * The slowdowns of Algorithm 7 are floating-point numbers, added up from the head to the tail.
 """

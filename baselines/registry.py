@@ -154,8 +154,9 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
     policy
         One of: a name, as in "easy"; a family with options, as in "easy(order=sjf, lookahead=100)";
         "module:object", a Policy or a function as `policy` takes it, in any module that can be
-        imported; "module:function(option=value)", which calls a function that makes a policy; a
-        Policy, which is passed through; a function, of which a policy is made.
+        imported; "module:function(option=value)", which calls a function that makes a policy;
+        "family:argument", for an installed family that takes one, as in "agent:NAME"; a Policy,
+        which is passed through; a function, of which a policy is made.
 
     Raises
     ------
@@ -176,10 +177,14 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         return _from_family(policy, name, options)
     if name in policies():
         return policies()[name]
-    found = import_object(name, PolicyError) if ":" in name else _named(name)
+    prefix, colon, rest = name.partition(":")
+    if colon and prefix in _entry_points():
+        made: Policy = _installed(prefix)(rest)
+        return made
+    found = import_object(name, PolicyError) if colon else _named(name)
     if isinstance(found, Policy):
         return found
-    if ":" in name:
+    if colon:
         return make_policy(found, name=name)
     example = next(iter(inspect.signature(found).parameters))
     raise PolicyError(f"{name} is a family of policies: give options, as in {name}({example}=...)")

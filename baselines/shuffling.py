@@ -1,11 +1,10 @@
 """Rankings whose random numbers are drawn again at every sort.
 
 Zotkin, Keleher and Perkovic 2000 do not say whether a job keeps its random number. The conservative
-policies draw new ones for all waiting jobs whenever they sort the queue. Without guarantees, on the
-CTC log with 430 processors, this gives bounded slowdowns of 5.4 and 4.4 for the random orders of
-Table 10, where 5.45 and 4.38 are printed; one number per job gives 7.4 and 6.3. EASY, for which the
-paper has no random figures, keeps one number per job (`bfenv.baselines.easy_variants`): its head
-would otherwise lose its reservation to the next number drawn.
+policies draw new ones for all waiting jobs whenever they sort the queue: that gives the numbers of
+their Table 10, and one number per job does not (docs/reproductions/zotkin2000.md). EASY, for which
+the paper has no random figures, keeps one number per job (`bfenv.baselines.easy_variants`): its
+head would otherwise lose its reservation to the next number drawn.
 """
 
 import numpy as np

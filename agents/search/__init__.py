@@ -1,14 +1,18 @@
-"""Policies found by search over parameters: scorers, their evaluation, and their files."""
+"""Policies found by search: the search itself, scorers, their evaluation, and their files."""
 
 from bfenv.agents.search.scored_easy import METRICS
 from bfenv.agents.search.scorer_file import load_scorer, save_scorer
 from bfenv.agents.search.scorers import dimension, evaluate_many, scorer, scores, weights
+from bfenv.agents.search.search_run import SearchSettings, run_search, run_seeds
 
 __all__ = [
     "METRICS",
+    "SearchSettings",
     "dimension",
     "evaluate_many",
     "load_scorer",
+    "run_search",
+    "run_seeds",
     "save_scorer",
     "scorer",
     "scores",

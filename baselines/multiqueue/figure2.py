@@ -7,11 +7,10 @@ made where the paper is silent or at odds with itself:
 
 * Lines 7a and 7b, as printed, look at the pivot of the job's own partition alone. A pivot of
   another partition could then be delayed without end, although section 2.1 promises that a job as
-  large as the machine does not starve: on the CTC log the longest wait becomes 1886 h, and the
-  mean slowdown 23.2, worse than the 21.5 of a single queue, against Figure 3. Here no start under
-  line 7 delays any pivot. It follows that partitions decide whose processors a job runs on, and
-  not whether it starts: lines 7a to 7c together say that there is room beside all pivots, so
-  idle_p (line 4) and extra_p (line 5) of all partitions are read off one profile.
+  large as the machine does not starve. Here no start under line 7 delays any pivot. It follows that
+  partitions decide whose processors a job runs on, and not whether it starts: lines 7a to 7c
+  together say that there is room beside all pivots, so idle_p (line 4) and extra_p (line 5) of all
+  partitions are read off one profile.
 * Processors are reassigned only for a start, and only as many as the partition lacks: from the
   partition with the most idle ones (of two, the one with the smaller estimates), then from the
   next. What an equal division of the machine leaves over belongs to the first partitions.
@@ -31,11 +30,8 @@ made where the paper is silent or at odds with itself:
   counts as missed.
 * An estimate of 1000 s exactly is of partition 2 by equation (1) and not tried by section 2.1.
 
-Figure 3 prints a smaller mean slowdown than with a single queue for all jobs and for each class of
-jobs, but for the long ones of SDSC. Of the twelve signs for the KTH, CTC and SDSC-SP2 logs ten come
-out so: not those of KTH's middle class (44.8 against 41.5) and of CTC's long one (17.1 against
-14.1). With new promises in each pass no gain is left (KTH: 76.0, and 75.2 with one queue); with
-trials that delay pivots KTH's middle class gains, but the jobs of CTC as a whole lose.
+docs/reproductions/lawson-smirni2002.md has the numbers of this reading and of others beside what
+the paper says of its figures.
 """
 
 from functools import partial

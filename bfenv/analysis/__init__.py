@@ -6,6 +6,7 @@ of both. Pictures are in `bfenv.analysis.plots`; they need matplotlib, the numbe
 """
 
 from bfenv.analysis.backfills import Backfills, find_backfills, head_promises
+from bfenv.analysis.calibration import calibrate, verdict
 from bfenv.analysis.comparison import (
     STARVES,
     check_comparable,
@@ -26,6 +27,7 @@ from bfenv.analysis.intervals import (
     student_quantile,
 )
 from bfenv.analysis.job_classes import class_metrics, classify_jobs
+from bfenv.analysis.logged import LOGGED, cautions, logged_schedule
 from bfenv.analysis.placement import Placed, place
 from bfenv.analysis.queue_length import (
     loss_of_capacity,
@@ -52,6 +54,7 @@ from bfenv.analysis.summary import (
 )
 
 __all__ = [
+    "LOGGED",
     "STARVES",
     "Backfills",
     "Interval",
@@ -61,6 +64,8 @@ __all__ = [
     "bootstrap",
     "bounded_slowdown",
     "by_user",
+    "calibrate",
+    "cautions",
     "check_comparable",
     "class_metrics",
     "classify_jobs",
@@ -73,6 +78,7 @@ __all__ = [
     "head_promises",
     "interquartile_mean",
     "jain",
+    "logged_schedule",
     "longest_wait_ratio",
     "loss_of_capacity",
     "makespan",
@@ -93,6 +99,7 @@ __all__ = [
     "summarize",
     "user_fairness",
     "utilization",
+    "verdict",
     "wait",
     "width_slowdown",
 ]

@@ -71,7 +71,7 @@ def head_promises(schedule: Schedule) -> np.ndarray:
 
 
 class _Runs(NamedTuple):
-    """Everything that held processors: the jobs in trace order, then the killed trials."""
+    """What held processors: the jobs in trace order, then the killed trials, then outages."""
 
     order: np.ndarray  # (m,) int64 by start, at one instant by index
     start: np.ndarray  # (m,) int64 seconds
@@ -82,15 +82,16 @@ class _Runs(NamedTuple):
 def _runs(schedule: Schedule) -> _Runs:
     tried = np.flatnonzero(schedule.trial_end >= 0)
     size = schedule.trace.jobs.size
-    start = np.concatenate([schedule.start, schedule.trial_start[tried]])
-    end = np.concatenate([schedule.end, schedule.trial_end[tried]])
+    outages = np.array(schedule.trace.outages, dtype=np.int64).reshape(-1, 3).T
+    start = np.concatenate([schedule.start, schedule.trial_start[tried], outages[0]])
+    end = np.concatenate([schedule.end, schedule.trial_end[tried], outages[1]])
     order = np.argsort(start, kind="stable")
-    return _Runs(order, start, end, np.concatenate([size, size[tried]]))
+    return _Runs(order, start, end, np.concatenate([size, size[tried], outages[2]]))
 
 
 def _running(schedule: Schedule) -> np.ndarray:
     """Allocate room for all runs at one time: true ends, sizes, and the keys that sort them."""
-    most = min(2 * len(schedule.trace), schedule.trace.processors)
+    most = min(2 * len(schedule.trace) + len(schedule.trace.outages), schedule.trace.processors)
     return np.empty((3, most), dtype=np.int64)
 
 

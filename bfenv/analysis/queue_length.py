@@ -57,19 +57,21 @@ def loss_of_capacity(schedule: Schedule) -> float:
     Between an event and the next, let f processors be free, and d be 1 if a job waits and 0 if
     not. The loss is the sum of f d (length of the interval), over processors x makespan (Zhang,
     Franke, Moreira and Sivasubramaniam, JSSPP 2001). It includes what fragmentation costs and what
-    reservations cost. A job counts as waiting from its requested start time on.
+    reservations cost. A job counts as waiting from its requested start time on. Processors out of
+    service are not idle.
     """
     jobs, processors = schedule.trace.jobs, schedule.trace.processors
     tried = schedule.trial_end >= 0
     since = np.maximum(jobs.submit, jobs.requested_start)
     one, once, size, sizes = np.ones_like(jobs.size), tried[tried] * 1, jobs.size, jobs.size[tried]
+    begin, end, out = np.array(schedule.trace.outages, dtype=np.int64).reshape(-1, 3).T
     time, waiting, used = (
         np.concatenate(parts)
         for parts in (
             (since, schedule.start, schedule.end, schedule.trial_start[tried],
-             schedule.trial_end[tried]),
-            (one, -one, 0 * one, -once, once),
-            (0 * size, size, -size, sizes, -sizes),
+             schedule.trial_end[tried], begin, end),
+            (one, -one, 0 * one, -once, once, 0 * out, 0 * out),
+            (0 * size, size, -size, sizes, -sizes, out, -out),
         )
     )  # fmt: skip
     times, (waiting, used) = steps(time, np.stack([waiting, used]))

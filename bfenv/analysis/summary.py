@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bfenv.analysis.backfills import find_backfills, head_promises
+from bfenv.analysis.calibration import calibrate
 from bfenv.analysis.comparison import (
     check_comparable,
     differences,
@@ -22,7 +23,11 @@ from bfenv.core.schedule import Schedule
 
 
 def summarize(
-    schedule: Schedule, reference: Schedule | None = None, *, fcfs: Schedule | None = None
+    schedule: Schedule,
+    reference: Schedule | None = None,
+    *,
+    fcfs: Schedule | None = None,
+    logged: Schedule | None = None,
 ) -> dict[str, Any]:
     """Return all metrics of a schedule, its job classes, comparison and curves.
 
@@ -36,6 +41,10 @@ def summarize(
     fcfs
         The schedule that counts as fair, usually first come, first served without backfilling.
         Without it, the delays to it are left out.
+    logged
+        The schedule that the log records. Without it, the calibration is left out. If it is
+        `schedule` itself, what a replay on the machine would tell is left out, because a log may
+        start jobs that the machine has no room for.
 
     Returns
     -------
@@ -54,14 +63,19 @@ def summarize(
             check_comparable(schedule, other)
     numbers = (
         metrics(schedule)
-        | {"loss_of_capacity": loss_of_capacity(schedule)}
         | {"mean_queue_length": mean_queue_length(schedule)}
         | user_fairness(schedule)
         | {"overtaken": float(overtaken(schedule).mean())}
-        | backfill_metrics(schedule)
-        | head_metrics(schedule)
-        | reservation_metrics(schedule)
     )
+    if schedule is not logged:
+        numbers |= (
+            {"loss_of_capacity": loss_of_capacity(schedule)}
+            | backfill_metrics(schedule)
+            | head_metrics(schedule)
+            | reservation_metrics(schedule)
+        )
+    if logged is not None:
+        numbers |= calibrate(schedule, logged)
     cuts, jobs = queue_curve(schedule)
     curves: dict[str, Any] = {
         "wait_quantiles": np.percentile(schedule.wait, np.arange(101)),

@@ -6,14 +6,20 @@ from typing import Annotated
 
 import typer
 
-from bfenv.cli import bench, leaderboard, workloads
+from bfenv.cli import agents, bench, leaderboard, workloads
 from bfenv.cli.bound import bound
 from bfenv.cli.check import check
+from bfenv.cli.curves import curves
 from bfenv.cli.evaluate import evaluate
 from bfenv.cli.gantt import gantt
 from bfenv.cli.options import Once
 from bfenv.cli.policies import policies
+from bfenv.cli.report import report
+from bfenv.cli.reproduce import reproduce
+from bfenv.cli.search import search
 from bfenv.cli.simulate import simulate
+from bfenv.cli.train import train
+from bfenv.cli.whatif import whatif
 from bfenv.core.errors import BfenvError
 
 app = typer.Typer(
@@ -22,9 +28,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for command in (evaluate, simulate, gantt, check, bound, policies):
+COMMANDS = (
+    evaluate, simulate, gantt, report, whatif, bound, check, policies, search, train, curves,
+    reproduce,
+)  # fmt: skip
+for command in COMMANDS:
     app.command(cls=Once)(command)
 app.add_typer(workloads.app, name="workloads")
+app.add_typer(agents.app, name="agents")
 app.add_typer(leaderboard.app, name="leaderboard")
 app.add_typer(bench.app, name="bench")
 

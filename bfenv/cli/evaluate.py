@@ -66,6 +66,9 @@ def evaluate(
     module that can be imported or is in the current folder. If jobs request start times, the
     default leaves out the policies that do not plan for them.
 
+    A log that records its starts comes first, as "logged": as it ran. A second table shows how
+    well each policy repeats it, and what is not simulated.
+
     With --agent, an agent plays episodes of 256 jobs and, as it should be validated, one long
     episode of all jobs of the split. Random actions, EASY, easy-saf, every --policy, and the best
     policy that starves no jobs are scored on the same jobs. Agents that sample actions are scored
@@ -88,6 +91,7 @@ def evaluate(
         return
     used = {"--episodes": episodes != EPISODES, "--split": split != SPLIT, "--trust": trust}
     _refuse(used, "without --agent")
+    from bfenv.analysis.logged import LOGGED
     from bfenv.baselines.registry import policies
     from bfenv.parallel.evaluation import plan_evaluation, run_plan
     from bfenv.parallel.shards import read_shard, take_shard
@@ -105,12 +109,29 @@ def evaluate(
             backend=backend,
             scheduler=scheduler,
         )
-    if not rows and format is not Format.json:
+    if rows and rows[0]["policy"] == LOGGED and format in (Format.table, Format.markdown):
+        _show_with_log(workload, load, rows, format)
+    elif not rows and format is not Format.json:
         print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
     elif format in (Format.table, Format.markdown):
         show.comparison(rows, format)
     else:
         show.rows(rows, format)
+
+
+def _show_with_log(
+    workload: str, load: float | None, rows: "list[dict[str, Any]]", format: Format
+) -> None:
+    """Print the comparison, then how well it repeats the log, and what it leaves out."""
+    from bfenv.analysis.logged import cautions, logged_schedule
+    from bfenv.workloads.load import load_workload
+
+    show.comparison(rows, format)
+    show.calibration(rows, format)
+    logged = logged_schedule(load_workload(workload, **({} if load is None else {"load": load})))
+    if logged is not None:
+        print("Not simulated, or contradictory, in this log:")
+        print("\n".join(f"* {caution}" for caution in cautions(logged)))
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:
@@ -181,13 +202,14 @@ def _agent_row(identity: dict[str, Any], row: "EvaluationRow") -> dict[str, Any]
 
 def _able(runs: "list[Run]") -> "list[Run]":
     """Return the runs of the policies that can do all of theirs; print which cannot to stderr."""
+    from bfenv.analysis.logged import LOGGED
     from bfenv.baselines.registry import find_policy
     from bfenv.core.policy import able
     from bfenv.workloads.load import load_workload
 
     unable = set()
     for seed in {run.seed for run in runs}:
-        here = [run for run in runs if run.seed == seed]
+        here = [run for run in runs if run.seed == seed and run.policy != LOGGED]
         jobs = load_workload(here[0].workload, **here[0].options).jobs
         unable |= {run.policy for run in here if not able(find_policy(run.policy), jobs)}
     if unable:

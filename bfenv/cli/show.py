@@ -22,8 +22,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
 from bfenv.analysis.comparison import STARVES
-from bfenv.analysis.formatting import duration, percent, slowdown
+from bfenv.analysis.formatting import duration, percent, ratio, slowdown
+from bfenv.analysis.logged import LOGGED
 from bfenv.core.policy import DIVISIONS
 from bfenv.leaderboard.reference import REFERENCE
 
@@ -67,7 +69,11 @@ def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     """Print raw rows as JSON or CSV."""
     if format is Format.json:
         finite = [
-            {k: None if v in (math.inf, -math.inf) else v for k, v in row.items()} for row in rows
+            {
+                k: None if isinstance(v, float) and not math.isfinite(v) else v
+                for k, v in row.items()
+            }
+            for row in rows
         ]
         print(json.dumps(finite, indent=1, allow_nan=False))
         return
@@ -82,6 +88,7 @@ def table(
     format: Format = Format.table,
     *,
     numbers: int = 0,
+    whole_names: bool = False,
     title: str | None = None,
     note: str = "",
 ) -> None:
@@ -98,6 +105,8 @@ def table(
     numbers
         How many of the columns, from the right, hold numbers. Numbers are never cut. On a narrow
         terminal, words are folded; if that is not enough, the last columns are left out.
+    whole_names
+        Do not fold the first column either.
     title, note
         Text above and below the table; Markdown has no title.
     """
@@ -114,12 +123,16 @@ def table(
     widths = [
         max(map(len, "\n".join(cells).split("\n"))) for cells in zip(columns, *lines, strict=True)
     ]
-    room = Console().width - words * NARROWEST
-    shown = words + sum(room >= taken for taken in accumulate(w + 1 for w in widths[words:]))
+    room, gap = Console().width - words * NARROWEST, 2 if whole_names else 1
+    if whole_names:
+        room = Console().width - widths[0] - 4 - (words - 1) * NARROWEST  # with the edges
+    shown = words + sum(room >= taken for taken in accumulate(w + gap for w in widths[words:]))
     columns, lines = columns[:shown], [line[:shown] for line in lines]
     for i, column in enumerate(columns):
         number = i >= words
-        whole = number or (i == 0 and not numbers)  # the first column holds names to type
+        whole = number or (
+            i == 0 and (whole_names or not numbers)
+        )  # the first column holds names to type
         grid.add_column(
             column, justify="right" if number else "left", no_wrap=whole, overflow="fold"
         )
@@ -139,7 +152,10 @@ def is_wide() -> bool:
 
 
 def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print a table of means over seeds, by division, the lowest bounded slowdown first."""
+    """Print a table of means over seeds, by division, the lowest bounded slowdown first.
+
+    What the log records stands above all policies.
+    """
     by_policy: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         by_policy.setdefault((row["division"], row["policy"]), []).append(row)
@@ -153,7 +169,8 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     starving = {
         row["policy"]
         for row in rows
-        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
+        if row["policy"] != LOGGED
+        and row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
     }
     first = rows[0]
     loads = [row["offered_load"] for row in rows]
@@ -161,18 +178,22 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     seeds = max(row["seed"] for row in rows) + 1
     lines = [
         (
-            policy[1],
-            policy[0],
+            "logged, as it ran" if policy[1] == LOGGED else policy[1],
+            "" if policy[1] == LOGGED else policy[0],
             slowdown(mean(policy, "mean_bounded_slowdown")),
             duration(mean(policy, "mean_wait")),
             duration(mean(policy, "p95_wait")),
             duration(mean(policy, "max_wait")) + (MARK if policy[1] in starving else ""),
             percent(mean(policy, "utilization")),
-            quantity(mean(policy, "seconds"), "s"),
+            "" if policy[1] == LOGGED else quantity(mean(policy, "seconds"), "s"),
         )
         for policy in sorted(
             by_policy,
-            key=lambda one: (DIVISIONS.index(one[0]), mean(one, "mean_bounded_slowdown")),
+            key=lambda one: (
+                one[1] != LOGGED,
+                DIVISIONS.index(one[0]),
+                mean(one, "mean_bounded_slowdown"),
+            ),
         )
     ]
     table(
@@ -186,6 +207,33 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         if starving
         else "",
     )
+
+
+def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
+    """Print how well each policy's first run repeats the log."""
+    columns = (
+        "policy", "mean wait\n/ logged", "median\n/ logged", "rank\ncorrelation", "close",
+        "repeats\nthe log",
+    )  # fmt: skip
+    first = {row["policy"]: row for row in reversed(rows) if row["policy"] != LOGGED}
+    lines = [
+        (
+            policy,
+            *(
+                ratio(_known(row[name]))
+                for name in ("log_mean_wait_ratio", "log_median_wait_ratio")
+            ),
+            slowdown(_known(row["log_rank_correlation"])),
+            percent(row["log_close"]),
+            verdict(row),
+        )
+        for policy, row in sorted(first.items(), key=lambda item: -item[1]["log_close"])
+    ]
+    table(columns, lines, format, numbers=len(columns) - 1, title="", note=VERDICTS_MEANING)
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def quantity(value: float, unit: str) -> str:

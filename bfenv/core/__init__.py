@@ -29,7 +29,7 @@ from bfenv.core.errors import (
     UnknownNameError,
     WorkloadError,
 )
-from bfenv.core.jobs import FOREVER, Cleaning, Jobs, Trace, make_trace
+from bfenv.core.jobs import FOREVER, Cleaning, Jobs, Outage, Trace, make_trace
 from bfenv.core.policy import Policy, make_policy
 from bfenv.core.profile import (
     Profile,
@@ -52,6 +52,7 @@ __all__ = [
     "Cluster",
     "IllegalStartError",
     "Jobs",
+    "Outage",
     "Policy",
     "PolicyError",
     "Profile",

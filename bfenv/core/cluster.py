@@ -28,7 +28,7 @@ import numpy as np
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
-from bfenv.core.jobs import FOREVER, Trace
+from bfenv.core.jobs import FOREVER, Trace, check_no_outages
 from bfenv.core.kernel import inlined, kernel
 
 EVENT_ORDERS = ("standard", "pyss")
@@ -99,9 +99,10 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     Raises
     ------
     BfenvError
-        If there is no such event order.
+        If there is no such event order, or the trace has outages: `simulate` turns them into jobs.
     """
     check_choice("event_order", event_order, EVENT_ORDERS)
+    check_no_outages(trace)
     jobs, most = len(trace), min(len(trace), trace.processors)
     # One event at a time, a job may start before those whose processors it takes have ended.
     capacity = most if event_order == "standard" else jobs

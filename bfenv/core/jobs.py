@@ -27,6 +27,14 @@ class Jobs(NamedTuple):
     requested_start: np.ndarray  # (n,) int64 seconds, earliest start allowed; 0 for none
 
 
+class Outage(NamedTuple):
+    """A time within which some processors, or all of them, cannot be used."""
+
+    begin: int  # seconds since the trace began
+    end: int  # seconds since the trace began, after `begin`
+    processors: int  # out of service, at least 1
+
+
 @dataclass(frozen=True)
 class Cleaning:
     """How many jobs of a log were dropped or changed, by reason."""
@@ -69,6 +77,7 @@ class Trace:
     time_of_day: int = 0  # seconds after local midnight at time 0
     header: tuple[str, ...] = ()  # the log's comments, without semicolons
     records: np.ndarray | None = None  # (n, 18) float64, the SWF fields
+    outages: tuple[Outage, ...] = ()  # by begin; several at once add up
 
     def __post_init__(self) -> None:
         """Check every array at this border, so that no kernel has to."""
@@ -105,6 +114,23 @@ class Trace:
         # Twice, because a job may be tried before it runs. A fourth of all time remains for plans.
         if latest + 2 * float(jobs.estimate.sum(dtype=np.float64)) > FOREVER // 4:
             raise WorkloadError(f"{self.name}: run one by one, its jobs would end beyond all time")
+        self._check_outages()
+
+    def _check_outages(self) -> None:
+        """Check that each outage is one, and that no two take the same processors."""
+        for outage in self.outages:
+            check_integer(f"{self.name}: begin of an outage", outage.begin, 0, error=WorkloadError)
+            name = f"{self.name}: end of the outage at {outage.begin} s"
+            most = FOREVER // 4
+            check_integer(name, outage.end, outage.begin + 1, most, error=WorkloadError)
+            name = f"{self.name}: processors of the outage at {outage.begin} s"
+            check_integer(name, outage.processors, 1, self.processors, error=WorkloadError)
+            running = (one for one in self.outages if one.begin <= outage.begin < one.end)
+            if sum(one.processors for one in running) > self.processors:
+                raise WorkloadError(
+                    f"{self.name}: the outages at {outage.begin} s take more processors than the "
+                    f"{self.processors} of the machine"
+                )
 
     def _freeze(self) -> None:
         """Make the arrays read-only: they are shared by every simulation of this trace."""
@@ -154,6 +180,11 @@ class Trace:
             name=f"{self.name}[{begin}:{stop}]",
             time_of_day=(self.time_of_day + origin) % DAY,
             records=None if self.records is None else self.records[begin:stop],
+            outages=tuple(
+                Outage(max(one.begin - origin, 0), one.end - origin, one.processors)
+                for one in self.outages
+                if one.end > origin
+            ),
         )
 
     @property
@@ -169,7 +200,23 @@ class Trace:
         digest = hashlib.sha256(f"{self.processors} {self.time_of_day} {len(self)}".encode())
         for values in (*self.jobs, self.runtime):
             digest.update(np.ascontiguousarray(values, dtype="<i8").tobytes())
+        if self.outages:
+            digest.update(np.array(self.outages, dtype="<i8").tobytes())
         return digest.hexdigest()
+
+
+def check_no_outages(trace: Trace) -> None:
+    """Check that the machine is always whole, where outages are not followed.
+
+    Raises
+    ------
+    WorkloadError
+        If the trace has outages.
+    """
+    if trace.outages:
+        raise WorkloadError(
+            f"{trace.name} has outages, which `bfenv.simulate` follows and environments do not"
+        )
 
 
 def make_trace(

@@ -77,8 +77,8 @@ class Schedule:
         PolicyError
             If a job never starts, starts before its submit or requested start time, does not end
             runtime seconds after its start, or runs while its own trial does; or if more
-            processors are in use than the machine has. The message names the first such job or
-            instant.
+            processors are in use than the machine has in service. The message names the first such
+            job or instant.
         """
         jobs, tried = self.trace.jobs, self.trial_end >= 0
         self._forbid(self.start < 0, "never starts")
@@ -87,7 +87,7 @@ class Schedule:
         self._forbid(self.end - self.start != self.trace.runtime, "does not run for its runtime")
         self._forbid(tried & (self.trial_start < jobs.submit), "is tried before it is submitted")
         self._forbid(tried & (self.start < self.trial_end), "starts before its trial has ended")
-        times, used = self.usage()
+        times, used = self.usage(outages=True)
         if used.max() > self.trace.processors:
             worst = int(np.argmax(used > self.trace.processors))
             raise PolicyError(
@@ -96,13 +96,19 @@ class Schedule:
             )
         return self
 
-    def usage(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return instants (k,) in seconds, ascending, and (k,) processors in use from then on."""
+    def usage(self, *, outages: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return instants (k,) in seconds, ascending, and (k,) processors in use from then on.
+
+        With `outages`, processors out of service count as in use.
+        """
         size, tried = self.trace.jobs.size, self.trial_end >= 0
-        time = np.concatenate(
-            [self.start, self.end, self.trial_start[tried], self.trial_end[tried]]
+        begin, end, out = (
+            np.array(self.trace.outages if outages else (), dtype=np.int64).reshape(-1, 3).T
         )
-        change = np.concatenate([size, -size, size[tried], -size[tried]])
+        time = np.concatenate(
+            [self.start, self.end, self.trial_start[tried], self.trial_end[tried], begin, end]
+        )
+        change = np.concatenate([size, -size, size[tried], -size[tried], out, -out])
         return steps(time, change)
 
     def _forbid(self, wrong: np.ndarray, what: str) -> None:

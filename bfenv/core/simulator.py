@@ -9,6 +9,7 @@ from bfenv.core.cluster import advance, new_cluster
 from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Trace
+from bfenv.core.outages import Blockers, run_around, with_blockers
 from bfenv.core.policy import Policy, able, new_memory
 from bfenv.core.schedule import Schedule
 
@@ -33,7 +34,7 @@ def simulate(
     Raises
     ------
     WorkloadError
-        If `trace` is not a Trace.
+        If `trace` is not a Trace, or has outages and the event order is not the standard one.
     IllegalStartError
         If the policy starts a job that may not start; it holds the job, the time and the reason.
     StarvationError
@@ -53,11 +54,14 @@ def simulate(
             f"{policy.name} does not plan for requested start times, and job {job} of "
             f"{trace.name} has one"
         )
-    jobs = trace.jobs
-    cluster, truth = new_cluster(trace, event_order=event_order)
+    blocked, blockers = _blocked(trace, event_order)
+    jobs = blocked.jobs
+    cluster, truth = new_cluster(blocked, event_order=event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
     try:
-        if policy.run is not None:
+        if blockers is not None:
+            run_around(policy, cluster, jobs, truth, memory, blockers)
+        elif policy.run is not None:
             policy.run(cluster, jobs, truth, memory)
         else:
             while advance(cluster, jobs, truth):
@@ -67,17 +71,29 @@ def simulate(
         if illegal_start is None:  # a fault of the policy's own code
             raise
         raise illegal_start from error
-    lost = np.flatnonzero(cluster.end < 0)
+    own = np.ones(len(jobs.submit), dtype=bool)
+    if blockers is not None:
+        own[blockers.job] = False
+    lost = np.flatnonzero(cluster.end[own] < 0)
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)
-    tried = cluster.trial_end >= 0
+    tried = cluster.trial_end[own] >= 0
     return Schedule(
         trace,
         policy.name,
         seed,
-        cluster.start,
-        cluster.end,
-        np.where(tried, cluster.trial_start, -1),
-        np.where(tried, cluster.trial_end, -1),
-        policy.records(memory),
+        cluster.start[own],
+        cluster.end[own],
+        np.where(tried, cluster.trial_start[own], -1),
+        np.where(tried, cluster.trial_end[own], -1),
+        {name: values[own] for name, values in policy.records(memory).items()},
     )
+
+
+def _blocked(trace: Trace, event_order: str) -> tuple[Trace, Blockers | None]:
+    """Return the trace to run, and which of its jobs stand for outages; None without any."""
+    if not trace.outages:
+        return trace, None
+    if event_order != "standard":
+        raise WorkloadError(f"{trace.name}: outages need the standard event order")
+    return with_blockers(trace)

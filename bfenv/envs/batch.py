@@ -16,7 +16,7 @@ from bfenv.baselines.user_history import learn_jobs
 from bfenv.core.arguments import check_integer
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
-from bfenv.envs import episode
+from bfenv.envs import episode, outputs
 from bfenv.envs.batch_state import (
     INFOS,
     TRACE,
@@ -155,7 +155,7 @@ class EnvBatch:
         """Return what the present state shows, without a step."""
         buffers = self.new_buffers()
         for i in range(len(self)):
-            episode.write_outputs(self._state, self._tables, self.rules, i, buffers)
+            outputs.write_outputs(self._state, self._tables, self.rules, i, buffers)
         return buffers
 
     def seed(self, i: int, seed: int | None) -> None:

@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.agents.agent_names import read_agent
+from bfenv.agents.models import check_unseen, read_card
+from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
+from bfenv.leaderboard.agents import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, versions
 from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.replay import schedule_arrays
@@ -60,12 +63,17 @@ def make_row(task: Task, timeout: float, keep_schedule: bool) -> MadeRow:
 
 def _make_row(task: Task, keep_schedule: bool) -> MadeRow:
     begin, busy = time.perf_counter(), time.process_time()
-    trace, reference, fair = _load_trace(task.trace)
+    trace, reference, fair, logged = _load_trace(task.trace)
     row, arrays = _row_without_results(task, trace), {}
     seconds: dict[str, float] = {}
     try:
-        schedule, seconds, notes = _run(task, trace)
-        results = summarize(schedule.check(), reference, fcfs=fair)
+        notes: dict[str, Any] = {}
+        if task.kind == "log" and logged is not None:
+            schedule = logged  # which need not be what this machine allows
+        else:
+            schedule, seconds, notes = _run(task, trace)
+            schedule.check()
+        results = summarize(schedule, reference, fcfs=fair, logged=logged)
         row = row.with_results(results | {"metrics": results["metrics"] | notes})
         if keep_schedule:
             arrays = schedule_arrays(schedule)
@@ -90,6 +98,8 @@ def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float], dict[str
         }
         return schedule, seconds, notes
     policy = find_policy(task.policy)
+    if card := card_of(policy):
+        check_unseen(read_card(card), task.trace.source, trace)
     warm_up(policy)
     begin = time.perf_counter()
     schedule = simulate(trace, policy, task.seed)
@@ -113,19 +123,28 @@ def warm_seconds(name: str) -> float:
 
 
 @lru_cache(maxsize=2)
-def _load_trace(frozen: FrozenTrace) -> tuple[Trace, Schedule | None, Schedule | None]:
-    """Load a trace and simulate the policies to compare with; None if they cannot run on it."""
+def _load_trace(
+    frozen: FrozenTrace,
+) -> tuple[Trace, Schedule | None, Schedule | None, Schedule | None]:
+    """Load a trace and simulate the policies to compare with; None if they cannot run on it.
+
+    The last schedule is that of the log; None if it records none.
+    """
     trace = load_frozen(frozen.source, frozen.hash)
+    logged = logged_schedule(trace)
     if trace.jobs.requested_start.any():
-        return trace, None, None
-    return trace, simulate(trace, REFERENCE), simulate(trace, FAIR)
+        return trace, None, None, logged
+    return trace, simulate(trace, REFERENCE), simulate(trace, FAIR), logged
 
 
 def _row_without_results(task: Task, trace: Trace) -> Row:
     load = trace.offered_load
     is_saved = task.kind == "agent" and read_agent(task.policy).is_saved
     option = "--agent" if task.kind == "agent" else "--policy"
-    words = ["bfenv", "leaderboard", "run", "--suite", task.suite, option, task.policy]
+    on = ["--workload", task.trace.source] if task.is_own else ["--suite", task.suite]
+    words = ["bfenv", "leaderboard", "run", *on]
+    if task.kind != "log":
+        words += [option, task.policy]
     return Row(
         suite=task.suite,
         policy=task.policy,

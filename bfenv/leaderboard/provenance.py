@@ -7,19 +7,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import numba
-import numpy as np
+from bfenv.core.versions import versions
 
-
-@cache
-def versions() -> dict[str, str]:
-    """Return the versions of the programs that a result may depend on, by name."""
-    return {
-        "bfenv": version("bfenv"),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "python": platform.python_version(),
-    }
+__all__ = ["commit", "machine", "model_versions", "versions"]
 
 
 @cache

@@ -34,7 +34,20 @@ def reference_row(row: Row, rows: Rows) -> Row | None:
 
 def starves(row: Row, rows: Rows) -> bool:
     """Whether the longest wait of a row is over STARVES times the reference's."""
-    reference = reference_row(row, rows)
-    longest = row.metrics.get("max_wait")
-    usual = None if reference is None else reference.metrics.get("max_wait")
+    longest, usual = _longest_waits(row, rows)
     return longest is not None and usual is not None and longest > STARVES * usual
+
+
+def longest_ratio(policy: str, rows: Rows) -> float | None:
+    """Return a policy's longest wait over the reference's, where that is most.
+
+    A policy starves if this is over STARVES. It is None if no row has both waits.
+    """
+    waits = (_longest_waits(row, rows) for row in rows.values() if row.policy == policy)
+    return max((longest / usual for longest, usual in waits if longest and usual), default=None)
+
+
+def _longest_waits(row: Row, rows: Rows) -> tuple[float | None, float | None]:
+    reference = reference_row(row, rows)
+    usual = None if reference is None else reference.metrics.get("max_wait")
+    return row.metrics.get("max_wait"), usual

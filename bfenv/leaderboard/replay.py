@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bfenv.analysis.logged import logged_schedule
 from bfenv.baselines.registry import simulate
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
 from bfenv.core.jobs import Trace
@@ -31,6 +32,11 @@ def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
         workload, or nothing is on disk and the policy cannot be run again.
     """
     trace = trace_of(row)
+    if row.kind == "log":
+        logged = logged_schedule(trace)
+        if logged is None:
+            raise BfenvError(f"{row.workload}: the log records no starts")
+        return logged
     path = schedule_file(leaderboard.folder, row.key)
     if path.exists():
         return _read_schedule(path, trace, row)

@@ -115,7 +115,7 @@ class Row:
 
     suite: str
     policy: str  # name or expression of the policy or agent
-    kind: str  # "policy" or "agent"
+    kind: str  # "policy", "agent", or "log" for what a log records
     workload: str  # label of the suite's entry
     source: str  # what `load_workload` makes the trace from
     workload_hash: str  # `content_hash` of the trace

@@ -26,10 +26,11 @@ class Leaderboard(NamedTuple):
     suite: str
     rows: list[Row]  # that did not fail
     failed: list[Row]
+    logged: tuple[Row, ...] = ()  # what the logs themselves record; not ranked
 
     @property
     def all_rows(self) -> list[Row]:
-        """All rows, the failed ones last."""
+        """All rows of policies and agents, the failed ones last."""
         return [*self.rows, *self.failed]
 
 
@@ -54,8 +55,13 @@ def read_leaderboard(folder: Path) -> Leaderboard:
         if row.suite != rows[0].suite:
             raise BfenvError(f"{folder}: rows of two suites, {rows[0].suite}, {row.suite}")
         seen[run] = path.stem
+    ranked = [row for row in rows if row.kind != "log"]
     return Leaderboard(
-        folder, rows[0].suite, [row for row in rows if row.ok], [row for row in rows if not row.ok]
+        folder,
+        rows[0].suite,
+        [row for row in ranked if row.ok],
+        [row for row in ranked if not row.ok],
+        tuple(row for row in rows if row.kind == "log" and row.ok),
     )
 
 

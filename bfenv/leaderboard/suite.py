@@ -5,15 +5,20 @@ Any change to a suite or one of its traces gets a new version number. The hashes
 be comparable.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from bfenv.analysis.logged import logged_schedule
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.load import load_workload
+
+OWN = "own-"  # begins the name of a suite that `suite_of` made
 
 
 class FrozenTrace(NamedTuple):
@@ -30,6 +35,7 @@ class Entry(NamedTuple):
     label: str
     traces: tuple[FrozenTrace, ...]  # one per seed; a single trace serves all seeds
     load: float | None  # offered load to scale to; None for the log's own
+    logged: bool = False  # the log records its starts, which then have a row
 
 
 class Suite(NamedTuple):
@@ -62,6 +68,36 @@ class Suite(NamedTuple):
             "seeds": self.seeds,
             "workloads": workloads,
         }
+
+
+def suite_of(workloads: Sequence[str]) -> Suite:
+    """Make a suite of any workloads, such as a site's own log; its name comes from their content.
+
+    Parameters
+    ----------
+    workloads
+        What `load_workload` takes: a trace each, with options if any.
+
+    Raises
+    ------
+    BfenvError
+        If there are none, or two with one name, or one cannot be loaded.
+    """
+    if not workloads:
+        raise WorkloadError("a suite needs a workload")
+    entries: dict[str, Entry] = {}
+    for workload in workloads:
+        source = os.path.abspath(workload) if os.path.isfile(workload) else workload
+        trace = load_workload(source)
+        if trace.name in entries:
+            raise WorkloadError(f"two workloads have the name {trace.name!r}")
+        frozen = FrozenTrace(source, len(trace), content_hash(trace))
+        is_logged = logged_schedule(trace) is not None
+        entries[trace.name] = Entry(trace.name, (frozen,), None, is_logged)
+    hashes = " ".join(entry.traces[0].hash for entry in entries.values())
+    digest = hashlib.sha256(hashes.encode()).hexdigest()[:12]
+    summary = f"your own: {', '.join(entries)}"
+    return Suite(f"{OWN}{digest}-v1", summary, tuple(entries.values()), seeds=3, unseen=False)
 
 
 def content_hash(trace: Trace) -> str:
@@ -125,7 +161,7 @@ def _model(procs: int, jobs: int, load: float, seeds: range) -> Entry:
 
 def _log(name: str, load: float | None) -> Entry:
     if load is None:
-        return _entry(name, [f"{name}:split=test"])
+        return _entry(name, [f"{name}:split=test"])._replace(logged=True)
     return _entry(f"{name}-{load}", [f"{name}:split=test,load={load}"], load)
 
 

@@ -4,18 +4,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bfenv.agents.agent_names import is_stochastic, training_of
+from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.agents import code_hash
 from bfenv.leaderboard.row import row_key
-from bfenv.leaderboard.suite import FrozenTrace, Suite
+from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 
 
 class Task(NamedTuple):
     """What one row takes to make, in names and numbers."""
 
     suite: str
-    kind: str  # "policy" or "agent"
+    kind: str  # "policy", "agent", or "log" for what a log records
     policy: str  # its name or expression
     workload: str  # label of the suite's entry
     load: float | None
@@ -28,11 +29,18 @@ class Task(NamedTuple):
         """Name of the row's files without suffix, see `row_key`."""
         return row_key(self.kind, self.policy, self.workload, self.seed)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is on a workload of the user's own, not on a suite with a name."""
+        return self.suite.startswith(OWN)
+
 
 def plan_rows(
     suite: Suite, policies: Sequence[str], agents: Sequence[str], seeds: int | None = None
 ) -> list[Task]:
     """List every row of these policies and agents on a suite, in a fixed order.
+
+    A workload whose log records its starts has a row of these as well, before all others.
 
     A seed stands for a trace of the suite. In an entry with one trace only, it stands for the
     decisions of a stochastic policy; a deterministic policy has one row there.
@@ -67,6 +75,9 @@ def plan_rows(
     codes = {(kind, name): code_hash(kind, name) for kind, name, _ in competitors}
     tasks = {}
     for entry in suite.entries:
+        if entry.logged:
+            task = Task(suite.name, "log", LOGGED, entry.label, entry.load, entry.traces[0], 0)
+            tasks[task.key] = task
         has_many = len(entry.traces) > 1
         for kind, name, is_random in competitors:
             for seed in range(seeds or suite.seeds if has_many or is_random else 1):

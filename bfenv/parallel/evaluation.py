@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
+from bfenv.analysis.calibration import calibrate
+from bfenv.analysis.logged import LOGGED, logged_schedule
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy, division_of
+from bfenv.core.policy import DIVISIONS, Policy, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
@@ -25,7 +27,7 @@ class Run(NamedTuple):
 
     workload: str
     options: dict[str, Any]  # of load_workload
-    policy: Policy | str  # by name where it has one
+    policy: Policy | str  # by name where it has one; LOGGED for what the log records
     seed: int
 
 
@@ -71,7 +73,7 @@ def plan_evaluation(
 
     A seed determines the jobs of a generated workload and the decisions of a stochastic policy.
     Where it determines neither, only seed 0 is in the plan. All policies of a seed get the same
-    jobs.
+    jobs. If the workload is a log that records its starts, these are the first run.
 
     Parameters
     ----------
@@ -92,12 +94,19 @@ def plan_evaluation(
     options = {} if load is None else {"load": load}
     is_generated = takes_seed(workload)
     takes_seeds = [is_generated or find_policy(policy).stochastic for policy in policies]
-    return [
+    logged = [] if is_generated else _logged_run(workload, options)
+    return logged + [
         Run(workload, options | ({"seed": seed} if is_generated else {}), portable(policy), seed)
         for seed in range(seeds)
         for policy, is_random in zip(policies, takes_seeds, strict=True)
         if seed == 0 or is_random
     ]
+
+
+def _logged_run(workload: str, options: dict[str, Any]) -> list[Run]:
+    """Return the run that repeats the log, if the log records its starts."""
+    is_there = logged_schedule(load_workload(workload, **options)) is not None
+    return [Run(workload, options, LOGGED, 0)] if is_there else []
 
 
 def run_plan(
@@ -126,7 +135,7 @@ def run_plan(
     BfenvError
         If a workload cannot be loaded, or `jobs`, `backend` or `scheduler` is wrong.
     """
-    policies = list({run.policy: None for run in plan})
+    policies = list({run.policy: None for run in plan if run.policy != LOGGED})
     rows: dict[int, Row] = {}
     with closing(
         run_tasks(
@@ -140,17 +149,19 @@ def run_plan(
 
 
 def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, seed: int) -> Row:
-    """Return the row of a run; its "seconds" are those of the simulation alone."""
-    resolved = find_policy(policy)
+    """Return the row of a run; its "seconds" are those of the simulation alone.
+
+    If the log records its starts, the row has the columns of `calibrate` as well.
+    """
     trace = load_workload(workload, **options)
-    with as_policy_error(resolved):
-        warm_up(resolved)  # so that no compilation is timed
-        begin = time.perf_counter()
-        schedule = simulate(trace, resolved, seed)
-        seconds = time.perf_counter() - begin
+    logged = logged_schedule(trace)
+    if policy == LOGGED and logged is not None:
+        schedule, seconds = logged, 0.0
+    else:
+        schedule, seconds = _timed(trace, find_policy(policy), seed)
     return {
-        "policy": resolved.name,
-        "division": division_of(resolved, trace),
+        "policy": schedule.policy,
+        "division": DIVISIONS[0] if schedule is logged else division_of(find_policy(policy), trace),
         "workload": trace.name,
         "processors": trace.processors,
         "jobs": len(trace),
@@ -158,7 +169,16 @@ def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, s
         "seed": seed,
         "seconds": seconds,
         **metrics(schedule),
+        **({} if logged is None else calibrate(schedule, logged)),
     }
+
+
+def _timed(trace: Trace, policy: Policy, seed: int) -> tuple[Schedule, float]:
+    with as_policy_error(policy):
+        warm_up(policy)  # so that no compilation is timed
+        begin = time.perf_counter()
+        schedule = simulate(trace, policy, seed)
+        return schedule, time.perf_counter() - begin
 
 
 def simulate_safely(trace: Trace, policy: str | Policy, seed: int) -> Schedule:

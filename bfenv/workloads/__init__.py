@@ -5,7 +5,7 @@ generators and models of estimates in `bfenv.workloads.models`, downloads in
 `bfenv.workloads.archive`.
 """
 
-from bfenv.workloads.load import load_workload, takes_seed, workloads
+from bfenv.workloads.load import load_whole, load_workload, takes_seed, workloads
 from bfenv.workloads.logs.slurm import read_sacct
 from bfenv.workloads.logs.swf import read_swf, write_swf
 from bfenv.workloads.logs.table import read_columns
@@ -25,6 +25,7 @@ from bfenv.workloads.transform import (
 
 __all__ = [
     "at_once",
+    "load_whole",
     "load_workload",
     "lublin",
     "read_columns",

@@ -24,6 +24,9 @@ DESCRIPTIONS = {
 }
 
 
+Items = tuple[tuple[str, Any], ...]
+
+
 class Source(NamedTuple):
     """What a trace is made from; an equal source makes an equal trace."""
 
@@ -66,6 +69,29 @@ def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
     WorkloadError
         If the workload has no such option, a value is out of range, or the file cannot be read.
     """
+    source, making, steps = _plan(workload, options)
+    return _load(source, making, steps)
+
+
+def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
+    """Load the workload that `load_workload` would take parts of or transform.
+
+    Parameters
+    ----------
+    workload, **options
+        As of `load_workload`. The options of `transformed` have no effect, but are checked.
+
+    Raises
+    ------
+    UnknownNameError, FileNotFoundError, WorkloadError
+        As of `load_workload`.
+    """
+    source, making, _ = _plan(workload, options)
+    return _load(source, making, ())
+
+
+def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[Source, Items, Items]:
+    """Return the source of a workload, the options that make it, and those that transform it."""
     name, options = _split(workload, options)
     source = Source(GENERATORS[name]) if name in GENERATORS else _file(_locate(name))
     own = options_of(source.make)
@@ -77,7 +103,7 @@ def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
         steps["seed"] = options.get("seed", 0)
     else:
         steps.pop("seed", None)
-    return _load(source, tuple(making.items()), tuple(steps.items()))
+    return source, tuple(making.items()), tuple(steps.items())
 
 
 def takes_seed(workload: str | os.PathLike[str]) -> bool:
@@ -103,9 +129,7 @@ def workloads() -> dict[str, str]:
 
 
 @lru_cache(maxsize=32)
-def _load(
-    source: Source, options: tuple[tuple[str, Any], ...], steps: tuple[tuple[str, Any], ...]
-) -> Trace:
+def _load(source: Source, options: Items, steps: Items) -> Trace:
     """Make the trace of a source and its options, and transform it; each once."""
     if steps:
         return transformed(_load(source, options, ()), **dict(steps))

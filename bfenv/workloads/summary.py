@@ -1,7 +1,6 @@
 """Numbers about a workload: its content, its arrivals, and how its users estimate."""
 
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,8 @@ import numpy as np
 from bfenv.core.durations import DAY, HOUR
 from bfenv.core.jobs import Trace
 from bfenv.workloads.arguments import check_trace
-from bfenv.workloads.logs.header import read_labels, start_time
-from bfenv.workloads.logs.records import FIELDS, SUBMIT
-from bfenv.workloads.logs.times import find_zone
+from bfenv.workloads.logs.header import date_at
+from bfenv.workloads.logs.records import FIELDS
 
 POPULAR = 20  # estimates, the number that Tsafrir (JSSPP 2010), section 5, counts
 QUANTILES = (10, 25, 50, 75, 90)  # percent
@@ -97,16 +95,8 @@ def missing_fields(trace: Trace) -> dict[str, float]:
 
 def first_weekday(trace: Trace) -> int | None:
     """Return the day of the week at time 0, Monday is 0; None if the log's date is unknown."""
-    labels = read_labels(trace.header)
-    start = start_time(labels)
-    if trace.records is None or not start:
-        return None
-    moment = start + int(trace.records[0, SUBMIT]) - int(trace.jobs.submit[0])
-    try:
-        zone = find_zone(labels.get("TimeZoneString") or "UTC")
-        return datetime.fromtimestamp(moment, zone).weekday()
-    except (ValueError, OSError, OverflowError):  # an unknown zone is a WorkloadError
-        return None
+    begin = date_at(trace, 0)
+    return None if begin is None else begin.weekday()
 
 
 def hours(trace: Trace) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
-from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.limits import LARGEST_EXACT
 from bfenv.workloads.options import Seconds
@@ -145,8 +145,9 @@ def with_load(trace: Trace, load: float) -> Trace:
     """Stretch or shrink the submit times so that the trace has an offered load.
 
     Sizes, runtimes and estimates stay. The daily cycle becomes 24 h times old load / new load
-    (Shmueli 2003, section 4.1). Requested start times move with the submit times; the records stay
-    those of the log. The load is reached up to the rounding of submit times to seconds.
+    (Shmueli 2003, section 4.1). Requested start times and outages move with the submit times; the
+    records stay those of the log. The load is reached up to the rounding of submit times to
+    seconds.
 
     Raises
     ------
@@ -205,6 +206,7 @@ def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:
         name=f"{trace.name}+shaken-{shake_seconds}",
         time_of_day=(trace.time_of_day + origin) % DAY,
         records=None if trace.records is None else trace.records[order],
+        outages=_moved(trace, 1.0, -origin),
     )
 
 
@@ -292,7 +294,21 @@ def _stretched(trace: Trace, stretch: float, setting: str, suffix: str) -> Trace
     submit = np.rint(jobs.submit * stretch).astype(np.int64)
     if submit[0] == submit[-1]:
         raise WorkloadError(f"{trace.name}: {setting} would submit all jobs in the same second")
-    return replace(trace, jobs=_resubmitted(trace, submit), name=f"{trace.name}{suffix}")
+    return replace(
+        trace,
+        jobs=_resubmitted(trace, submit),
+        name=f"{trace.name}{suffix}",
+        outages=_moved(trace, stretch, 0),
+    )
+
+
+def _moved(trace: Trace, stretch: float, shift: int) -> tuple[Outage, ...]:
+    """Move the outages with the submit times; what then lies before time 0 is left out."""
+    moved = (
+        Outage(max(round(begin * stretch) + shift, 0), round(end * stretch) + shift, processors)
+        for begin, end, processors in trace.outages
+    )
+    return tuple(one for one in moved if one.end > one.begin)
 
 
 def _resubmitted(trace: Trace, submit: np.ndarray) -> Jobs:

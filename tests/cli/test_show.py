@@ -1,5 +1,9 @@
 """Tables on wide and narrow terminals."""
 
+import pytest
+
+from bfenv.cli import show
+
 
 def test_numbers_are_whole(run):
     """Numbers are never cut, however long the names are."""
@@ -22,3 +26,16 @@ def test_markdown(run):
     """Markdown has one line per row, and vertical bars in cells are escaped."""
     out = run("evaluate", "-w", "lublin:jobs=50", "-p", "easy", "-f", "markdown")[1].splitlines()
     assert out[1] == "|---|--:|--:|--:|--:|--:|--:|" and out[2].startswith("| easy | ")
+
+
+@pytest.mark.parametrize("columns", range(20, 60))
+def test_whole_names(monkeypatch, capsys, columns):
+    """Names stay whole at every width, and so do the numbers of the columns that are shown."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    headings = ("policy", "mean wait", "longest wait", "used")
+    show.table(headings, [("easy(order=sjf)", "105.8 min", "11.3 d", "85.2 %")], numbers=3,
+               whole_names=True)  # fmt: skip
+    title, _, line = (text.split("  ") for text in capsys.readouterr().out.strip().split("\n"))
+    shown = [text.strip() for text in line if text.strip()]
+    assert shown == ["easy(order=sjf)", "105.8 min", "11.3 d", "85.2 %"][: len(shown)]
+    assert [text.strip() for text in title if text.strip()] == list(headings[: len(shown)])

@@ -4,13 +4,19 @@ A claim takes the bytes of a file, of which the first chooses options. It fails 
 or by whatever else the reader lets out.
 """
 
+import json
 import re
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 
 from bfenv.core.errors import BfenvError
-from bfenv.workloads.logs.slurm import read_sacct
+from bfenv.workloads.logs.lsf import read_lsf
+from bfenv.workloads.logs.pbs import read_pbs
+from bfenv.workloads.logs.sge import read_sge
+from bfenv.workloads.logs.slurm import JOB, read_sacct
+from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.swf import read_swf, write_swf
 from bfenv.workloads.logs.table import read_columns
 
@@ -36,12 +42,40 @@ def sacct(data: bytes) -> None:
     options = {
         "processors": (None, 6, 2**40)[choice % 3],
         "overrun": ("kill", "extend")[choice // 3 % 2],
-        "unit": ("cpus", "nodes")[choice // 6 % 2],
+        "resource": ("cores", "nodes")[choice // 6 % 2],
         "eligible": bool(choice // 12 % 2),
         "longest": (None, 3600)[choice // 24 % 2],
         "timezone": ZONES[choice // 48 % 4],
     }
-    _holds(read_sacct, path, _after_the_first(path), options)
+    lines = [line for line in _lines(path, "utf-8") if line.strip()]
+    first = lines[0].split("|")[0].strip() if lines else ""
+    _holds(read_sacct, path, lines if JOB.fullmatch(first) else lines[1:], options)
+
+
+def accounting(read, data: bytes) -> None:
+    """As of `sacct`, of a log without a line of column names."""
+    choice, path = _file(data, "log")
+    options = {
+        "processors": (None, 6, 2**40)[choice % 3],
+        "overrun": ("kill", "extend")[choice // 3 % 2],
+        "longest": (None, 3600)[choice // 6 % 2],
+        "timezone": ZONES[choice // 12 % 4],
+    }
+    _holds(read, path, [line for line in _lines(path, "utf-8") if line.strip()], options)
+
+
+def sacct_json(data: bytes) -> None:
+    """Each record of the list of jobs is a job or counted."""
+    choice, path = _file(data, "log.json")
+    try:
+        jobs = json.loads("\n".join(_lines(path, "utf-8")))["jobs"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        jobs = []
+    options = {
+        "processors": (None, 6, 2**40)[choice % 3],
+        "resource": ("cores", "nodes", "gpus", "memory")[choice // 3 % 4],
+    }
+    _holds(read_sacct_json, path, jobs if isinstance(jobs, list) else [], options)
 
 
 def columns(data: bytes) -> None:
@@ -57,7 +91,15 @@ def columns(data: bytes) -> None:
     _holds(read_columns, path, _after_the_first(path), options)
 
 
-CLAIMS = {"swf": swf, "sacct": sacct, "columns": columns}
+CLAIMS = {
+    "swf": swf,
+    "sacct": sacct,
+    "columns": columns,
+    "sacct-json": sacct_json,
+    "pbs": partial(accounting, read_pbs),
+    "sge": partial(accounting, read_sge),
+    "lsf": partial(accounting, read_lsf),
+}
 
 
 def _holds(read, path: Path, lines: list[str], options: dict) -> None:
@@ -102,7 +144,9 @@ def _file(data: bytes, name: str) -> tuple[int, Path]:
 
 
 def _lines(path: Path, encoding: str) -> list[str]:
-    text = path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode(encoding, errors="replace")
+    data = path.read_bytes()
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else encoding
+    text = data.removeprefix(b"\xef\xbb\xbf").decode(encoding, errors="replace")
     return re.split("\r\n|\r|\n", text)
 
 

@@ -2,6 +2,8 @@
 
 import re
 
+from tests.workloads.logs.test_formats import TEXTS
+
 SWF = """; Version: 2.2
 ; UnixStartTime: 846194400
 ; TimeZoneString: Europe/Stockholm
@@ -40,6 +42,7 @@ SEEDS = {
     "swf": [SWF, SWF.replace("\n", "\r\n"), "\ufeff" + SWF],
     "sacct": [SACCT, DURATIONS],
     "columns": [CSV, TABS],
+    **{kind: [text] for kind, text in TEXTS.items()},
 }
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
+from bfenv.agents.models import Card, write_card
 from bfenv.leaderboard.agents import code_hash
 from bfenv.leaderboard.task import plan_rows
 from tests.leaderboard import sample_agents
@@ -24,6 +25,15 @@ def test_code_hash():
     assert code_hash("agent", "random:window=4") is None
     assert code_hash("policy", "easy(order=sjf)") is None
     assert code_hash("policy", "easy:order=sjf") is None
+
+
+def test_code_hash_of_a_card(tmp_path):
+    """The hash of an agent in a file is that of its card, however it is named."""
+    path = tmp_path / "mine.json"
+    write_card(path, Card("mine", "completion", "policy", "", "easy(order=sjf)", {}, ()))
+    expected = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    assert code_hash("policy", f"agent:{path}") == expected
+    assert code_hash("policy", f"agent(name='{path}')") == expected
 
 
 def test_saved_model(tmp_path):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import bfenv
+from bfenv.agents.models import Card, write_card
+from bfenv.agents.search.cases import training_record
 from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.provenance import commit, versions
 from bfenv.leaderboard.row import Curves, Versus
@@ -84,6 +86,19 @@ def test_bad_agent(agent, error):
     assert (made.row.metrics, made.row.versus, made.row.curves) == ({}, Versus(), Curves())
     assert (made.row.jobs, made.row.kind) == (40, "agent")
     assert made.timing["row_seconds"] > 0
+
+
+def test_agent_of_a_search(tmp_path):
+    """An agent has a row like any policy, but none on jobs that it was trained on."""
+    source = TINY.entries[0].traces[0].source
+    for training, status in ((source.replace("seed=7", "seed=8"), "ok"), (source, "failed")):
+        path = tmp_path / f"{status}.json"
+        record = tuple(training_record((training,), "all"))
+        write_card(path, Card("x", "completion", "policy", "", "easy(order=sjf)", {}, record))
+        row = make([f"agent:{path}"]).row
+        assert (row.policy, row.status) == (f"agent:{path}", status)
+        assert ("was trained on" in row.error) == (status == "failed")
+        assert row.code
 
 
 def test_endless_loop():

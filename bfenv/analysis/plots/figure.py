@@ -71,7 +71,7 @@ def check_matplotlib() -> None:
         raise BfenvError("pictures need matplotlib: pip install 'bfenv[plot]'") from error
 
 
-def write_figure(path: Path, draw: Callable[[], "Figure"]) -> None:
+def write_figure(path: Path, draw: Callable[[], "Figure"], dpi: int = 150) -> None:
     """Write what `draw` returns, in the format that the suffix names, completely or not at all.
 
     Raises
@@ -85,5 +85,5 @@ def write_figure(path: Path, draw: Callable[[], "Figure"]) -> None:
     suffix = path.suffix.lower()
     data = io.BytesIO()
     with rc_context(STYLE):
-        draw().savefig(data, format=suffix[1:], dpi=150, metadata=DATES[suffix])
+        draw().savefig(data, format=suffix[1:], dpi=dpi, metadata=DATES[suffix])
     write_atomically(path, data.getvalue())

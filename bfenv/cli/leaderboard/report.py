@@ -89,9 +89,11 @@ def report(
 
 
 def _print(leaderboard: "Leaderboard", format: Format) -> None:
+    from bfenv.leaderboard.report.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.markdown import render_markdown
     from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
 
+    headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
     lines = ranked(leaderboard)
     if format is Format.json:
         print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
@@ -102,8 +104,10 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     elif format is Format.markdown:
         sys.stdout.write(render_markdown(leaderboard))
     else:
+        for workload, cells in calibration_lines(leaderboard).items():
+            show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
         shown = [column for column in TEXT_COLUMNS if show.is_wide() or not column.is_detail]
-        headings = [column.lines for column in shown]
+        ranking = [column.lines for column in shown]
         table = [[column.marked(line) for column in shown] for line in lines]
-        show.table(headings, table, numbers=len(shown) - 2, title=title(leaderboard))
+        show.table(ranking, table, numbers=len(shown) - 2, title=title(leaderboard))
         print("\n".join(notes(leaderboard, lines)))

@@ -28,8 +28,17 @@ def run(
         ),
     ],
     suite: Annotated[
-        str, typer.Option("--suite", "-s", metavar="SUITE", help="See the list above.")
-    ] = DEFAULT,
+        str | None,
+        typer.Option(
+            "--suite", "-s", metavar="SUITE", help=f"See the list above.  [default: {DEFAULT}]"
+        ),
+    ] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--workload", "-w", metavar="WORKLOAD", help="Your own instead; repeat for several."
+        ),
+    ] = None,
     policy: Annotated[
         list[str] | None,
         typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several."),
@@ -77,8 +86,12 @@ def run(
     function of environment and seed that returns one; or a model saved by stable-baselines3 or
     sb3-contrib. Options of its environment may follow, as in model.zip:reservation_depth=1.
 
+    With --workload, the suite is your own logs, known by the hash of their content. A log that
+    records its starts has a row of these, "logged".
+
     \b
     Examples:
+      bfenv leaderboard run --workload site.swf.gz --policy easy --policy easy-sqf --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 \\
         --out board
@@ -86,12 +99,14 @@ def run(
     from bfenv.baselines.registry import policies
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
-    from bfenv.leaderboard.suite import find_suite
+    from bfenv.leaderboard.suite import find_suite, suite_of
     from bfenv.parallel.shards import read_shard
 
     names = [*(policies() if all_ else ()), *(policy or ())]
     if not names and not agent:
         raise BfenvError("nothing to run: see --policy, --all and --agent")
+    if workload and suite is not None:
+        raise BfenvError("--suite and --workload exclude each other")
     with show.progress(show.ROWS) as progress:
         bar = progress.add_task("preparing", total=None, rows="")
         total, number = 0, count(1)
@@ -108,7 +123,7 @@ def run(
             )
 
         outcome = run_suite(
-            find_suite(suite),
+            suite_of(workload) if workload else find_suite(suite or DEFAULT),
             names,
             agent or (),
             out=out,

@@ -1,9 +1,10 @@
 """The command `bfenv workloads import`."""
 
+import re
 import shlex
 import sys
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,16 +21,25 @@ from bfenv.core.jobs import Trace
 class Source(StrEnum):
     """Kinds of logs."""
 
+    auto = "auto"
     sacct = "sacct"
+    sacct_json = "sacct-json"
+    pbs = "pbs"
+    sge = "sge"
+    lsf = "lsf"
     csv = "csv"
     parquet = "parquet"
 
 
-class Unit(StrEnum):
+class Resource(StrEnum):
     """What counts as a processor."""
 
-    cpus = "cpus"
+    cores = "cores"
     nodes = "nodes"
+    gpus = "gpus"
+    memory = "memory"
+    dominant = "dominant"
+    billing = "billing"
 
 
 class Overrun(StrEnum):
@@ -46,14 +56,38 @@ def import_log(
     ],
     source: Annotated[
         Source, typer.Option("--from", metavar="KIND", help=f"Kind of log: {choices(Source)}.")
-    ] = Source.sacct,
+    ] = Source.auto,
     processors: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Size of the machine. Without it, you get a suggestion."),
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Size of the machine, or with --split-partitions NAME=N,NAME=N. Without it, you "
+            "get a suggestion.",
+        ),
     ] = None,
     timezone: Annotated[
-        str, typer.Option(metavar="ZONE", help="Time zone of the cluster and of local times.")
-    ] = "UTC",
+        str | None,
+        typer.Option(
+            metavar="ZONE", help="Time zone of the cluster and of local times.  [default: UTC]"
+        ),
+    ] = None,
+    partition: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this partition; repeat for several."),
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this cluster (column Cluster).")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only jobs submitted from then on.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Only jobs submitted before.")
+    ] = None,
+    split: Annotated[
+        bool,
+        typer.Option("--split-partitions", help="Write a file for each partition: OUT-NAME.swf."),
+    ] = False,
     columns: Annotated[
         str | None,
         typer.Option("--map", metavar="MAP", help="Columns of csv and parquet: field=column,..."),
@@ -61,10 +95,17 @@ def import_log(
     delimiter: Annotated[
         str | None, typer.Option(metavar="CHAR", help="Delimiter of csv. Default: guessed.")
     ] = None,
-    unit: Annotated[
-        Unit,
-        typer.Option(metavar="UNIT", help=f"What counts as a processor (sacct): {choices(Unit)}."),
-    ] = Unit.cpus,
+    resource: Annotated[
+        Resource,
+        typer.Option(metavar="WHAT", help=f"What a processor is (sacct): {choices(Resource)}."),
+    ] = Resource.cores,
+    capacity: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What partitions have, for --resource dominant."),
+    ] = None,
+    fields: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Columns of sacct -n, as given to -o.")
+    ] = None,
     eligible: Annotated[
         bool, typer.Option("--eligible", help="Take the eligible time as submit time (sacct).")
     ] = False,
@@ -72,7 +113,8 @@ def import_log(
         int | None,
         duration_option(
             "--longest",
-            "Limit of jobs without one, such as 2d or 1-12:00:00.  [default: their runtime]",
+            "Limit of jobs without one, such as 2d or 1-12:00:00.  [default: their partition's "
+            "longest]",
             least=1,
         ),
     ] = None,
@@ -82,17 +124,35 @@ def import_log(
             metavar="RULE", help="Beyond the limit, cut the job (kill) or raise the limit (extend)."
         ),
     ] = Overrun.kill,
+    outages: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Outages: lines of begin,end,processors, or Slurm's events; or 'find' them.",
+        ),
+    ] = None,
+    ids: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write each job's id in the log.")
+    ] = None,
+    names: Annotated[
+        bool, typer.Option(help="Keep the names of partitions and queues (not of users).")
+    ] = True,
     skip: Annotated[bool, typer.Option("--skip", help="Skip malformed lines.")] = False,
     force: ForceOption = False,
 ) -> None:
     """Make a workload from your cluster's log.
 
-    The command prints what was dropped and why. Users become numbers, and the file contains no
-    names. This prints Slurm's accounting:
+    The command prints what was dropped and why. Users and groups become numbers, and the file
+    contains none of their names. The kind of log is recognized. This prints Slurm's accounting:
 
     \b
       SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt \\
         -o JobID,User,Group,Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes
+
+    Add Cluster and AllocTRES for --cluster and for --resource gpus, memory, billing and dominant.
+    The last counts each job by the resource of which it has the largest share: --capacity
+    "gpu: cpu=512,mem=4T,gpu=64; long: cpu=4096,mem=16T". Partitions share one machine unless you
+    choose one, or split them.
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
     fields are estimate, user, group, queue and partition. Times are ISO 8601 or seconds since 1970;
@@ -101,61 +161,142 @@ def import_log(
     \b
     Examples:
       bfenv workloads import dump.txt --out site.swf.gz --processors 4096
-      bfenv workloads import --from sacct dump.txt --out site.swf.gz \\
-        --processors 64 --unit nodes --timezone Europe/Prague
+      bfenv workloads import dump.txt --out gpu.swf.gz --partition gpu --processors 64 \\
+        --resource nodes --timezone Europe/Prague --outages find
       bfenv workloads import --from csv jobs.csv --out site.swf.gz \\
         --processors 512 --map submit=Submitted,size=CPUs,start=Begin,end=End
     """  # noqa: E501  # a list of columns that can be copied
+    from bfenv.workloads.logs.conversion import Selection
+    from bfenv.workloads.logs.formats import find_format
+    from bfenv.workloads.logs.outages import find_outages, load_outages
     from bfenv.workloads.logs.swf import write_swf
 
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
     check_new(out, force)
+    if source is Source.auto:
+        source = Source(find_format(log))
+    sizes = _sizes(processors, split)
+    is_local = timezone is None and source not in (Source.sge, Source.lsf, Source.pbs)
+    timezone = timezone or "UTC"
     options: dict[str, Any] = {
-        "processors": processors,
         "timezone": timezone,
         "longest": longest,
         "overrun": overrun.value,
         "on_error": "skip" if skip else "raise",
     }
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        trace = _read_log(log, source, columns, delimiter, unit, eligible, **options)
-        write_swf(trace, out)
-    for warning in caught:
-        print(f"bfenv: {warning.message}", file=sys.stderr)
-    _report(log, trace)
+    own: dict[str, Any] = {
+        "map": columns,
+        "delimiter": delimiter,
+        "fields": fields,
+        "capacity": capacity,
+    }
+    own |= {
+        "eligible": eligible or None,
+        "resource": None if resource == "cores" else resource.value,
+    }
+    _check_own(source, own)
+    selection = Selection(tuple(partition or ()), cluster, since, until, ids, names)
+    parts = list(sizes) if split else [""]
+    for part in parts:
+        path = _part_path(out, part)
+        check_new(path, force)
+        chosen = selection._replace(partitions=(part,)) if part else selection
+        with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
+            progress.add_task(f"reading {log.name}"[:24], total=None)
+            warnings.simplefilter("always")
+            trace = _read_log(
+                log, source, own, selection=chosen, processors=sizes.get(part), **options
+            )
+            if outages is not None:
+                found = (
+                    find_outages(trace)
+                    if outages == "find"
+                    else load_outages(outages, trace, timezone)
+                )
+                trace = replace(trace, outages=found)
+            write_swf(trace, path)
+        for warning in caught:
+            print(f"bfenv: {warning.message}", file=sys.stderr)
+        _report(log, trace)
+        _tell(path, trace, is_local)
+
+
+def _tell(out: Path, trace: Trace, is_local: bool) -> None:
+    """Print what was written, what to know about it, and what to do next."""
     print(
         f"{out}: {len(trace):,} jobs on {trace.processors:,} processors in "
         f"{duration(int(trace.jobs.submit[-1]))}, offered load {trace.offered_load:.2f}"
     )
-    print(f"Next: bfenv evaluate --workload {shlex.quote(str(out))}")
+    if is_local:
+        print("Local times, if any, were read as UTC: see --timezone.")
+    if trace.outages:
+        length = duration(sum(one.end - one.begin for one in trace.outages))
+        print(f"{len(trace.outages)} outages, {length} in all, are in the file's header.")
+    partitions = [line.split()[-1] for line in trace.header if line.startswith("Partition:")]
+    if len(partitions) > 1:
+        print(
+            f"Jobs of {len(partitions)} partitions share one machine here "
+            f"({', '.join(partitions[:8])}): see --partition and --split-partitions."
+        )
+    print(f"Next: bfenv report {shlex.quote(str(out))} --out report.html")
 
 
-def _read_log(
-    log: Path,
-    source: Source,
-    columns: str | None,
-    delimiter: str | None,
-    unit: Unit,
-    eligible: bool,
-    **options: Any,
-) -> Trace:
-    """Read the log; `options` are those of every kind of log."""
-    if source is Source.sacct:
-        if columns is not None or delimiter is not None:
-            raise BfenvError("--map and --delimiter need --from csv or --from parquet")
-        from bfenv.workloads.logs.slurm import read_sacct
+def _part_path(out: Path, part: str) -> Path:
+    """Return the file of a partition: site.swf.gz becomes site-gpu.swf.gz."""
+    if not part:
+        return out
+    name, dot, suffix = out.name.partition(".swf")
+    safe = re.sub(r"[^A-Za-z0-9.+-]+", "-", part)
+    return out.with_name(f"{name}-{safe}{dot}{suffix}")
 
-        return read_sacct(log, unit=unit.value, eligible=eligible, **options)
-    if eligible or unit is not Unit.cpus:
-        raise BfenvError("--eligible and --unit need --from sacct")
-    from bfenv.workloads.logs.parquet import is_parquet
-    from bfenv.workloads.logs.table import read_columns
 
-    if is_parquet(log) is not (source is Source.parquet):
-        raise BfenvError(f"{log} is not a {source.value} file")
-    return read_columns(log, _mapping(columns), delimiter=delimiter, **options)
+def _sizes(text: str | None, split: bool) -> dict[str, int]:
+    """Return the machine's processors by partition, "" for all of it."""
+    if not split:
+        if text is None:
+            return {}
+        return {"": _integer(text)}
+    if text is None or "=" not in text:
+        raise BfenvError("--split-partitions needs --processors NAME=N,NAME=N")
+    pairs = (item.rpartition("=") for item in text.split(","))
+    return {name.strip(): _integer(number) for name, _, number in pairs}
+
+
+def _integer(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise BfenvError(f"--processors must be a whole number, got {text.strip()!r:.60}")
+    return int(text)
+
+
+def _check_own(source: Source, own: dict[str, Any]) -> None:
+    """Check that the options given are those of the kind of log."""
+    kinds = {
+        "map": ("csv", "parquet"),
+        "delimiter": ("csv", "parquet"),
+        "fields": ("sacct",),
+        "capacity": ("sacct", "sacct-json"),
+        "eligible": ("sacct", "sacct-json"),
+        "resource": ("sacct", "sacct-json"),
+    }
+    for name, value in own.items():
+        if value is not None and source.value not in kinds[name]:
+            raise BfenvError(f"--{name} needs --from {' or --from '.join(kinds[name])}")
+
+
+def _read_log(log: Path, source: Source, own: dict[str, Any], **options: Any) -> Trace:
+    """Read the log; `own` are options of some kinds of log, `options` those of every kind."""
+    if source in (Source.csv, Source.parquet):
+        from bfenv.workloads.logs.parquet import is_parquet
+        from bfenv.workloads.logs.table import read_columns
+
+        if is_parquet(log) is not (source is Source.parquet):
+            raise BfenvError(f"{log} is not a {source.value} file")
+        return read_columns(log, _mapping(own["map"]), delimiter=own["delimiter"], **options)
+    from bfenv.workloads.logs.formats import READERS
+
+    kept = {name: value for name, value in own.items() if value is not None}
+    return READERS[source.value](log, **kept, **options)
 
 
 def _mapping(text: str | None) -> dict[str, str]:

@@ -10,12 +10,18 @@ from bfenv.core.durations import DAY
 from bfenv.leaderboard.report import plot
 from bfenv.leaderboard.report.element import Markup, element, short
 from bfenv.leaderboard.report.grid import Cell, table
-from bfenv.leaderboard.report.plot import SCALE, Axis, Position, curve, percents, stretched
+from bfenv.leaderboard.report.plot import SCALE, Axis, Position, curve, outline, percents, stretched
 from bfenv.leaderboard.report.summary import Interval, PolicySummary
+from bfenv.leaderboard.row import QueueCurve
 
 QUANTILES = (50, 90, 95, 99, 100)
 SLOT_ORDER = ("5", "4", "3", "2", "1", "0", "ref")  # the last is drawn on top
 
+WEEK = 7 * DAY
+MONTHS = 60 * DAY  # up to which a queue is drawn as it was
+PARTS = 60  # at most, of a queue's curve
+
+Point = tuple[float, float]
 Slots = dict[int, str]  # number of a policy -> "ref" or "0" to "5"; one without a slot is grey
 Summaries = dict[int, PolicySummary]  # by number of the policy
 
@@ -88,22 +94,49 @@ def queue_length(key: str, summaries: Summaries, slots: Slots) -> Markup | None:
     y = plot.counts(max(max(one.jobs) for one in curves.values()), "jobs waiting")
     lines, rows = [], []
     for n in back_to_front(curves, slots):
-        middles = [(a + b) / 2 / DAY for a, b in pairwise(curves[n].time)]
-        pairs = zip(middles, curves[n].jobs, strict=True)
-        line = curve([(x.position(t), y.position(j)) for t, j in pairs])
-        lines.append(_group(n, summaries[n].policy, slots, line))
+        medians, low, high = _by_week(curves[n])
+        line = curve([(x.position(t / DAY), y.position(j)) for t, j in medians])
+        edge = [(x.position(t / DAY), y.position(j)) for t, j in (*low, *reversed(high))]
+        band = element("path", d=outline(edge), class_="band") if low != high else None
+        lines.append(_group(n, summaries[n].policy, slots, line, band))
     for n, one in curves.items():
         length = one.time[-1] - one.time[0]
         area = sum(j * (b - a) for j, (a, b) in zip(one.jobs, pairwise(one.time), strict=True))
         mean = f"{area / length:,.1f}" if length else MISSING
         rows.append((str(n), [named(summaries[n]), Cell(mean), Cell(f"{max(one.jobs):,.1f}")]))
     title = "How many jobs were waiting"
-    text = "For each policy, the number of waiting jobs over time, on a logarithmic axis."
+    text = (
+        "For each policy, the number of waiting jobs over time, on a logarithmic axis; over more "
+        "than two months, medians of weeks or longer, with the middle half of the time as a band."
+    )
     return figure(
         title,
         plot.plot(f"{key}-queue", title, text, x, y, stretched(*lines)),
         data(table("Jobs waiting", ["policy", "mean", "most in an interval"], rows)),
     )
+
+
+def _by_week(one: QueueCurve) -> tuple[list[Point], list[Point], list[Point]]:
+    """Return medians, lower and upper quartiles of the intervals of each week or longer.
+
+    A curve of two months or less is returned as it is, without quartiles.
+    """
+    middles = [(a + b) / 2 for a, b in pairwise(one.time)]
+    points = list(zip(middles, one.jobs, strict=True))
+    span = one.time[-1] - one.time[0]
+    if span <= MONTHS:
+        return points, points, points
+    length = max(WEEK, span / PARTS)
+    parts: dict[int, list[Point]] = {}
+    for point in points:
+        parts.setdefault(int((point[0] - one.time[0]) // length), []).append(point)
+    found: tuple[list[Point], list[Point], list[Point]] = ([], [], [])
+    for part in parts.values():
+        time = sum(t for t, _ in part) / len(part)
+        jobs = sorted(j for _, j in part)
+        for quarter, line in zip((2, 1, 3), found, strict=True):
+            line.append((time, jobs[(len(jobs) - 1) * quarter // 4]))
+    return found
 
 
 def trade_off(
@@ -114,7 +147,8 @@ def trade_off(
     Parameters
     ----------
     points
-        Name, mean wait and longest wait of each policy, both divided by the reference's.
+        Name, mean wait and longest wait of each policy, both divided by the reference's; the
+        latter where it is most.
     starving
         Policies that starve.
     slots
@@ -133,7 +167,8 @@ def trade_off(
     title = "What a short mean wait costs the job that waits longest"
     text = (
         "A point per policy: its mean wait and its longest wait, each divided by EASY's on the "
-        "same jobs, geometric means over workloads. Down and to the left is better."
+        "same jobs. The mean wait is a geometric mean over workloads, the longest wait that of "
+        "the workload where it is worst. Down and to the left is better."
     )
     return figure(
         title,
@@ -174,8 +209,8 @@ def _point(
     return element("g", dot, label, class_=highlighted(n, slots), data_p=n)
 
 
-def _group(n: int, name: str, slots: Slots, line: Markup) -> Markup:
-    return element("g", element("title", name), line, class_=highlighted(n, slots), data_p=n)
+def _group(n: int, name: str, slots: Slots, line: Markup, band: Markup | None = None) -> Markup:
+    return element("g", element("title", name), band, line, class_=highlighted(n, slots), data_p=n)
 
 
 def interval(one: Interval, position: Position, words: Callable[[float], str]) -> Markup:

@@ -9,16 +9,20 @@ from bfenv.analysis.placement import Placed
 from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, scene
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
+from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.report.charts import badge, data
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.plot import SCALE, Axis, linear, percents, plot, stretched
+from bfenv.workloads.logs.header import date_at
 
-MOST = 3_000  # boxes, beyond which the page is slow and the picture unreadable
+MOST = 1_500  # boxes drawn one by one under a policy, beyond which the page is slow
+THIN = 0.012  # share of the machine's height, about 5 pixels
 LISTED = 400  # jobs in the table of numbers
 STEPS = (60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY)  # s between ticks
 TICKS = 5  # at most
+WIDEST = 11  # characters of a tick's label: 01-31 12:00
 SIZE = (560, 400)  # of a plot in pixels, about
 APART = 7  # pixels between diagonals, about
 
@@ -33,20 +37,17 @@ def gantt(selection: GanttSelection, starving: set[str]) -> Markup:
         scenes = [scene(one, selection.begin, selection.span) for one in selection.schedules]
     except BfenvError as error:
         return _absent(str(error))
-    boxes = sum(len(run.spans) for one in scenes for run in one.runs)
-    if boxes > MOST:
-        return _absent(
-            f"{boxes:,} boxes within {duration(selection.span)}; choose fewer hours with --span"
-        )
     processors = selection.schedules[0].trace.processors
     return join(
         [
             element(
                 "p",
-                f"{selection.workload}: {length(selection.span)} from {moment(selection.begin)} "
+                f"{selection.workload}: {length(selection.span)} from "
+                f"{_when(selection.schedules[0], selection.begin)} "
                 f"on, the same jobs on the same {processors:,} processors. A job has the same "
                 "colour and number under both policies, hatched jobs were backfilled, gaps are "
-                "idle processors. Below the machine is the number of waiting jobs.",
+                "idle processors. Where there are very many jobs, the smallest are grey and have "
+                "no number. Below the machine is the number of waiting jobs.",
             ),
             element("div", [_panel(f"gantt{i}", one, starving) for i, one in enumerate(scenes)],
                     class_="pair"),
@@ -62,15 +63,18 @@ def _absent(reason: str) -> Markup:
 def _panel(key: str, one: Scene, starving: set[str]) -> Markup:
     x = _time_axis(one)
     y = linear(0, one.schedule.trace.processors, "processors")
-    boxes = [_boxes(one, run, x) for run in one.runs]
-    numbers = [_number(one, run, x) for run in one.runs]
+    large, small = _by_size(one)
+    boxes = [_small_boxes(one, small, x), *(_boxes(one, run, x) for run in large)]
+    numbers = [_number(one, run, x) for run in large]
     policy = one.schedule.policy
     title = f"{policy}: which job ran where"
     return element(
         "figure",
         element("figcaption", policy, badge(policy in starving)),
         element("p", one.heading(), class_="note"),
-        plot(key, title, one.heading(), x, y, *boxes, _hatching(one, x), *numbers, size="tall"),
+        plot(
+            key, title, one.heading(), x, y, *boxes, _hatching(one, large, x), *numbers, size="tall"
+        ),
         _queue(one, x),
     )
 
@@ -81,10 +85,18 @@ def _time_axis(one: Scene) -> Axis:
     first = -(-one.begin // step) * step
     # On a phone the last label would overlap the one before it.
     ticks = [
-        (float(t), moment(t) if t - one.begin < 0.93 * span else "")
+        (float(t), _when(one.schedule, t)[-WIDEST:] if t - one.begin < 0.93 * span else "")
         for t in range(first, one.stop + 1, step)
     ]
-    return Axis(lambda t: (t - one.begin) / span, ticks, "time since the first submission")
+    is_dated = date_at(one.schedule.trace, 0) is not None
+    label = "date" if is_dated else "time since the first submission"
+    return Axis(lambda t: (t - one.begin) / span, ticks, label)
+
+
+def _when(schedule: Schedule, seconds: int) -> str:
+    """Write an instant as a date if the log has one, else as a time since its begin."""
+    date = date_at(schedule.trace, seconds)
+    return moment(seconds) if date is None else f"{date:%Y-%m-%d %H:%M}"
 
 
 def _ends(one: Scene, run: Placed, x: Axis) -> tuple[float, float]:
@@ -113,16 +125,48 @@ def _boxes(one: Scene, run: Placed, x: Axis) -> Markup:
             "height": percents((last - first) / processors),
         }
         kind = "trial" if run.trial else f"job g{run.job % len(COLOURS)}"
+        if (last - first) / processors < THIN:
+            kind += " thin"  # its outline would hide it
         parts.append(element("rect", **box, class_=kind))
     return element("g", element("title", text), parts)
 
 
-def _hatching(one: Scene, x: Axis) -> Markup:
+def _by_size(one: Scene) -> tuple[list[Placed], list[Placed]]:
+    """Return the runs to draw one by one, which are the largest, and the others."""
+
+    def area(run: Placed) -> int:
+        width = min(run.end, one.stop) - max(run.start, one.begin)
+        return width * sum(last - first for first, last in run.spans)
+
+    if sum(len(run.spans) for run in one.runs) <= MOST:
+        return one.runs, []
+    large, boxes = [], 0
+    ranked = sorted(one.runs, key=area, reverse=True)
+    for run in ranked:
+        boxes += len(run.spans)
+        if boxes > MOST:
+            break
+        large.append(run)
+    return large, ranked[len(large) :]
+
+
+def _small_boxes(one: Scene, runs: Sequence[Placed], x: Axis) -> Markup:
+    """Draw runs in one shape."""
+    processors, corners = one.schedule.trace.processors, []
+    for run in runs:
+        left, right = (round(end * SCALE) for end in _ends(one, run, x))
+        for first, last in run.spans:
+            top, bottom = (round((1 - edge / processors) * SCALE) for edge in (last, first))
+            corners.append(f"M{left} {top}H{right}V{bottom}H{left}Z")
+    return stretched(element("path", d="".join(corners) or "M0 0", class_="small"))
+
+
+def _hatching(one: Scene, runs: Sequence[Placed], x: Axis) -> Markup:
     """Draw diagonals over the backfilled jobs: as lines, because patterns print very slowly."""
     lines: list[Line] = []
     width, height = SIZE
     processors = one.schedule.trace.processors
-    for run in one.runs:
+    for run in runs:
         if run.trial or not one.backfilled[run.job]:
             continue
         left, right = (end * width for end in _ends(one, run, x))

@@ -9,11 +9,18 @@ by their hashes.
 import base64
 import hashlib
 import math
+from collections.abc import Sequence
 from importlib.resources import files
 
 from bfenv.analysis.formatting import MISSING
-from bfenv.leaderboard.reference import REFERENCE, STARVES_MEANING
+from bfenv.leaderboard.reference import (
+    REFERENCE,
+    STARVES_MEANING,
+    longest_ratio,
+    rows_by_run,
+)
 from bfenv.leaderboard.report import charts
+from bfenv.leaderboard.report.as_it_ran import as_it_ran
 from bfenv.leaderboard.report.charts import Slots, Summaries, legend, swatch
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.gantt import gantt
@@ -28,8 +35,10 @@ from bfenv.leaderboard.store import Leaderboard
 HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
 
 
-def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
-    """Return the page of a leaderboard, with the selected Gantt chart."""
+def render_page(
+    leaderboard: Leaderboard, selection: GanttSelection, opening: Markup | None = None
+) -> str:
+    """Return the page of a leaderboard, with the selected Gantt chart, below an `opening`."""
     lines = ranked(leaderboard)
     numbers = {line.policy: n for n, line in enumerate(lines)}
     slots = _slots(lines)
@@ -41,15 +50,25 @@ def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
     shown = summaries.get(selection.workload, {}).values()
     starving = {one.policy for one in shown if one.starves}
     sections = [
+        ("verdict", "The verdict", opening),
+        ("logged", "As it ran", as_it_ran(leaderboard)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
-        ("trade-off", "Mean against longest wait", _trade_off(lines, summaries, slots)),
+        (
+            "trade-off",
+            "Mean against longest wait",
+            _trade_off(leaderboard, lines, summaries, slots),
+        ),
         ("workloads", "Workload by workload", panels(summaries, slots)),
         ("gantt", "The same hours under two policies", gantt(selection, starving)),
         ("failed", "Failed runs", _failed(leaderboard)),
         ("provenance", "Where every number comes from", _provenance(leaderboard)),
     ]
-    return _document(
-        leaderboard,
+    heading = "Leaderboard of backfilling schedulers"
+    if opening is not None:
+        heading = "What another policy would do to your users"
+    return document(
+        heading,
+        title(leaderboard),
         [(key, heading, content) for key, heading, content in sections if content is not None],
     )
 
@@ -61,7 +80,16 @@ def _slots(lines: list[Standing]) -> Slots:
     return slots | {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
 
 
-def _document(leaderboard: Leaderboard, sections: list[tuple[str, str, Markup]]) -> str:
+def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup]]) -> str:
+    """Return a page with its style sheet and its script.
+
+    Parameters
+    ----------
+    heading, lead
+        What the page is, and the line below.
+    sections
+        Key, heading and content of each.
+    """
     style, script = (Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
                      for name in ("page.css", "page.js"))  # fmt: skip
     rules = (
@@ -74,7 +102,7 @@ def _document(leaderboard: Leaderboard, sections: list[tuple[str, str, Markup]])
         element("meta", http_equiv="Content-Security-Policy", content="; ".join(rules)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{leaderboard.suite}: leaderboard of backfilling schedulers"),
+        element("title", f"{lead.partition(':')[0]}: {heading[0].lower()}{heading[1:]}"),
         element("style", style),
     )
     links = [element("li", element("a", name, href=f"#{key}")) for key, name, _ in sections]
@@ -82,8 +110,8 @@ def _document(leaderboard: Leaderboard, sections: list[tuple[str, str, Markup]])
         "body",
         element(
             "header",
-            element("h1", "Leaderboard of backfilling schedulers"),
-            element("p", title(leaderboard), class_="lead"),
+            element("h1", heading),
+            element("p", lead, class_="lead"),
             element("nav", element("ul", links), aria_label="Sections"),
         ),
         element(
@@ -149,16 +177,16 @@ def _pick(n: int, name: str, slots: Slots) -> Markup:
 
 
 def _trade_off(
-    lines: list[Standing], summaries: dict[str, Summaries], slots: Slots
+    leaderboard: Leaderboard, lines: list[Standing], summaries: dict[str, Summaries], slots: Slots
 ) -> Markup | None:
-    points = {}
+    points, rows = {}, rows_by_run(leaderboard.rows)
     for n, line in enumerate(lines):
         pairs = [
             (one[n], reference)
             for one in summaries.values()
             if n in one and (reference := _reference(one)) is not None
         ]
-        mean, longest = _mean_ratio(pairs, "mean_wait"), _mean_ratio(pairs, "max_wait")
+        mean, longest = _mean_ratio(pairs, "mean_wait"), longest_ratio(line.policy, rows)
         if mean and longest:
             points[n] = (line.policy, mean, longest)
     starving = {n for n, line in enumerate(lines) if line.starves}

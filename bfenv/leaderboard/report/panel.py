@@ -62,13 +62,12 @@ def _comparison(workload: str, summaries: Summaries) -> Markup:
     rows = []
     for n, one in summaries.items():
         value = one.metrics.get
-        starves = charts.badge(one.starves)
-        cells = [Cell(one.policy, one.policy.lower())]
+        cells = [charts.named(one)]
         for name, words, signed_words in (
             ("mean_bounded_slowdown", slowdown, _signed_slowdown),
             ("mean_wait", duration, signed_duration),
         ):
-            cells.append(Cell([words(value(name)), starves], value(name)))
+            cells.append(Cell(words(value(name)), value(name)))
             cells += _difference(one.policy, one.versus[name], scales[name], signed_words)
         cells += [
             Cell(duration(value("p95_wait")), value("p95_wait")),

@@ -15,9 +15,10 @@ from bfenv.leaderboard.report.element import Markup, element
 
 SCALE = 10_000  # units along each side of the inner SVG
 WAIT_TICKS = (
-    (1, "≤ 1 s"), (MINUTE, "1 min"), (HOUR, "1 h"), (DAY, "1 d"), (30 * DAY, "30 d"),
-    (365 * DAY, "1 y"),
+    (1, "≤ 1 s"), (10, "10 s"), (MINUTE, "1 min"), (10 * MINUTE, "10 min"), (HOUR, "1 h"),
+    (6 * HOUR, "6 h"), (DAY, "1 d"), (7 * DAY, "7 d"), (30 * DAY, "30 d"), (365 * DAY, "1 y"),
 )  # fmt: skip
+MOST_TICKS = 7
 
 Position = Callable[[float], float]  # of a value, from 0 to 1
 
@@ -60,8 +61,10 @@ def ratios(values: Sequence[float], label: str) -> Axis:
     low, high = min(*values, 0.9) / 1.15, max(*values, 1.1) * 1.15
     length = math.log(high / low)
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    digits = (1, 2, 5) if length < math.log(200) else (1,)
-    ticks = [d * 10.0**k for k in decades for d in digits if low <= d * 10.0**k <= high]
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [d * 10.0**k for k in decades for d in digits if low <= d * 10.0**k <= high]
+        if len(ticks) <= MOST_TICKS:
+            break
     return Axis(lambda x: math.log(x / low) / length, [(t, f"× {t:g}") for t in ticks], label)
 
 
@@ -167,6 +170,12 @@ def curve(positions: Sequence[tuple[float, float]]) -> Markup:
         x, y = right, down
     path = f"M{points[0][0]} {points[0][1]}" + ("l" + " ".join(steps) if steps else "")
     return element("path", d=path)
+
+
+def outline(positions: Sequence[tuple[float, float]]) -> str:
+    """Return the path around positions from 0 to 1, y upwards."""
+    points = [f"{round(x * SCALE)} {round((1 - y) * SCALE)}" for x, y in positions]
+    return "M" + "L".join(points) + "Z"
 
 
 def _in_line(one: tuple[int, int], two: tuple[int, int], three: tuple[int, int]) -> bool:

@@ -58,7 +58,6 @@ COLUMNS = (
         lambda line: slowdown(line.mean_bounded_slowdown),
         lambda line: line.mean_bounded_slowdown,
         is_marked=True,
-        has_badge=True,
     ),
     Column(
         "mean wait",
@@ -66,7 +65,6 @@ COLUMNS = (
         lambda line: duration(line.mean_wait),
         lambda line: line.mean_wait,
         is_marked=True,
-        has_badge=True,
     ),
     Column(
         "p95 wait",

@@ -24,6 +24,9 @@ DROPPED = {
     "no_size": "no size",
     "duplicates": "same run once more",
     "too_large": "larger than the machine",
+    "other_partition": "in another partition or cluster",
+    "other_time": "submitted outside the time asked for",
+    "other_record": "not the end of a job",
 }
 # What was changed, or is worth knowing, of the lines that are jobs.
 CHANGED = {
@@ -33,6 +36,7 @@ CHANGED = {
     "clipped": "runtime cut to the estimate",
     "extended": "estimate raised to the runtime",
     "reordered": "submitted before the line above",
+    "early_start": "started before its submission, so its wait is unknown",
 }
 OVERRUNS = ("kill", "extend")  # what becomes of a job that ran longer than its estimate
 ON_ERROR = ("raise", "skip")  # what becomes of a malformed line
@@ -50,6 +54,10 @@ class Conversion(Cleaning):
     duplicates: int = 0
     requeued: int = 0
     components: int = 0
+    other_partition: int = 0
+    other_time: int = 0
+    other_record: int = 0
+    early_start: int = 0
 
     @property
     def dropped(self) -> int:

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from bfenv.core.durations import DAY
 from bfenv.core.jobs import Trace
+from bfenv.workloads.logs.records import SUBMIT
 from bfenv.workloads.logs.times import find_zone, time_of_day
 
 
@@ -40,6 +42,20 @@ def clock_at(labels: Mapping[str, str], submit: int) -> int | None:
         return moment % DAY
     try:
         return time_of_day(moment, find_zone(zone))
+    except (ValueError, OSError, OverflowError):  # an unknown zone is a WorkloadError
+        return None
+
+
+def date_at(trace: Trace, seconds: int) -> datetime | None:
+    """Return the local date and time `seconds` into a trace; None if the log's date is unknown."""
+    labels = read_labels(trace.header)
+    start = start_time(labels)
+    if trace.records is None or not start:
+        return None
+    origin = start + int(trace.records[0, SUBMIT]) - int(trace.jobs.submit[0])
+    try:
+        zone = find_zone(labels.get("TimeZoneString") or "UTC")
+        return datetime.fromtimestamp(origin + seconds, zone)
     except (ValueError, OSError, OverflowError):  # an unknown zone is a WorkloadError
         return None
 

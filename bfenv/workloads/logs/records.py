@@ -21,7 +21,8 @@ FIELDS = (
     "preceding job", "think time",
 )  # fmt: skip
 JOB, SUBMIT, WAIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE = 0, 1, 2, 3, 4, 7, 8
-STATUS, USER, GROUP, QUEUE, PARTITION = 10, 11, 12, 14, 15
+STATUS, USER, GROUP, QUEUE, PARTITION, PRECEDING = 10, 11, 12, 14, 15, 16
+BLOCK = 1 << 15  # records that are formatted at a time
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -75,7 +76,11 @@ def parse_records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarr
 
 def format_records(records: np.ndarray) -> list[str]:
     """Return a line of text for each record, its numbers in their shortest form."""
-    return list(map(" ".join, zip(*map(_format_field, records.T), strict=True)))
+    lines: list[str] = []
+    for begin in range(0, len(records), BLOCK):  # the words of all would fill the memory
+        words = map(_format_field, records[begin : begin + BLOCK].T)
+        lines += map(" ".join, zip(*words, strict=True))
+    return lines
 
 
 def requests_in(records: np.ndarray) -> Requests:

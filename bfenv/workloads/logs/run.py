@@ -19,6 +19,7 @@ class Run(NamedTuple):
     partition: str = ""
     status: int = -1  # SWF field 11
     job: str = ""  # its id in the log
+    cluster: str = ""
     same: Hashable = None  # equal for lines about the same run; None if they cannot be compared
 
 

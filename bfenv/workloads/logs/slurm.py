@@ -3,18 +3,21 @@
 Source: the manual page sacct(1) of Slurm 25.11, <https://slurm.schedmd.com/sacct.html>.
 """
 
+import math
 import os
 import re
+from collections.abc import Callable
 from datetime import tzinfo
-from functools import partial
+from functools import lru_cache, partial
+from sys import intern
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import Options, convert
+from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
 from bfenv.workloads.logs.run import Run, order_times
-from bfenv.workloads.logs.text import numbered_lines
+from bfenv.workloads.logs.text import consumed, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_time
 
 COMMAND = (
@@ -22,12 +25,21 @@ COMMAND = (
     "Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes"
 )
 # The first column with a number counts. AllocNodes comes rounded, as "2K".
-SIZES = {"cpus": ("AllocCPUS", "NCPUS", "ReqCPUS"), "nodes": ("NNodes", "AllocNodes", "ReqNodes")}
+TRES = ("AllocTRES", "ReqTRES")
+SIZES = {
+    "cores": ("AllocCPUS", "NCPUS", "ReqCPUS"),
+    "nodes": ("NNodes", "AllocNodes", "ReqNodes"),
+    "gpus": TRES,
+    "memory": TRES,
+    "billing": TRES,
+    "dominant": TRES,
+}
 RUNTIMES = ("ElapsedRaw", "Elapsed", "End")
 JOB = re.compile(r"[0-9]+(_([0-9]+|\[[0-9,:%.-]*\]?))?(\+[0-9]+)?")
 STEP = re.compile(r"[0-9]+(_[0-9]+)?(\+[0-9]+)?\.[A-Za-z0-9_+]+")
 COUNT = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)([KMG]?)", re.IGNORECASE)
-MULTIPLES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]+)?)([KMGT]?)", re.IGNORECASE)
+MULTIPLES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 STATE = re.compile(r"[A-Z_]+")  # of "CANCELLED by 1000"
 WAITING = {"PENDING", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 UNFINISHED = {
@@ -38,6 +50,7 @@ STATUSES = {"COMPLETED": COMPLETED, "CANCELLED": CANCELLED}  # all others are FA
 UNLIMITED = {"unlimited", "partition_limit"}
 
 Fields = dict[str, str]  # of a line, by the column's name in lower case
+Capacity = dict[str, dict[str, int]]  # what partitions have, by name, "" for all; memory in MiB
 
 
 def read_sacct(
@@ -45,7 +58,10 @@ def read_sacct(
     *,
     processors: int | None = None,
     timezone: str = "UTC",
-    unit: str = "cpus",
+    resource: str = "cores",
+    capacity: str | None = None,
+    fields: str | None = None,
+    selection: Selection = EVERYTHING,
     eligible: bool = False,
     longest: int | str | None = None,
     overrun: str = "kill",
@@ -84,14 +100,24 @@ def read_sacct(
         Processors of the machine.
     timezone
         Time zone of local times, and of the trace's times of day.
-    unit
-        What a processor is: "cpus" or "nodes".
+    resource
+        What a processor is: "cores", "nodes", "gpus", "memory" (GiB) or "billing", of AllocTRES
+        but for the first two; or "dominant", the share of the resource of which a job has most,
+        in cores of its partition.
+    capacity
+        What each partition has, for "dominant": "cpu=512,mem=4T,gpu=64" for all, or
+        "gpu: cpu=512,gpu=64; long: cpu=4096". `processors` is then by default the sum of cpu.
+    fields
+        Columns of a dump without a line of names (`sacct -n`), as given to `-o`. None takes those
+        of the command above if the first line is a job.
+    selection
+        Which jobs to take.
     eligible
         Take the time from which a job was neither held nor waiting for other jobs as its submit
         time, instead of Submit.
     longest
         Estimate of jobs without a time limit, or their runtime if that is longer: seconds, or a
-        duration such as "2d" or "1-12:00". None is the runtime.
+        duration such as "2d" or "1-12:00". None is the longest limit seen in the job's partition.
     overrun
         If a runtime exceeds the time limit: "kill" cuts it, as Slurm kills the job, "extend" raises
         the limit.
@@ -111,28 +137,36 @@ def read_sacct(
         If columns or jobs are missing, an option is out of range, a line is malformed, or
         `processors` is None: the message then states how many were in use at once.
     """  # noqa: E501
-    check_choice("unit", unit, SIZES, error=WorkloadError)
+    check_choice("resource", resource, SIZES, error=WorkloadError)
     zone = find_zone(timezone)
-    (_, header), *lines = numbered_lines(path)
-    names = _columns(path, header, unit)
+    lines = numbered_lines(path)
+    header = fields.replace(",", "|") if fields is not None else lines[0][1]
+    if fields is None and JOB.fullmatch(header.partition("|")[0].strip()):
+        header = COMMAND.partition("-o ")[2].replace(",", "|")
+    elif fields is None:
+        lines.popleft()
+    names = _columns(path, header, resource)
+    size = partial(size_of, resource, read_capacity(capacity) if resource == "dominant" else {})
+    if resource == "dominant" and processors is None:
+        processors = sum(has["cpu"] for has in read_capacity(capacity).values())
     submitted = "Eligible" if eligible else "Submit"
     return convert(
         path,
-        lines,
-        partial(_parse, header, names, zone, SIZES[unit], eligible),
-        Options(processors, timezone, longest, overrun, on_error),
+        consumed(lines),
+        partial(_parse, header, names, zone, size, eligible),
+        Options(processors, timezone, longest, overrun, on_error, selection),
         notes=[
             "made of Slurm accounting (sacct)",
-            f"a processor is one of Slurm's {unit}; both sizes are what was allocated",
+            f"a processor is one of Slurm's {resource}; both sizes are what was allocated",
             f"submit times are Slurm's {submitted}; each run of a requeued job is a job",
         ],
     )
 
 
-def _columns(path: str | os.PathLike[str], header: str, unit: str) -> list[str]:
+def _columns(path: str | os.PathLike[str], header: str, resource: str) -> list[str]:
     """Return the columns' names in lower case; WorkloadError names all that are missing."""
     names = [name.strip().lower() for name in header.split("|")]
-    required = [("JobID",), ("Submit",), ("Start",), ("State",), SIZES[unit], RUNTIMES]
+    required = [("JobID",), ("Submit",), ("Start",), ("State",), SIZES[resource], RUNTIMES]
     missing = [
         " or ".join(choice)
         for choice in required
@@ -147,7 +181,12 @@ def _columns(path: str | os.PathLike[str], header: str, unit: str) -> list[str]:
 
 
 def _parse(
-    header: str, names: list[str], zone: tzinfo, sizes: tuple[str, ...], eligible: bool, line: str
+    header: str,
+    names: list[str],
+    zone: tzinfo,
+    size: Callable[[Fields], int],
+    eligible: bool,
+    line: str,
 ) -> Run | str:
     """Return the run in a line, or why there is none; ValueError if it is malformed."""
     if line == header:
@@ -155,7 +194,16 @@ def _parse(
     words = line.split("|")
     if len(words) != len(names):
         raise ValueError(f"{len(words)} fields, expected {len(names)} (a name with a '|' in it?)")
-    fields = dict(zip(names, map(str.strip, words), strict=True))
+    return parse_fields(dict(zip(names, map(str.strip, words), strict=True)), zone, size, eligible)
+
+
+def parse_fields(
+    fields: Fields, zone: tzinfo, count: Callable[[Fields], int], eligible: bool
+) -> Run | str:
+    """Return the run in the fields of a job, or why there is none; ValueError if malformed.
+
+    `count` returns its processors, 0 if they are not known.
+    """
     state = _state(fields)
     if reason := _unfinished(fields, state):
         return reason
@@ -176,7 +224,7 @@ def _parse(
     runtime = finish - begin if elapsed is None else elapsed
     if runtime < 1:
         return "no_runtime"
-    size = next(filter(None, (_count(fields, column) for column in sizes)), 0)
+    size = count(fields)
     if size < 1:
         return "no_size"
     return Run(
@@ -185,12 +233,13 @@ def _parse(
         runtime,
         size,
         estimate=_limit(fields),
-        user=fields.get("user", ""),
-        group=fields.get("group") or fields.get("account", ""),
-        queue=fields.get("qos", ""),
-        partition=fields.get("partition", ""),
+        user=intern(fields.get("user", "")),
+        group=intern(fields.get("group") or fields.get("account", "")),
+        queue=intern(fields.get("qos", "")),
+        partition=intern(fields.get("partition", "")),
         status=STATUSES.get(state, FAILED),
         job=fields["jobid"],
+        cluster=intern(fields.get("cluster", "")),
         same=(fields["jobid"], submit, begin),
     )
 
@@ -244,7 +293,71 @@ def _count(fields: Fields, column: str) -> int:
     text = fields.get(column.lower(), "")
     if not text:
         return 0
+    if text.isdecimal() and text.isascii() and len(text) <= 12:  # most of a log
+        return int(text)
     match = COUNT.fullmatch(text)
     if not match:
         raise ValueError(f"{column}: {text[:40]!r} is not a number")
     return round(float(match[1]) * MULTIPLES[match[2].upper()])
+
+
+def read_capacity(text: str | None) -> Capacity:
+    """Read what partitions have, see `read_sacct`.
+
+    Raises
+    ------
+    WorkloadError
+        If it is missing or cannot be read, or a partition has no cpu.
+    """
+    if text is None:
+        raise WorkloadError(
+            "resource dominant needs the capacity of each partition, like "
+            "'gpu: cpu=512,mem=4T,gpu=64; long: cpu=4096,mem=16T'"
+        )
+    capacity = {}
+    for part in text.split(";"):
+        name, colon, items = part.rpartition(":")
+        try:
+            has = _tres_amounts(items.strip())
+        except ValueError as error:
+            raise WorkloadError(f"capacity: {error}") from None
+        if not all(amount > 0 for amount in has.values()) or "cpu" not in has:
+            raise WorkloadError(f"capacity: {part.strip()!r:.60} has no positive cpu=N")
+        capacity[name.strip() if colon else ""] = has
+    return capacity
+
+
+def size_of(resource: str, capacity: Capacity, fields: Fields) -> int:
+    """Return a job's processors, in units of a resource; 0 if they are not known."""
+    if SIZES[resource] is not TRES:
+        return next(filter(None, (_count(fields, column) for column in SIZES[resource])), 0)
+    text = next(filter(None, (fields.get(column.lower()) for column in TRES)), "")
+    amounts = _tres_amounts(text)
+    if resource == "memory":
+        return -(-amounts.get("mem", 0) // 1024)
+    if resource != "dominant":
+        return amounts.get(resource.removesuffix("s"), 0)
+    partition = fields.get("partition", "")
+    has = capacity.get(partition) or capacity.get("")
+    if has is None:
+        raise ValueError(f"Partition: no capacity of {partition[:40]!r} is given")
+    shares = (amounts.get(name, 0) * has["cpu"] / amount for name, amount in has.items())
+    return math.ceil(max(shares) - 1e-9)
+
+
+@lru_cache(maxsize=1 << 14)
+def _tres_amounts(text: str) -> dict[str, int]:
+    """Read "cpu=4,mem=16G,gres/gpu=2": amounts by name, mem in MiB, billing rounded up."""
+    amounts: dict[str, int] = {}
+    for item in filter(None, text.split(",")):
+        name, _, value = item.partition("=")
+        match = AMOUNT.fullmatch(value.strip())
+        kind = name.strip().removeprefix("gres/")
+        if kind not in ("cpu", "mem", "gpu", "node", "billing"):
+            continue  # other resources, and GPUs by type, which are in gres/gpu as well
+        if not match:
+            raise ValueError(f"TRES: {item[:40]!r} is not an amount")
+        amount = float(match[1]) * MULTIPLES[match[2].upper()]
+        mebi = amount / 2**20 if match[2] else amount  # sacct prints memory in MiB by default
+        amounts[kind] = math.ceil(mebi if kind == "mem" else amount)
+    return amounts

@@ -8,14 +8,16 @@ import gzip
 import os
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import Cleaning, Jobs, Trace
+from bfenv.core.jobs import Cleaning, Jobs, Outage, Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.cleaning import (
@@ -30,6 +32,8 @@ from bfenv.workloads.logs.header import (
     read_labels,
     start_time,
 )
+from bfenv.workloads.logs.outages import LABEL as OUTAGE
+from bfenv.workloads.logs.outages import find_outages, outage_lines, read_outages
 from bfenv.workloads.logs.records import (
     ALLOCATED,
     ESTIMATE,
@@ -47,6 +51,8 @@ from bfenv.workloads.logs.records import (
 )
 from bfenv.workloads.logs.text import read_lines
 
+OUTAGES = ("header", "find", "none")  # where outages come from
+
 
 def read_swf(
     path: str | os.PathLike[str],
@@ -54,6 +60,7 @@ def read_swf(
     processors: int | None = None,
     overrun: str = "kill",
     on_error: str = "raise",
+    outages: str = "header",
 ) -> Trace:
     """Read an SWF file.
 
@@ -62,6 +69,9 @@ def read_swf(
     size, and those larger than the machine, are dropped and counted in `trace.cleaning`. Submit
     times are rebased to 0, lines out of order are put in order, fractions of seconds are rounded,
     and users are numbered from 0 in the order of their ids.
+
+    Lines of the header like "Outage: BEGIN END PROCESSORS", with the file's seconds, become
+    `trace.outages`.
 
     `trace.records` keeps all 18 fields of the jobs as they are in the file. Times of day are those
     of the header's TimeZoneString, or of UTC, with a warning if this machine does not know the
@@ -78,6 +88,9 @@ def read_swf(
         job, "extend" raises the estimate.
     on_error
         On a malformed line: "raise", or "skip" it with a warning and count it.
+    outages
+        "header" reads the lines above, "find" adds what `find_outages` finds in the log's waits,
+        "none" leaves all out.
 
     Returns
     -------
@@ -95,6 +108,7 @@ def read_swf(
     """
     path = Path(path)
     check_options(overrun, on_error)
+    check_choice("outages", outages, OUTAGES, error=WorkloadError)
     header, records, malformed = _read(path, on_error)
     labels = read_labels(header)
     processors = _machine(path, labels, processors)
@@ -106,7 +120,8 @@ def read_swf(
         runtime, np.where(missing, runtime, estimate), overrun
     )
     records = records[jobs]
-    return Trace(
+    known = read_outages(header, int(submit[0]), processors)
+    trace = Trace(
         Jobs(
             submit=submit - submit[0],
             size=size,
@@ -122,7 +137,16 @@ def read_swf(
         time_of_day=_time_of_day(path, labels, int(submit[0])),
         header=header,
         records=records,
+        outages=() if outages == "none" else known,
     )
+    if outages != "find":
+        return trace
+    new = (one for one in find_outages(trace) if not _overlaps(one, known))
+    return replace(trace, outages=tuple(sorted((*known, *new))))
+
+
+def _overlaps(outage: Outage, known: tuple[Outage, ...]) -> bool:
+    return any(outage.begin < one.end and one.begin < outage.end for one in known)
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | None = None) -> None:
@@ -167,11 +191,13 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
     if schedule is not None:
         records[:, WAIT] = schedule.wait
         records[:, ALLOCATED] = jobs.size
-    header = header_of(trace, int(requests_in(records[:1]).submit[0]))
+    first = int(requests_in(records[:1]).submit[0])
+    header = [line for line in header_of(trace, first) if not OUTAGE.match(line)]
+    header += outage_lines(trace.outages, first - int(jobs.submit[0]))
     lines = [f"; {line}".rstrip() for line in (re.sub(r"[\r\n]+", " ", line) for line in header)]
     text = "\n".join([*lines, *format_records(records)]) + "\n"
     data = text.encode("latin-1", errors="replace")
-    write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    write_atomically(path, gzip.compress(data, 6, mtime=0) if path.suffix == ".gz" else data)
 
 
 def _read(path: Path, on_error: str) -> tuple[tuple[str, ...], np.ndarray, int]:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import Options, convert
+from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
 from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
 from bfenv.workloads.logs.run import Run, order_times
-from bfenv.workloads.logs.text import numbered_lines
+from bfenv.workloads.logs.text import consumed, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
 
 FIELDS = (
@@ -31,6 +31,7 @@ def read_columns(
     processors: int | None = None,
     timezone: str = "UTC",
     delimiter: str | None = None,
+    selection: Selection = EVERYTHING,
     longest: int | str | None = None,
     overrun: str = "kill",
     on_error: str = "raise",
@@ -58,6 +59,8 @@ def read_columns(
         Time zone of local times, and of the trace's times of day.
     delimiter
         One character. None chooses that of , ; tab | which is most frequent in the first line.
+    selection
+        Which jobs to take.
     longest
         Estimate of jobs without one, or their runtime if that is longer: seconds, or a duration
         such as "2d" or "1-12:00". None is the runtime.
@@ -82,16 +85,17 @@ def read_columns(
     """
     mapping = _check_mapping(mapping)
     zone = find_zone(timezone)
-    options = Options(processors, timezone, longest, overrun, on_error)
+    options = Options(processors, timezone, longest, overrun, on_error, selection)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
         return convert(path, read_rows(path, mapping), partial(_parse, zone), options, NOTES)
-    (_, header), *lines = numbered_lines(path)
+    lines = numbered_lines(path)
+    header = lines.popleft()[1]
     delimiter = delimiter or max(DELIMITERS, key=header.count)
     columns, width = _find_columns(path, header, mapping, delimiter)
     parse = partial(_parse_text, zone, header, columns, width, delimiter)
-    return convert(path, lines, parse, options, NOTES)
+    return convert(path, consumed(lines), parse, options, NOTES)
 
 
 def _check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:

@@ -1,11 +1,14 @@
-"""The text of a log's file, unzipped, up to the size that a log can have."""
+"""The text of a log's file, decompressed, up to the size that a log can have."""
 
 import codecs
 import gzip
+import lzma
 import os
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bfenv.core.errors import WorkloadError
 
@@ -14,20 +17,24 @@ RATIO = 200  # of unzipped to zipped, at most: logs have 5 to 30, and zeros have
 HARMLESS = 2**24  # bytes that a file may have at any ratio
 CHUNK = 2**18  # bytes
 MAGIC = b"\x1f\x8b"  # gzip
+XZ, ZSTD = b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+SUFFIXES = {".gz": "a gzip", ".xz": "an xz", ".zst": "a zstd"}
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
-    """Return all lines of a file, gzipped or not, whatever ends them.
+    """Return all lines of a file, compressed (gzip, xz, zstd) or not, whatever ends them.
 
-    A byte order mark is left out, and bytes that cannot be decoded are replaced.
+    A byte order mark is left out; that of UTF-16 counts instead of `encoding`. Bytes that cannot
+    be decoded are replaced.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     WorkloadError
-        If it is not a file, cannot be read, is a damaged gzip file, or is larger than any log: a
-        small file must not fill the memory.
+        If it is not a file, cannot be read, is a damaged compressed file, or is larger than any
+        log: a small file must not fill the memory.
     """
     path = Path(path)
     if not os.path.exists(path):
@@ -35,23 +42,24 @@ def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
     if not os.path.isfile(path):  # a pipe might never end
         raise WorkloadError(f"{path}: not a file")
     try:
-        with open(path, "rb") as file:
-            begin = file.read(len(MAGIC))
-        if begin == MAGIC:
+        if _begin(path).startswith((MAGIC, XZ, ZSTD)):
             data = b"".join(unzip(path))
-        elif path.suffix == ".gz":
-            raise WorkloadError(f"{path}: not a gzip file")
+        elif path.suffix in SUFFIXES:
+            raise WorkloadError(f"{path}: not {SUFFIXES[path.suffix]} file")
         elif path.stat().st_size > MOST:
             raise WorkloadError(f"{path}: more than {MOST:,} bytes, which no log has")
         else:
             data = path.read_bytes()
     except OSError as error:
-        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
+        raise WorkloadError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if data.startswith(UTF_16):
+        encoding = "utf-16"
     text = data.removeprefix(codecs.BOM_UTF8).decode(encoding, errors="replace")
+    del data
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def numbered_lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
+def numbered_lines(path: str | os.PathLike[str]) -> deque[tuple[int, str]]:
     """Return number and text of the lines that are not blank.
 
     Raises
@@ -62,25 +70,31 @@ def numbered_lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
         If the file cannot be read, see `read_lines`, or has no such line.
     """
     lines = enumerate(read_lines(path, "utf-8"), start=1)
-    numbered = [(number, line) for number, line in lines if line.strip()]
+    numbered = deque((number, line) for number, line in lines if line.strip())
     if not numbered:
         raise WorkloadError(f"{path}: the file is empty")
     return numbered
 
 
+def consumed(lines: deque[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield lines and forget each, because the runs in them take memory as well."""
+    while lines:
+        yield lines.popleft()
+
+
 def unzip(path: Path) -> Iterator[bytes]:
-    """Yield the content of a gzip file, chunk by chunk.
+    """Yield the content of a compressed file, chunk by chunk.
 
     Raises
     ------
     WorkloadError
-        If the file is damaged, or swells to more than MOST bytes or, beyond HARMLESS bytes, to
-        more than RATIO times its size.
+        If the file is damaged, zstd cannot be read without pyarrow, or the file swells to more
+        than MOST bytes or, beyond HARMLESS bytes, to more than RATIO times its size.
     """
     most = min(MOST, max(HARMLESS, RATIO * path.stat().st_size))
     size = 0
     try:
-        with gzip.open(path) as file:
+        with _decompressed(path) as file:
             while chunk := file.read(CHUNK):
                 size += len(chunk)
                 if size > most:
@@ -88,5 +102,27 @@ def unzip(path: Path) -> Iterator[bytes]:
                         f"{path}: unzips to more than {most:,} bytes, which no log does"
                     )
                 yield chunk
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise WorkloadError(f"{path}: corrupted gzip file: {error}") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+        kind = "xz" if _begin(path).startswith(XZ) else "gzip"
+        raise WorkloadError(f"{path}: corrupted {kind} file: {error}") from error
+
+
+def _begin(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(len(XZ))
+
+
+def _decompressed(path: Path) -> Any:
+    """Open a compressed file for reading what was compressed."""
+    begin = _begin(path)
+    if begin.startswith(XZ):
+        return lzma.open(path)
+    if not begin.startswith(ZSTD):
+        return gzip.open(path)
+    try:
+        import pyarrow
+    except ImportError:
+        raise WorkloadError(
+            f"{path}: zstd needs pyarrow: pip install 'bfenv[parquet]', or decompress it first"
+        ) from None
+    return pyarrow.input_stream(str(path), compression="zstd")

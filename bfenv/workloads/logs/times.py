@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo
 from bfenv.core.durations import HOUR, MINUTE, parse_duration
 from bfenv.core.errors import WorkloadError
 
-UNKNOWN = {"", "none", "unknown", "n/a", "na", "nan", "nat", "null"}  # in lower case
+UNKNOWN = {"", "none", "unknown", "n/a", "na", "nan", "nat", "null", "invalid"}  # in lower case
 LATEST = 32_503_680_000  # seconds, the year 3000: more is a mistake, or milliseconds
+PLAIN = 11  # digits of a number that is before the year 3000
 DIGITS = 15  # of a number at most, far beyond any in a log
 NUMBER = re.compile(rf"[+-]?[0-9]{{1,{DIGITS}}}(\.[0-9]*)?([eE][+-]?[0-9]{{1,2}})?")
 LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}):([0-5][0-9])")
@@ -68,6 +69,8 @@ def read_time(value: Any, zone: tzinfo) -> tuple[int, ...]:
     """
     if value is None:
         return ()
+    if isinstance(value, str) and _is_plain(value):  # most of a log
+        return (int(value),)
     try:
         if isinstance(value, str):
             instants = _read_time_text(value, zone)
@@ -105,6 +108,8 @@ def read_duration(value: Any, unit: int = 1) -> int | None:
     ValueError
         If the value is not a duration; the message begins with it.
     """
+    if isinstance(value, str) and _is_plain(value) and int(value) * unit < LATEST:
+        return int(value) * unit  # most of a log
     if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
         duration = _read_duration_text(value)
     elif isinstance(value, time):
@@ -146,6 +151,25 @@ def read_integer(value: Any) -> int | None:
     if abs(number) >= 10**DIGITS:
         raise ValueError(f"{_short(value)} is out of range")
     return math.floor(number + 0.5)
+
+
+def read_epoch(value: Any) -> int:
+    """Return a time in seconds since 1970; -1 if it is not known.
+
+    Raises
+    ------
+    ValueError
+        If the value is not a number before the year 3000; the message begins with it.
+    """
+    number = read_integer(value)
+    if number is not None and number >= LATEST:
+        raise ValueError(f"{_short(value)} is not between the years 1970 and 3000")
+    return -1 if number is None or number < 0 else number
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text is a whole number that is in every range here."""
+    return len(text) < PLAIN and text.isdecimal() and text.isascii()
 
 
 def _from_number(value: Any) -> tuple[int, ...]:

@@ -44,7 +44,7 @@ def test_import(command):
         assert row.split() in words
     assert "dump.txt: 4 lines" in out
     assert "my site.swf.gz: 2 jobs on 8 processors in 3.3 min, offered load 1.27" in out
-    assert "Next: bfenv evaluate --workload 'my site.swf.gz'" in out
+    assert "Next: bfenv report 'my site.swf.gz' --out report.html" in out
     trace = bfenv.load_workload("my site.swf.gz")
     assert trace.jobs.submit.tolist() == [0, 200]
     assert trace.jobs.estimate.tolist() == [60, 900]
@@ -55,7 +55,7 @@ def test_options(command):
     """The options are those of the readers."""
     command("dump.txt -o a.swf --processors 8 --longest 1d --overrun extend --eligible")
     assert bfenv.read_swf("a.swf").jobs.estimate.tolist() == [100, 86_400]
-    assert "NNodes" in command("dump.txt -o b.swf --processors 8 --unit nodes")[2]
+    assert "NNodes" in command("dump.txt -o b.swf --processors 8 --resource nodes")[2]
 
 
 def test_table(command):
@@ -100,3 +100,58 @@ def test_refusals(command, options, value):
     status, out, err = command(options)
     assert (status, out) == (2, "") and value in err and err.count("\n") == 1
     assert not list(Path().glob("**/a.*"))
+
+
+PARTITIONS = """JobID|User|Partition|Submit|Start|End|State|AllocCPUS|Timelimit
+7|ann|cpu|1767268800|1767268800|1767268900|COMPLETED|4|00:10:00
+8|bob|gpu/a|1767268900|1767268950|1767269000|COMPLETED|2|UNLIMITED
+9|bob|cpu|1767269000|1767269010|1767269910|COMPLETED|2|01:00:00
+"""
+
+
+def test_partitions(command):
+    """Partitions share a machine with a word, or are chosen, or have a file each."""
+    Path("dump.txt").write_text(PARTITIONS)
+    _, out, _ = command("dump.txt -o a.swf --processors 8 --ids ids.csv")
+    assert "2 partitions share one machine here (cpu, gpu/a)" in out
+    assert "Local times, if any, were read as UTC" in out
+    assert Path("ids.csv").read_text().splitlines()[1:] == ['0,"7"', '1,"8"', '2,"9"']
+    _, out, _ = command("dump.txt -o b.swf --processors 8 --partition gpu/a --timezone UTC")
+    assert "in another partition or cluster" in out
+    assert "share one machine" not in out and "Local times" not in out
+    assert len(bfenv.read_swf("b.swf")) == 1
+    status, _, _ = command("dump.txt -o c.swf.gz --split-partitions --processors cpu=6,gpu/a=2")
+    assert status == 0
+    assert bfenv.read_swf("c-cpu.swf.gz").processors == 6
+    assert len(bfenv.read_swf("c-gpu-a.swf.gz")) == 1
+
+
+def test_outages(command):
+    """Outages from a file are in the workload, and told."""
+    Path("down.csv").write_text("begin,end\n1767268850,1767268950\n")
+    _, out, _ = command("dump.txt -o a.swf --processors 8 --outages down.csv")
+    assert "1 outages, 100 s in all" in out
+    assert [tuple(one) for one in bfenv.read_swf("a.swf").outages] == [(50, 150, 8)]
+    _, out, _ = command("dump.txt -o b.swf --processors 8 --outages find")
+    assert "outages" not in out
+
+
+def test_recognized(command):
+    """The kind of a log is found; options of another kind are refused."""
+    Path("acct").write_text(
+        "01/01/2026 12:03:00;E;7.pbs;user=ann queue=q qtime=1767268800 start=1767268860 "
+        "Resource_List.ncpus=4 Resource_List.walltime=00:10:00 end=1767268980 Exit_status=0\n"
+    )
+    status, out, _ = command("acct -o a.swf --processors 8")
+    assert status == 0 and "1 jobs on 8 processors" in out
+    for options, message in (
+        ("acct -o b.swf --processors 8 --resource gpus", "--resource needs --from sacct"),
+        ("acct -o b.swf --processors 8 --fields JobID", "--fields needs --from sacct"),
+        ("a.swf -o b.swf --processors 8", "looks like SWF already"),
+        ("acct -o b.swf --processors some", "--processors must be a whole number"),
+        ("acct -o b.swf --processors 8 --split-partitions", "NAME=N"),
+        ("acct -o b.swf --processors 8 --since soon", "'soon'"),
+    ):
+        status, out, err = command(options)
+        assert (status, out) == (2, "") and message in err and err.count("\n") == 1
+    assert not Path("b.swf").exists()

@@ -1,5 +1,7 @@
 """What the page's Gantt chart shows, and when it is absent (with `gantt_selection`)."""
 
+import re
+
 import pytest
 
 from bfenv.core.errors import BfenvError, UnknownNameError
@@ -68,9 +70,15 @@ def test_foreign_policy(rows, tmp_path):
 
 
 def test_too_many_boxes(leaderboard, monkeypatch):
-    """A picture of too many boxes, or of hours without jobs, is not drawn."""
+    """Hours without jobs are not drawn; of too many boxes, the smallest are one shape."""
     selection = select_gantt(leaderboard)
     assert "Not shown" not in gantt(selection, set())
     assert "Not shown" in gantt(selection._replace(begin=10**9), set())
+    whole = gantt(selection, set())
+    assert whole.count('d="M0 0" class="small"') == len(selection.schedules)
     monkeypatch.setattr(module, "MOST", 3)
-    assert "Not shown" in gantt(selection, set())
+    text = gantt(selection, set())
+    assert 'd="M0 0" class="small"' not in text and 'class="small"' in text
+    boxes = r'<rect [^>]*class="job'
+    assert 0 < len(re.findall(boxes, text)) <= 3 * len(selection.schedules)
+    assert len(re.findall(boxes, whole)) > len(re.findall(boxes, text))

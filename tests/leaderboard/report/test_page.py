@@ -6,7 +6,12 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bfenv.analysis.comparison import STARVES
+from bfenv.leaderboard.reference import longest_ratio, rows_by_run, starves
+from bfenv.leaderboard.report.element import element
+from bfenv.leaderboard.report.gantt_selection import select_gantt
 from bfenv.leaderboard.report.markdown import render_markdown
+from bfenv.leaderboard.report.page import render_page
 from bfenv.leaderboard.report.ranking import ranked
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import Page, page_of
@@ -30,15 +35,15 @@ def test_provenance(leaderboard, page):
 
 
 def test_starving_policy_is_marked(rows, tmp_path):
-    """A policy that starves is marked beside each of its means."""
+    """A policy that starves is marked once in its line."""
     for (policy, _), row in rows.items():
         row["metrics"]["max_wait"] = 201.0 if policy == "los" else 100.0
     text = page_of(read_leaderboard(write_store(tmp_path / "store", rows.values())))
     table = re.search(r'<section id="ranking".*?</table>', text, re.S).group()
     lines = table.split("<tr ")
     (line,) = (line for line in lines if ">los</span>" in line)
-    assert line.count('class="starves"') == 3
-    assert table.count('class="starves"') == 3
+    assert line.count('class="starves"') == 1
+    assert table.count('class="starves"') == 1
 
 
 def test_failed_rows(rows, tmp_path):
@@ -151,3 +156,24 @@ def test_any_row(store, tmp_path_factory, data):
     assert not re.search(r"""["' ,]-?(nan|inf)\b""", text.partition("<script>")[0])
     Page(text)
     render_markdown(leaderboard)
+
+
+def test_band_and_mark(rows, tmp_path):
+    """A policy is in the band of starvation exactly if it is marked, on however many workloads."""
+    for (policy, workload), row in rows.items():
+        is_bad = policy == "los" and workload == "lublin-64-0.8"  # on one of two workloads
+        row["metrics"]["max_wait"] = 300.0 if is_bad else 100.0
+    board = read_leaderboard(write_store(tmp_path / "store", rows.values()))
+    known = rows_by_run(board.rows)
+    for policy in {row.policy for row in board.rows}:
+        marked = any(starves(row, known) for row in board.rows if row.policy == policy)
+        assert marked == (longest_ratio(policy, known) > STARVES)
+    assert longest_ratio("los", known) == 3.0
+    assert longest_ratio("nobody", known) is None
+
+
+def test_opening(leaderboard):
+    """A page with an opening begins with it, under a heading of its own."""
+    text = render_page(leaderboard, select_gantt(leaderboard), element("p", "verdict & more"))
+    assert "What another policy would do to your users" in text
+    assert text.index("verdict &amp; more") < text.index("Ranked policies")

@@ -32,7 +32,7 @@ def test_trace():
     trace = read(RUNS)
     assert trace.jobs.submit.tolist() == [0, 30, 50]
     assert trace.runtime.tolist() == [90, 60, 10]
-    assert trace.jobs.estimate.tolist() == [90, 60, 10]
+    assert trace.jobs.estimate.tolist() == [90, 90, 90]  # the longest seen, where there is none
     assert trace.jobs.user.tolist() == [0, 1, -1]
     assert trace.records[:, WAIT].tolist() == [5, 10, -1]
     assert (trace.name, trace.time_of_day) == ("site", 12 * 3600)

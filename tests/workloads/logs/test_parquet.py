@@ -43,7 +43,7 @@ def test_a_parquet_table_is_what_its_rows_say(tmp_path):
     assert trace.jobs.submit.tolist() == [0, 31]
     assert trace.jobs.size.tolist() == [4, 64]
     assert trace.runtime.tolist() == [100, 100]
-    assert trace.jobs.estimate.tolist() == [300, 100]
+    assert trace.jobs.estimate.tolist() == [300, 300]
     assert trace.jobs.user.tolist() == [0, -1]
     assert trace.time_of_day == 12 * 3600
     assert counted(trace) == {"no_size": 1}

@@ -44,7 +44,7 @@ def test_a_table_is_what_its_lines_say(tmp_path):
     assert trace.jobs.submit.tolist() == [0, 30, 60]
     assert trace.jobs.size.tolist() == [4, 64, 1]
     assert trace.runtime.tolist() == [100, 100, 8]
-    assert trace.jobs.estimate.tolist() == [300, 3600, 8]
+    assert trace.jobs.estimate.tolist() == [300, 3600, 3600]
     assert trace.jobs.user.tolist() == [0, 1, 0]
     assert (trace.processors, trace.time_of_day) == (64, 12 * 3600)
     assert trace.cleaning.no_estimate == 1
@@ -69,7 +69,7 @@ def test_any_other_delimiter_can_be_told(tmp_path):
 def test_a_negative_estimate_is_none(tmp_path):
     trace = read(tmp_path, f"{TABLE}x,{NOON},1,50,-5\n")
     assert trace.cleaning.no_estimate == 2
-    assert trace.records[:, 8].tolist() == [300, -1, 3600, -1]
+    assert trace.records[:, 8].tolist() == [300, 3600, 3600, 3600]
 
 
 def test_quotes_hold_delimiters_together(tmp_path):

@@ -92,4 +92,4 @@ def test_blank_file(tmp_path, data):
 def test_numbers_of_lines(tmp_path):
     """Blank lines are left out, and counted in the numbers of the others."""
     (tmp_path / "log").write_bytes(b"a\n\n b\r\n\r\nc")
-    assert text.numbered_lines(tmp_path / "log") == [(1, "a"), (3, " b"), (5, "c")]
+    assert list(text.numbered_lines(tmp_path / "log")) == [(1, "a"), (3, " b"), (5, "c")]

@@ -1,0 +1,191 @@
+"""Cards: what an agent is, how it was found, on which jobs, how it scores, where it fails.
+
+A card is a JSON file in this folder, or anywhere else. It has nothing in it that could run: its
+policy is text in the grammar of `bfenv.core.names`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from bfenv.baselines.registry import find_policy
+from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
+from bfenv.core.files import write_atomically
+from bfenv.core.policy import DIVISIONS, Policy
+
+FORMAT = "bfenv agent 1"
+KIND = "policy"  # of the cards here; those of networks are in `bfenv.agents.network_agent`
+SUFFIX = ".json"
+MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Card:
+    """An agent and its proof.
+
+    Parameters
+    ----------
+    name
+        Its name, without "agent:".
+    division
+        One of `bfenv.core.policy.DIVISIONS`; "clairvoyant" only if it needs exact estimates.
+    kind
+        "policy": `policy` names it in full.
+    what
+        What it is, in a sentence or two.
+    policy
+        The expression of the policy.
+    found
+        How it was found: the command, and what the search reports.
+    training
+        The jobs that it has seen, see `bfenv.agents.search.cases.training_record`.
+    scores
+        A mapping for each workload that it was scored on, see `bfenv.agents.models.scoring`.
+    failures
+        Where it does badly, in sentences.
+    versions
+        The programs that found and scored it.
+    """
+
+    name: str
+    division: str
+    kind: str
+    what: str
+    policy: str
+    found: Mapping[str, Any]
+    training: tuple[Mapping[str, Any], ...]
+    scores: tuple[Mapping[str, Any], ...] = ()
+    failures: tuple[str, ...] = ()
+    versions: Mapping[str, str] | None = None
+
+
+FIELDS: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "division": str,
+    "kind": str,
+    "what": str,
+    "policy": str,
+    "found": dict,
+    "training": list,
+    "scores": list,
+    "failures": list,
+    "versions": dict,
+}
+
+
+def shipped_agents() -> list[dict[str, Any]]:
+    """Return the name, kind, division and description of each agent that bfenv comes with.
+
+    Those of the kind "policy" are policies; a "network" acts in an environment.
+    """
+    cards = [json.loads(f.read_bytes()) for f in _folder().iterdir() if f.name.endswith(SUFFIX)]
+    columns = "name", "kind", "division", "what"
+    listed = [{column: card[column] for column in columns} for card in cards]
+    return sorted(listed, key=lambda card: str(card["name"]))
+
+
+def agent_names() -> list[str]:
+    """Return the names of the agents that bfenv comes with and that are policies."""
+    return [card["name"] for card in shipped_agents() if card["kind"] == KIND]
+
+
+def _folder() -> Traversable:
+    return files(__package__)
+
+
+def read_card(name: str) -> Card:
+    """Read the card of an agent.
+
+    Parameters
+    ----------
+    name
+        The name of an agent that bfenv comes with, or the path of a card, which ends in .json.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such agent; the message suggests others.
+    PolicyError
+        If the file cannot be read, or is not a card.
+    """
+    file: Path | Traversable = Path(name)
+    if not name.endswith(SUFFIX):
+        if name not in [card["name"] for card in shipped_agents()]:
+            raise UnknownNameError("agent", name, agent_names())
+        file = _folder().joinpath(name + SUFFIX)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise PolicyError(f"{name}: cannot be read: {error.strerror}") from error
+    try:
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"{len(data):,} bytes")
+        content = json.loads(data)
+        if isinstance(content, dict) and content.get("format") == FORMAT:
+            kind = content.get("kind")
+            if kind != KIND:
+                raise PolicyError(f"agent:{name} is a {kind}, which acts in an environment")
+        return _from_json(content)
+    except PolicyError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PolicyError(f"{name}: is not a card of format {FORMAT!r}: {error}") from error
+
+
+def _from_json(content: Any) -> Card:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError("another format")
+    values: dict[str, Any] = {}
+    for field, kind in FIELDS.items():
+        if not isinstance(content[field], kind):
+            raise ValueError(f"{field} is not a {kind}")
+        value = content[field]
+        values[field] = tuple(value) if isinstance(value, list) else value
+    if not all(isinstance(part, dict) for part in (*values["training"], *values["scores"])):
+        raise ValueError("training or scores are no objects")
+    if values["division"] not in DIVISIONS:
+        raise ValueError(f"the division is none of {', '.join(DIVISIONS)}")
+    return Card(**values)
+
+
+def write_card(path: Path, card: Card) -> None:
+    """Write a card to a file, which is replaced if it exists.
+
+    Raises
+    ------
+    BfenvError
+        If JSON cannot hold the card, or the file cannot be written.
+    """
+    content = {"format": FORMAT} | asdict(card) | {"versions": dict(card.versions or {})}
+    try:
+        text = json.dumps(content, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BfenvError(f"{path}: a card must be JSON: {error}") from error
+    write_atomically(path, text.encode() + b"\n")
+
+
+def load_agent(name: str) -> Policy:
+    """Return the policy of an agent; its name is "agent:NAME".
+
+    Parameters
+    ----------
+    name
+        As `read_card` takes it.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such agent.
+    PolicyError
+        If the file is not a card, or its agent is not a policy.
+    """
+    if not isinstance(name, str):
+        raise PolicyError(f"an agent has a name, got {name!r:.40}")
+    card = read_card(name)
+    if card.policy.startswith("agent:"):
+        raise PolicyError(f"agent:{name}: its policy is another agent")
+    return replace(find_policy(card.policy), name=f"agent:{name}", summary=card.what)

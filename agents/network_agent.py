@@ -1,0 +1,284 @@
+"""NetworkAgent: a network of `bfenv train` as an agent, from a JSON file and without torch.
+
+The networks are those of `bfenv.agents.training.networks`, which has the formulas.
+"""
+
+import base64
+import json
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.agents.policy_agent import is_batch
+from bfenv.agents.seen_jobs import Span, decode_span, encode_span
+from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.files import write_atomically
+from bfenv.envs.features import (
+    JOB_LEGAL,
+    JOB_PRESENT,
+    PROFILE,
+    VERSION,
+)
+
+FORMAT = "bfenv agent 1"  # of cards; those of kind KIND have the weights in them
+KIND = "network"
+SUFFIX = ".json"
+MODELS = files("bfenv.agents").joinpath("models")
+SPANS = ("trained_on", "validated_on")  # fields of a card, the last in its file
+PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
+
+Weights = Mapping[str, np.ndarray]
+
+
+class NetworkCard(NamedTuple):
+    """What is known of a network."""
+
+    name: str
+    what: str  # in a sentence
+    network: str  # of bfenv.agents.training.networks.NETWORKS
+    hidden: int  # units per layer
+    settings: dict[str, Any]  # those of `bfenv.agents.model_card.ACTING`
+    queue_features: list[str]  # names of the columns of the observation's "queue"
+    cluster_features: list[str]  # and of its "cluster"
+    trained_on: list[Span]
+    validated_on: list[Span]
+    found: dict[str, Any]  # command, settings and steps of the training
+    scores: list[dict[str, Any]]  # beside EASY
+    failures: list[str]  # where it does badly, in sentences
+    versions: dict[str, str]
+
+
+class NetworkAgent:
+    """A trained network with the predict() of stable-baselines3; it takes the best legal action.
+
+    Parameters
+    ----------
+    card
+        What it was trained with.
+    weights
+        float32 arrays by the names of torch's parameters.
+    """
+
+    samples = False  # nothing is random
+    stochastic = False
+
+    def __init__(self, card: NetworkCard, weights: Weights) -> None:
+        self.card = card
+        self.weights = weights
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of `BackfillEnv` that it was trained with and must act in."""
+        return self.card.settings
+
+    @property
+    def trained_on(self) -> list[Span]:
+        """The jobs that it was trained and validated on."""
+        return [*self.card.trained_on, *self.card.validated_on]
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: np.ndarray | None = None,
+        deterministic: bool = True,
+        action_masks: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, Any]:
+        """Return the best action for an observation or for each of a batch, and `state` unchanged.
+
+        Without `action_masks`, masks are read from the observation.
+
+        Raises
+        ------
+        BfenvError
+            If the observation has other columns than those of the training.
+        """
+        batched = is_batch(observation)
+        parts = [np.asarray(observation[key]) for key in ("queue", "profile", "cluster")]
+        queue, profile, cluster = parts if batched else [part[None] for part in parts]
+        columns = len(self.card.queue_features), len(self.card.cluster_features)
+        if (queue.shape[2], cluster.shape[1]) != columns:
+            raise BfenvError(
+                f"{self.card.name} was trained on {columns[0]} features of a job and {columns[1]} "
+                f"of the cluster, got {queue.shape[2]} and {cluster.shape[1]}: make the "
+                "environment with its settings"
+            )
+        scores, _ = forward(self.weights, queue, profile, cluster)
+        mask = self._legal_actions(queue, cluster) if action_masks is None else action_masks
+        scores = np.where(mask.reshape(scores.shape), scores, -np.inf)
+        actions: np.ndarray = scores.argmax(axis=1)
+        return (actions if batched else actions[0]), state
+
+    def _legal_actions(self, queue: np.ndarray, cluster: np.ndarray) -> np.ndarray:
+        """Return the mask that observations contain, (B, window + 1) bool."""
+        starts = queue[:, :, JOB_LEGAL] > 0
+        if PASS_LEGAL in self.card.cluster_features:
+            passing = cluster[:, self.card.cluster_features.index(PASS_LEGAL)] > 0
+        else:  # it is legal where nothing else is
+            passing = np.asarray(~starts.any(axis=1))
+        return np.concatenate([starts, passing[:, None]], axis=1)
+
+
+def forward(
+    weights: Weights, queue: np.ndarray, profile: np.ndarray, cluster: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (B, window + 1) scores of the actions, -inf for illegal starts, and (B,) values.
+
+    Parameters
+    ----------
+    weights
+        As those of `NetworkAgent`.
+    queue, profile, cluster
+        (B, ...) float32 observations
+    """
+    batch, window, _ = queue.shape
+
+    def linear(name: str, x: np.ndarray) -> np.ndarray:
+        y: np.ndarray = x @ weights[f"{name}.weight"].T
+        return y + weights[f"{name}.bias"] if f"{name}.bias" in weights else y
+
+    context = _relu(linear("context", np.concatenate([profile, cluster], axis=1)))
+    env, slot = np.nonzero(queue[:, :, JOB_PRESENT])
+    embedding = _relu(linear("job", queue[env, slot]) + linear("job_context", context)[env])
+    if "query.weight" in weights:
+        embedding = embedding + linear("out", _attend(linear, embedding, env, batch))
+    total = np.zeros_like(context)
+    np.add.at(total, env, embedding)
+    count = np.maximum(np.bincount(env, minlength=batch), 1).astype(np.float32)
+    pooled = np.concatenate([total / count[:, None], context], axis=1)
+    legal = queue[env, slot, JOB_LEGAL] > 0
+    embedding, env, slot = embedding[legal], env[legal], slot[legal]
+    second = _relu(linear("second", embedding) + linear("second_context", pooled)[env])
+    outputs = linear("outputs", _relu(linear("state", pooled)))
+    scores = np.full((batch, window + 1), -np.inf, dtype=np.float32)
+    scores[env, slot] = linear("score", second)[:, 0]
+    scores[:, window] = outputs[:, 0]
+    return scores, outputs[:, 1]
+
+
+def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weights) -> None:
+    """Write a network and its card to one file of JSON; it is replaced if it exists.
+
+    Raises
+    ------
+    BfenvError
+        If JSON cannot hold the card, or the file cannot be written.
+    """
+    content = {
+        "format": FORMAT,
+        "kind": KIND,
+        "division": "completion",
+        **{name: value for name, value in card._asdict().items() if name not in SPANS},
+        "policy": "",
+        "training": [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on],
+        "observation_version": VERSION,
+        **{name: [encode_span(span) for span in getattr(card, name)] for name in SPANS},
+        "weights": {name: _encode(values) for name, values in weights.items()},
+    }
+    try:
+        text = json.dumps(content, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BfenvError(f"{path}: the card must be JSON: {error}") from error
+    write_atomically(Path(path), text.encode() + b"\n")
+
+
+def network_names() -> list[str]:
+    """Return the names of the networks that bfenv comes with."""
+    if not MODELS.is_dir():
+        return []
+    cards = [file for file in MODELS.iterdir() if file.name.endswith(SUFFIX)]
+    networks = [card for card in cards if json.loads(card.read_bytes()).get("kind") == KIND]
+    return sorted(card.name.removesuffix(SUFFIX) for card in networks)
+
+
+def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
+    """Read a network from a file that `save_network` wrote. No code in it is run.
+
+    Parameters
+    ----------
+    path
+        The file, which ends in .json, or the name of a network that bfenv comes with.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such network.
+    BfenvError
+        If the file cannot be read, is not a network, or was trained on other observations.
+    """
+    file: Path | Traversable = Path(path)
+    if not str(path).endswith(SUFFIX):
+        if str(path) not in network_names():
+            raise UnknownNameError("agent", str(path), network_names())
+        file = MODELS.joinpath(str(path) + SUFFIX)
+    try:
+        content = json.loads(file.read_bytes())
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise BfenvError(f"{path}: not a card of format {FORMAT!r}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise BfenvError(f"{path}: not a card of format {FORMAT!r}")
+    if content.get("kind") != KIND:
+        raise BfenvError(f"{path}: not the card of a network, but of a {content.get('kind')}")
+    if content.get("observation_version") != VERSION:
+        raise BfenvError(
+            f"{path}: was trained on observations of version "
+            f"{content.get('observation_version')}, these have version {VERSION}"
+        )
+    try:
+        values = {name: content[name] for name in NetworkCard._fields}
+        for name in SPANS:
+            values[name] = [decode_span(span) for span in values[name]]
+        weights = {name: _decode(array) for name, array in content["weights"].items()}
+        agent = NetworkAgent(NetworkCard(**values), weights)
+        _check_shapes(agent)
+        return agent
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BfenvError(f"{path}: damaged: {error}") from error
+
+
+def _attend(linear: Any, embedding: np.ndarray, env: np.ndarray, batch: int) -> np.ndarray:
+    """Return what each job reads from the jobs of its state; states one after the other."""
+    query, key, value = (linear(name, embedding) for name in ("query", "key", "value"))
+    mixed = np.zeros_like(embedding)
+    bounds = np.searchsorted(env, np.arange(batch + 1))
+    for begin, end in pairwise(bounds.tolist()):
+        own = slice(begin, end)
+        weights = query[own] @ key[own].T / np.float32(embedding.shape[1] ** 0.5)
+        weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
+        mixed[own] = weights / weights.sum(axis=1, keepdims=True) @ value[own]
+    return mixed
+
+
+def _relu(x: np.ndarray) -> np.ndarray:
+    positive: np.ndarray = np.maximum(x, 0)
+    return positive
+
+
+def _encode(values: np.ndarray) -> dict[str, Any]:
+    data = np.ascontiguousarray(values, dtype="<f4").tobytes()
+    return {"shape": list(values.shape), "float32": base64.b64encode(data).decode()}
+
+
+def _decode(values: Mapping[str, Any]) -> np.ndarray:
+    data = base64.b64decode(values["float32"], validate=True)
+    array = np.frombuffer(data, dtype="<f4").astype(np.float32).reshape(values["shape"])
+    if not np.isfinite(array).all():
+        raise ValueError("a weight is not a finite number")
+    return array
+
+
+def _check_shapes(agent: NetworkAgent) -> None:
+    """Score an empty queue and a waiting job, which fails if a weight is missing or misshapen."""
+    queue = np.zeros((2, 1, len(agent.card.queue_features)), dtype=np.float32)
+    queue[1, 0, [JOB_PRESENT, JOB_LEGAL]] = 1
+    profile = np.zeros((2, len(PROFILE)), dtype=np.float32)
+    cluster = np.zeros((2, len(agent.card.cluster_features)), dtype=np.float32)
+    forward(agent.weights, queue, profile, cluster)

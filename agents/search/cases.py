@@ -1,0 +1,179 @@
+"""Cases: the jobs that candidates of a search are scored on, and what is recorded of them.
+
+A case is a part of a workload at a load, with shaken submit times. Candidates are compared on small
+cases, slices of the training split; the best of them on large ones, the training and the validation
+splits as a whole. No case of a search has a job of the test split.
+"""
+
+import hashlib
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.core.durations import MINUTE
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
+from bfenv.core.names import parse_name
+from bfenv.workloads.load import load_whole, load_workload
+from bfenv.workloads.transform import split_range, transformed
+
+SPLITS = ("train", "all")  # to search on
+
+
+class Case(NamedTuple):
+    """Some jobs of a workload, in names and numbers that a worker loads them from."""
+
+    workload: str
+    split: str
+    first_job: int  # of the split
+    job_count: int
+    load: float | None  # None for the workload's own
+    shake_seconds: int  # by which a job may be submitted earlier or later
+    seed: int  # of the shaking
+
+    def trace(self) -> Trace:
+        """Load the jobs."""
+        return _load(self)
+
+
+class CaseSet(NamedTuple):
+    """The cases of a search."""
+
+    slices: dict[str, list[Case]]  # by workload, to compare candidates on
+    validation: list[Case]  # on which each generation's best is scored
+    whole: list[Case]  # on which the last candidates are scored
+
+    def draw(self, generator: np.random.Generator, count: int) -> list[Case]:
+        """Draw `count` cases of each workload; candidates are compared on the same ones."""
+        return [
+            cases[i]
+            for cases in self.slices.values()
+            for i in sorted(generator.choice(len(cases), min(count, len(cases)), replace=False))
+        ]
+
+
+@lru_cache(maxsize=64)
+def _load(case: Case) -> Trace:
+    """Make the jobs of a case, each once; `load_workload` would give its seed to the workload."""
+    return transformed(
+        load_workload(case.workload),
+        split=case.split,
+        first_job=case.first_job,
+        job_count=case.job_count,
+        load=case.load,
+        shake_seconds=case.shake_seconds,
+        seed=case.seed,
+    )
+
+
+def make_cases(
+    workloads: tuple[str, ...],
+    loads: tuple[float | None, ...],
+    *,
+    split: str = "train",
+    slice_jobs: int = 10_000,
+    shakes: int = 4,
+    shake_seconds: int = 5 * MINUTE,
+) -> CaseSet:
+    """List the cases of workloads.
+
+    Parameters
+    ----------
+    workloads
+        What `load_workload` takes, without a split, a seed that shakes, or a load.
+    loads
+        Offered loads to scale to; None keeps a workload's own.
+    split
+        "train" searches on the training split and selects on it and the validation split; "all"
+        does both on all jobs.
+    slice_jobs
+        Jobs of a slice, at most.
+    shakes
+        How many shaken copies of each slice there are; the larger cases have half as many.
+    shake_seconds
+        How much earlier or later a job of a case may be submitted.
+
+    Raises
+    ------
+    BfenvError
+        If a workload is unknown, names a split or a load, or is given twice, or the split is not
+        one to search on.
+    """
+    if split not in SPLITS:
+        raise BfenvError(f"a search takes the split {' or '.join(SPLITS)}, not {split!r}")
+    if len(set(workloads)) < len(workloads) or not workloads:
+        raise BfenvError("a search needs workloads, each given once")
+    selected = ("all",) if split == "all" else ("train", "validation")
+    cases = CaseSet({}, [], [])
+    for workload in workloads:
+        options = parse_name(workload).options
+        taken = [each for each in ("split", "first_job", "job_count") if each in options]
+        if taken:
+            raise BfenvError(f"{workload}: a search takes whole workloads, without {taken[0]}")
+        begin, end = split_range(load_workload(workload), split)
+        parts = max(1, round((end - begin) / slice_jobs))
+        bounds = [(end - begin) * i // parts for i in range(parts + 1)]
+        cases.slices[workload] = [
+            Case(workload, split, first, last - first, load, shake_seconds, seed)
+            for first, last in pairwise(bounds)
+            for load in loads
+            for seed in range(shakes)
+        ]
+        for name in selected:
+            begin, end = split_range(load_workload(workload), name)
+            wholes = [
+                Case(workload, name, 0, end - begin, load, shake_seconds, shakes + seed)
+                for load in loads
+                for seed in range(max(1, shakes // 2))
+            ]
+            cases.whole.extend(wholes)
+            if name == selected[-1]:
+                cases.validation.extend(wholes)
+    return cases
+
+
+def training_record(workloads: tuple[str, ...], split: str) -> list[dict[str, Any]]:
+    """Return what JSON stores of the jobs that a search has seen, for each workload.
+
+    That is the name and hash of the whole workload, the split searched on, the range of jobs, their
+    submit times in seconds since its first job, and `jobs_hash`.
+    """
+    records = []
+    for workload in workloads:
+        trace = load_whole(workload)
+        begin, _ = split_range(trace, split)
+        _, end = split_range(trace, "validation" if split == "train" else split)
+        submit = trace.jobs.submit
+        records.append(
+            {
+                "workload": trace.name,
+                "hash": f"sha256:{trace.hash}",
+                "jobs": len(trace),
+                "split": split,
+                "first_job": begin,
+                "end_job": end,
+                "first_submit": int(submit[begin] - submit[0]),
+                "last_submit": int(submit[end - 1] - submit[0]),
+                "jobs_hash": jobs_hash(trace[begin:end]),
+                **_numbers(trace, begin, end),
+            }
+        )
+    return records
+
+
+def _numbers(trace: Trace, begin: int, end: int) -> dict[str, int]:
+    """Return the numbers of the first and last job in the log, if it is one."""
+    if trace.records is None:
+        return {}
+    numbers = trace.records[begin:end, 0]
+    return {"first_number": int(numbers.min()), "last_number": int(numbers.max())}
+
+
+def jobs_hash(trace: Trace) -> str:
+    """Return a hash of sizes and runtimes, which loads and shaken submit times do not change."""
+    pairs = np.stack([trace.jobs.size, trace.runtime], axis=1)
+    ordered = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    digest = hashlib.sha256(np.ascontiguousarray(ordered, dtype="<i8").tobytes())
+    return f"sha256:{digest.hexdigest()}"

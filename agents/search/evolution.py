@@ -1,0 +1,163 @@
+"""CMA-ES over the numbers in an order: a linear scorer's weights, a small network's, a formula's.
+
+N. Hansen, "The CMA evolution strategy: a tutorial", arXiv:1604.00772; the implementation is pycma.
+
+A scorer is an expression as well: jobs come by the sum of weights times logarithmic features, or by
+the sum over hidden units of w / (1 + exp(sum)). So it needs no engine of its own.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bfenv.agents.search.template import Template
+from bfenv.agents.search.trees import numbers_of, parse_tree, tree_text, with_numbers
+from bfenv.core.arguments import check_integer
+from bfenv.core.errors import BfenvError
+
+# The features of a scorer, and the weights that it starts with: those of the order that
+# `genetic.STARTS` begins with, of which they are the logarithm.
+FEATURES = {
+    "log(expansion)": -1.0,
+    "log(wait + user_runtime)": -0.14,
+    "log(user_runtime)": 0.28,
+    "log(same_estimate_runtime)": 0.14,
+    "log(estimate)": 0.0,
+    "log(size)": 0.0,
+    "log(prediction)": 0.0,
+    "log(predicted_expansion)": 0.0,
+    "log(same_size_runtime)": 0.0,
+    "log(last_runtime)": 0.0,
+    "log(previous_runtime)": 0.0,
+    "log(accuracy)": 0.0,
+    "log(wait + same_estimate_runtime)": 0.0,
+    "log(1 + wait)": 0.0,
+    "log(1 + user_queued)": 0.0,
+    "log(1 + user_running)": 0.0,
+    "log(1 + user_ended)": 0.0,
+    "tried": 0.0,
+}
+MOST_UNITS = 4
+SPREAD = 0.12  # the first standard deviation of a weight
+DIGITS = 4  # significant digits of a weight
+
+Write = Callable[[np.ndarray], str]  # the expression of a vector of weights
+
+
+def linear_order(weights: np.ndarray) -> str:
+    """Return the expression of a linear scorer, from (len(FEATURES),) weights."""
+    terms = [
+        f"{weight:+.{DIGITS}g} * {feature}"
+        for weight, feature in zip(weights, FEATURES, strict=True)
+        if weight
+    ]
+    return " ".join(terms).lstrip("+") or "0"
+
+
+def network_order(weights: np.ndarray) -> str:
+    """Return the expression of a network, from a row of weights for each of its hidden units.
+
+    A row has the weight of the unit, the weight of the constant, and those of FEATURES.
+    """
+    return " ".join(
+        f"{row[0]:+.{DIGITS}g} / (1 + exp({row[1]:.{DIGITS}g} + {linear_order(row[2:])}))"
+        for row in weights.reshape(-1, 2 + len(FEATURES))
+    ).lstrip("+")
+
+
+class EvolutionSearch:
+    """Vectors of numbers drawn by CMA-ES; `ask` for policies to score, then `tell` their scores."""
+
+    def __init__(
+        self,
+        template: Template,
+        generator: np.random.Generator,
+        population: int,
+        starts: tuple[str, ...] = (),
+        hidden: int = 0,
+    ) -> None:
+        cma = import_cma()
+        hidden = check_integer("hidden", hidden, 0, MOST_UNITS)
+        if starts and (hidden or len(starts) > 1):
+            raise BfenvError("CMA-ES starts from one formula, and without hidden units")
+        self.template = template
+        if starts:
+            self.start, self.write = _formula(starts[0])
+        elif hidden:
+            self.start, self.write = _network(generator, hidden), network_order
+        else:
+            self.start, self.write = np.array(list(FEATURES.values())), linear_order
+        first = np.concatenate([self.start, np.full(len(template.tuned), 0.5)])
+        deviations = np.concatenate(
+            [np.full(len(self.start), SPREAD), np.full(len(template.tuned), 0.25)]
+        )
+        options = {
+            "popsize": population,
+            "randn": lambda *shape: generator.standard_normal(shape),
+            "seed": math.nan,  # leave the global generator of numpy alone
+            "CMA_stds": deviations,
+            "verbose": -9,
+            "verb_log": 0,
+        }
+        self.strategy = cma.CMAEvolutionStrategy(first, 1.0, options)
+        self._asked: list[np.ndarray] = []
+
+    def ask(self) -> list[str]:
+        """Return the expressions of this generation's policies."""
+        self._asked = self.strategy.ask()
+        count = len(self.start)
+        return [
+            self.template.policy(
+                [self.write(vector[:count])], tuple(map(_reflected, vector[count:]))
+            )
+            for vector in self._asked
+        ]
+
+    def tell(self, scores: list[float]) -> None:
+        """Adapt the distribution to the score of each policy; lower is better."""
+        self.strategy.tell(self._asked, scores)
+
+
+def _formula(text: str) -> tuple[np.ndarray, Write]:
+    """Return a start at 0 and what writes the formula: a change of 1 scales a number by e."""
+    tree = parse_tree(text)
+    numbers = numbers_of(tree)
+    if not any(numbers):
+        raise BfenvError(f"no number to tune in {text!r}")
+
+    def write(vector: np.ndarray) -> str:
+        scaled = [number * math.exp(v) for number, v in zip(numbers, vector, strict=True)]
+        return tree_text(with_numbers(tree, lambda i, _: float(f"{scaled[i]:.{DIGITS}g}")))
+
+    return np.zeros(len(numbers)), write
+
+
+def _network(generator: np.random.Generator, hidden: int) -> np.ndarray:
+    """Return the weights of a network that is close to the linear scorer's order."""
+    rows = np.zeros((hidden, 2 + len(FEATURES)))
+    rows[:, 0] = -1.0  # 1 / (1 + exp(x)) falls with x
+    rows[:, 2:] = 0.3 * np.array(list(FEATURES.values()))
+    rows[:, 1:] += 0.05 * generator.standard_normal(rows[:, 1:].shape)
+    return rows.reshape(-1)
+
+
+def _reflected(place: float) -> float:
+    """Fold a place on the whole line into [0, 1]."""
+    return float(abs((place + 1.0) % 2.0 - 1.0))
+
+
+def import_cma() -> Any:
+    """Import pycma.
+
+    Raises
+    ------
+    BfenvError
+        If it is not installed.
+    """
+    try:
+        import cma
+    except ImportError:
+        raise BfenvError("the method cma-es needs `pip install 'bfenv[search]'`") from None
+    return cma

@@ -1,0 +1,150 @@
+"""Genetic programming over the orders of EASY: tournaments, crossover, mutation, parsimony.
+
+J. R. Koza, "Genetic Programming", 1992; parsimony and tuned constants as in R. Poli, W. B. Langdon
+and N. F. McPhee, "A Field Guide to Genetic Programming", 2008, sections 11.3 and 12.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.agents.search.template import Template
+from bfenv.agents.search.trees import (
+    Limits,
+    Tree,
+    crossed,
+    depth,
+    mutated,
+    names_of,
+    parse_tree,
+    random_tree,
+    rounded,
+    simplified,
+    size,
+    tree_text,
+)
+
+# Orders that are known to do well: the first individuals, besides random ones.
+STARTS = (
+    "-expansion * ((wait + user_runtime) / user_runtime / (user_runtime * same_estimate_runtime))"
+    " ** 0.14",
+    "-predicted_expansion",
+    "-expansion",
+    "-(wait / estimate) ** 3 * size",
+    "size * estimate",
+    "user_runtime * size",
+    "same_estimate_runtime - wait",
+)
+BELIEFS = ("0.9 * prediction", "prediction", "estimate", "same_estimate_runtime")  # other options
+TOURNAMENT = 4  # individuals
+ELITE = 3  # individuals that stay as they are
+CROSSOVER = 0.45  # share of the offspring; the others are mutated
+PARSIMONY = 5e-4  # added to the score for each node
+STEP = 0.15  # standard deviation of a tuned option's change, in units of its range
+
+
+class Individual(NamedTuple):
+    """The expressions that are searched for, and where the tuned numbers are in their ranges."""
+
+    trees: tuple[Tree, ...]
+    point: tuple[float, ...]
+
+
+class GeneticSearch:
+    """A population of formulas; `ask` for policies to score, then `tell` their scores."""
+
+    def __init__(
+        self,
+        template: Template,
+        generator: np.random.Generator,
+        population: int,
+        starts: tuple[str, ...] = (),
+        limits: Limits = Limits(),  # noqa: B008  # it is immutable
+    ) -> None:
+        self.template, self.generator, self.limits = template, generator, limits
+        orders, beliefs = (
+            [tree for tree in map(parse_tree, texts) if names_of(tree) <= set(limits.quantities)]
+            for texts in ((*starts, *STARTS), BELIEFS)
+        )
+        orders = orders[:population]
+        self.population = []
+        for i, order in enumerate(orders):
+            others = (beliefs[i % len(beliefs)],) * (len(template.searched) - 1)
+            self.population.append(Individual((order, *others), self._random_point()))
+        while len(self.population) < population:
+            known = self.population[int(generator.integers(len(self.population)))]
+            if generator.random() < 0.5:
+                self._vary(self.population, known, lambda tree: mutated(generator, tree, limits))
+            else:
+                self._vary(self.population, known, lambda tree: random_tree(generator, limits))
+
+    def ask(self) -> list[str]:
+        """Return the expressions of the population's policies."""
+        return [
+            self.template.policy(list(map(tree_text, each.trees)), each.point)
+            for each in self.population
+        ]
+
+    def tell(self, scores: list[float]) -> None:
+        """Make the next generation, given the score of each individual; lower is better."""
+        generator = self.generator
+        cost = [
+            score + PARSIMONY * sum(map(size, each.trees))
+            for score, each in zip(scores, self.population, strict=True)
+        ]
+        ranked = sorted(range(len(cost)), key=lambda i: (cost[i], i))
+        chosen: list[Individual] = []
+        for i in ranked:
+            if len(chosen) < ELITE and self.population[i] not in chosen:
+                chosen.append(self.population[i])
+        while len(chosen) < len(self.population):
+            one, other = (self.population[self._tournament(ranked)] for _ in range(2))
+            if generator.random() < CROSSOVER:
+                self._cross(chosen, one, other)
+            else:
+                self._vary(chosen, one, lambda tree: mutated(generator, tree, self.limits))
+        self.population = chosen
+
+    def _tournament(self, ranked: list[int]) -> int:
+        return ranked[int(self.generator.integers(len(ranked), size=TOURNAMENT).min())]
+
+    def _cross(self, chosen: list[Individual], one: Individual, other: Individual) -> None:
+        """Add an offspring of two individuals; with several trees, it may take one as it is."""
+        if len(one.trees) > 1 and self.generator.random() < 0.3:
+            k = int(self.generator.integers(len(one.trees)))
+            trees = (*one.trees[:k], other.trees[k], *one.trees[k + 1 :])
+            self._add(chosen, trees, other.point)
+            return
+        k = int(self.generator.integers(len(one.trees)))
+        donor = other.trees[k]
+        self._vary(chosen, one, lambda tree: crossed(self.generator, tree, donor), k)
+
+    def _vary(
+        self,
+        chosen: list[Individual],
+        one: Individual,
+        change: Callable[[Tree], Tree],
+        k: int | None = None,
+    ) -> None:
+        """Add an individual with one of its trees changed, and perhaps its point."""
+        if k is None:
+            k = int(self.generator.integers(len(one.trees)))
+        trees = (*one.trees[:k], simplified(change(one.trees[k])), *one.trees[k + 1 :])
+        point = one.point
+        if self.generator.random() < 0.5:
+            moved = np.array(point) + STEP * self.generator.normal(size=len(point))
+            point = tuple(rounded(place) for place in np.clip(moved, 0.0, 1.0).tolist())
+        self._add(chosen, trees, point)
+
+    def _add(
+        self, chosen: list[Individual], trees: tuple[Tree, ...], point: tuple[float, ...]
+    ) -> None:
+        """Add an individual, unless it is too large or there already."""
+        limits, made = self.limits, Individual(trees, point)
+        small = all(size(tree) <= limits.nodes and depth(tree) <= limits.depth for tree in trees)
+        if small and isinstance(trees[0], tuple) and made not in chosen:
+            chosen.append(made)
+
+    def _random_point(self) -> tuple[float, ...]:
+        return tuple(rounded(place) for place in self.generator.random(len(self.template.tuned)))

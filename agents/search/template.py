@@ -1,0 +1,88 @@
+"""Templates: the options of `easy` that a search leaves fixed, and those whose values it tunes.
+
+"guard=1.5, trial={60:600}" fixes the guard, and tunes the trial from 60 to 600 on a logarithmic
+scale, to whole numbers as the limits are. Numbers within expressions are tuned the same way:
+"backfill_estimate='{0.5:1.5} * prediction'".
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bfenv.baselines.registry import find_policy
+from bfenv.core.errors import BfenvError
+from bfenv.core.names import parse_name
+
+RANGE = re.compile(r"\{([^{}:]*):([^{}:]*)\}")
+
+
+class Range(NamedTuple):
+    """The values that a tuned number may have."""
+
+    low: float
+    high: float
+    whole: bool
+
+    def value(self, place: float) -> str:
+        """Return the number at a place in the range, from 0 to 1, with three digits."""
+        number = self.low * (self.high / self.low) ** min(1.0, max(0.0, place))
+        return f"{round(number)}" if self.whole else f"{float(f'{number:.3g}'):g}"
+
+
+class Template(NamedTuple):
+    """Options of `easy` as text: expressions that are searched for, and numbers that are tuned."""
+
+    options: str = ""  # of which nothing but numbers changes; each range is replaced by {}
+    tuned: tuple[Range, ...] = ()
+    searched: tuple[str, ...] = ("order",)  # options that are expressions, searched for
+
+    def policy(self, expressions: Sequence[str], point: tuple[float, ...] = ()) -> str:
+        """Return the expression of a policy.
+
+        Parameters
+        ----------
+        expressions
+            Those of the options `searched`.
+        point
+            Where each tuned number is in its range, from 0 to 1.
+        """
+        values = [each.value(place) for each, place in zip(self.tuned, point, strict=True)]
+        items = [
+            f"{option}='{text}'" for option, text in zip(self.searched, expressions, strict=True)
+        ]
+        if self.options:
+            items.append(self.options.format(*values))
+        return f"easy({', '.join(items)})"
+
+
+def read_template(text: str, searched: tuple[str, ...] = ("order",)) -> Template:
+    """Read the options of a template.
+
+    Raises
+    ------
+    BfenvError
+        If a range is not of two positive numbers, an option that is searched for is given, or
+        `easy` does not take the options.
+    """
+    given = parse_name(f"easy({text})").options
+    for option in searched:
+        if option in given:
+            raise BfenvError(f"options: the search is to find {option}")
+    ranges = tuple(map(_range, RANGE.finditer(text)))
+    template = Template(RANGE.sub("{}", text), ranges, searched)
+    if template.options.count("{") != len(template.tuned) or "}" in RANGE.sub("", text):
+        raise BfenvError(f"options: expected ranges like {{0.5:2}} in {text!r}")
+    for corner in (0.0, 1.0):
+        find_policy(template.policy(["estimate"] * len(searched), (corner,) * len(template.tuned)))
+    return template
+
+
+def _range(found: re.Match[str]) -> Range:
+    try:
+        low, high = map(float, found.groups())
+    except ValueError:
+        raise BfenvError(f"options: {found[0]} is not a range of numbers") from None
+    if not (0 < low < high and math.isfinite(high)):
+        raise BfenvError(f"options: {found[0]} must be {{low:high}} with 0 < low < high")
+    return Range(low, high, all(part.strip().isdigit() for part in found.groups()))

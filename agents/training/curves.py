@@ -1,0 +1,102 @@
+"""Learning curves: the validation scores of trainings, as data and as a picture."""
+
+import csv
+import io
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.agents.training.run_folder import read_progress
+from bfenv.agents.training.settings import NAMES, find_settings
+from bfenv.agents.training.validation import STARVES
+from bfenv.core.errors import BfenvError
+
+
+class Point(NamedTuple):
+    """One validation of one training."""
+
+    label: str  # of the trainings that differ in their seed alone
+    seed: int
+    steps: int
+    ratio: float  # mean bounded slowdown over EASY's
+    wait_ratio: float  # longest wait over EASY's
+
+
+def read_curves(folder: Path) -> list[Point]:
+    """Read the validations of every training in a folder and below it.
+
+    Raises
+    ------
+    BfenvError
+        If there are none.
+    """
+    found = sorted(path.parent for path in folder.rglob("progress.csv"))
+    settings = [find_settings(str(path / "settings.yaml")).as_dict() for path in found]
+    differing = [
+        name
+        for name in NAMES
+        if name != "seed" and any(each[name] != settings[0][name] for each in settings)
+    ]
+    points = []
+    for path, each in zip(found, settings, strict=True):
+        label = ", ".join(f"{name}={each[name]}" for name in differing) or each["network"]
+        for row in read_progress(path / "progress.csv"):
+            if row["ratio"]:
+                scores = float(row["ratio"]), float(row["wait_ratio"])
+                points.append(Point(label, each["seed"], int(row["steps"]), *scores))
+    if not points:
+        raise BfenvError(f"{folder}: no training with a validation in it")
+    return points
+
+
+def curves_csv(points: list[Point]) -> str:
+    """Return the points as CSV."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(Point._fields)
+    writer.writerows(points)
+    return buffer.getvalue()
+
+
+def draw_curves(points: list[Point], path: Path) -> None:
+    """Draw medians over seeds, and bands from the lowest to the highest; needs matplotlib.
+
+    Raises
+    ------
+    BfenvError
+        If matplotlib is missing or cannot write such a file.
+    """
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator, NullFormatter
+    except ImportError as error:
+        raise BfenvError("plots need matplotlib: pip install 'bfenv[plot]'") from error
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    panels = figure.subplots(2, 1, sharex=True)
+    texts = ("mean bounded slowdown / EASY's", "longest wait / EASY's")
+    for axes, column, text in zip(panels, ("ratio", "wait_ratio"), texts, strict=True):
+        for label in dict.fromkeys(point.label for point in points):
+            own = [point for point in points if point.label == label]
+            steps = sorted({point.steps for point in own})
+            values = [[getattr(p, column) for p in own if p.steps == step] for step in steps]
+            seeds = len({point.seed for point in own})
+            axes.fill_between(steps, list(map(min, values)), list(map(max, values)), alpha=0.2)
+            axes.plot(steps, list(map(np.median, values)), label=f"{label}, {seeds} seeds")
+        axes.axhline(1, color="black", linewidth=1)
+        axes.set_ylabel(text)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.grid(alpha=0.3, which="both")
+    panels[0].axhline(1, color="black", linewidth=1, label="EASY")
+    panels[0].legend()
+    panels[1].axhline(STARVES, color="black", linewidth=1, linestyle="--", label="starves above")
+    panels[1].legend()
+    panels[1].set_xlabel("steps")
+    panels[1].xaxis.set_major_formatter("{x:,.0f}")
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise BfenvError(f"{path}: cannot be drawn: {error}") from error

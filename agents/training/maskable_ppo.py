@@ -1,0 +1,229 @@
+"""The same training with sb3-contrib's MaskablePPO: same network, environments and validation.
+
+This module needs torch, stable-baselines3 and sb3-contrib.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.distributions import MaskableDistribution
+from sb3_contrib.common.maskable.policies import MaskableMultiInputActorCriticPolicy
+from stable_baselines3.common.callbacks import BaseCallback
+from torch import Tensor
+
+from bfenv.agents.training.agent_file import write_agent
+from bfenv.agents.training.networks import NETWORKS, Scorer, best_actions, weights_of
+from bfenv.agents.training.progress import Progress
+from bfenv.agents.training.run_folder import RunFolder
+from bfenv.agents.training.settings import TrainSettings
+from bfenv.agents.training.validation import Validation
+from bfenv.core.errors import BfenvError
+from bfenv.envs.sb3 import BackfillVecEnv
+from bfenv.envs.settings import EnvSettings
+
+OWN = ("warm_start", "wait_penalty_rate", "horizon")  # settings that MaskablePPO does not have
+
+
+class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
+    """A policy of MaskablePPO that is one of `bfenv.agents.training.networks`.
+
+    Parameters
+    ----------
+    network, hidden
+        As those of `TrainSettings`.
+    """
+
+    def __init__(
+        self,
+        observation_space: spaces.Dict,
+        action_space: spaces.Discrete,
+        lr_schedule: Callable[[float], float],
+        network: str = "scorer",
+        hidden: int = 32,
+        **kwargs: Any,
+    ) -> None:
+        parts: Any = observation_space
+        jobs, cluster = parts["queue"].shape[1], parts["cluster"].shape[0]
+        self._make: Callable[[], Scorer] = lambda: NETWORKS[network](jobs, cluster, hidden)
+        super().__init__(observation_space, action_space, lr_schedule, **kwargs)
+
+    def _build(self, lr_schedule: Callable[[float], float]) -> None:
+        self.scorer = self._make()
+        optimizer: Any = self.optimizer_class
+        self.optimizer = optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+
+    def forward(
+        self, obs: Any, deterministic: bool = False, action_masks: np.ndarray | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return actions, values and the logarithms of the actions' probabilities."""
+        distribution, values = self._evaluate(obs, action_masks)
+        actions = distribution.get_actions(deterministic=deterministic)
+        return actions, values, distribution.log_prob(actions)
+
+    def evaluate_actions(
+        self, obs: Any, actions: Tensor, action_masks: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Return values, the logarithms of the actions' probabilities, and entropies."""
+        distribution, values = self._evaluate(obs, action_masks)
+        return values, distribution.log_prob(actions), distribution.entropy()
+
+    def get_distribution(self, obs: Any, action_masks: Any = None) -> Any:
+        """Return the distribution of the actions."""
+        return self._evaluate(obs, action_masks)[0]
+
+    def predict_values(self, obs: Any) -> Tensor:
+        """Return the values."""
+        return self._evaluate(obs, None)[1]
+
+    def _evaluate(self, obs: Any, masks: Any) -> tuple[MaskableDistribution, Tensor]:
+        scores, values = self.scorer(obs["queue"], obs["profile"], obs["cluster"])
+        distribution = self.action_dist.proba_distribution(action_logits=scores)
+        if masks is not None:
+            distribution.apply_masking(masks)
+        return distribution, values.unsqueeze(1)
+
+
+def train(
+    settings: TrainSettings,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    tensorboard: bool = False,
+    report: Callable[[dict[str, Any]], None] | None = None,
+) -> Path:
+    """Train as `bfenv.agents.training.ppo.train` does, with sb3-contrib's learner.
+
+    The folder also gets `model.zip`, a model for `MaskablePPO.load`.
+
+    Raises
+    ------
+    BfenvError
+        If a setting is wrong or MaskablePPO has no such option, or if `resume` is set: its state
+        cannot be saved exactly.
+    """
+    if resume:
+        raise BfenvError("--resume needs --algo ppo: the state of MaskablePPO cannot be saved")
+    default = TrainSettings()
+    for name in (*OWN, "credit"):
+        if getattr(settings, name) != getattr(default, name):
+            raise BfenvError(f"{name}={getattr(settings, name)!r} needs --algo ppo")
+    torch.set_num_threads(settings.threads)
+    run = RunFolder(Path(folder), settings, resume, tensorboard)
+    environment = cast(EnvSettings, dict(settings.environment))
+    envs = BackfillVecEnv(settings.num_envs, list(settings.workload), **environment)
+    envs.seed(settings.seed)
+    model = new_model(settings, envs)
+    callback = Judge(settings, run, report)
+    model.learn(settings.steps, callback=callback)
+    model.save(run.path / "model.zip")
+    run.close()
+    return run.agent
+
+
+def new_model(settings: TrainSettings, envs: BackfillVecEnv) -> MaskablePPO:
+    """Return a MaskablePPO with the settings of a training."""
+    rate = settings.learning_rate
+    return MaskablePPO(
+        ScorerPolicy,
+        envs,
+        learning_rate=(lambda left: left * rate) if settings.anneal else rate,
+        n_steps=settings.num_steps,
+        batch_size=max(2, settings.num_envs * settings.num_steps // settings.minibatches),
+        n_epochs=settings.epochs,
+        gamma=settings.gamma,
+        gae_lambda=settings.gae_lambda,
+        clip_range=settings.clip,
+        ent_coef=settings.entropy,
+        vf_coef=settings.value_weight,
+        max_grad_norm=settings.max_grad_norm,
+        target_kl=settings.target_kl,
+        policy_kwargs={"network": settings.network, "hidden": settings.hidden},
+        seed=settings.seed,
+        device=settings.device,
+    )
+
+
+class Judge(BaseCallback):
+    """Writes the progress of MaskablePPO, validates, and writes the best agent."""
+
+    def __init__(
+        self,
+        settings: TrainSettings,
+        run: RunFolder,
+        report: Callable[[dict[str, Any]], None] | None,
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+        self.run = run
+        self.report = report
+        self.validation = Validation(settings)
+        self.progress = Progress()
+        self.metrics: list[dict[str, float]] = []
+        self._begin = 0.0
+
+    def _on_training_start(self) -> None:
+        self._judge()
+        self._begin = time.perf_counter()
+
+    def _on_step(self) -> bool:
+        infos = self.locals["infos"]
+        self.metrics += [info["metrics"] for info in infos if "metrics" in info]
+        return not self.progress.is_over(self.settings.patience)
+
+    def _on_rollout_start(self) -> None:  # the update behind the last rollout is made
+        if self.num_timesteps:
+            self._write()
+
+    def _on_training_end(self) -> None:
+        self._write(last=True)
+
+    def _write(self, last: bool = False) -> None:
+        settings, progress = self.settings, self.progress
+        batch = settings.num_envs * settings.num_steps
+        progress.update = self.num_timesteps // batch
+        progress.seconds += time.perf_counter() - self._begin
+        row = {**progress.row(batch, self.metrics), **self._losses()}
+        if last or progress.update % settings.validate_every == 0:
+            self._judge()
+            row |= progress.scores()
+        self.metrics.clear()
+        self.run.write_row(row)
+        if self.report is not None:
+            self.report(row | progress.scores() | {"best": progress.best})
+        self._begin = time.perf_counter()
+
+    def _losses(self) -> dict[str, Any]:
+        logged = self.logger.name_to_value
+        names = {
+            "policy_loss": "policy_gradient_loss",
+            "value_loss": "value_loss",
+            "approx_kl": "approx_kl",
+            "clip_fraction": "clip_fraction",
+        }
+        losses = {own: logged.get(f"train/{theirs}") for own, theirs in names.items()}
+        entropy = logged.get("train/entropy_loss")
+        return losses | {"entropy": None if entropy is None else -entropy}
+
+    def _judge(self) -> None:
+        scorer = cast(Scorer, self.model.policy.scorer)
+        score = self.validation.score(partial(best_actions, scorer))
+        if self.progress.validated(score):
+            packages = ("bfenv", "torch", "numpy", "stable-baselines3", "sb3-contrib")
+            write_agent(
+                self.run.agent,
+                weights_of(scorer),
+                self.settings,
+                cast(BackfillVecEnv, self.training_env).batch,
+                self.validation,
+                score._asdict(),
+                self.num_timesteps,
+                {name: version(name) for name in packages},
+            )

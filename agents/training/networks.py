@@ -1,0 +1,166 @@
+"""The networks that `bfenv train` trains: each waiting job is scored by the same weights.
+
+The score of a job depends on its own features and on sums over all waiting jobs, so the networks
+are equivariant: permuting the slots permutes the scores, and the value stays. Rows of empty slots
+are dropped before anything is computed, and only legal actions get a score.
+`bfenv.agents.network_agent` computes the same with NumPy.
+
+This module needs torch.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bfenv.envs.batch import EnvBatch
+from bfenv.envs.features import JOB_LEGAL, JOB_PRESENT, PROFILE
+
+MASKED = -1e9  # score of an action that is illegal; its probability is 0 in float32
+OBSERVATION = ("queue", "profile", "cluster")  # its parts, in the order of `forward`
+
+
+class Scorer(nn.Module):
+    """Score every waiting job and the pass, and estimate the value of the state.
+
+    With x the features of a job, c the cluster and its profile, and relu between layers:
+
+        context = relu(A c)
+        e = relu(B x + C context)          of each job
+        pooled = (mean of e over the waiting jobs, context)
+        score = w relu(D e + E pooled)     of each job
+        score of the pass, value = two outputs of F relu(G pooled)
+
+    Zaheer et al., Deep Sets, 2017, is the source of the pooling.
+
+    Parameters
+    ----------
+    job_features, cluster_features
+        Columns of the observation's "queue" and "cluster".
+    hidden
+        Units of each layer.
+    """
+
+    def __init__(self, job_features: int, cluster_features: int, hidden: int = 32) -> None:
+        super().__init__()
+        self.context = nn.Linear(len(PROFILE) + cluster_features, hidden)
+        self.job = nn.Linear(job_features, hidden)
+        self.job_context = nn.Linear(hidden, hidden, bias=False)
+        self.second = nn.Linear(hidden, hidden)
+        self.second_context = nn.Linear(2 * hidden, hidden, bias=False)
+        self.score = nn.Linear(hidden, 1, bias=False)
+        self.state = nn.Linear(2 * hidden, hidden)
+        self.outputs = nn.Linear(hidden, 2)  # score of the pass, value
+        for last in (self.score, self.outputs):  # all actions equally likely at first
+            nn.init.normal_(last.weight, std=0.01)
+
+    def forward(self, queue: Tensor, profile: Tensor, cluster: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the scores of the actions and the values.
+
+        Parameters
+        ----------
+        queue, profile, cluster
+            (B, window, job_features), (B, PROFILE) and (B, cluster_features) float32: observations
+
+        Returns
+        -------
+        tuple[Tensor, Tensor]
+            (B, window + 1) scores, MASKED for jobs that are not legal, and (B,) values.
+        """
+        # `index_select` and `index_add`, because the gradient of indexing is slow.
+        batch, window, features = queue.shape
+        context = torch.relu(self.context(torch.cat([profile, cluster], dim=1)))
+        jobs = queue.reshape(batch * window, features)
+        rows = jobs[:, JOB_PRESENT].nonzero().squeeze(1)
+        env, jobs = rows // window, jobs.index_select(0, rows)
+        embedding = self.job(jobs) + self.job_context(context).index_select(0, env)
+        embedding = self.mix(torch.relu(embedding), env, rows % window, batch)
+        total = torch.zeros_like(context).index_add(0, env, embedding)
+        count = torch.bincount(env, minlength=batch).clamp(min=1).unsqueeze(1)
+        pooled = torch.cat([total / count, context], dim=1)
+        legal = jobs[:, JOB_LEGAL].nonzero().squeeze(1)  # only these need scores
+        rows, env = rows[legal], env[legal]
+        second = self.second(embedding.index_select(0, legal))
+        second = torch.relu(second + self.second_context(pooled).index_select(0, env))
+        outputs = self.outputs(torch.relu(self.state(pooled)))
+        scores = queue.new_full((batch * window,), MASKED)
+        scores = scores.index_copy(0, rows, self.score(second).squeeze(1))
+        scores = scores.view(batch, window)
+        return torch.cat([scores, outputs[:, :1]], dim=1), outputs[:, 1]
+
+    def mix(self, embedding: Tensor, env: Tensor, slot: Tensor, batch: int) -> Tensor:
+        """Let the jobs of each state see each other; in this network they do not.
+
+        Parameters
+        ----------
+        embedding
+            (n, hidden), one row per waiting job
+        env, slot
+            (n,) int64, the state and the slot of each
+        batch
+            How many states.
+        """
+        return embedding
+
+
+class AttentionScorer(Scorer):
+    """A `Scorer` whose jobs attend to each other: one head, with a residual connection.
+
+        e <- e + O softmax(Q e (K e)' / sqrt(hidden)) V e
+
+    Vaswani et al., Attention is all you need, 2017, section 3.2.
+    """
+
+    def __init__(self, job_features: int, cluster_features: int, hidden: int = 32) -> None:
+        super().__init__(job_features, cluster_features, hidden)
+        self.query = nn.Linear(hidden, hidden, bias=False)
+        self.key = nn.Linear(hidden, hidden, bias=False)
+        self.value = nn.Linear(hidden, hidden, bias=False)
+        self.out = nn.Linear(hidden, hidden, bias=False)
+
+    def mix(self, embedding: Tensor, env: Tensor, slot: Tensor, batch: int) -> Tensor:
+        """Add to each job what it reads from the jobs of its state."""
+        if not len(embedding):
+            return embedding
+        width, hidden = int(slot.max()) + 1, embedding.shape[1]
+        padded = embedding.new_zeros((batch, width, hidden)).index_put((env, slot), embedding)
+        present = torch.zeros((batch, width), dtype=torch.bool, device=embedding.device)
+        present[env, slot] = True
+        weights = self.query(padded) @ self.key(padded).transpose(1, 2) / hidden**0.5
+        weights = weights.masked_fill(~present.unsqueeze(1), MASKED).softmax(dim=2)
+        mixed = (weights @ self.value(padded)).flatten(0, 1).index_select(0, env * width + slot)
+        return embedding + torch.as_tensor(self.out(mixed))
+
+
+NETWORKS: dict[str, type[Scorer]] = {"scorer": Scorer, "attention": AttentionScorer}
+
+
+@torch.inference_mode()
+def best_actions(
+    network: Scorer, observation: dict[str, np.ndarray], mask: np.ndarray
+) -> np.ndarray:
+    """Return the legal actions with the highest scores, (B,) int64.
+
+    Parameters
+    ----------
+    network
+        On any device.
+    observation
+        Of B environments.
+    mask
+        (B, window + 1) bool: which actions are legal.
+    """
+    device = next(network.parameters()).device
+    scores, _ = network(*(torch.from_numpy(observation[key]).to(device) for key in OBSERVATION))
+    scores = scores.cpu().masked_fill(~torch.from_numpy(mask), MASKED)
+    actions: np.ndarray = scores.argmax(dim=1).numpy()
+    return actions
+
+
+def weights_of(network: Scorer) -> dict[str, np.ndarray]:
+    """Return the weights by name, as `bfenv.agents.network_agent` takes them."""
+    return {name: value.cpu().numpy() for name, value in network.state_dict().items()}
+
+
+def new_network(name: str, batch: EnvBatch, hidden: int) -> Scorer:
+    """Return a network of NETWORKS for the observations of these environments."""
+    return NETWORKS[name](len(batch.queue_features), len(batch.cluster_features), hidden)

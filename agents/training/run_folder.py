@@ -1,0 +1,115 @@
+"""RunFolder: the files of one training."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from bfenv.agents.training.settings import TrainSettings, find_settings, write_settings
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
+
+COLUMNS = (
+    "update",
+    "steps",
+    "seconds",
+    "steps_per_second",
+    "episodes",
+    "episode_slowdown",  # mean bounded slowdown of the episodes that ended, over the reference's
+    "policy_loss",
+    "value_loss",
+    "entropy",
+    "approx_kl",
+    "clip_fraction",
+    "wait_penalty",
+    "ratio",  # on validation: mean bounded slowdown over EASY's
+    "wait_ratio",  # on validation: longest wait over EASY's
+    "slowdown",
+    "easy_slowdown",
+)
+
+
+class RunFolder:
+    """The settings, the progress, the checkpoint and the agent of one training.
+
+    Parameters
+    ----------
+    path
+        Is created if needed.
+    settings
+        Are written to it, or compared with those that are there.
+    resume
+        Whether the folder may have a training of these settings in it.
+    tensorboard
+        Also write the progress for TensorBoard, which must be installed.
+
+    Raises
+    ------
+    BfenvError
+        If the folder has another training in it, or any if `resume` is not set.
+    """
+
+    def __init__(
+        self, path: Path, settings: TrainSettings, resume: bool, tensorboard: bool = False
+    ) -> None:
+        self.path = path
+        self.progress = path / "progress.csv"
+        self.checkpoint = path / "checkpoint.npz"
+        self.agent = path / "agent.json"
+        self._settings = path / "settings.yaml"
+        path.mkdir(parents=True, exist_ok=True)
+        if self._settings.exists():
+            if not resume:
+                raise BfenvError(f"{path} has a training in it: use --resume, or another folder")
+            self._check(settings)
+        write_atomically(self._settings, write_settings(settings).encode())
+        if not self.checkpoint.is_file():
+            self.keep_rows(0)
+        self._board = _summary_writer(path) if tensorboard else None
+
+    def _check(self, settings: TrainSettings) -> None:
+        there, given = find_settings(str(self._settings)).as_dict(), settings.as_dict()
+        for name, value in given.items():
+            if there[name] != value:
+                raise BfenvError(
+                    f"{self.path} has a training with {name}={there[name]!r} in it, got {value!r}"
+                )
+
+    def keep_rows(self, update: int) -> None:
+        """Drop the rows behind an update, which will be made again."""
+        rows = [row for row in read_progress(self.progress) if int(row["update"]) <= update]
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_atomically(self.progress, buffer.getvalue().encode())
+
+    def write_row(self, row: dict[str, Any]) -> None:
+        """Append a row to the progress."""
+        with self.progress.open("a", newline="") as file:
+            csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
+        if self._board is not None:
+            for name, value in row.items():
+                if name not in ("update", "steps") and value is not None:
+                    self._board.add_scalar(f"train/{name}", value, row["steps"])
+
+    def close(self) -> None:
+        """Write what TensorBoard has not written yet."""
+        if self._board is not None:
+            self._board.close()
+
+
+def read_progress(path: Path) -> list[dict[str, str]]:
+    """Read the rows of a progress file; [] if there is none."""
+    if not path.is_file():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _summary_writer(path: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise BfenvError("--tensorboard needs TensorBoard: pip install tensorboard") from error
+    return SummaryWriter(str(path / "tensorboard"))

@@ -1,0 +1,87 @@
+"""Scores on the validation split: whole stretches of jobs, beside EASY on the same."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from bfenv.agents.training.settings import TrainSettings
+from bfenv.core.durations import MINUTE
+from bfenv.envs.settings import EnvSettings
+from bfenv.envs.vector import BackfillVectorEnv
+
+STARVES = 2.0  # times EASY's longest wait
+
+Choose = Callable[[dict[str, np.ndarray], np.ndarray], np.ndarray]  # of observations and masks
+
+
+class Score(NamedTuple):
+    """How an agent did on all validation traces."""
+
+    ratio: float  # geometric mean of its mean bounded slowdown over EASY's
+    wait_ratio: float  # its longest wait over EASY's, the worst of the traces
+    slowdown: float  # mean of the mean bounded slowdowns
+    easy_slowdown: float
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What agents are compared by, the lowest first: none that starves jobs comes first."""
+        return self.wait_ratio > STARVES, self.ratio
+
+
+class Validation:
+    """The validation split of some of the traces of a training, each one episode."""
+
+    def __init__(self, settings: TrainSettings) -> None:
+        environment = {
+            **settings.environment,
+            "split": "validation",
+            "episode_jobs": None,
+            "reference": "easy",
+            "max_episode_steps": None,
+        }
+        count = len(settings.workload) * _loads(settings.environment.get("load"))
+        count = min(count, settings.validation_traces)
+        self.envs = BackfillVectorEnv(
+            count, list(settings.workload), "disabled", **cast(EnvSettings, environment)
+        )
+        traces = len(self.envs.batch.source.traces)
+        self.traces = np.unique(np.linspace(0, traces - 1, count).round().astype(int)).tolist()
+
+    def score(self, choose: Choose) -> Score:
+        """Play every trace once, with actions chosen from observations and masks."""
+        envs, count = self.envs, self.envs.num_envs
+        envs.reset(seed=0)
+        for i, trace in enumerate(self.traces):
+            own = np.arange(count) == i
+            observation, _ = envs.reset(options={"reset_mask": own, "trace": trace})
+        mask = envs.action_masks()
+        finals: dict[int, dict[str, float]] = {}
+        while len(finals) < count:
+            observation, _, terminated, _, infos = envs.step(choose(observation, mask))
+            mask = infos["action_mask"].astype(bool)
+            over = np.flatnonzero(terminated).tolist()
+            for i in over:
+                metrics = infos["metrics"]
+                finals.setdefault(i, {k: float(v[i]) for k, v in metrics.items() if k[0] != "_"})
+            if over:  # they are played again, to no effect, until all are over
+                observation, _ = envs.reset(options={"reset_mask": terminated})
+                mask = envs.action_masks()
+        return _score(list(finals.values()))
+
+
+def _score(metrics: list[dict[str, float]]) -> Score:
+    own = np.array([each["mean_bounded_slowdown"] for each in metrics])
+    easy = np.array([each["reference_bounded_slowdown"] for each in metrics])
+    wait = np.array([each["longest_wait"] for each in metrics])
+    easy_wait = np.array([each["reference_longest_wait"] for each in metrics])
+    return Score(
+        float(np.exp(np.log(own / easy).mean())),
+        float((wait / np.maximum(easy_wait, MINUTE)).max()),
+        float(own.mean()),
+        float(easy.mean()),
+    )
+
+
+def _loads(load: Any) -> int:
+    return len(load) if isinstance(load, list | tuple) else 1

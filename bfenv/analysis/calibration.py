@@ -1,0 +1,108 @@
+"""How far a simulated schedule is from the one that the log records.
+
+A simulation predicts what another policy would do only as well as it repeats what the site's own
+policy did. Four numbers say how well, and a verdict in one word sums them up.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.comparison import check_comparable
+from bfenv.core.durations import MINUTE
+from bfenv.core.schedule import Schedule
+
+NEAR = 10 * MINUTE  # seconds by which two waits may differ and still count as close
+FACTOR = 2.0  # by which two waits may differ and still count as close
+
+
+class Limits(NamedTuple):
+    """What a calibration must reach for a verdict."""
+
+    factor: float  # by which the mean wait may be off, either way
+    correlation: float  # of the ranks of waits, at least
+    close: float  # share of jobs with a close wait, at least
+
+
+VERDICTS = {
+    "good": Limits(factor=1.25, correlation=0.7, close=0.7),
+    "fair": Limits(factor=2.0, correlation=0.4, close=0.5),
+}  # of the first that is reached; "poor" if none is
+VERDICTS_MEANING = (
+    "A simulation is good if its mean wait is within a factor of 1.25 of the logged one, the rank "
+    "correlation of waits is at least 0.7, and at least 70 % of the jobs wait within a factor of "
+    "two or ten minutes of what they waited; fair with a factor of 2, a correlation of 0.4 and "
+    "50 %; otherwise poor."
+)
+
+
+def calibrate(schedule: Schedule, logged: Schedule) -> dict[str, float]:
+    """Compare a schedule with the logged one of the same jobs.
+
+    Returns
+    -------
+    dict
+        "log_mean_wait_ratio" and "log_median_wait_ratio", the schedule's mean and median wait over
+        the logged ones, NaN if the latter are 0; "log_rank_correlation", Spearman's coefficient of
+        the waits, NaN if all waits of one schedule are equal; "log_close", the share of the jobs
+        whose waits differ by at most ten minutes or a factor of two.
+
+    Raises
+    ------
+    BfenvError
+        If the schedules are not of the same jobs.
+    """
+    check_comparable(schedule, logged)
+    own, real = schedule.wait.astype(np.float64), logged.wait.astype(np.float64)
+    apart = np.abs(own - real)
+    close = (apart <= NEAR) | (np.maximum(own, real) <= FACTOR * np.minimum(own, real))
+    return {
+        "log_mean_wait_ratio": _ratio(own.mean(), real.mean()),
+        "log_median_wait_ratio": _ratio(float(np.median(own)), float(np.median(real))),
+        "log_rank_correlation": rank_correlation(own, real),
+        "log_close": float(close.mean()),
+    }
+
+
+def verdict(numbers: Mapping[str, float | None]) -> str:
+    """Return "good", "fair" or "poor" for the numbers of `calibrate`; "" without them.
+
+    `VERDICTS` holds the thresholds, and all three must be reached.
+    """
+    ratio, close = numbers.get("log_mean_wait_ratio"), numbers.get("log_close")
+    correlation = numbers.get("log_rank_correlation")
+    if close is None:
+        return ""
+    for word, limits in VERDICTS.items():
+        if (
+            ratio is not None
+            and 1 / limits.factor <= ratio <= limits.factor
+            and correlation is not None
+            and correlation >= limits.correlation
+            and close >= limits.close
+        ):
+            return word
+    return "poor"
+
+
+def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Return Spearman's rank correlation of two series; equal values share their mean rank.
+
+    The result is NaN if all values of one series are equal.
+    """
+    a, b = (_ranks(values) - (len(values) + 1) / 2 for values in (x, y))
+    norm = float(np.sqrt(np.dot(a, a) * np.dot(b, b)))
+    return float(np.dot(a, b)) / norm if norm else float("nan")
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Rank values from 1; equal ones have the mean of their ranks."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: np.ndarray = (last - (counts - 1) / 2)[which]
+    return ranks
+
+
+def _ratio(own: float, real: float) -> float:
+    return float(own / real) if real else float("nan")

@@ -1,0 +1,129 @@
+"""The schedule that a log records, as it ran, and what in the log no simulation follows."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from bfenv.analysis.formatting import percent
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import Schedule
+from bfenv.workloads.logs.records import GROUP, PARTITION, PRECEDING, QUEUE, WAIT, requests_in
+
+LOGGED = "logged"  # the name that this schedule has beside the policies
+MOST_UNKNOWN = 0.01  # share of the jobs whose wait may be missing
+TIGHT = 0.001  # share of the time for which the machine may be overfull without a word
+
+
+def logged_schedule(trace: Trace) -> Schedule | None:
+    """Return the starts that the log records, as a schedule.
+
+    A job starts at its submit time plus its logged wait (SWF field 3). It runs for the trace's
+    runtime, which may have been cut to the estimate. Jobs without a wait start at once; there may
+    be 1 % of them. The schedule need not be one that the machine allows: see `cautions`.
+
+    Parameters
+    ----------
+    trace
+        The trace of a log.
+
+    Returns
+    -------
+    Schedule or None
+        None if the log has no waits, or if submit times or sizes are no longer those of the log.
+    """
+    if trace.records is None:
+        return None
+    requests = requests_in(trace.records)
+    submit, jobs = requests.submit, trace.jobs
+    is_own = np.array_equal(submit - submit[0], jobs.submit - jobs.submit[0])
+    if not is_own or not np.array_equal(requests.size, jobs.size):
+        return None
+    wait = np.floor(trace.records[:, WAIT] + 0.5).astype(np.int64)
+    if np.mean(wait < 0) > MOST_UNKNOWN:
+        return None
+    start = jobs.submit + np.maximum(wait, 0)
+    never = np.full(len(trace), -1)
+    return Schedule(trace, LOGGED, 0, start, start + trace.runtime, never, never)
+
+
+def cautions(logged: Schedule) -> list[str]:
+    """List what a simulation of this log leaves out, and where the log contradicts the machine.
+
+    Parameters
+    ----------
+    logged
+        The schedule of `logged_schedule`.
+
+    Returns
+    -------
+    list
+        Sentences without a full stop; those on the machine come first.
+    """
+    trace = logged.trace
+    return [*_overfull(logged), *_changed(logged), *_left_out(trace, _records(trace))]
+
+
+def _records(trace: Trace) -> np.ndarray:
+    if trace.records is None:
+        raise ValueError(f"{trace.name}: a logged schedule needs the log's records")
+    return trace.records
+
+
+def _overfull(logged: Schedule) -> list[str]:
+    """Tell whether the log uses more processors than the machine has."""
+    times, used = logged.usage()
+    processors, length = logged.trace.processors, np.diff(times)
+    over = used[:-1] > processors
+    share = float(length[over].sum() / length.sum()) if length.sum() else 0.0
+    if share <= TIGHT:
+        return []
+    return [
+        f"the log uses up to {int(used.max()):,} processors of a machine of {processors:,}, and "
+        f"more than it has for {percent(share)} of the time: the machine's size may be wrong"
+    ]
+
+
+def _changed(logged: Schedule) -> list[str]:
+    """Tell whether the most processors in use changed between parts of the log.
+
+    The log is cut into ten parts of equal length. Outages and a growing machine both show as parts
+    whose peak is well below the peak of all.
+    """
+    times, used = logged.usage()
+    begin, end = int(logged.trace.jobs.submit[0]), int(logged.trace.jobs.submit[-1])
+    cuts = np.linspace(begin, end, 11)
+    low: list[bool] = []
+    peak = min(int(used.max()), logged.trace.processors)
+    for left, right in pairwise(cuts):
+        first, last = np.searchsorted(times, (left, right))
+        most = used[max(first - 1, 0) : last].max() if last else 0
+        low.append(bool(most < 0.8 * peak))
+    if not any(low):
+        return []
+    return [
+        f"in {sum(low)} of 10 parts of the log, less than 80 % of the peak is ever in use: its "
+        "capacity may have changed"
+    ]
+
+
+def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
+    left_out = []
+    for field, what in ((PARTITION, "partitions"), (QUEUE, "queues")):
+        count = len(np.unique(records[:, field]))
+        if count > 1:
+            left_out.append(f"{count} {what} and their limits and priorities are one queue here")
+    groups = len(np.unique(records[:, GROUP][records[:, GROUP] >= 0]))
+    if groups > 1:
+        left_out.append(f"shares and limits of {groups} groups")
+    chained = float(np.mean(records[:, PRECEDING] > 0))
+    if chained:
+        left_out.append(f"{percent(chained)} of the jobs wait for another job")
+    if trace.cleaning.clipped:
+        share = percent(trace.cleaning.clipped / len(trace))
+        left_out.append(f"{share} of the jobs ran beyond their estimate, and are cut here")
+    if trace.cleaning.no_estimate:
+        left_out.append(f"{trace.cleaning.no_estimate:,} jobs have no estimate in the log")
+    if not trace.outages:
+        left_out.append("outages and maintenance")
+    left_out.append("memory, nodes and other resources than processors")
+    return left_out

@@ -1,0 +1,115 @@
+"""Whom a change of policy helps and whom it hurts: waits by partition, group, user and size."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.formatting import compound_duration
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import Schedule
+from bfenv.workloads.logs.records import GROUP, PARTITION, QUEUE
+
+NAMED = re.compile(r"\s*(Partition|Queue)\s*:\s*([0-9]+)\s+(\S+)")  # a line of SWF's header
+CUTS = (50, 90)  # percent of the jobs, at which classes of size and limit end
+LEAST = 60  # seconds by which a mean wait must change to count as a change
+
+Classes = dict[str, np.ndarray]  # (n,) bool by label
+
+
+class Party(NamedTuple):
+    """Jobs that have something in common, and their mean waits in seconds."""
+
+    label: str
+    jobs: int
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """Seconds by which all its jobs together wait longer."""
+        return (self.after - self.before) * self.jobs
+
+
+def parties(before: Schedule, after: Schedule) -> dict[str, list[Party]]:
+    """Return the mean waits under two policies, by what the jobs have in common.
+
+    Parameters
+    ----------
+    before, after
+        Schedules of the same jobs.
+
+    Returns
+    -------
+    dict
+        By "partition", "queue or QOS", "group", "user", "size" and "time limit". Sizes and limits
+        are in their order; the others begin with those that gain most in all. A division of the
+        jobs is left out if they are all of one kind.
+    """
+    waits = before.wait, after.wait
+    found = {}
+    for what, classes in divisions(before.trace).items():
+        members = [
+            Party(label, int(those.sum()), *(float(wait[those].mean()) for wait in waits))
+            for label, those in classes.items()
+        ]
+        if len(members) > 1:
+            is_ordered = what in ("size", "time limit")
+            found[what] = members if is_ordered else sorted(members, key=lambda one: one.change)
+    return found
+
+
+def divisions(trace: Trace) -> dict[str, Classes]:
+    """Return which jobs belong together, by what they have in common."""
+    jobs, names = trace.jobs, _names(trace)
+    found = {}
+    if trace.records is not None:
+        for what, field in (("partition", PARTITION), ("queue or QOS", QUEUE), ("group", GROUP)):
+            numbers = trace.records[:, field].astype(np.int64)
+            found[what] = _by_number(what.split()[0], numbers, names)
+    found["user"] = _by_number("user", jobs.user, names)
+    found["size"] = _by_cuts(jobs.size, lambda size: f"{size:,}", "processors")
+    found["time limit"] = _by_cuts(jobs.estimate, compound_duration, "")
+    return found
+
+
+def users_changed(before: Schedule, after: Schedule) -> tuple[int, int]:
+    """Count the users whose mean wait falls, and those whose mean wait grows, by over a minute."""
+    user = before.trace.jobs.user
+    known = user >= 0
+    change = np.bincount(user[known], weights=(after.wait - before.wait)[known])
+    jobs = np.bincount(user[known])
+    mean = change[jobs > 0] / jobs[jobs > 0]
+    return int(np.sum(mean < -LEAST)), int(np.sum(mean > LEAST))
+
+
+def _names(trace: Trace) -> dict[tuple[str, int], str]:
+    """Return the names of partitions and queues in the log's header, by kind and number."""
+    matches = filter(None, map(NAMED.match, trace.header))
+    return {(match[1].lower(), int(match[2])): match[3] for match in matches}
+
+
+def _by_number(what: str, numbers: np.ndarray, names: dict[tuple[str, int], str]) -> Classes:
+    """Divide the jobs by a number that each has; a negative one is not known."""
+    return {
+        f"no {what}" if number < 0 else names.get((what, number), f"{what} {number}"): (
+            numbers == number
+        )
+        for number in np.unique(numbers).tolist()
+    }
+
+
+def _by_cuts(values: np.ndarray, words: Callable[[float], str], unit: str) -> Classes:
+    """Divide the jobs where CUTS of them are; each label has its limits."""
+    cuts = sorted({int(cut) for cut in np.percentile(values, CUTS, method="lower")})
+    edges = [*(cut for cut in cuts if cut < values.max()), int(values.max())]
+    found, least = {}, int(values.min())
+    for edge in edges:
+        those = (values >= least) & (values <= edge)
+        if those.any():
+            low = int(values[those].min())
+            text = words(edge) if low == edge else f"{words(low)} to {words(edge)}"
+            found[f"{text} {unit}".strip()] = those
+        least = edge + 1
+    return found

@@ -1,0 +1,11 @@
+"""The commands `bfenv agents ...`."""
+
+import typer
+
+from bfenv.cli.agents import card, listing
+from bfenv.cli.options import Once
+
+app = typer.Typer(rich_markup_mode=None)
+app.callback(invoke_without_command=True)(listing.agents)
+app.command("show", cls=Once)(listing.show_agent)
+app.command("card", cls=Once)(card.card)

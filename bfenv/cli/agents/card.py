@@ -1,0 +1,94 @@
+"""The command `bfenv agents card`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import ForceOption, JobsOption, check_new
+from bfenv.core.errors import BfenvError
+
+
+def card(
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="The result.json of `bfenv search`.")
+    ],
+    what: Annotated[str, typer.Option(metavar="TEXT", help="What the agent is, in a sentence.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Card to write, NAME.json.")
+    ],
+    workload: Annotated[
+        list[str] | None,
+        typer.Option("--workload", "-w", metavar="WORKLOAD", help="To score it on; repeat."),
+    ] = None,
+    unseen: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORKLOAD", help="To score it on as a whole; repeat."),
+    ] = None,
+    copies: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Shaken copies of each workload.")
+    ] = 5,
+    jobs: JobsOption = 1,
+    force: ForceOption = False,
+) -> None:
+    """Write the card of an agent that a search has found, and score it.
+
+    It is scored on the test split of each --workload at its own load and at 0.9, and on all jobs of
+    each --unseen workload at its own load. Jobs that it was trained on are refused. The card is an
+    agent: "agent:FILE" names it wherever a policy is named.
+
+    \b
+    Examples:
+      bfenv agents card found/result.json --what "A formula." --out mine.json \\
+        --unseen lublin:jobs=2000,procs=64,seed=7 --copies 2
+    """
+    from dataclasses import replace
+
+    from bfenv.agents.models.cards import write_card
+    from bfenv.agents.models.scoring import find_failures, score_card
+    from bfenv.agents.search.search_run import read_result
+
+    if out.suffix != ".json":
+        raise BfenvError(f"{out}: the name of a card ends in .json")
+    check_new(out, force)
+    made = _card(out.stem, what, read_result(result))
+    scores: list[dict[str, Any]] = []
+    parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None,), "all")]
+    with show.progress() as progress:
+        for workloads, loads, split in parts:
+            task = progress.add_task(f"scoring, {split}", total=len(workloads) * len(loads))
+
+            def done(count: int, total: int, task: Any = task) -> None:
+                progress.update(task, completed=count)
+
+            scores += score_card(
+                made,
+                workloads,
+                loads,
+                split=split,
+                shakes=copies,
+                done=done,
+                jobs=jobs,
+            )
+    write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
+    print(out)
+
+
+def _card(name: str, what: str, result: dict[str, Any]) -> Any:
+    """Return the card of a search's result, without scores."""
+    from bfenv.agents.models.cards import Card
+    from bfenv.baselines.registry import find_policy
+    from bfenv.core.policy import COMPLETION, TRIALS
+
+    keys = ("command", "generations", "candidates", "score", "validation")
+    return Card(
+        name=name,
+        division=TRIALS if find_policy(result["policy"]).trials else COMPLETION,
+        kind="policy",
+        what=what,
+        policy=result["policy"],
+        found={key: result[key] for key in keys} | {"settings": result["settings"]},
+        training=tuple(result["training"]),
+        versions=result["versions"],
+    )

@@ -1,0 +1,101 @@
+"""The commands `bfenv agents` and `bfenv agents show`: the agents that bfenv comes with."""
+
+from typing import Annotated, Any
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import FormatOption
+from bfenv.cli.show import Format
+
+
+def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
+    """List, show and document agents.
+
+    They are policies with the name "agent:NAME" wherever a policy is named, or networks with this
+    name wherever an agent is. Ratios are geometric means, over the workloads on the card of a
+    policy, of mean bounded slowdown to EASY's.
+
+    \b
+    Examples:
+      bfenv agents
+      bfenv agents --format csv
+    """
+    if context.invoked_subcommand:
+        return
+    from bfenv.agents.models import shipped_agents
+
+    rows = [_row(**card) for card in shipped_agents()]
+    if format in (Format.json, Format.csv):
+        show.rows(rows, format)
+        return
+    columns = ("agent", "division", "what it is", "ratio", "at 0.9", "longest\nwait")
+    lines = [
+        (
+            row["agent"],
+            row["division"],
+            row["what"],
+            *(
+                "" if row[key] is None else f"{row[key]:.3f}"
+                for key in ("ratio", "ratio_at_0.9", "wait_ratio")
+            ),
+        )
+        for row in rows
+    ]
+    show.table(columns, lines, format, numbers=3)
+
+
+def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
+    from bfenv.agents.models import read_card
+    from bfenv.agents.models.scoring import geometric_means
+
+    row = {"agent": f"agent:{name}", "kind": kind, "division": division, "what": what}
+    columns = ("ratio", "ratio_at_0.9", "wait_ratio", "policy")
+    if kind != "policy":
+        return row | dict.fromkeys(columns)
+    card = read_card(name)
+    means = geometric_means(card)
+    longest = max((score["wait_ratio"] for score in card.scores), default=None)
+    values = (means.get("own"), means.get("0.9"), longest, card.policy)
+    return row | dict(zip(columns, values, strict=True))
+
+
+def show_agent(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, or the path of a card.")],
+    format: FormatOption = Format.table,
+) -> None:
+    """Show the card of an agent: what it is, how it was found, and how it scores.
+
+    \b
+    Examples:
+      bfenv agents show formula
+      bfenv agents show formula --format json
+    """
+    from dataclasses import asdict
+
+    from bfenv.agents.models import read_card
+
+    card = read_card(name.removeprefix("agent:"))
+    if format in (Format.json, Format.csv):
+        rows = [asdict(card)] if format is Format.json else list(card.scores)
+        show.rows(rows, format)
+        return
+    print(f"{card.what}\n\nDivision: {card.division}\n\n  {card.policy}\n")
+    print(f"Found by:\n\n  {card.found['command']}\n\nTrained on:\n")
+    for part in card.training:
+        print(f"  jobs {part['first_job']:,} to {part['end_job'] - 1:,} of {part['workload']}")
+    lines = [
+        (
+            score["workload"],
+            "own" if score["load"] is None else f"{score['load']:g}",
+            f"{score['slowdown_ratio']:.3f}",
+            f"{score['lowest']:.3f} - {score['highest']:.3f}",
+            f"{score['wait_ratio']:.2f}",
+        )
+        for score in card.scores
+    ]
+    print()
+    columns = ("scored on", "load", "ratio", "lowest - highest", "longest\nwait")
+    show.table(columns, lines, format, numbers=3)
+    for failure in card.failures:
+        print(f"! {failure}")

@@ -1,0 +1,48 @@
+"""The command `bfenv curves`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bfenv.cli.options import ForceOption, check_new
+
+
+def curves(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of trainings; folders below count.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Picture, such as curves.png or .svg."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="FILE", help="CSV file of the curves' points."),
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Draw the learning curves of trainings: validation scores over steps, beside EASY.
+
+    Trainings that differ in their seed alone are one curve, with a band from the lowest to the
+    highest. Without a file, the points are printed as CSV.
+
+    \b
+    Examples:
+      bfenv curves runs --out curves.png
+      bfenv curves runs --data curves.csv
+    """
+    from bfenv.agents.training.curves import curves_csv, draw_curves, read_curves
+    from bfenv.core.files import write_atomically
+
+    for path in (out, data):
+        if path is not None:
+            check_new(path, force)
+    points = read_curves(folder)
+    text = curves_csv(points)
+    if data is not None:
+        write_atomically(data, text.encode())
+    if out is not None:
+        draw_curves(points, out)
+    if out is None and data is None:
+        print(text, end="")

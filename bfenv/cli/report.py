@@ -1,0 +1,120 @@
+"""The command `bfenv report`."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import ForceOption, JobsOption, check_new
+from bfenv.leaderboard.reference import FAIR, REFERENCE
+from bfenv.leaderboard.site.comparison import CANDIDATES, TODAY
+
+if TYPE_CHECKING:
+    from bfenv.leaderboard.site import SiteComparison
+    from bfenv.leaderboard.suite import Suite
+
+
+def report(
+    log: Annotated[
+        list[str],
+        typer.Argument(metavar="LOG...", help="Your log as SWF, with options if any."),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write, .html.")
+    ],
+    today: Annotated[
+        str, typer.Option(metavar="POLICY", help="What your site does today, or nearly so.")
+    ] = TODAY,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help="A candidate; repeat. Default: see above."
+        ),
+    ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Keep the rows there, to run on later.")
+    ] = None,
+    jobs: JobsOption = -1,
+    force: ForceOption = False,
+) -> None:
+    """Show what another policy would do to your users: from a log to a page.
+
+    The page begins with a verdict in hours and days. It compares each candidate with today's
+    policy, job by job, tells who wins and who loses, and shows how well the simulation repeats
+    what your log records. `bfenv workloads import` makes SWF of accounting logs.
+
+    The option outages=find of a log looks for times in which the whole machine stood still although
+    jobs waited, and lets no simulated job start that could meet one.
+
+    \b
+    Candidates by default, which Slurm can be configured or extended to follow:
+      {candidates}
+
+    \b
+    Examples:
+      bfenv report site.swf.gz --out site.html
+      bfenv report site.swf.gz:outages=find --out site.html
+      bfenv report site.swf.gz --today conservative-replan --policy easy --out site.html
+    """
+    from bfenv.core.files import write_atomically
+    from bfenv.leaderboard.report.gantt_selection import select_gantt
+    from bfenv.leaderboard.report.page import render_page
+    from bfenv.leaderboard.site import opening, site_comparisons
+    from bfenv.leaderboard.store import read_leaderboard
+    from bfenv.leaderboard.suite import suite_of
+
+    check_new(out, force)
+    suite = suite_of(log)
+    names = list(dict.fromkeys([today, REFERENCE, FAIR, *(policy or CANDIDATES)]))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = keep or Path(temporary)
+        _run(suite, names, folder, jobs)
+        leaderboard = read_leaderboard(folder)
+        comparisons = site_comparisons(leaderboard, today)
+        best = comparisons[0].best
+        shown = [today] if best is None else [today, best.policy]
+        selection = select_gantt(leaderboard, policies=shown)
+        page = render_page(leaderboard, selection, opening(comparisons))
+    write_atomically(out, page.encode())
+    for comparison in comparisons:
+        _tell(comparison)
+    print(f"{out}: the page, with charts and who wins or loses")
+
+
+def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> None:
+    from bfenv.leaderboard.row import Row
+    from bfenv.leaderboard.run import run_suite
+
+    with show.progress() as progress:
+        bar = progress.add_task("simulating", total=None)
+
+        def begin(rows: int, cost: float) -> None:
+            progress.update(bar, total=rows)
+
+        def done(row: Row, cost: float) -> None:
+            progress.update(bar, advance=1, description=row.policy)
+
+        outcome = run_suite(
+            suite, names, out=folder, seeds=1, keep_schedules=True, argv=sys.argv[1:],
+            begin=begin, done=done, jobs=jobs,
+        )  # fmt: skip
+    for row in (*outcome.new_rows, *outcome.existing_rows):
+        if not row.ok:
+            print(f"bfenv: {row.policy} on {row.workload} failed: {row.error}", file=sys.stderr)
+
+
+def _tell(comparison: "SiteComparison") -> None:
+    from bfenv.leaderboard.site.opening import COLUMNS, STARVING, candidate_lines
+    from bfenv.leaderboard.site.words import sentences
+
+    print("\n".join(sentences(comparison)) + "\n")
+    lines, starving = candidate_lines(comparison)
+    show.table(COLUMNS, lines, numbers=len(COLUMNS) - 1, whole_names=True)
+    if starving:
+        show.table(COLUMNS, starving, numbers=len(COLUMNS) - 1, whole_names=True, title=STARVING)
+
+
+report.__doc__ = report.__doc__ and report.__doc__.format(candidates="\n      ".join(CANDIDATES))

@@ -1,0 +1,69 @@
+"""What the logs record, and beside it how well each policy's simulation repeats it."""
+
+from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
+from bfenv.analysis.formatting import duration, percent, ratio, slowdown
+from bfenv.leaderboard.report.element import Markup, element, join
+from bfenv.leaderboard.report.grid import Cell, table
+from bfenv.leaderboard.row import Row
+from bfenv.leaderboard.store import Leaderboard
+
+COLUMNS = (
+    "policy", "mean wait", "median", "p95 wait", "longest wait", "mean / logged",
+    "rank correlation", "close", "repeats the log",
+)  # fmt: skip
+AS_IT_RAN = "as it ran"
+
+
+def calibration_lines(leaderboard: Leaderboard) -> dict[str, list[tuple[str, ...]]]:
+    """Return, for each workload that has a log, the cells of COLUMNS.
+
+    The first line is the log as it ran, the others are the first runs of the policies on it.
+    """
+    tables = {}
+    for logged in leaderboard.logged:
+        lines = [(AS_IT_RAN, *_waits(logged), "", "", "", "")]
+        first: dict[str, Row] = {}
+        for row in leaderboard.rows:
+            if row.workload == logged.workload and row.workload_hash == logged.workload_hash:
+                first.setdefault(row.policy, row)
+        for row in sorted(first.values(), key=_closeness):
+            value = row.metrics.get
+            how = (
+                ratio(value("log_mean_wait_ratio")),
+                slowdown(value("log_rank_correlation")),
+                percent(value("log_close")),
+                verdict(row.metrics),
+            )
+            lines.append((row.policy, *_waits(row), *how))
+        tables[logged.workload] = lines
+    return tables
+
+
+def as_it_ran(leaderboard: Leaderboard) -> Markup | None:
+    """Make the page's tables; None without a log that records its starts."""
+    tables = calibration_lines(leaderboard)
+    if not tables:
+        return None
+    explanation = (
+        "The first line is what the log records. The other lines are simulations of the same "
+        f"jobs, those closest to it first. {VERDICTS_MEANING}"
+    )
+    parts = [
+        table(
+            f"{workload}: logged and simulated waits",
+            COLUMNS,
+            [(None, [Cell(cell) for cell in line]) for line in lines],
+            text=(0, 8),
+        )
+        for workload, lines in tables.items()
+    ]
+    return join([*parts, element("p", explanation, class_="note")])
+
+
+def _waits(row: Row) -> tuple[str, ...]:
+    names = ("mean_wait", "median_wait", "p95_wait", "max_wait")
+    return tuple(duration(row.metrics.get(name)) for name in names)
+
+
+def _closeness(row: Row) -> tuple[float, str]:
+    return -(row.metrics.get("log_close") or 0.0), row.policy

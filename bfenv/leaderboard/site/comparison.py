@@ -1,0 +1,125 @@
+"""A site's own policy beside the candidates: what would change, for how many, and how surely."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bfenv.analysis.calibration import calibrate, verdict
+from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.intervals import Interval, batch_means
+from bfenv.analysis.parties import users_changed
+from bfenv.core.errors import BfenvError
+from bfenv.core.schedule import Schedule
+from bfenv.leaderboard.replay import schedule_of
+from bfenv.leaderboard.site.slurm import SlurmSupport, slurm_support
+from bfenv.leaderboard.store import Leaderboard
+
+TODAY = "easy"  # what counts as a site's policy of today unless it says otherwise
+CANDIDATES = (
+    "conservative-replan", "easy(reservations=10)", "easy-sqf", "easy-lqf", "easy-sjf",
+    "easy-saf", "easy-wfp3", "easy-lxf",
+)  # fmt: skip  # what Slurm can be configured, or extended, to do
+
+
+class Finding(NamedTuple):
+    """What a candidate would change; waits in seconds."""
+
+    schedule: Schedule
+    change: Interval  # of the mean wait, below 0 is less
+    users_less: int  # users whose mean wait falls by over a minute
+    users_more: int
+    starves: bool  # its longest wait is over STARVES times that of today's policy
+    slurm: SlurmSupport
+
+    @property
+    def policy(self) -> str:
+        """Name of the policy."""
+        return self.schedule.policy
+
+    @property
+    def mean_wait(self) -> float:
+        """Seconds."""
+        return float(self.schedule.wait.mean())
+
+    @property
+    def longest_wait(self) -> int:
+        """Seconds."""
+        return int(self.schedule.wait.max())
+
+
+class SiteComparison(NamedTuple):
+    """One workload: as it ran, under today's policy, and under each candidate."""
+
+    workload: str
+    today: Schedule
+    logged: Schedule | None
+    findings: list[Finding]  # shortest mean wait first, those that starve last
+
+    @property
+    def calibration(self) -> dict[str, float]:
+        """What `calibrate` returns of today's policy; empty without a log that records starts."""
+        return {} if self.logged is None else calibrate(self.today, self.logged)
+
+    @property
+    def verdict(self) -> str:
+        """How well the simulation of today's policy repeats the log; "" if that is not known."""
+        return verdict(self.calibration)
+
+    @property
+    def best(self) -> Finding | None:
+        """The candidate of the shortest mean wait that does not starve and that Slurm can follow.
+
+        None if all candidates wait longer than today's policy.
+        """
+        able = (one for one in self.findings if not one.starves and one.slurm.answer != "no")
+        return next((one for one in able if one.change.value < 0), None)
+
+
+def compare_site(
+    today: Schedule, candidates: Sequence[Schedule], logged: Schedule | None = None, label: str = ""
+) -> SiteComparison:
+    """Compare the schedules of candidates with that of today's policy, job by job.
+
+    Parameters
+    ----------
+    today
+        The schedule of the site's policy.
+    candidates
+        Schedules of the same jobs.
+    logged
+        The schedule that the log records, if it does.
+    label
+        Name of the workload; "" for that of the trace.
+    """
+    findings = [
+        Finding(
+            one,
+            batch_means(one.wait - today.wait),
+            *users_changed(today, one),
+            starves=int(one.wait.max()) > STARVES * int(today.wait.max()),
+            slurm=slurm_support(one.policy),
+        )
+        for one in candidates
+    ]
+    findings.sort(key=lambda one: (one.starves, one.change.value, one.policy))
+    return SiteComparison(label or today.trace.name, today, logged, findings)
+
+
+def site_comparisons(leaderboard: Leaderboard, today: str = TODAY) -> list[SiteComparison]:
+    """Compare the candidates of each workload of a leaderboard with today's policy.
+
+    Raises
+    ------
+    BfenvError
+        If a workload has no row of today's policy, or a schedule cannot be had again.
+    """
+    found = []
+    for workload in dict.fromkeys(row.workload for row in leaderboard.rows):
+        rows = {row.policy: row for row in leaderboard.rows[::-1] if row.workload == workload}
+        if today not in rows:
+            raise BfenvError(f"{leaderboard.folder}: no row of {today} on {workload}")
+        logged = [row for row in leaderboard.logged if row.workload == workload]
+        schedules = {name: schedule_of(leaderboard, row) for name, row in rows.items()}
+        own = schedules.pop(today)
+        real = schedule_of(leaderboard, logged[0]) if logged else None
+        found.append(compare_site(own, list(schedules.values()), real, workload))
+    return found

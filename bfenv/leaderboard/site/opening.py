@@ -1,0 +1,126 @@
+"""The opening of a site's page: the verdict, the candidates, and who wins or loses."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.logged import cautions
+from bfenv.analysis.parties import Party, parties
+from bfenv.leaderboard.report.as_it_ran import AS_IT_RAN
+from bfenv.leaderboard.report.element import Markup, element, join
+from bfenv.leaderboard.report.grid import Cell, table
+from bfenv.leaderboard.report.plot import signed_duration
+from bfenv.leaderboard.site.comparison import Finding, SiteComparison
+from bfenv.leaderboard.site.words import less_or_more, sentences
+
+COLUMNS = (
+    "policy", "mean wait", "change", "longest wait", "Slurm", "users: less", "more",
+    "change, 95 % interval",
+)  # fmt: skip
+MOST = 5  # winners, and losers, of each kind that are listed
+STARVING = "These starve jobs: their longest wait is over twice that of today's policy"
+
+
+def opening(comparisons: Iterable[SiteComparison]) -> Markup:
+    """Make the opening, one part for each workload."""
+    return join(_part(one) for one in comparisons)
+
+
+def candidate_lines(comparison: SiteComparison) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the cells of COLUMNS: the log, today's policy and the candidates; then the starving.
+
+    Each list has one list of cells for each line.
+    """
+    today = comparison.today
+    lines = []
+    if comparison.logged is not None:
+        lines.append([AS_IT_RAN, *_waits(comparison.logged.wait)])
+    lines.append([f"{today.policy} (today)", *_waits(today.wait)])
+    starving = [_line(one) for one in comparison.findings if one.starves]
+    return lines + [_line(one) for one in comparison.findings if not one.starves], starving
+
+
+def winners_and_losers(members: list[Party]) -> tuple[list[Party], int]:
+    """Return the parties to list, and how many between them are left out."""
+    left_out = max(0, len(members) - 2 * MOST)
+    return (members[:MOST] + members[-MOST:] if left_out else members), left_out
+
+
+def _waits(wait: np.ndarray) -> list[str]:
+    return [duration(float(wait.mean())), "", duration(int(wait.max())), "", "", "", ""]
+
+
+def _line(one: Finding) -> list[str]:
+    return [
+        one.policy,
+        duration(one.mean_wait),
+        signed_duration(one.change.value),
+        duration(one.longest_wait),
+        one.slurm.answer,
+        f"{one.users_less:,}",
+        f"{one.users_more:,}",
+        less_or_more(one.change).removeprefix("95 %: "),
+    ]
+
+
+def _part(comparison: SiteComparison) -> Markup:
+    lines, starving = candidate_lines(comparison)
+    parts = [
+        element("ul", [element("li", text) for text in sentences(comparison)], class_="verdict"),
+        _table("Today's policy and the candidates, shortest mean wait first", lines),
+    ]
+    if starving:
+        parts.append(_table(STARVING, starving))
+    parts.append(_how(comparison.findings))
+    if comparison.logged is not None:
+        parts.append(element("p", "Not simulated, or contradictory, in this log:"))
+        parts.append(element("ul", [element("li", text) for text in cautions(comparison.logged)]))
+    if comparison.best is not None:
+        parts.append(_parties(comparison, comparison.best))
+    return element("div", parts)
+
+
+def _table(caption: str, lines: list[list[str]]) -> Markup:
+    rows = [(None, [Cell(cell) for cell in line]) for line in lines]
+    return table(caption, COLUMNS, rows, text=(0, 4, 7))
+
+
+def _how(findings: list[Finding]) -> Markup:
+    rows = [
+        (None, [Cell(one.policy), Cell(one.slurm.answer), Cell(one.slurm.how, None, "how")])
+        for one in findings
+    ]
+    return element(
+        "details",
+        element("summary", "How Slurm can follow each candidate"),
+        table("Slurm's configuration", ("policy", "Slurm", "how"), rows, text=(0, 1, 2)),
+        class_="numbers",
+    )
+
+
+def _parties(comparison: SiteComparison, best: Finding) -> Markup:
+    tables = []
+    for what, members in parties(comparison.today, best.schedule).items():
+        listed, left_out = winners_and_losers(members)
+        rows = [
+            (
+                None,
+                [
+                    Cell(one.label),
+                    Cell(f"{one.jobs:,}"),
+                    Cell(percent(one.jobs / len(comparison.today.trace))),
+                    Cell(duration(one.before)),
+                    Cell(duration(one.after)),
+                    Cell(signed_duration(one.after - one.before)),
+                ],
+            )
+            for one in listed
+        ]
+        caption = f"Mean waits by {what}" + (
+            f", {left_out:,} between not shown" if left_out else ""
+        )
+        columns = (what, "jobs", "share", comparison.today.policy, best.policy, "change")
+        tables.append(table(caption, columns, rows))
+    heading = f"Who waits less, and who longer, under {best.policy}"
+    return element("div", element("h3", heading), element("div", tables, class_="tables"))

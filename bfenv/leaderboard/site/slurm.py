@@ -1,0 +1,77 @@
+"""Whether Slurm can be made to follow a policy, and how.
+
+Source: the manual page slurm.conf(5) of Slurm 25.11, <https://slurm.schedmd.com/slurm.conf.html>.
+"""
+
+from typing import NamedTuple
+
+from bfenv.baselines.registry import find_policy
+from bfenv.core.errors import BfenvError
+from bfenv.core.names import parse_name, read_value
+
+BACKFILL = "SchedulerType=sched/backfill"
+BY_SIZE = "PriorityType=priority/multifactor with only PriorityWeightJobSize"
+ORDERS = {
+    "fcfs": "PriorityType=priority/basic",
+    "lqf": BY_SIZE,
+    "sqf": f"{BY_SIZE} and PriorityFavorSmall=YES",
+}  # how each order is configured
+SITE_FACTOR = (
+    "sjf", "lpt", "saf", "lxf", "wfp3", "unicef", "f1", "f2", "f3", "f4", "aged-sjf",
+)  # fmt: skip
+OWN_FACTOR = "a PrioritySiteFactorPlugin that computes the order"
+KNOWN_OPTIONS = {"order", "reservations", "lookahead"}
+
+
+class SlurmSupport(NamedTuple):
+    """The answer, and how."""
+
+    answer: str  # "yes", "plugin" or "no"
+    how: str
+
+
+def slurm_support(policy: str) -> SlurmSupport:
+    """Tell whether Slurm's configuration, or a plugin of it, can follow a policy.
+
+    Parameters
+    ----------
+    policy
+        A policy's name or expression.
+    """
+    try:
+        if find_policy(policy).trials:
+            return SlurmSupport("no", "kills jobs and runs them again")
+    except BfenvError:
+        return SlurmSupport("no", "not a policy of bfenv")
+    name, options = parse_name(policy)
+    if name == "easy++" or not options.keys() <= KNOWN_OPTIONS:
+        return _none()
+    if name == "fcfs":
+        return SlurmSupport("yes", f"SchedulerType=sched/builtin, {ORDERS['fcfs']}")
+    if name == "conservative-replan":
+        return _configured("fcfs", 0, None)
+    base, _, order = name.partition("-")
+    if base != "easy":
+        return _none()
+    reservations = read_value(options.get("reservations", "1"))
+    lookahead = read_value(options.get("lookahead", "none"))
+    depth = 0 if reservations == "all" else reservations
+    if not isinstance(depth, int) or (depth == 0 and reservations != "all"):
+        return _none()  # Slurm's 0 is a reservation for every job
+    return _configured(options.get("order") or order or "fcfs", depth, lookahead)
+
+
+def _configured(order: str, depth: int, lookahead: int | None) -> SlurmSupport:
+    """Describe Slurm's backfill in an order, with reservations for `depth` jobs; 0 for all."""
+    if order not in ORDERS and order not in SITE_FACTOR:
+        return _none()
+    parameters = [f"bf_job_part_count_reserve={depth}"] if depth else []
+    parameters += [f"bf_max_job_test={lookahead or 'the longest queue'}"]
+    how = f"{BACKFILL}, SchedulerParameters={','.join(parameters)}"
+    if order in SITE_FACTOR:
+        return SlurmSupport("plugin", f"{how}, and {OWN_FACTOR}")
+    return SlurmSupport("yes", f"{how}, {ORDERS[order]}")
+
+
+def _none() -> SlurmSupport:
+    return SlurmSupport("no", "neither a setting nor a priority plugin follows it")

@@ -1,0 +1,110 @@
+"""What if: variants of a site side by side, each under the same policies."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.schedule_metrics import metrics
+from bfenv.baselines.registry import simulate
+from bfenv.core.jobs import Trace
+from bfenv.leaderboard.report.element import Markup, element, join
+from bfenv.leaderboard.report.grid import Cell, table
+from bfenv.leaderboard.report.page import document
+from bfenv.leaderboard.report.plot import signed_duration
+from bfenv.workloads.whatif import Changed
+
+AS_IS = "as is"
+COLUMNS = (
+    "variant", "policy", "mean wait", "change", "p95 wait", "longest wait", "used", "jobs",
+    "processors",
+)  # fmt: skip
+
+
+class Outcome(NamedTuple):
+    """One policy on one variant."""
+
+    variant: str
+    policy: str
+    jobs: int
+    processors: int
+    metrics: Mapping[str, float]  # of `bfenv.metrics`
+    notes: tuple[str, ...]  # about the variant's jobs
+
+
+def what_if(
+    trace: Trace,
+    variants: Mapping[str, Changed],
+    policies: Sequence[str] = ("easy",),
+    *,
+    done: Callable[[Outcome], None] = lambda outcome: None,
+) -> list[Outcome]:
+    """Simulate a trace as it is, and its variants, under each policy.
+
+    Parameters
+    ----------
+    trace
+        The site's trace.
+    variants
+        What the functions of `bfenv.workloads.whatif` return, by label.
+    policies
+        Names of policies.
+    done
+        Called with each outcome.
+
+    Returns
+    -------
+    list
+        Policy by policy, the trace as it is before its variants.
+
+    Raises
+    ------
+    BfenvError
+        If a policy is unknown or cannot run.
+    """
+    outcomes = []
+    for policy in policies:
+        for label, changed in ({AS_IS: Changed(trace, ())} | dict(variants)).items():
+            numbers = metrics(simulate(changed.trace, policy))
+            outcome = Outcome(
+                label, policy, len(changed.trace), changed.trace.processors, numbers, changed.notes
+            )
+            outcomes.append(outcome)
+            done(outcome)
+    return outcomes
+
+
+def what_if_lines(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+    """Return the cells of COLUMNS for each outcome."""
+    usual = {one.policy: one.metrics["mean_wait"] for one in outcomes if one.variant == AS_IS}
+    return [
+        (
+            one.variant,
+            one.policy,
+            duration(one.metrics["mean_wait"]),
+            ""
+            if one.variant == AS_IS
+            else signed_duration(one.metrics["mean_wait"] - usual[one.policy]),
+            duration(one.metrics["p95_wait"]),
+            duration(one.metrics["max_wait"]),
+            percent(one.metrics["utilization"]),
+            f"{one.jobs:,}",
+            f"{one.processors:,}",
+        )
+        for one in outcomes
+    ]
+
+
+def what_if_notes(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return what to know about the variants, each sentence once."""
+    return list(dict.fromkeys(f"{one.variant}: {note}" for one in outcomes for note in one.notes))
+
+
+def what_if_page(name: str, outcomes: Sequence[Outcome]) -> str:
+    """Return a page with the table and the notes."""
+    rows = [(None, [Cell(cell) for cell in line]) for line in what_if_lines(outcomes)]
+    notes = [element("li", note) for note in what_if_notes(outcomes)]
+    content: list[Markup] = [table(f"Variants of {name}", COLUMNS, rows, text=(0, 1))]
+    if notes:
+        content.append(element("ul", notes))
+    sections = [("variants", "Variants", join(content))]
+    return document(f"What if: {name}", "The same site, changed in one way each", sections)

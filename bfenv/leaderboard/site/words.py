@@ -1,0 +1,117 @@
+"""The verdict on a site's candidates in sentences, in hours and days."""
+
+from datetime import datetime
+
+from bfenv.analysis.formatting import duration
+from bfenv.analysis.intervals import Interval
+from bfenv.core.jobs import Trace
+from bfenv.leaderboard.site.comparison import Finding, SiteComparison
+from bfenv.workloads.logs.header import date_at
+
+EXPLAINED = {
+    "good": "so its forecasts can be trusted as far as the log goes",
+    "fair": "so its forecasts show the direction rather than the amount",
+    "poor": "so read its numbers as differences on a simpler machine, not as forecasts of yours",
+}
+
+
+def sentences(comparison: SiteComparison) -> list[str]:
+    """Return the verdict: what the best candidate would do, for whom, and how far to believe it."""
+    texts = [_period(comparison)]
+    best = comparison.best
+    if best is None:
+        count = len(comparison.findings)
+        texts.append(
+            f"Of {count} candidates, none that Slurm can follow and that starves no job has a "
+            f"shorter mean wait than {comparison.today.policy}, "
+            f"{duration(float(comparison.today.wait.mean()))}."
+        )
+    else:
+        texts += [_mean(comparison, best), _longest(comparison, best), _users(best), _slurm(best)]
+    if comparison.logged is not None:
+        texts.append(_reality(comparison))
+    return texts
+
+
+def date(trace: Trace, seconds: int) -> str:
+    """Write an instant of a trace as a date; as days since its begin if that has no date."""
+    moment = date_at(trace, seconds)
+    return f"day {seconds // 86_400}" if moment is None else f"{moment:%Y-%m-%d}"
+
+
+def date_and_time(trace: Trace, seconds: int) -> str:
+    """Write an instant of a trace as a date with the time of day, see `date`."""
+    moment: datetime | None = date_at(trace, seconds)
+    return date(trace, seconds) if moment is None else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def less_or_more(interval: Interval) -> str:
+    """Write the ends of an interval of differences, like "10 min to 50 min less"."""
+    low, high = interval.low, interval.high
+    if not low <= high:  # there is no interval
+        return "with no interval: there are too few jobs"
+    if high < 0:
+        return f"95 %: {duration(-high)} to {duration(-low)} less"
+    if low > 0:
+        return f"95 %: {duration(low)} to {duration(high)} more"
+    return f"95 %: from {duration(-low)} less to {duration(high)} more, which may be chance"
+
+
+def _period(comparison: SiteComparison) -> str:
+    trace = comparison.today.trace
+    last = int(trace.jobs.submit[-1])
+    return (
+        f"{comparison.workload}: {len(trace):,} jobs from {date(trace, 0)} to {date(trace, last)} "
+        f"on {trace.processors:,} processors."
+    )
+
+
+def _mean(comparison: SiteComparison, best: Finding) -> str:
+    today = float(comparison.today.wait.mean())
+    return (
+        f"On your {len(comparison.today.trace):,} jobs, {best.policy} would cut the mean wait of "
+        f"{comparison.today.policy} from {duration(today)} to {duration(best.mean_wait)} "
+        f"({less_or_more(best.change)})."
+    )
+
+
+def _longest(comparison: SiteComparison, best: Finding) -> str:
+    today = int(comparison.today.wait.max())
+    if today == best.longest_wait:
+        return f"The longest wait stays at {duration(today)}."
+    verb = "grows" if best.longest_wait > today else "falls"
+    return f"The longest wait {verb} from {duration(today)} to {duration(best.longest_wait)}."
+
+
+def _users(best: Finding) -> str:
+    if not best.users_less and not best.users_more:
+        return "No user's mean wait changes by more than a minute, or users are not known."
+    less, more = best.users_less, best.users_more
+    return (
+        f"{less:,} {'user waits' if less == 1 else 'users wait'} less, {more:,} more, by over a "
+        "minute in the mean."
+    )
+
+
+def _slurm(best: Finding) -> str:
+    how = "Slurm can do this" if best.slurm.answer == "yes" else "Slurm needs a plugin for this"
+    return f"{how}: {best.slurm.how}."
+
+
+def _reality(comparison: SiteComparison) -> str:
+    if comparison.logged is None:
+        return ""
+    real, today = comparison.logged.wait.mean(), comparison.today.wait.mean()
+    if real == 0:
+        how = f"in the simulation it is {duration(float(today))}"
+    elif today <= real:
+        how = f"the simulation of {comparison.today.policy} explains {today / real:.0%} of it"
+        how = how.replace("%", " %")
+    else:
+        how = f"the simulation of {comparison.today.policy} has {today / real:.1f} times as much"
+    word = comparison.verdict
+    return (
+        f"In reality the mean wait was {duration(float(real))}: {how}. It repeats your log "
+        f"{'well' if word == 'good' else 'fairly' if word == 'fair' else 'poorly'}, "
+        f"{EXPLAINED[word]}."
+    )

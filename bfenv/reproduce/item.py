@@ -1,0 +1,165 @@
+"""What a table or figure of a paper is made of: runs, values, cells, lines, claims."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+Step = tuple[str, Any]  # an option of `transformed`, or RUNTIME_FACTOR, and its value
+RUNTIME_FACTOR = "runtime_factor"  # a step of a run: runtimes times this, rounded up
+
+
+class Log(NamedTuple):
+    """A workload that a paper uses."""
+
+    label: str  # in the paper
+    workload: str  # for `load_workload`
+    stand_in: str  # a generated workload for quick runs
+    comparable: bool  # whether numbers can be compared with the printed ones
+    edition: str  # one sentence: how these jobs differ from the paper's
+
+    def source(self, quick: bool) -> str:
+        """Return the workload to load."""
+        return self.stand_in if quick else self.workload
+
+
+class Run(NamedTuple):
+    """A policy on a workload, with seeds 0 to `seeds` - 1."""
+
+    workload: str
+    policy: str = ""  # empty: the workload itself is measured
+    steps: tuple[Step, ...] = ()
+    seeds: int = 1
+    reference: str = ""  # a second policy on the same jobs, for measures that compare
+
+
+class Value(NamedTuple):
+    """A number that a run gives."""
+
+    run: Run
+    measure: str  # a name of `bfenv.reproduce.measures.MEASURES`
+    scale: float = 1.0  # from our unit to the printed one
+
+
+class Extreme(NamedTuple):
+    """The smallest, largest or mean of several values, or an end of the interval of one."""
+
+    values: tuple[Value, ...]
+    kind: str  # "min", "max" or "mean"; "low" or "high" of the interval
+
+
+class Pair(NamedTuple):
+    """The ratio of two values, seed by seed, with an interval over the seeds."""
+
+    values: tuple[Value, Value]
+    kind: str = "value"  # "value", or "low" or "high" of the interval
+
+
+class Cell(NamedTuple):
+    """A cell of a table; the printed value has the same row and column."""
+
+    row: str
+    column: str
+    value: Value | Extreme | Pair
+    log: Log
+
+
+def by_place(cells: Iterable[Cell]) -> dict[tuple[str, str], Value]:
+    """Return the values of cells by row and column, but for those derived from others."""
+    return {(one.row, one.column): one.value for one in cells if isinstance(one.value, Value)}
+
+
+class Line(NamedTuple):
+    """A line of a figure: one value per x, or one value that is a curve (x, y)."""
+
+    label: str
+    values: tuple[Value, ...]
+    x: tuple[float | str, ...] = ()  # empty for a curve
+    band: bool = False  # draw an interval: of the seeds, or that of the measure
+    style: str = "-"
+    colour: int | None = None  # index of a colour; None for the line's own position
+    part: int | None = None  # index of the curve to draw, where the measure has several
+
+
+class Panel(NamedTuple):
+    """One pair of axes."""
+
+    title: str
+    x: str
+    y: str
+    lines: tuple[Line, ...]
+    kind: str = "line"  # "line", "step", "bar" or "scatter"
+    log_x: bool = False
+    log_y: bool = False
+    zero: bool = False  # draw the line y = 0
+
+
+class Comparison(NamedTuple):
+    """left < right, or left <= right."""
+
+    where: str  # the log, the load
+    left: Value | Extreme | Pair | float
+    right: Value | Extreme | Pair | float
+    log: Log
+    strict: bool = True
+    slack: float = 0.0  # relative excess of left over right that still counts
+
+
+class Claim(NamedTuple):
+    """A statement of the paper, as comparisons that hold if it is true here."""
+
+    text: str
+    comparisons: tuple[Comparison, ...]
+
+
+class Content(NamedTuple):
+    """What an item computes."""
+
+    cells: tuple[Cell, ...] = ()
+    panels: tuple[Panel, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    per_row: int = 2  # panels beside each other
+
+    def values(self) -> list[Value]:
+        """Return all values that rows must have."""
+        found: list[Value | Extreme | Pair | float] = [cell.value for cell in self.cells]
+        for panel in self.panels:
+            found += [value for line in panel.lines for value in line.values]
+        for claim in self.claims:
+            for one in claim.comparisons:
+                found += [one.left, one.right]
+        single = [one for one in found if isinstance(one, Value)]
+        return single + [v for one in found if isinstance(one, Extreme | Pair) for v in one.values]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table or figure of a paper, and the rules of its verdict."""
+
+    name: str  # "table-2"; also the key of the printed values
+    title: str
+    place: str  # section and page of the paper
+    build: Callable[[bool], Content]  # from whether the run is quick
+    band: float = 0.10  # a cell agrees if its ratio is within 1 / (1 + band) and 1 + band
+    order: str = ""  # "rows" or "columns": whose order in the other direction must be as printed
+    exact: bool = False  # cells must be equal
+    digits: int = 2  # decimals in tables
+    unit: str = ""
+    legend: str = ""  # of a table with nothing printed
+    note: str = ""  # Markdown, below the verdict
+
+    @property
+    def heading(self) -> str:
+        """Return the name and the title, like "Table 2: average slowdown"."""
+        return f"{self.name.replace('-', ' ').capitalize()}: {self.title}"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its items."""
+
+    name: str  # on the command line
+    title: str
+    reference: str
+    logs: tuple[Log, ...]
+    items: tuple[Item, ...]
+    figures_lost: bool = True  # whether only the text is at hand, not the values of figures

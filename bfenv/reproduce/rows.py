@@ -1,0 +1,179 @@
+"""Rows: what one run gave, how it is computed, and the folder that keeps it.
+
+A row depends on its run only, except for its seconds. It is written atomically, so an interrupted
+run resumes, and shards may share a folder. `rows.jsonl` has all rows of a page in one file.
+"""
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bfenv.baselines.registry import find_policy, simulate
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
+from bfenv.core.jobs import Trace, make_trace
+from bfenv.core.schedule import Schedule
+from bfenv.leaderboard.provenance import commit, versions
+from bfenv.parallel.sweep import warm_up
+from bfenv.reproduce.examples import EXAMPLES
+from bfenv.reproduce.item import RUNTIME_FACTOR, Run
+from bfenv.reproduce.measures import MEASURES
+from bfenv.reproduce.workload_measures import WORKLOAD_MEASURES
+from bfenv.workloads.load import load_workload
+from bfenv.workloads.transform import is_random, transformed
+
+Row = dict[str, Any]
+SCHEMA = 1
+DIGITS = 7  # significant, of the numbers in a row
+
+
+def make_row(run: Run, measures: tuple[str, ...]) -> Row:
+    """Simulate a run with all its seeds and return its row.
+
+    Raises
+    ------
+    BfenvError
+        If the workload or the policy is unknown or cannot be run.
+    """
+    base = _base(run.workload)
+    steps = dict(run.steps)
+    factor = steps.pop(RUNTIME_FACTOR, 1.0)
+    if factor != 1.0:
+        base = _with_runtimes(base, factor)
+    named = [name for name in (run.policy, run.reference) if name]
+    for name in named:
+        warm_up(find_policy(name))
+    begin = time.perf_counter()
+    values: dict[str, list[Any]] = {name: [] for name in measures}
+    trace = base
+    for seed in range(run.seeds):
+        if steps and (seed == 0 or is_random(**steps)):
+            trace = transformed(base, **steps, seed=seed)
+        schedules = [simulate(trace, name, seed) for name in named]
+        for name in measures:
+            values[name].append(_plain(_measure(name, trace, schedules)))
+    return {
+        "schema": SCHEMA,
+        "run": run_dict(run),
+        "trace": trace.name,
+        "jobs": len(trace),
+        "processors": trace.processors,
+        "offered_load": _plain(trace.offered_load),
+        "workload_hash": base.hash,
+        "values": values,
+        "seconds": round(time.perf_counter() - begin, 3),
+        "versions": versions(),
+        "commit": commit(),
+    }
+
+
+def _measure(name: str, trace: Trace, schedules: list[Schedule]) -> Any:
+    if not schedules:
+        return WORKLOAD_MEASURES[name](trace)
+    return MEASURES[name](*schedules)
+
+
+@cache
+def _base(workload: str) -> Trace:
+    return EXAMPLES[workload]() if workload in EXAMPLES else load_workload(workload)
+
+
+def is_available(workload: str) -> bool:
+    """Return whether a workload can be loaded on this machine."""
+    try:
+        _base(workload)
+    except (BfenvError, FileNotFoundError):
+        return False
+    return True
+
+
+def _with_runtimes(trace: Trace, factor: float) -> Trace:
+    """Return the trace with longer or shorter runtimes, and these as estimates."""
+    runtime = np.ceil(trace.runtime * factor).astype(np.int64)
+    name = f"{trace.name}*{factor:g}"
+    return make_trace(trace.jobs.submit, trace.jobs.size, runtime, trace.processors, name=name)
+
+
+def run_dict(run: Run) -> dict[str, Any]:
+    """Return a run as JSON has it."""
+    return run._asdict() | {"steps": [list(step) for step in run.steps]}
+
+
+def row_file(folder: Path, run: Run) -> Path:
+    """Return the file of a run's row."""
+    digest = hashlib.sha256(json.dumps(run_dict(run), sort_keys=True).encode()).hexdigest()
+    return folder / "rows" / f"{digest[:20]}.json"
+
+
+def write_row(folder: Path, run: Run, row: Row) -> None:
+    """Write a row, completely or not at all."""
+    write_atomically(row_file(folder, run), _line(row))
+
+
+def write_rows(folder: Path, rows: Iterable[Row]) -> None:
+    """Write the rows of a page to one file, `rows.jsonl`."""
+    write_atomically(folder / "rows.jsonl", b"".join(sorted(_line(row) for row in rows)))
+
+
+def read_rows(folder: Path, wanted: Mapping[Run, set[str]]) -> dict[Run, Row]:
+    """Read the rows that a folder has of these runs, with all their measures.
+
+    Raises
+    ------
+    BfenvError
+        If `rows.jsonl` cannot be read.
+    """
+    merged = _merged(folder / "rows.jsonl")
+    rows = {}
+    for run, measures in wanted.items():
+        for row in (_read(row_file(folder, run)), merged.get(json.dumps(run_dict(run)))):
+            if row is not None and measures <= row["values"].keys():
+                rows[run] = row
+                break
+    return rows
+
+
+def _merged(path: Path) -> dict[str, Row]:
+    if not path.exists():
+        return {}
+    try:
+        rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+        return {json.dumps(row["run"]): row for row in rows if row["schema"] == SCHEMA}
+    except (ValueError, KeyError, TypeError) as error:
+        raise BfenvError(f"{path}: not the rows of a reproduction: {error}") from error
+
+
+def _read(path: Path) -> Row | None:
+    """Read a row; None if it is missing or damaged."""
+    try:
+        row: Row = json.loads(path.read_bytes())
+        return row if row["schema"] == SCHEMA else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _line(row: Row) -> bytes:
+    order = ["run", *sorted(row.keys() - {"run"})]
+    return (json.dumps({name: row[name] for name in order}, allow_nan=False) + "\n").encode()
+
+
+def _plain(value: Any) -> Any:
+    """Convert a value to the types of JSON, with DIGITS digits; NaN and infinity become None."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(f"{float(value):.{DIGITS}g}") if math.isfinite(value) else None
+    return value

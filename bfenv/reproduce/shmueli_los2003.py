@@ -1,0 +1,338 @@
+"""Shmueli 2003: LOS, its variants, and how far it must look ahead."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from bfenv.reproduce.examples import PLANES
+from bfenv.reproduce.item import (
+    Cell,
+    Claim,
+    Comparison,
+    Content,
+    Extreme,
+    Item,
+    Line,
+    Log,
+    Panel,
+    Paper,
+    Value,
+)
+from bfenv.reproduce.logs import curve, example, stand_in, value_of, workload_value
+
+FOUR = example("thesis-1.1", "four jobs")
+FIVE = example("thesis-3", "five jobs")
+CTC = Log(
+    "CTC", "CTC-SP2-1996-3.1-cln(processors=512)", stand_in(512), True,
+    "77,205 jobs of the cleaned edition; the thesis has 79,302. On 512 processors, as in the "
+    "thesis",
+)  # fmt: skip
+SDSC = Log(
+    "SDSC", "SDSC-SP2-1998-4.2-cln", stand_in(128), False,
+    "54,034 jobs of the cleaned edition, which lacks 13,771 jobs of four users' bursts; the thesis "
+    "has 67,667",
+)  # fmt: skip
+KTH = Log("KTH", "KTH-SP2-1996-2", stand_in(100), True, "28,481 usable jobs of the thesis' 28,490")
+LOGS = (CTC, SDSC, KTH)
+LOADS = {  # section 4.2: where the logs are not saturated
+    "CTC": (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9),
+    "SDSC": (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9),
+    "KTH": (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95),
+}
+BEYOND = (0.95, 1.0)  # loads of Figure 4.1 besides
+LOOKAHEADS = (10, 25, 35, 50, 100, 250)
+
+
+def _loads(log: Log, quick: bool) -> tuple[float, ...]:
+    return (0.6, LOADS[log.label][-1]) if quick else LOADS[log.label]
+
+
+def at(log: Log, policy: str, measure: str, load: float, quick: bool, **options: object) -> Value:
+    """Return a value of a policy at an offered load."""
+    return value_of(log, policy, measure, quick, load=load, **options)
+
+
+# The worked examples ----------------------------------------------------------------------------
+
+
+def _table_1_1(quick: bool) -> Content:
+    columns = ("arrival", "start", "termination", "response", "runtime", "wait", "slowdown")
+    return Content(
+        tuple(
+            Cell(str(job + 1), column, value_of(FOUR, "fcfs", f"job-{job}-{column}", quick), FOUR)
+            for job in range(4)
+            for column in columns
+        )
+    )
+
+
+def _table_3(table: int, quick: bool) -> Content:
+    basic = table in (1, 2)
+    sizes = ("7", "2", "1", "2", "3") if basic else ("7_7", "2_0", "1_1", "2_2", "3_3")
+    rows = ["0 (-)", *(f"{i} ({size})" for i, size in enumerate(sizes, 1))]
+    return Content(
+        tuple(
+            Cell(row, str(j), workload_value(FIVE, f"table-3.{table}-{i}-{j}", quick), FIVE)
+            for i, row in enumerate(rows)
+            for j in range(6)
+        )
+    )
+
+
+def _table_3_8(quick: bool) -> Content:
+    return Content(
+        tuple(
+            Cell(
+                f"wj {job}", column, workload_value(FIVE, f"table-3.8-{job}-{column}", quick), FIVE
+            )
+            for job in range(2, 6)
+            for column in ("size", "ssize")
+        )
+    )
+
+
+# Figures against the load -------------------------------------------------------------------------
+
+
+def _figure_4_1(quick: bool) -> Content:
+    panels, claims = [], []
+    for log in LOGS:
+        loads = (*_loads(log, quick), *BEYOND)
+        loads = tuple(sorted(set(loads)))
+        easy, los = (
+            tuple(at(log, policy, "utilization", load, quick) for load in loads)
+            for policy in ("easy", "los")
+        )
+        lines = (
+            Line("EASY", easy, loads),
+            Line("LOS", los, loads),
+        )
+        panels.append(Panel(log.label, "offered load", "utilization", lines))
+        claims += [
+            Comparison(f"{log.label}, load {load:g}", a, b, log, strict=False, slack=0.002)
+            for load, a, b in zip(loads, easy, los, strict=True)
+        ]
+    text = "LOS's utilization is at or above EASY's (within 0.2 %)"
+    return Content((), tuple(panels), (Claim(text, tuple(claims)),), per_row=3)
+
+
+def _gain(
+    measure: str,
+    policy: str,
+    reference: str,
+    facts: Sequence[tuple[str, str]],
+    y: str,
+    text: str,
+    quick: bool,
+) -> Content:
+    """Draw the mean job differential against the load, with 90 % intervals by batch means."""
+    panels, positive, cells = [], [], []
+    for log in LOGS:
+        loads = _loads(log, quick)
+        values = tuple(at(log, policy, measure, load, quick, reference=reference) for load in loads)
+        line = Line(f"{reference} - {policy}", values, loads, band=True)
+        panels.append(Panel(log.label, "offered load", y, (line,), zero=True))
+        positive += [
+            Comparison(f"{log.label}, load {load:g}", 0.0, value, log)
+            for load, value in zip(loads, values, strict=True)
+        ]
+        for name, column in facts:
+            if name == log.label and column == "maximum":
+                cells.append(Cell(name, column, Extreme(values, "max"), log))
+            elif name == log.label and float(column) in loads:
+                cells.append(Cell(name, column, values[loads.index(float(column))], log))
+    claim = Claim(text, tuple(positive))
+    return Content(tuple(cells), tuple(panels), (claim,), per_row=3)  # fmt: skip
+
+
+SLOWDOWN, RESPONSE = "gain-bounded-slowdown-90", "gain-response-90"
+_AHEAD = "The mean differential is positive at every load"
+
+
+def _maximum(quick: bool) -> Content:
+    """Compare Figure 4.7 with 4.3: the curves with max-slowdown are higher."""
+    content = _gain(SLOWDOWN, "los-max-slowdown", "easy", (), "bounded slowdown", _AHEAD, quick)
+    return content._replace(claims=(*content.claims, _higher(SLOWDOWN, quick, LOADS)))
+
+
+def _response(quick: bool) -> Content:
+    facts = (("SDSC", "0.9"), ("KTH", "0.95"))
+    content = _gain(RESPONSE, "los-max-slowdown", "easy", facts, "response time (s)", _AHEAD, quick)
+    below = {name: loads[:-1] for name, loads in LOADS.items()}
+    return content._replace(claims=(*content.claims, _higher(RESPONSE, quick, below)))
+
+
+def _higher(measure: str, quick: bool, loads: dict[str, tuple[float, ...]]) -> Claim:
+    return Claim(
+        "The curve of max-slowdown is above that of plain LOS"
+        + ("" if measure == SLOWDOWN else ", but for the highest load"),
+        tuple(
+            Comparison(
+                f"{log.label}, load {load:g}",
+                at(log, "los", measure, load, quick, reference="easy"),
+                at(log, "los-max-slowdown", measure, load, quick, reference="easy"),
+                log,
+            )
+            for log in LOGS
+            for load in _loads(log, quick)
+            if load in loads[log.label]
+        ),
+    )
+
+
+def _lookahead(measure: str, y: str, quick: bool) -> Content:
+    panels, alike, shorter = [], [], []
+    for log in LOGS:
+        loads = _loads(log, quick)
+        policies = {"EASY": "easy"} | {
+            f"LOS{k}": "los" if k == 50 else f"los(lookahead={k})" for k in LOOKAHEADS
+        }
+        values = {
+            name: tuple(at(log, policy, measure, load, quick) for load in loads)
+            for name, policy in policies.items()
+        }
+        lines = tuple(
+            Line(name, one, loads, style="--" if name == "EASY" else "-")
+            for name, one in values.items()
+        )
+        panels.append(Panel(log.label, "offered load", y, lines))
+        for load, a, b, c in zip(
+            loads, values["LOS50"], values["LOS250"], values["LOS10"], strict=True
+        ):
+            where = f"{log.label}, load {load:g}"
+            alike.append(Comparison(where, a, b, log, strict=False, slack=0.1))
+            alike.append(Comparison(where, b, a, log, strict=False, slack=0.1))
+            if load == loads[-1] and log is not SDSC:
+                shorter.append(Comparison(where, a, c, log))
+    return Content(
+        (),
+        tuple(panels),
+        (
+            Claim("A lookahead of 50 is as good as one of 250 (within 10 %)", tuple(alike)),
+            Claim("At the highest load of CTC and KTH, 10 is worse than 50", tuple(shorter)),
+        ),
+        per_row=3,
+    )
+
+
+def _queues(quick: bool) -> Content:
+    panels, shorter = [], []
+    for log in LOGS:
+        loads = _loads(log, quick)
+        easy, los = (
+            tuple(at(log, policy, "queue-length", load, quick) for load in loads)
+            for policy in ("easy", "los")
+        )
+        lines = (Line("EASY", easy, loads), Line("LOS50", los, loads))
+        panels.append(Panel(log.label, "offered load", "mean queue length", lines))
+        shorter += [
+            Comparison(f"{log.label}, load {load:g}", b, a, log)
+            for load, a, b in zip(loads, easy, los, strict=True)
+        ]
+    claims = [Claim("The mean queue is shorter with LOS", tuple(shorter))]
+    top = at(KTH, "los", "queue-length", 0.95, quick)
+    fits = [
+        Comparison(f"{log.label}, load 0.9", at(log, "los", "queue-length", 0.9, quick), 50.0, log)
+        for log in (CTC, SDSC)
+    ]
+    claims.append(
+        Claim("Only for KTH, at loads above 0.9, the mean exceeds 50 jobs",
+              (*fits, Comparison("KTH, load 0.95", 50.0, top, KTH)))
+    )  # fmt: skip
+    return Content((), tuple(panels), tuple(claims), per_row=3)
+
+
+def _queue_over_time(log: Log, quick: bool) -> Content:
+    loads = LOADS[log.label][-2:]
+    panels, shorter = [], []
+    for load in loads:
+        for name, policy in (("LOS", "los"), ("LOS, max-slowdown", "los-max-slowdown")):
+            lines = tuple(
+                curve(label, at(log, one, "queue", load, quick))
+                for label, one in (("EASY", "easy"), (name, policy))
+            )
+            panels.append(Panel(f"{log.label}, load {load:g}: {name}", "days", "queue", lines))
+            easy, own = (at(log, one, "queue-length", load, quick) for one in ("easy", policy))
+            shorter.append(Comparison(f"{name}, load {load:g}", own, easy, log))
+    claim = Claim("LOS keeps the queue shorter, in the mean over time", tuple(shorter))
+    return Content((), tuple(panels), (claim,))
+
+
+READINGS = {
+    "as here": "los",
+    "as here, max-slowdown": "los-max-slowdown",
+    "counting selectable jobs": "bfenv.reproduce.los_readings:selectable_only",
+    "counting selectable jobs, max-slowdown": (
+        "bfenv.reproduce.los_readings:selectable_only_max_slowdown"
+    ),
+    "lookahead of 1000": "los(lookahead=1000)",
+}
+
+
+def _readings(quick: bool) -> Content:
+    """What LOS gains on EASY under readings of the lookahead and of the estimates."""
+    cells = []
+    for row, policy in READINGS.items():
+        for exact in (False, True):
+            steps = {"estimates": "exact"} if exact else {}
+            for log in LOGS:
+                for load in LOADS[log.label][-3::2]:
+                    value = at(log, policy, SLOWDOWN, load, quick, reference="easy", **steps)
+                    label = f"{row}{', exact estimates' if exact else ''}"
+                    cells.append(Cell(label, f"{log.label}, {load:g}", value, log))
+    return Content(tuple(cells))
+
+
+_WORKED = {1: "initial values of M", 2: "resulting M", 3: "initial plane k = 0"} | {
+    table: f"plane k = {k}" for table, k in PLANES.items()
+}
+_NEAR = (("CTC", "0.9"), ("SDSC", "0.9"))
+
+ITEMS = (
+    Item("table-1.1", "computed values for the example schedule", "Page 3", _table_1_1, exact=True,
+         digits=0),
+    *(
+        Item(f"table-3.{table}", title, "Section 3", partial(_table_3, table), exact=True,
+             unit="util, sutil; < selected, ^ bypassed" if table > 2 else "util")
+        for table, title in _WORKED.items()
+    ),
+    Item("table-3.8", "optimized waiting queue", "Page 34", _table_3_8, exact=True, digits=0),
+    Item("figure-4.1", "system utilization vs. load", "Page 37", _figure_4_1),
+    Item("figure-4.2", "mean job differential response time vs. load", "Page 38",
+         partial(_gain, RESPONSE, "los", "easy", (), "response time (s)", _AHEAD)),
+    Item("figure-4.3", "mean job differential bounded slowdown vs. load", "Page 39",
+         partial(_gain, SLOWDOWN, "los", "easy", _NEAR, "bounded slowdown", _AHEAD)),
+    Item("figure-4.4", "the same for selected-first, against LOS", "Page 42",
+         partial(_gain, SLOWDOWN, "los-selected-first", "los", (*_NEAR, ("KTH", "maximum")),
+                 "bounded slowdown", _AHEAD)),
+    Item("figure-4.5", "the same for maxjobs, against LOS", "Page 44",
+         partial(_gain, SLOWDOWN, "los-maxjobs", "los", (("KTH", "maximum"),), "bounded slowdown",
+                 _AHEAD)),
+    Item("figure-4.6", "the same for max-slowdown, against LOS", "Page 47",
+         partial(_gain, SLOWDOWN, "los-max-slowdown", "los", (("KTH", "maximum"),),
+                 "bounded slowdown", _AHEAD)),
+    Item("figure-4.7", "the same for max-slowdown, against EASY", "Page 48", _maximum),
+    Item("figure-4.8", "mean job differential response time, max-slowdown against EASY", "Page 49",
+         _response, digits=0),
+    Item("figure-4.9", "limited lookahead: mean response time", "Page 51",
+         partial(_lookahead, "response", "response time (s)")),
+    Item("figure-4.10", "limited lookahead: mean bounded slowdown", "Page 52",
+         partial(_lookahead, "bounded-slowdown", "bounded slowdown")),
+    Item("figure-4.11", "limited lookahead: mean wait time", "Page 53",
+         partial(_lookahead, "wait", "wait (s)")),
+    Item("figure-4.12", "mean queue length vs. load", "Page 55", _queues),
+    *(
+        Item(f"figure-4.{n}", f"queue length behavior, {log.label} log", f"Page {n + 44}",
+             partial(_queue_over_time, log))
+        for n, log in ((13, CTC), (14, SDSC), (15, KTH))
+    ),
+    Item("readings", "mean bounded slowdown gained on EASY, by reading of the lookahead",
+         "Figures 4.3 and 4.7", _readings, digits=1),
+)  # fmt: skip
+
+SHMUELI_LOS2003 = Paper(
+    "shmueli-los2003",
+    "Backfilling with lookahead to optimize the performance of parallel job scheduling",
+    "E. Shmueli, M.A. thesis, University of Haifa, 2003.",
+    LOGS,
+    ITEMS,
+)

@@ -1,0 +1,69 @@
+"""The kinds of logs, recognized by their first line."""
+
+import os
+import re
+from collections.abc import Callable
+
+from bfenv.core.errors import WorkloadError
+from bfenv.core.jobs import Trace
+from bfenv.workloads.logs import pbs
+from bfenv.workloads.logs.lsf import read_lsf
+from bfenv.workloads.logs.parquet import is_parquet
+from bfenv.workloads.logs.sge import read_sge
+from bfenv.workloads.logs.slurm import COMMAND, JOB, read_sacct
+from bfenv.workloads.logs.slurm_json import read_sacct_json
+from bfenv.workloads.logs.text import numbered_lines
+
+KINDS = {
+    "sacct": "Slurm, sacct -P",
+    "sacct-json": "Slurm, sacct --json",
+    "pbs": "PBS Professional, OpenPBS or Torque",
+    "sge": "Grid Engine",
+    "lsf": "LSF, lsb.acct",
+    "csv": "a table with a line of column names",
+    "parquet": "a table",
+}
+READERS: dict[str, Callable[..., Trace]] = {
+    "sacct": read_sacct,
+    "sacct-json": read_sacct_json,
+    "pbs": pbs.read_pbs,
+    "sge": read_sge,
+    "lsf": read_lsf,
+}  # of those kinds that say themselves where everything is
+SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
+
+
+def find_format(path: str | os.PathLike[str]) -> str:
+    """Return the kind of a log, a key of KINDS.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    WorkloadError
+        If the file is SWF already, or of no known kind; the message shows how it begins.
+    """
+    if is_parquet(path):
+        return "parquet"
+    lines = [line for _, line in numbered_lines(path)]
+    if lines[0].lstrip().startswith("{"):
+        return "sacct-json"
+    first = next((line for line in lines if not line.startswith("#")), lines[0])
+    if SWF.match(first):
+        raise WorkloadError(f"{path}: this looks like SWF already; use it as a workload")
+    if pbs.LINE.match(first):
+        return "pbs"
+    if re.match(r'"JOB_[A-Z]+" "[0-9.]+" ', first):
+        return "lsf"
+    if first.count(":") >= 40:
+        return "sge"
+    names = first.lower().split("|")
+    is_headless = JOB.fullmatch(names[0].strip()) and len(names) == COMMAND.count(",") + 1
+    if "jobid" in map(str.strip, names) or is_headless:
+        return "sacct"
+    if max(map(first.count, ",;\t|")):
+        return "csv"
+    kinds = ", ".join(KINDS.values())
+    raise WorkloadError(
+        f"{path}: begins with {first[:40]!r}, which is none of: {kinds}; see --from"
+    )

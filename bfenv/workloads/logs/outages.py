@@ -1,0 +1,147 @@
+"""Outages: found in a log, read from a file, kept in the header of SWF."""
+
+import os
+import re
+from collections.abc import Iterable
+from datetime import tzinfo
+
+import numpy as np
+
+from bfenv.core.durations import HOUR
+from bfenv.core.errors import WorkloadError
+from bfenv.core.jobs import Outage, Trace
+from bfenv.workloads.logs.header import date_at
+from bfenv.workloads.logs.records import WAIT
+from bfenv.workloads.logs.text import numbered_lines
+from bfenv.workloads.logs.times import find_zone, read_integer, read_time
+
+LABEL = re.compile(r"\s*Outage\s*:\s*([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,15})\s*$")
+CPUS = re.compile(r"(?:^|,)cpu=([0-9]{1,9})(?:,|$)")
+WHOLE = -1  # processors of an outage of the whole machine
+UNKNOWN_END = -1
+SHORTEST = HOUR  # seconds of an outage that is found in a log
+FEWEST = 5  # jobs that must wait throughout it
+
+
+def read_outages(header: Iterable[str], origin: int, processors: int) -> tuple[Outage, ...]:
+    """Return the outages in the header of an SWF file.
+
+    Parameters
+    ----------
+    header
+        Its lines. Those like "Outage: BEGIN END PROCESSORS" count, with times in the file's
+        seconds.
+    origin
+        The second of the file at which the trace begins.
+    processors
+        Of the machine; an outage of more takes all.
+    """
+    found = []
+    for match in filter(None, map(LABEL.match, header)):
+        begin, end, out = (int(text) for text in match.groups())
+        if end > max(begin, origin) and out:
+            found.append(Outage(max(begin - origin, 0), end - origin, min(out, processors)))
+    return tuple(sorted(found))
+
+
+def outage_lines(outages: Iterable[Outage], origin: int) -> list[str]:
+    """Return the lines of a header that `read_outages` reads as these outages."""
+    return [f"Outage: {a + origin} {b + origin} {processors}" for a, b, processors in outages]
+
+
+def load_outages(
+    path: str | os.PathLike[str], trace: Trace, timezone: str = "UTC"
+) -> tuple[Outage, ...]:
+    """Read the outages of a trace's machine from a file.
+
+    Each line is "begin,end" or "begin,end,processors", without processors for the whole machine.
+    The first line may be one of column names. Or the file is what Slurm prints of its nodes'
+    events, each of which takes the node's CPUs until the log's last submission if it has no end:
+
+        sacctmgr -P show event format=NodeName,TimeStart,TimeEnd,TRES Start=2026-01-01
+
+    Times are local dates with times of day, or seconds since 1970.
+
+    Parameters
+    ----------
+    path
+        The file.
+    trace
+        A trace whose log has a date. Parts of outages before its first submission are left out.
+    timezone
+        Of times without an offset.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    WorkloadError
+        If a line cannot be read, or the trace has no date.
+    """
+    zero = date_at(trace, 0)
+    if zero is None:
+        raise WorkloadError(f"{trace.name}: outages need a log with dates (UnixStartTime)")
+    zone, begin = find_zone(timezone), round(zero.timestamp())
+    lines = numbered_lines(path)
+    names = [name.strip().lower() for name in lines[0][1].split("|")]
+    is_slurm = {"timestart", "timeend", "tres"} <= set(names)
+    found = []
+    for i, (number, line) in enumerate(lines):
+        try:
+            first, last, out = _event(line, names, zone) if is_slurm else _interval(line, zone)
+            if last == UNKNOWN_END:
+                last = max(begin + int(trace.jobs.submit[-1]), first) + 1
+            if last <= first or out == 0:
+                raise ValueError
+        except (ValueError, IndexError):
+            if i == 0:
+                continue  # column names
+            shape = "an event" if is_slurm else "begin,end or begin,end,processors"
+            raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
+        if last > begin:
+            size = trace.processors if out == WHOLE else min(out, trace.processors)
+            found.append(Outage(max(first - begin, 0), last - begin, size))
+    return tuple(sorted(found))
+
+
+def _interval(line: str, zone: tzinfo) -> tuple[int, int, int]:
+    """Return begin, end and processors in a line; WHOLE for the whole machine."""
+    words = [word.strip() for word in line.split(",")]
+    if len(words) > 3:
+        raise ValueError
+    first, last = (read_time(word, zone)[0] for word in words[:2])
+    out = read_integer(words[2]) if len(words) > 2 else WHOLE
+    if out is None or out == 0 or (out < 0 and len(words) > 2):
+        raise ValueError
+    return first, last, out
+
+
+def _event(line: str, names: list[str], zone: tzinfo) -> tuple[int, int, int]:
+    """Return begin, end and CPUs of one of Slurm's events."""
+    fields = dict(zip(names, map(str.strip, line.split("|")), strict=True))
+    last = read_time(fields["timeend"], zone)
+    match = CPUS.search(fields["tres"])
+    if match is None:
+        raise ValueError
+    return read_time(fields["timestart"], zone)[0], last[0] if last else UNKNOWN_END, int(match[1])
+
+
+def find_outages(trace: Trace) -> tuple[Outage, ...]:
+    """Find the times at which the whole machine stood still although jobs waited.
+
+    An outage is a time of at least an hour in which no job runs, by the log's own waits, and five
+    or more jobs wait from its begin to its end. It is shorter than the real one, which began while
+    the last jobs were still running, and outages of a part of the machine are not found.
+    """
+    if trace.records is None or (trace.records[:, WAIT] < 0).all():
+        return ()
+    wait = np.maximum(trace.records[:, WAIT], 0).astype(np.int64)
+    submit, start = trace.jobs.submit, trace.jobs.submit + wait
+    order = np.argsort(start, kind="stable")
+    latest = np.maximum.accumulate((start + trace.runtime)[order])
+    begins, ends = latest[:-1], start[order][1:]
+    found = []
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        if end - begin >= SHORTEST and np.sum((submit <= begin) & (start >= end)) >= FEWEST:
+            found.append(Outage(begin, end, trace.processors))
+    return tuple(found)

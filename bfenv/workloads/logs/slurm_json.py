@@ -1,0 +1,152 @@
+"""What Slurm's `sacct --json` prints, as a trace.
+
+Source: the data parsers of Slurm 21.08 to 25.05; later ones wrap numbers as {"set", "number"} and
+states as lists.
+"""
+
+import json
+import os
+from collections.abc import Iterable
+from datetime import UTC
+from functools import partial
+from typing import Any
+
+from bfenv.core.arguments import check_choice
+from bfenv.core.errors import WorkloadError
+from bfenv.core.jobs import Trace
+from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
+from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.slurm import SIZES, Fields, parse_fields, read_capacity, size_of
+from bfenv.workloads.logs.text import read_lines
+
+KINDS = {"cpu": "cpu", "mem": "mem", "node": "node", "billing": "billing", "gres": "gres/"}
+
+
+def read_sacct_json(
+    path: str | os.PathLike[str],
+    *,
+    processors: int | None = None,
+    timezone: str = "UTC",
+    resource: str = "cores",
+    capacity: str | None = None,
+    selection: Selection = EVERYTHING,
+    eligible: bool = False,
+    longest: int | str | None = None,
+    overrun: str = "kill",
+    on_error: str = "raise",
+) -> Trace:
+    """Read the jobs that ran from the output of `sacct --json`.
+
+    A job's record is read as `read_sacct` reads a line, with the same options; a malformed one is
+    named by its number in the file.
+
+    Parameters
+    ----------
+    path, processors, timezone, resource, capacity, selection, eligible, longest, overrun, on_error
+        As in `read_sacct`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    WorkloadError
+        If the file is not such JSON, no job is left, an option is out of range, or a record is
+        malformed.
+    """
+    check_choice("resource", resource, SIZES, error=WorkloadError)
+    has = read_capacity(capacity) if resource == "dominant" else {}
+    if has and processors is None:
+        processors = sum(one["cpu"] for one in has.values())
+    return convert(
+        path,
+        _jobs(path),
+        partial(_parse, partial(size_of, resource, has), eligible),
+        Options(processors, timezone, longest, overrun, on_error, selection),
+        notes=[
+            "made of Slurm accounting (sacct --json)",
+            f"a processor is one of Slurm's {resource}; both sizes are what was allocated",
+        ],
+    )
+
+
+def _jobs(path: str | os.PathLike[str]) -> Iterable[tuple[int, Any]]:
+    try:
+        content = json.loads("\n".join(read_lines(path, "utf-8")))
+    except (ValueError, RecursionError) as error:
+        raise WorkloadError(f"{path}: not JSON: {error}") from None
+    jobs = content.get("jobs") if isinstance(content, dict) else None
+    if not isinstance(jobs, list):
+        raise WorkloadError(f"{path}: not the output of sacct --json: it has no list 'jobs'")
+    return enumerate(jobs, start=1)
+
+
+def _parse(size: Any, eligible: bool, job: Any) -> Run | str:
+    """Return the run of a job, or why there is none; ValueError if it is malformed."""
+    if not isinstance(job, dict):
+        raise ValueError("a job must be an object")
+    return parse_fields(_fields(job), UTC, size, eligible)
+
+
+def _fields(job: dict[str, Any]) -> Fields:
+    """Return the fields of a job as sacct prints them."""
+    times, state = _object(job.get("time")), _object(job.get("state")).get("current")
+    if isinstance(state, list):
+        state = state[0] if state else ""
+    limit = times.get("limit")
+    is_unlimited = _object(limit).get("infinite") is True
+    allocated = _object(job.get("tres")).get("allocated")
+    amounts = _amounts(allocated if isinstance(allocated, list) else [])
+    cpus = amounts.get("cpu") or _number(_object(job.get("required")).get("CPUs"))
+    fields = {
+        "jobid": _job_id(job),
+        "state": str(state or ""),
+        "submit": _number(times.get("submission")),
+        "eligible": _number(times.get("eligible")),
+        "start": _instant(times.get("start")),
+        "end": _instant(times.get("end")),
+        "elapsedraw": _number(times.get("elapsed")),
+        "timelimitraw": "UNLIMITED" if is_unlimited else _number(limit),
+        "alloccpus": cpus,
+        "nnodes": _number(job.get("allocation_nodes")) or amounts.get("node", ""),
+        "alloctres": ",".join(f"{name}={amount}" for name, amount in amounts.items()),
+    }
+    for name in ("user", "group", "account", "partition", "qos", "cluster"):
+        fields[name] = str(job.get(name) or "")
+    return fields
+
+
+def _instant(value: Any) -> str:
+    """Return a time as text; "", not 0, for one that has not come."""
+    text = _number(value)
+    return "" if text == "0" else text
+
+
+def _job_id(job: dict[str, Any]) -> str:
+    array, het = _object(job.get("array")), _object(job.get("het"))
+    number, task = _number(array.get("job_id")), _number(array.get("task_id"))
+    if number not in ("", "0") and task:
+        return f"{number}_{task}"
+    number = _number(het.get("job_id"))
+    if number not in ("", "0"):
+        return f"{number}+{_number(het.get('job_offset')) or 0}"
+    return _number(job.get("job_id"))
+
+
+def _amounts(allocated: list[Any]) -> dict[str, str]:
+    amounts: dict[str, str] = {}
+    for one in allocated:
+        if isinstance(one, dict) and one.get("type") in KINDS:
+            name = str(one.get("name") or "") if one["type"] == "gres" else ""
+            amounts[KINDS[one["type"]] + name] = _number(one.get("count"))
+    return amounts
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any) -> str:
+    """Return a number, or one that is wrapped with whether it is set, as text; "" for none."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") else None
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""

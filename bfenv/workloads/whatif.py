@@ -1,0 +1,183 @@
+"""Changes to a site: another machine, other limits and requests, other loads and outages.
+
+Each function returns the changed trace, and sentences about the jobs that are no longer what they
+were. Nothing is left out without a word.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.arguments import check_integer
+from bfenv.core.errors import WorkloadError
+from bfenv.core.jobs import Jobs, Outage, Trace
+from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.requests import with_estimates
+from bfenv.workloads.transform import with_load
+
+SIZE = re.compile(r"([+-]?)([0-9]{1,15}(?:\.[0-9]+)?)\s*(%?)")
+LESS = re.compile(r"([+-])([0-9]{1,3}(?:\.[0-9]+)?)\s*%")
+
+
+class Changed(NamedTuple):
+    """A changed trace, and what to know about it."""
+
+    trace: Trace
+    notes: tuple[str, ...]
+
+
+def with_processors(trace: Trace, size: str) -> Changed:
+    """Change the size of the machine.
+
+    Outages of the whole machine stay so; those of a part are of as many processors as before.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    size
+        "512" processors, "+64" or "-64" of them more or less, or "+10%".
+
+    Raises
+    ------
+    WorkloadError
+        If the text is no size, the machine would have no processor, or no job fits.
+    """
+    check_trace(trace)
+    match = SIZE.fullmatch(size.strip())
+    if not match:
+        raise WorkloadError(f"processors must be like 512, +64 or +10%, got {size!r:.60}")
+    sign, number, percent = match[1], float(match[2]), match[3]
+    if percent and not sign:
+        raise WorkloadError(f"processors: write +{size} or -{size}")
+    change = trace.processors * number / 100 if percent else number
+    total = change if not sign else trace.processors + (change if sign == "+" else -change)
+    processors = check_integer("processors", round(total), 1, 2**53, error=WorkloadError)
+    fits = trace.jobs.size <= processors
+    if not fits.any():
+        raise WorkloadError(f"{trace.name}: no job fits on {processors:,} processors")
+    outages = tuple(
+        Outage(
+            one.begin,
+            one.end,
+            processors if one.processors == trace.processors else min(one.processors, processors),
+        )
+        for one in trace.outages
+    )
+    lost = int(np.sum(~fits))
+    notes = (f"{lost:,} jobs are larger than {processors:,} processors and left out",)
+    smaller = _taken(replace(trace, outages=()), fits) if lost else trace
+    return Changed(replace(smaller, processors=processors, outages=outages), notes if lost else ())
+
+
+def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Changed:
+    """Limit the estimates.
+
+    A job that runs longer is cut at the limit, or with `split` becomes several jobs of at most the
+    limit. The next piece of a job is submitted when the one before could have ended at the
+    earliest, so pieces wait in line but need not wait for each other.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    limit
+        Seconds.
+    split
+        Split longer jobs instead of cutting them.
+
+    Raises
+    ------
+    WorkloadError
+        If the limit is below 1.
+    """
+    check_trace(trace)
+    check_integer("max_estimate", limit, 1, error=WorkloadError)
+    jobs, longer = trace.jobs, trace.runtime > limit
+    estimate = np.minimum(jobs.estimate, limit)
+    lower = int(np.sum(jobs.estimate > limit))
+    notes = [f"{lower:,} jobs ask for less than before"] if lower else []
+    if not split:
+        if longer.any():
+            notes.append(f"{int(longer.sum()):,} jobs are cut at the limit, their work unfinished")
+        runtime = np.minimum(trace.runtime, limit)
+        cut = replace(trace, jobs=jobs._replace(estimate=estimate), runtime=runtime)
+        return Changed(cut, tuple(notes))
+    pieces = -(-trace.runtime // limit)
+    of = np.repeat(np.arange(len(trace)), pieces)
+    number = np.arange(len(of)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    order = np.argsort(jobs.submit[of] + number * limit, kind="stable")
+    of, number = of[order], number[order]
+    parts = Jobs(*(values[of] for values in jobs._replace(estimate=estimate)))
+    done = number == pieces[of] - 1
+    runtime = np.where(done, trace.runtime[of] - number * limit, limit)
+    if longer.any():
+        notes.append(f"{int(longer.sum()):,} jobs become {int(pieces[longer].sum()):,} pieces")
+    return Changed(
+        replace(
+            trace,
+            jobs=parts._replace(submit=jobs.submit[of] + number * limit),
+            runtime=runtime,
+            records=None if trace.records is None else trace.records[of],
+        ),
+        tuple(notes),
+    )
+
+
+def with_other_estimates(trace: Trace, text: str) -> Changed:
+    """Let users ask for more or less time.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    text
+        "-30%" or "+50%" of what they ask for, but never less than the job runs; or a model of
+        `with_estimates` without parameters, such as "exact".
+
+    Raises
+    ------
+    BfenvError
+        If it is neither.
+    """
+    check_trace(trace)
+    match = LESS.fullmatch(text.strip())
+    if not match:
+        return Changed(with_estimates(trace, text.strip()), ())
+    factor = 1 + (1 if match[1] == "+" else -1) * float(match[2]) / 100
+    asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
+    estimate = np.maximum(asked, trace.runtime)
+    held = int(np.sum(asked < trace.runtime))
+    notes = (f"{held:,} jobs ask for no less than they run",) if held else ()
+    return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
+
+
+def with_offered_load(trace: Trace, load: float) -> Changed:
+    """Let jobs come faster or slower, see `with_load`."""
+    return Changed(with_load(trace, load), ("the days of this variant are longer or shorter",))
+
+
+def with_maintenance(trace: Trace, outages: Iterable[Outage]) -> Changed:
+    """Add outages to those that the trace has."""
+    check_trace(trace)
+    return Changed(replace(trace, outages=tuple(sorted({*trace.outages, *outages}))), ())
+
+
+def without_outages(trace: Trace) -> Changed:
+    """Leave out all outages."""
+    check_trace(trace)
+    notes = () if trace.outages else ("the trace has no outages",)
+    return Changed(replace(trace, outages=()), notes)
+
+
+def _taken(trace: Trace, those: np.ndarray) -> Trace:
+    """Return the trace of some of its jobs; time 0 stays."""
+    return replace(
+        trace,
+        jobs=Jobs(*(values[those] for values in trace.jobs)),
+        runtime=trace.runtime[those],
+        records=None if trace.records is None else trace.records[those],
+    )

@@ -1,0 +1,68 @@
+"""The objective, and the cases it is measured on."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bfenv import load_workload, metrics, simulate
+from bfenv.agents.search.cases import Case, jobs_hash, make_cases
+from bfenv.agents.search.objective import Outcome, combine, score_policies
+from bfenv.workloads import shaken, split_range, with_load
+
+MODEL = "lublin:jobs=600,procs=32,load=0.9"
+
+
+def test_combine() -> None:
+    """The value is the mean log ratio, plus 2 per e-fold of longest waits beyond 1.5."""
+    score = combine([Outcome(0.5, 1.5), Outcome(0.125, 1.5 * math.e)])
+    assert score.slowdown_ratio == pytest.approx(0.25)
+    assert score.value == pytest.approx(math.log(0.25) + 2 * 0.5)
+    assert score.wait_ratio == pytest.approx(1.5 * math.e)
+
+
+def test_outcomes() -> None:
+    """Outcomes are metrics over EASY's; EASY itself has ratios of 1."""
+    case = Case(MODEL, "train", 50, 200, 0.95, 120, 4)
+    outcomes = score_policies(["easy", "easy(order=size)", "easy"], [case])
+    trace = load_workload(MODEL)
+    begin, _ = split_range(trace, "train")
+    part = shaken(with_load(trace[begin + 50 : begin + 250], 0.95), 120, seed=4)
+    easy, other = (metrics(simulate(part, name)) for name in ("easy", "easy(order=size)"))
+    assert outcomes[0] == outcomes[2] == [Outcome(1.0, 1.0)]
+    assert outcomes[1][0].slowdown_ratio == pytest.approx(
+        other["mean_bounded_slowdown"] / easy["mean_bounded_slowdown"]
+    )
+    assert outcomes[1][0].wait_ratio == other["max_wait"] / easy["max_wait"]
+
+
+def test_cases() -> None:
+    """Slices cover the training split once; no case reaches the test split."""
+    cases = make_cases((MODEL,), (None, 0.9), slice_jobs=90, shakes=2)
+    trace = load_workload(MODEL)
+    begin, end = split_range(trace, "train")
+    slices = cases.slices[MODEL]
+    one = [case for case in slices if case.load is None and case.seed == 0]
+    assert [case.first_job for case in one] == list(
+        np.cumsum([0, *(case.job_count for case in one)])[:-1]
+    )
+    assert sum(case.job_count for case in one) == end - begin
+    assert len(slices) == len(one) * 4
+    assert {case.split for case in (*slices, *cases.whole)} == {"train", "validation"}
+    assert all(case.split == "validation" for case in cases.validation)
+
+
+def test_draw() -> None:
+    """A draw has as many different cases of each workload as wanted, if there are any."""
+    cases = make_cases((MODEL, "sud:jobs=200"), (None,), slice_jobs=100, shakes=1)
+    drawn = cases.draw(np.random.default_rng(0), 2)
+    assert len(set(drawn)) == len(drawn)
+    assert [case.workload for case in drawn] == [MODEL, MODEL, "sud:jobs=200"]
+
+
+def test_jobs_hash() -> None:
+    """Loads and shaken submit times do not change the hash; other jobs do."""
+    trace = load_workload(MODEL)
+    assert jobs_hash(with_load(trace, 0.5)) == jobs_hash(trace)
+    assert jobs_hash(shaken(trace, 600, seed=3)) == jobs_hash(trace)
+    assert jobs_hash(trace[1:]) != jobs_hash(trace)

@@ -1,0 +1,188 @@
+"""The whole search: what it finds, how it resumes, and that it depends on nothing else."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bfenv import BfenvError, find_policy, load_workload, metrics, simulate
+from bfenv.agents.search.search_run import SearchSettings, read_result, run_search, run_seeds
+from bfenv.workloads import split_range
+from tests.agents.search.toy import best_slowdown, toy_trace, write_toy
+from tests.parallel.conftest import cluster as cluster
+
+MODEL = "lublin:jobs=600,procs=32,load=0.9"
+SMALL = SearchSettings(
+    (MODEL,), loads=(None,), slice_jobs=150, shakes=2, population=6, cases=2, seed=3
+)
+
+
+@pytest.mark.parametrize("method, population, seed", [("gp", 60, 2), ("cma-es", 20, 3)])
+def test_toy(tmp_path: Path, method: str, population: int, seed: int) -> None:
+    """Both methods find the best order of 20 jobs, which no built-in start is."""
+    pytest.importorskip("cma")
+    settings = SearchSettings(
+        (write_toy(tmp_path),),
+        loads=(None,),
+        split="all",
+        shakes=1,
+        shake_seconds=0,
+        method=method,
+        population=population,
+        cases=1,
+        seed=seed,
+    )
+    best = best_slowdown()
+    first = run_search(settings, tmp_path / "first", generations=1)
+    found = run_search(settings, tmp_path / "found", generations=12 if method == "gp" else 40)
+    assert _slowdown(found["policy"]) == pytest.approx(best)
+    assert _slowdown("easy(order=estimate)") > 1.1 * best
+    assert _slowdown(first["policy"]) >= best * (1 - 1e-12)
+
+
+def _slowdown(policy: str) -> float:
+    return float(metrics(simulate(toy_trace(), policy))["mean_bounded_slowdown"])
+
+
+@pytest.mark.parametrize("method", ["gp", "cma-es"])
+def test_resume(tmp_path: Path, method: str) -> None:
+    """A search that is interrupted, even within a line, ends like one that is not."""
+    pytest.importorskip("cma")
+    settings = replace(SMALL, method=method, options="guard={1:2}")
+    run_search(settings, tmp_path / "whole", generations=4)
+    run_search(settings, tmp_path / "cut", generations=2)
+    journal = tmp_path / "cut" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes() + b'{"generation": 2, "scores": [0.1')
+    (tmp_path / "cut" / "result.json").unlink()
+    run_search(settings, tmp_path / "cut", generations=4)
+    assert _bytes(tmp_path / "cut") == _bytes(tmp_path / "whole")
+    assert _scores(tmp_path / "cut") == _scores(tmp_path / "whole")
+
+
+def test_kill(tmp_path: Path) -> None:
+    """A search stopped while it writes nothing resumes from its last whole generation."""
+
+    class Stop(Exception):
+        pass
+
+    def stop(progress: object) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        run_search(SMALL, tmp_path / "cut", generations=3, done=stop)
+    run_search(SMALL, tmp_path / "cut", generations=3)
+    run_search(SMALL, tmp_path / "whole", generations=3)
+    assert _bytes(tmp_path / "cut") == _bytes(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_workers(tmp_path: Path) -> None:
+    """The result does not depend on the number of workers."""
+    run_search(SMALL, tmp_path / "one", generations=2)
+    run_search(SMALL, tmp_path / "two", generations=2, jobs=2)
+    assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
+    assert _scores(tmp_path / "one") == _scores(tmp_path / "two")
+
+
+@pytest.mark.dask
+def test_cluster(tmp_path: Path, cluster: Any) -> None:
+    """Nor does it depend on where they are."""
+    run_search(SMALL, tmp_path / "one", generations=2)
+    address = cluster.scheduler_address
+    run_search(SMALL, tmp_path / "two", generations=2, backend="dask", scheduler=address)
+    assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
+
+
+def test_training_record(tmp_path: Path) -> None:
+    """The record holds the hash of the workload, and a range that ends before the test split."""
+    result = run_search(SMALL, tmp_path / "found", generations=1)
+    (record,) = result["training"]
+    trace = load_workload(MODEL)
+    first_tested, last_tested = split_range(trace, "test")
+    assert record["hash"] == f"sha256:{trace.hash}"
+    assert (record["first_job"], record["end_job"]) == (0, first_tested)
+    assert last_tested == len(trace)
+    assert record["last_submit"] < trace.jobs.submit[first_tested]
+    cases = result["cases"]
+    ends = {"train": split_range(trace, "train"), "validation": split_range(trace, "validation")}
+    for case in cases:
+        begin, end = ends[case["split"]]
+        assert begin + case["first_job"] + case["job_count"] <= end <= first_tested
+
+
+def test_seeds(tmp_path: Path) -> None:
+    """Of several seeds the best result counts, which its own command makes again."""
+    best = run_seeds(SMALL, tmp_path / "many", seeds=2, generations=1)
+    single = run_search(
+        replace(SMALL, seed=best["settings"]["seed"]), tmp_path / "one", generations=1
+    )
+    results = [read_result(tmp_path / "many" / f"seed-{s}" / "result.json") for s in (3, 4)]
+    assert json.loads(_bytes(tmp_path / "many")) == json.loads(json.dumps(single))
+    assert best["score"]["value"] == min(each["score"]["value"] for each in results)
+
+
+def test_network(tmp_path: Path) -> None:
+    """A scorer with hidden units, and the numbers of a formula, are searched as well."""
+    pytest.importorskip("cma")
+    network = replace(SMALL, method="cma-es", hidden=2)
+    assert "exp(" in run_search(network, tmp_path / "network", generations=1)["policy"]
+    tuned = replace(SMALL, method="cma-es", starts=("-expansion + 0.5 * log(size)",))
+    policy = run_search(tuned, tmp_path / "tuned", generations=1)["policy"]
+    assert "log(size)" in policy and find_policy(policy)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"method": "annealing"}, "method must be one of 'gp', 'cma-es'"),
+        ({"split": "test"}, "takes the split train or all, not 'test'"),
+        ({"workloads": (MODEL, MODEL)}, "each given once"),
+        ({"workloads": (MODEL + ",split=test",)}, "takes whole workloads, without split"),
+        ({"hidden": 2}, "hidden units belong to the method cma-es"),
+        ({"population": 2}, "population must be an integer >= 4"),
+        ({"options": "guard={2:1}"}, "0 < low < high"),
+        ({"options": "guard={a:b}"}, "not a range"),
+        ({"options": "guard={1}"}, "expected ranges like {0.5:2}"),
+        ({"options": "order=estimate"}, "the search is to find order"),
+        ({"options": "gard=1"}, "easy has no option 'gard'"),
+        ({"searched": ("order", "weight")}, "a search is for the order, then any of"),
+        ({"method": "cma-es", "searched": ("order", "backfill")}, "for the order alone"),
+        ({"method": "cma-es", "starts": ("size",)}, "no number to tune"),
+        ({"starts": ("sise",)}, "unknown name 'sise'"),
+    ],
+)
+def test_wrong_settings(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    """Each wrong setting is named."""
+    with pytest.raises(BfenvError) as error:
+        run_search(replace(SMALL, **change), tmp_path / "found", generations=1)  # type: ignore[arg-type]
+    assert message in str(error.value)
+    assert not (tmp_path / "found").exists()
+
+
+def test_other_search(tmp_path: Path) -> None:
+    """A folder of another search, and a journal of other candidates, are refused."""
+    run_search(SMALL, tmp_path, generations=1)
+    with pytest.raises(BfenvError, match="is of another search: its seed is 3, not 4"):
+        run_search(replace(SMALL, seed=4), tmp_path, generations=1)
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"policies": "', b'"policies": "x'))
+    with pytest.raises(BfenvError, match="generation 0 scored other policies"):
+        run_search(SMALL, tmp_path, generations=2)
+    journal.write_bytes(b"hello\n")
+    with pytest.raises(BfenvError, match="is not the journal of a search"):
+        run_search(SMALL, tmp_path, generations=2)
+    with pytest.raises(BfenvError, match="is not the result"):
+        read_result(journal)
+    with pytest.raises(BfenvError, match="cannot be read"):
+        read_result(tmp_path / "none.json")
+
+
+def _bytes(folder: Path) -> bytes:
+    return (folder / "result.json").read_bytes()
+
+
+def _scores(folder: Path) -> list[object]:
+    lines = map(json.loads, (folder / "journal.jsonl").read_text().splitlines()[1:])
+    return [(line["policies"], line["scores"], line["best"]) for line in lines]

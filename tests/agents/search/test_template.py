@@ -1,0 +1,42 @@
+"""Templates of policies."""
+
+import pytest
+
+from bfenv import BfenvError
+from bfenv.agents.search.template import read_template
+
+
+def test_fixed() -> None:
+    """Options without ranges stand as they are."""
+    template = read_template("guard=1.5, trial=180")
+    assert template.policy(["size"]) == "easy(order='size', guard=1.5, trial=180)"
+    assert read_template("").policy(["size"]) == "easy(order='size')"
+
+
+def test_ranges() -> None:
+    """A range is on a logarithmic scale; one of whole numbers gives whole numbers."""
+    template = read_template("guard={0.5:2}, trial={60:6000}")
+    assert template.policy(["size"], (0.5, 0.5)) == "easy(order='size', guard=1, trial=600)"
+    assert template.policy(["size"], (0.0, 1.0)) == "easy(order='size', guard=0.5, trial=6000)"
+    assert template.policy(["size"], (-1.0, 9.0)) == "easy(order='size', guard=0.5, trial=6000)"
+
+
+def test_numbers_in_expressions() -> None:
+    """Ranges may stand within an expression."""
+    template = read_template("backfill_estimate='{0.4:1.6} * prediction'")
+    policy = template.policy(["size"], (0.5,))
+    assert policy == "easy(order='size', backfill_estimate='0.8 * prediction')"
+
+
+def test_several_expressions() -> None:
+    """Several options are searched for, the order first."""
+    template = read_template("guard=1", ("order", "backfill_estimate"))
+    policy = template.policy(["size", "prediction"])
+    assert policy == "easy(order='size', backfill_estimate='prediction', guard=1)"
+
+
+@pytest.mark.parametrize("text", ["guard={1:2", "guard=1:2}", "guard={1:}", "guard={-1:2}"])
+def test_wrong(text: str) -> None:
+    """What looks like a range and is none is refused."""
+    with pytest.raises(BfenvError):
+        read_template(text)

@@ -1,0 +1,132 @@
+"""Files of networks: read back as written, and refused if they are anything else."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.agents.agent_names import open_agent
+from bfenv.agents.network_agent import (
+    MODELS,
+    NetworkCard,
+    load_network,
+    network_names,
+    save_network,
+)
+from bfenv.agents.seen_jobs import count_seen
+from bfenv.analysis.comparison import STARVES
+from bfenv.core.errors import BfenvError
+from bfenv.envs.features import CLUSTER, PROFILE, QUEUE
+from bfenv.workloads.transform import split_range
+
+HIDDEN = 3
+
+
+def some_weights():
+    """Weights of a scorer, as torch names and shapes them."""
+    rng = np.random.default_rng(0)
+    context = len(PROFILE) + len(CLUSTER)
+    shapes = {
+        "context.weight": (HIDDEN, context),
+        "context.bias": (HIDDEN,),
+        "job.weight": (HIDDEN, len(QUEUE)),
+        "job.bias": (HIDDEN,),
+        "job_context.weight": (HIDDEN, HIDDEN),
+        "second.weight": (HIDDEN, HIDDEN),
+        "second.bias": (HIDDEN,),
+        "second_context.weight": (HIDDEN, 2 * HIDDEN),
+        "score.weight": (1, HIDDEN),
+        "state.weight": (HIDDEN, 2 * HIDDEN),
+        "state.bias": (HIDDEN,),
+        "outputs.weight": (2, HIDDEN),
+        "outputs.bias": (2,),
+    }
+    return {name: rng.normal(size=s).astype(np.float32) for name, s in shapes.items()}
+
+
+CARD = NetworkCard(
+    name="some",
+    what="a network",
+    network="scorer",
+    hidden=HIDDEN,
+    settings={"window": 4},
+    queue_features=[feature.name for feature in QUEUE],
+    cluster_features=[feature.name for feature in CLUSTER],
+    trained_on=[],
+    validated_on=[],
+    found={},
+    scores=[],
+    failures=[],
+    versions={},
+)
+
+
+def test_round_trip(tmp_path):
+    """Card and weights are those that were saved, to the last bit."""
+    weights = some_weights()
+    save_network(tmp_path / "a.json", CARD, weights)
+    agent = load_network(tmp_path / "a.json")
+    assert agent.card == CARD
+    for name, values in weights.items():
+        assert np.array_equal(agent.weights[name], values)
+
+
+@pytest.mark.parametrize("name", network_names())
+def test_shipped(name):
+    """A network that bfenv comes with is small, and beat EASY on validation without starving."""
+    path = MODELS.joinpath(f"{name}.json")
+    assert len(path.read_bytes()) < 1_000_000
+    opened = open_agent(f"agent:{name}")
+    card = load_network(name).card
+    assert card.name == name
+    validation = next(score for score in card.scores if score["on"] == "validation")
+    assert validation["ratio"] < 1 and validation["wait_ratio"] <= STARVES
+    assert len(card.scores) > 1 and card.failures and card.found["command"].startswith("bfenv ")
+    for workload in card.found["settings"]["workload"]:
+        for load in card.found["settings"]["environment"]["load"]:
+            trace = bfenv.load_workload(workload, load=load)
+            # Validation at one load may reach into the test split of another: a few jobs.
+            assert count_seen(trace, *split_range(trace, "test"), card.trained_on) == 0
+            with pytest.raises(BfenvError, match="was trained on"):
+                opened.check_unseen(trace, *split_range(trace, "train"))
+
+
+def test_unknown():
+    """An unknown name is refused."""
+    with pytest.raises(BfenvError, match="unknown agent 'nothing'"):
+        load_network("nothing")
+
+
+def broken(content, **changes):
+    return json.dumps({**content, **changes})
+
+
+def test_damaged(tmp_path):
+    """A file that is not such a network is refused in one line, whatever is wrong."""
+    path = tmp_path / "a.json"
+    save_network(path, CARD, some_weights())
+    content = json.loads(path.read_text())
+    weights = content["weights"]
+    infinite = {"shape": [2], "float32": "AACAfwAAgH8="}
+    texts = {
+        "not a card of format": ["", "[]", "{}", broken(content, format="bfenv scorer 1")],
+        "but of a policy": [broken(content, kind="policy")],
+        "observations of version 1": [broken(content, observation_version=1)],
+        "damaged": [
+            broken(content, weights={}),
+            broken(content, weights=[]),
+            broken(content, weights=weights | {"second.weight": weights["context.weight"]}),
+            broken(content, weights=weights | {"outputs.bias": infinite}),
+            broken(content, weights=weights | {"outputs.bias": {"shape": [2], "float32": "!"}}),
+            broken(content, trained_on=[{"trace": "x"}]),
+        ],
+    }
+    for message, each in texts.items():
+        for text in each:
+            path.write_text(text)
+            with pytest.raises(BfenvError, match=message) as caught:
+                load_network(path)
+            assert "\n" not in str(caught.value)
+    with pytest.raises(BfenvError, match="cannot be read"):
+        load_network(tmp_path / "missing.json")

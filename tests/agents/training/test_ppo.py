@@ -1,0 +1,162 @@
+"""The learner: it finds a known optimum, and its estimates equal a slow version."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import bfenv
+from bfenv.agents.training import TrainSettings, ppo
+from bfenv.agents.training.episodes import Episodes
+from bfenv.agents.training.networks import best_actions, new_network
+from bfenv.envs import BackfillVectorEnv
+
+pytestmark = pytest.mark.torch
+
+PROCESSORS = 4
+# Five batches of four jobs; each is done before the next arrives, in any order. (size, runtime)
+BATCHES = (
+    ((4, 90), (1, 20), (1, 30), (2, 10)),
+    ((3, 80), (2, 40), (2, 15), (4, 5)),
+    ((4, 60), (3, 60), (1, 10), (1, 70)),
+    ((2, 100), (3, 20), (2, 30), (4, 40)),
+    ((4, 25), (4, 50), (2, 5), (3, 10)),
+)
+GAP = 1_000
+
+
+def toy():
+    """The 20 jobs as a trace with exact estimates."""
+    jobs = [(k * GAP, *job) for k, batch in enumerate(BATCHES) for job in batch]
+    submit, size, runtime = zip(*jobs, strict=True)
+    return bfenv.make_trace(submit, size, runtime, PROCESSORS, estimate=runtime)
+
+
+def least_wait(jobs, running=(), now=0):
+    """The least total wait of jobs that have all arrived at 0, over every order of starts."""
+    if not jobs:
+        return 0
+    free = PROCESSORS - sum(size for size, _ in running)
+    fitting = [job for job in range(len(jobs)) if jobs[job][0] <= free]
+    if not fitting:
+        now = min(end for _, end in running)
+        return least_wait(jobs, tuple(run for run in running if run[1] > now), now)
+    return min(
+        now + least_wait(jobs[:k] + jobs[k + 1 :], (*running, (jobs[k][0], now + jobs[k][1])), now)
+        for k in fitting
+    )
+
+
+def test_optimum():
+    """Twenty jobs are scheduled with the least wait, found by trying everything; EASY's is more."""
+    trace = toy()
+    best = sum(map(least_wait, BATCHES))
+    easy = bfenv.simulate(trace, "easy")
+    assert (easy.start - trace.jobs.submit).sum() > 1.2 * best
+    settings = TrainSettings(
+        num_envs=32,
+        num_steps=64,
+        minibatches=4,
+        learning_rate=1e-2,
+        entropy=0.03,
+        gae_lambda=0.9,
+        horizon=300.0,
+        reward_scale=0.1,
+    )
+    env = {"window": 4, "reservation_depth": 0, "split": "all", "warmup_jobs": 0}
+    env |= {"episode_jobs": None, "reward": "wait"}
+    envs = BackfillVectorEnv(settings.num_envs, trace, **env)
+    episodes = Episodes(envs)
+    episodes.reset(0)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    generator = torch.Generator().manual_seed(0)
+    network = new_network("scorer", envs.batch, 32)
+    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
+    rollout = ppo.new_rollout(settings, episodes)
+    judge = BackfillVectorEnv(1, trace, **env)
+    for _ in range(100):
+        ppo.collect(network, episodes, rollout, generator)
+        estimates = ppo.advantages(rollout, settings, 0.0)
+        ppo.update(settings, network, optimizer, rollout, *estimates, generator)
+        if total_wait(judge, network) == best:
+            return
+    pytest.fail(f"total wait {total_wait(judge, network)}, the best is {best}")
+
+
+def total_wait(envs, network):
+    """The total wait under the best actions of a network."""
+    observation, _ = envs.reset(seed=0)
+    over = [False]
+    while not over[0]:
+        actions = best_actions(network, observation, envs.action_masks())
+        observation, _, over, _, infos = envs.step(actions)
+    return round(infos["final_info"]["metrics"]["mean_wait"][0] * 20)
+
+
+@pytest.mark.parametrize("credit", ["discount", "average"])
+def test_advantages(credit):
+    """Advantages are those of lists of choices, with what lies between them added up."""
+    rng = np.random.default_rng(3)
+    steps, envs = 40, 6
+    settings = replace(
+        TrainSettings(), credit=credit, gamma=0.9, horizon=50.0, gae_lambda=0.8, reward_scale=2.0
+    )
+
+    def numbers(*shape):
+        return torch.from_numpy(rng.normal(size=shape).astype(np.float32))
+
+    def coins(p, *shape):
+        return torch.from_numpy(rng.random(shape) < p)
+
+    empty = torch.zeros(0)
+    rollout = ppo.Rollout(
+        *(empty,) * 5,
+        choice=coins(0.6, steps, envs),
+        log_prob=empty,
+        value=numbers(steps, envs),
+        reward=numbers(steps, envs),
+        seconds=numbers(steps, envs).abs() * 20,
+        over=coins(0.1, steps, envs),
+        last_value=numbers(envs),
+        last_choice=coins(0.5, envs),
+    )
+    rate = 0.01
+    advantage, target, known = ppo.advantages(rollout, settings, rate)
+    expected, is_known = np.zeros((steps, envs)), np.zeros((steps, envs), dtype=bool)
+    for env in range(envs):
+        for t in range(steps):
+            if rollout.choice[t, env]:
+                estimate = slow_advantage(rollout, settings, rate, t, env)
+                is_known[t, env] = estimate is not None
+                expected[t, env] = estimate or 0.0
+    assert np.array_equal(known.numpy(), is_known)
+    assert np.allclose(advantage.numpy(), expected, atol=1e-4)
+    errors = (target - rollout.value - advantage)[known]
+    assert torch.allclose(errors, errors[0].expand_as(errors), atol=1e-4)
+    assert math.isclose(float(errors[0]), 0, abs_tol=1e-5) == (credit == "discount")
+
+
+def slow_advantage(rollout, settings, rate, t, env):
+    """The advantage of a choice by its definition; None if no choice or end follows."""
+    total, discount = 0.0, 1.0
+    for k in range(t, len(rollout.reward)):
+        reward = float(rollout.reward[k, env]) * settings.reward_scale
+        seconds = float(rollout.seconds[k, env])
+        if settings.credit == "average":
+            reward -= rate * seconds
+        total += discount * reward
+        discount *= math.exp(-seconds / settings.horizon)
+        if rollout.over[k, env]:
+            return total - float(rollout.value[t, env])
+        last = k + 1 == len(rollout.reward)
+        choice = rollout.last_choice[env] if last else rollout.choice[k + 1, env]
+        if choice:
+            value = rollout.last_value[env] if last else rollout.value[k + 1, env]
+            following = None if last else slow_advantage(rollout, settings, rate, k + 1, env)
+            discount *= settings.gamma
+            delta = total + discount * float(value) - float(rollout.value[t, env])
+            return delta + settings.gae_lambda * discount * (following or 0.0)
+    return None

@@ -1,0 +1,80 @@
+"""Settings: presets, files, changes by name, and what is refused."""
+
+from dataclasses import fields
+
+import pytest
+
+from bfenv.agents.training import TrainSettings, change, find_settings, presets
+from bfenv.agents.training.settings import read_changes, write_settings
+from bfenv.core.errors import BfenvError
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.mark.parametrize("name", ["scorer", "attention", "imitated", "whole-log", "constrained"])
+def test_presets(name):
+    """Every preset is valid; those that are like another have its other settings."""
+    settings, default = find_settings(name), find_settings("scorer")
+    assert settings.workload == default.workload
+    assert settings.environment["head"] == "chosen"
+    differing = {
+        f.name for f in fields(settings) if getattr(settings, f.name) != getattr(default, f.name)
+    }
+    assert differing <= set(presets()[name])
+
+
+def test_round_trip(tmp_path):
+    """Settings written to a file are those that are read."""
+    settings = change(find_settings("toy"), {"horizon": "2d", "learning_rate": 3e-5})
+    path = tmp_path / "settings.yaml"
+    path.write_text(write_settings(settings))
+    assert find_settings(str(path)).as_dict() == settings.as_dict()
+    assert find_settings(f"{path}:settings").as_dict() == settings.as_dict()
+    assert find_settings(f"{path}:toy") == find_settings("toy")
+
+
+def test_changes():
+    """Changes are YAML, reach into the environment, and leave the rest."""
+    texts = ["learning_rate=3e-4", "environment.window=64", "target_kl=null", "horizon=12h"]
+    settings = change(find_settings("toy"), read_changes(texts))
+    assert (settings.learning_rate, settings.target_kl) == (3e-4, None)
+    assert settings.horizon_seconds == 12 * 3600
+    assert settings.environment == {**find_settings("toy").environment, "window": 64}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("learning=1", "did you mean learning_rate"),
+        ("gamma=2", "gamma must be a finite number from 0 to 1, got 2"),
+        ("network=deep", "network must be one of 'scorer', 'attention'"),
+        ("environment.windows=3", "unknown setting of the environment 'windows'"),
+        ("environment.flat=true", "flat=True hides"),
+        ("steps", "NAME=VALUE, got 'steps'"),
+        ("steps=[1", "cannot be read as YAML"),
+        ("horizon=soon", "soon"),
+        ("num_envs=1.5", "num_envs must be an integer"),
+    ],
+)
+def test_refused(text, message):
+    """A wrong change is refused in one line that names it."""
+    with pytest.raises(BfenvError, match=message) as caught:
+        change(find_settings("toy"), read_changes([text]))
+    assert "\n" not in str(caught.value)
+
+
+def test_files(tmp_path):
+    """Files that are no presets are refused, and presets that are like themselves."""
+    path = tmp_path / "own.yaml"
+    for text, message in (
+        ("a: 1", "expected presets"),
+        ("a: {like: b}\nb: {like: a}", "'a' is like itself"),
+        ("a: {like: nothing}", "unknown preset 'nothing'"),
+        ("a: !!python/object:os.system {}", "cannot be read as YAML"),
+    ):
+        path.write_text(text)
+        with pytest.raises(BfenvError, match=message):
+            find_settings(str(path))
+    with pytest.raises(BfenvError, match="cannot be read"):
+        find_settings(str(tmp_path / "missing.yaml"))
+    assert TrainSettings().horizon_seconds == float("inf")

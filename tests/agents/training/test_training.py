@@ -1,0 +1,190 @@
+"""A whole training: reproducible, resumed exactly, never on test jobs, and its agent acts."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.agents.agent_names import open_agent
+from bfenv.agents.network_agent import load_network
+from bfenv.agents.training import change, find_settings
+from bfenv.agents.training.checkpoint import load_checkpoint
+from bfenv.agents.training.ppo import train
+from bfenv.agents.training.progress import TOLERANCE, Progress
+from bfenv.agents.training.run_folder import read_progress
+from bfenv.core.errors import BfenvError
+from bfenv.envs import BackfillEnv
+from bfenv.workloads.transform import split_range
+
+pytestmark = pytest.mark.torch
+
+SMALL = change(
+    find_settings("toy"),
+    {"num_envs": 8, "num_steps": 24, "steps": 8 * 24 * 6, "validate_every": 2, "hidden": 8},
+)
+
+
+def weights_in(folder):
+    """The arrays of a checkpoint by name, and its JSON."""
+    with np.load(folder / "checkpoint.npz", allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    content = json.loads(str(arrays.pop("json")))
+    content["progress"].pop("seconds")
+    return arrays, content
+
+
+def assert_equal(first, second):
+    (arrays, content), (others, other) = weights_in(first), weights_in(second)
+    assert arrays.keys() == others.keys()
+    for name, values in arrays.items():
+        assert np.array_equal(values, others[name]), name
+    assert content == other
+
+
+class Killed(Exception):
+    """Stands for a signal."""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"network": "attention", "warm_start": "easy-sjf", "warm_start_steps": 192},
+        {"wait_penalty_rate": 0.3},
+        {"credit": "average", "environment": {"episode_jobs": None, "reward": "wait"}},
+    ],
+)
+def test_resume(tmp_path, changes):
+    """Killed and resumed, the weights and all else are those of an uninterrupted training."""
+    settings = change(SMALL, changes)
+
+    def kill(row):
+        if row["update"] == 5:  # behind the checkpoint of update 4
+            raise Killed
+
+    train(settings, tmp_path / "whole")
+    with pytest.raises(Killed):
+        train(settings, tmp_path / "cut", report=kill)
+    train(settings, tmp_path / "cut", resume=True)
+    assert_equal(tmp_path / "whole", tmp_path / "cut")
+    rows = [read_progress(tmp_path / name / "progress.csv") for name in ("whole", "cut")]
+    for row in rows[0] + rows[1]:
+        del row["seconds"], row["steps_per_second"]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == 6
+    agents = [(tmp_path / name / "agent.json").read_text() for name in ("whole", "cut")]
+    assert agents[0] == agents[1]
+
+
+@pytest.mark.slow
+def test_kill(tmp_path):
+    """A training killed by the system resumes, too."""
+    code = (
+        "import os, signal, sys\n"
+        "from tests.agents.training.test_training import SMALL, train\n"
+        "def kill(row):\n"
+        "    if row['update'] == 3: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "train(SMALL, sys.argv[1], report=kill)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, tmp_path / "cut"])
+    assert run.returncode == -signal.SIGKILL
+    train(SMALL, tmp_path / "cut", resume=True)
+    train(SMALL, tmp_path / "whole")
+    assert_equal(tmp_path / "whole", tmp_path / "cut")
+
+
+def test_seed(tmp_path):
+    """The same seed gives the same weights, another seed others."""
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        train(change(SMALL, {"seed": seed}), tmp_path / name)
+    assert_equal(tmp_path / "a", tmp_path / "b")
+    (a, _), (c, _) = weights_in(tmp_path / "a"), weights_in(tmp_path / "c")
+    assert not np.array_equal(a["network/score.weight"], c["network/score.weight"])
+
+
+def test_folder(tmp_path):
+    """A folder with a training is not overwritten, nor continued with other settings."""
+    train(SMALL, tmp_path)
+    with pytest.raises(BfenvError, match="has a training in it"):
+        train(SMALL, tmp_path)
+    with pytest.raises(BfenvError, match="gamma=1.0 in it, got 0.5"):
+        train(change(SMALL, {"gamma": 0.5}), tmp_path, resume=True)
+    (tmp_path / "checkpoint.npz").write_bytes(b"nothing")
+    with pytest.raises(BfenvError, match="not a checkpoint"):
+        train(SMALL, tmp_path, resume=True)
+    assert callable(load_checkpoint)
+
+
+def test_unseen(tmp_path):
+    """The card's hashes and spans show that no test job was trained or validated on."""
+    load = [0.7, 0.9]
+    train(change(SMALL, {"environment": {"load": load}}), tmp_path)
+    agent = load_network(tmp_path / "agent.json")
+    workload = SMALL.workload[0]
+    assert {span.hash for span in agent.card.trained_on} == {
+        bfenv.load_workload(workload, load=each).hash for each in load
+    }
+    opened = open_agent(str(tmp_path / "agent.json"))
+    for each in load:
+        trace = bfenv.load_workload(workload, load=each)
+        opened.check_unseen(trace, *split_range(trace, "test"))
+        for split in ("train", "validation", "all"):
+            with pytest.raises(BfenvError, match="was trained on"):
+                opened.check_unseen(trace, *split_range(trace, split))
+    for split in ("test", "all"):
+        with pytest.raises(BfenvError, match="train on others"):
+            change(SMALL, {"environment": {"split": split}})
+
+
+def test_agent(tmp_path):
+    """The best network acts legally in an environment with its settings, without torch."""
+    train(SMALL, tmp_path)
+    agent = load_network(tmp_path / "agent.json")
+    env = BackfillEnv(
+        "lublin:procs=32,jobs=300,seed=9", episode_jobs=30, warmup_jobs=9, **agent.settings
+    )
+    observation, _ = env.reset(seed=0)
+    over = False
+    while not over:
+        masked, _ = agent.predict(observation, action_masks=env.action_masks())
+        action, _ = agent.predict(observation)
+        assert masked == action
+        observation, _, over, _, info = env.step(action)
+        assert not info["illegal_action"]
+    assert agent.card.found["command"].startswith("bfenv train --set")
+    wrong = BackfillEnv(SMALL.workload[0], window=8)
+    with pytest.raises(BfenvError, match="features of a job"):
+        agent.predict(wrong.reset(seed=0)[0])
+
+
+def test_early_stopping(tmp_path):
+    """Training ends after `patience` validations without improvement."""
+    settings = change(SMALL, {"learning_rate": 1e-12, "validate_every": 1, "patience": 2})
+    train(settings, tmp_path)
+    assert len(read_progress(tmp_path / "progress.csv")) == 2
+
+
+def test_lagrangian():
+    """The penalty rises while episodes starve jobs, and falls, to zero at least, while none do."""
+    settings = change(SMALL, {"wait_penalty_rate": 0.5})
+    progress = Progress(wait_penalty=1.0)
+    metrics = {"longest_wait": 2000 * np.e, "reference_longest_wait": 1000}
+    progress.observe(0, 1, [metrics], settings)
+    assert progress.wait_penalty == pytest.approx(1 + 0.5 * (1 - TOLERANCE))
+    for _ in range(200):
+        progress.observe(0, 1, [metrics | {"longest_wait": 1000}], settings)
+    assert progress.wait_penalty == 0
+
+
+def test_average_reward():
+    """The average reward per second is that of the rollouts so far, the latest the heaviest."""
+    progress = Progress()
+    settings = change(SMALL, {"reward_scale": 2.0})
+    progress.observe(-30.0, 10.0, [], settings)
+    assert progress.reward_rate == pytest.approx(-6)
+    progress.observe(-10.0, 10.0, [], settings)
+    assert progress.reward_rate == pytest.approx(0.9 * -6 + 0.1 * -2)

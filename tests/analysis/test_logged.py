@@ -1,0 +1,96 @@
+"""The schedule that a log records, and what is said about it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.analysis.logged import cautions, logged_schedule
+from bfenv.workloads.logs.records import PARTITION, PRECEDING, WAIT
+
+
+def site_log(folder, waits=(0, 5, 20, 0), processors=4):
+    """Four jobs of sizes 2, 4, 1, 3, one each ten seconds, of 10 s, read from a file."""
+    lines = [f"; MaxProcs: {processors}"]
+    for job, wait in enumerate(waits):
+        size = (2, 4, 1, 3)[job % 4]
+        submit = 100 + 10 * job
+        lines.append(f"{job + 1} {submit} {wait} 10 {size} -1 -1 {size} 30 -1 1 1 1 -1 1 1 -1 -1")
+    path = folder / "site.swf"
+    path.write_text("\n".join(lines) + "\n")
+    return bfenv.read_swf(path)
+
+
+def test_starts(tmp_path):
+    """Each job starts at its submit time plus its logged wait and runs for its runtime."""
+    logged = logged_schedule(site_log(tmp_path))
+    assert logged.policy == "logged"
+    assert logged.start.tolist() == [0, 15, 40, 30]
+    assert logged.end.tolist() == [10, 25, 50, 40]
+    logged.check()
+
+
+def test_window(tmp_path):
+    """A part of a log has the waits of its own jobs, counted from its own beginning."""
+    assert logged_schedule(site_log(tmp_path)[1:3]).start.tolist() == [5, 30]
+
+
+def test_no_schedule(tmp_path):
+    """Without records or waits, or with other submit times or sizes, nothing is as it ran."""
+    trace = site_log(tmp_path)
+    assert logged_schedule(bfenv.make_trace([0], [1], [1], 1)) is None
+    records = trace.records.copy()
+    records[:, WAIT] = -1
+    assert logged_schedule(replace(trace, records=records)) is None
+    later = trace.jobs._replace(submit=trace.jobs.submit * 2)
+    assert logged_schedule(replace(trace, jobs=later)) is None
+    smaller = trace.jobs._replace(size=np.ones(4, dtype=np.int64))
+    assert logged_schedule(replace(trace, jobs=smaller)) is None
+
+
+def test_estimates_do_not_matter(tmp_path):
+    """With other estimates, the jobs still ran when they ran."""
+    trace = bfenv.load_workload(str(tmp_path / "site.swf") if site_log(tmp_path) else "")
+    exact = bfenv.load_workload(str(tmp_path / "site.swf"), estimates="exact")
+    assert logged_schedule(exact).start.tolist() == logged_schedule(trace).start.tolist()
+
+
+def test_few_unknown(tmp_path):
+    """One unknown wait in a hundred counts as none; two are too many."""
+    waits = [5] * 100
+    waits[7] = -1
+    logged = logged_schedule(site_log(tmp_path, waits))
+    assert logged.wait.tolist() == [0 if job == 7 else 5 for job in range(100)]
+    waits[8] = -1
+    assert logged_schedule(site_log(tmp_path, waits)) is None
+
+
+def test_overfull(tmp_path):
+    """A log that uses more than the machine has says so, with the peak."""
+    logged = logged_schedule(site_log(tmp_path, (0, 0, 0, 0)))
+    assert not any("machine's size may be wrong" in text for text in cautions(logged))
+    logged = logged_schedule(site_log(tmp_path, (5, 0, 0, 0)))
+    [text] = [text for text in cautions(logged) if "machine's size may be wrong" in text]
+    assert "up to 6 processors of a machine of 4" in text
+
+
+@pytest.mark.parametrize(
+    ("field", "what"), [(PARTITION, "2 partitions"), (PRECEDING, "25.0 % of the jobs wait for")]
+)
+def test_left_out(tmp_path, field, what):
+    """What the log shows and the engine does not follow is named."""
+    trace = site_log(tmp_path)
+    records = trace.records.copy()
+    records[2, field] = 7
+    text = " ".join(cautions(logged_schedule(replace(trace, records=records))))
+    assert what in text
+    assert what not in " ".join(cautions(logged_schedule(trace)))
+
+
+def test_outages_followed(tmp_path):
+    """Outages are named as left out only where the trace has none."""
+    trace = site_log(tmp_path)
+    assert "outages and maintenance" in cautions(logged_schedule(trace))
+    known = replace(trace, outages=(bfenv.core.jobs.Outage(100, 200, 4),))
+    assert "outages and maintenance" not in cautions(logged_schedule(known))

@@ -1,0 +1,78 @@
+"""The command `bfenv report`, and logs as they ran in other commands."""
+
+import json
+
+import pytest
+
+from tests.leaderboard.site.conftest import write_site
+
+
+@pytest.fixture
+def site(tmp_path):
+    return write_site(tmp_path / "site.swf", jobs=60)
+
+
+def test_page(run, site, tmp_path):
+    """One command goes from a log to the page, whose opening is printed as well."""
+    page = tmp_path / "site.html"
+    status, out, _ = run("report", site, "-o", page, "-p", "easy-lxf", "-j", 1, columns=140)
+    assert status == 0
+    text = page.read_text()
+    assert "The verdict" in text
+    assert "In reality the mean wait was" in text and "In reality the mean wait was" in out
+    for name in ("as it ran", "easy (today)", "easy-lxf", "fcfs"):
+        assert name in out and name in text
+    status, _, err = run("report", site, "-o", page, "-p", "easy-lxf")
+    assert (status, err) == (2, f"bfenv: {page} exists; use --force to overwrite it\n")
+
+
+def test_kept(run, site, tmp_path):
+    """Rows that are kept are those of a leaderboard, and are not made again."""
+    page, folder = tmp_path / "site.html", tmp_path / "rows"
+    for _ in range(2):
+        status, _, _ = run(
+            "report", site, "-o", page, "-p", "fcfs", "--keep", folder, "-j", 1, "--force"
+        )
+        assert status == 0
+    status, out, _ = run("leaderboard", "report", folder)
+    assert status == 0
+    assert "as it ran" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no-such-log"], "unknown workload 'no-such-log'"),
+        (["lublin", "--today", "no-such"], "unknown policy 'no-such'"),
+    ],
+)
+def test_wrong(run, tmp_path, arguments, message):
+    """A wrong name is reported in one line."""
+    status, out, err = run("report", *arguments, "-o", tmp_path / "page.html")
+    assert (status, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_evaluate(run, site):
+    """evaluate shows the log first, then how well each policy repeats it, and what is left out."""
+    status, out, _ = run("evaluate", "-w", site, "-p", "easy", "-p", "fcfs")
+    assert status == 0
+    assert out.index("\n logged, as it ran ") < out.index("\n easy ")
+    assert "repeats" in out
+    assert "2 partitions and their limits" in out
+    _, out, _ = run("evaluate", "-w", site, "-p", "fcfs", "-f", "json")
+    logged, fcfs = json.loads(out)
+    assert logged["policy"] == "logged"
+    assert logged["mean_wait"] == fcfs["mean_wait"]
+    assert fcfs["log_mean_wait_ratio"] == fcfs["log_close"] == 1
+
+
+def test_suite_or_workload(run, site, tmp_path):
+    """A leaderboard runs on a suite or on your own log, not on both."""
+    arguments = ("-p", "easy", "-o", tmp_path / "board", "-j", 1)
+    status, _, err = run("leaderboard", "run", "-s", "smoke-v1", "-w", site, *arguments)
+    assert (status, err) == (2, "bfenv: --suite and --workload exclude each other\n")
+    status, out, _ = run("leaderboard", "run", "-w", site, *arguments)
+    assert status == 0
+    assert "2 rows made" in out

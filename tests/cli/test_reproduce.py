@@ -1,0 +1,64 @@
+"""`bfenv reproduce`: the list, pages of worked examples, and wrong input."""
+
+import pytest
+
+from bfenv.reproduce import PAPERS
+
+
+def test_list(run):
+    """Papers with their items."""
+    status, out, _ = run("reproduce", "list")
+    assert status == 0
+    assert "zotkin2000" in out and "table-9" in out and "figure-4.15" in out
+
+
+def test_a_worked_example(run, tmp_path):
+    """Table, verdict, page; the second time nothing is left to do."""
+    arguments = ("reproduce", "shmueli-los2003", "table-1.1", "table-3.7", "--out", tmp_path)
+    status, out, _ = run(*arguments, columns=160)
+    assert status == 0
+    assert "36 of 36" in out and "4_2^ / 4_2^ ✓" in out and "2 rows, 0 of them" in out
+    assert "Verdict: **agrees**" in (tmp_path / "shmueli-los2003.md").read_text()
+    assert "2 rows, 2 of them there already" in run(*arguments)[1]
+
+
+def test_quick(run, tmp_path):
+    """Generated workloads stand in for the logs, and the page says so."""
+    status, out, _ = run("reproduce", "zotkin2000", "table-8", "--quick", "--out", tmp_path)
+    assert status == 0 and "not comparable" in out
+    assert "generated workloads stand in" in (tmp_path / "zotkin2000.md").read_text()
+
+
+@pytest.mark.slow
+def test_all_quick(run, tmp_path):
+    """Every paper has its page, with every item and with figures."""
+    status, _, _ = run("reproduce", "all", "--quick", "--jobs", "-1", "--out", tmp_path)
+    assert status == 0
+    for paper in PAPERS.values():
+        text = (tmp_path / f"{paper.name}.md").read_text()
+        for item in paper.items:
+            assert f"## {item.heading}\n" in text
+        drawn = {item.name for item in paper.items if item.build(True).panels}
+        there = {file.stem for file in (tmp_path / paper.name).glob("*.png")}
+        assert drawn - there <= {"figure-2", "figure-5", "figure-6"}  # of logs not at hand
+
+
+def test_a_missing_log_is_named(run, tmp_path, monkeypatch):
+    """What needs it is left out."""
+    monkeypatch.delenv("BFENV_TRACES", raising=False)
+    monkeypatch.setenv("BFENV_DATA", str(tmp_path))
+    status, _, err = run("reproduce", "zotkin2000", "figure-2", "--out", tmp_path)
+    assert status == 0 and "not at hand, and left out: LLNL-T3D-1996-2" in err
+
+
+def test_wrong_input(run, tmp_path):
+    """One line that names it."""
+    for arguments, word in (
+        (("zotkin",), "zotkin"),
+        (("zotkin2000", "table2"), "table2"),
+        (("all", "table-2"), "all"),
+        (("zotkin2000", "table-2", "--shard", "3"), "3"),
+        (("zotkin2000", "table-8", "--quick", "--jobs", "0"), "0"),
+    ):
+        status, _, err = run("reproduce", *arguments, "--out", tmp_path)
+        assert status == 2 and word in err and len(err.splitlines()) == 1, arguments

@@ -1,0 +1,60 @@
+"""`bfenv train` and `bfenv curves`: what they write, print and refuse."""
+
+import pytest
+
+from bfenv.agents.training import presets
+
+pytestmark = pytest.mark.torch
+
+SMALL = "--preset toy --set num_envs=4 --set num_steps=8 --set validate_every=1 --steps 64".split()
+
+
+def test_train(run, tmp_path):
+    """A training prints its score, and its folder cannot be used twice but for going on."""
+    folder = tmp_path / "run"
+    status, out, _ = run("train", *SMALL, "--out", folder)
+    assert status == 0
+    assert f"{folder / 'agent.json'}: " in out and "of EASY's mean bounded slowdown" in out
+    assert (folder / "agent.json").is_file()
+    status, _, err = run("train", *SMALL, "--out", folder)
+    assert status == 2 and "use --resume" in err
+    status, out, _ = run("train", *SMALL, "--out", folder, "--resume")
+    assert status == 0 and "nothing left" in out
+
+
+def test_seeds(run, tmp_path):
+    """Trainings with several seeds are drawn as one curve."""
+    status, _, _ = run("train", *SMALL, "--seeds", 2, "--out", tmp_path)
+    assert status == 0
+    status, out, _ = run("curves", tmp_path)
+    assert status == 0
+    assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [
+        ["scorer", seed, steps] for seed in "01" for steps in ("32", "64")
+    ]
+    status, _, _ = run("curves", tmp_path, "--out", tmp_path / "curves.png")
+    assert status == 0 and (tmp_path / "curves.png").stat().st_size > 1000
+    status, _, err = run("curves", tmp_path, "--out", tmp_path / "curves.png")
+    assert status == 2 and "--force" in err
+
+
+def test_help(run):
+    """The help names every preset."""
+    _, out, _ = run("train", "--help")
+    for name in presets():
+        assert f"{name}:" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "nothing"], "unknown preset 'nothing'"),
+        (["--set", "gamma=3"], "gamma must be"),
+        (["--algo", "dqn"], "algo must be one of"),
+        (["--warm-start", "nothing", *SMALL], "unknown policy 'nothing'"),
+    ],
+)
+def test_refused(run, tmp_path, arguments, message):
+    """Bad input is refused in one line."""
+    status, _, err = run("train", *arguments, "--out", tmp_path / "run")
+    assert status == 2
+    assert message in err and err.count("\n") == 1

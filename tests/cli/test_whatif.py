@@ -1,0 +1,56 @@
+"""The command `bfenv whatif`."""
+
+import json
+
+import pytest
+
+import bfenv
+from tests.leaderboard.site.conftest import write_site
+
+
+@pytest.fixture
+def site(tmp_path):
+    return write_site(tmp_path / "site.swf", jobs=60)
+
+
+def test_side_by_side(run, site, tmp_path):
+    """Each option is a variant beside the site as it is, with the metrics of its simulation."""
+    options = ("--processors", "+10%", "--processors", 48, "--estimates", "-30%", "--load", 0.5)
+    status, out, _ = run("whatif", site, *options, "-p", "easy", "-p", "fcfs", "-f", "json")
+    assert status == 0
+    rows = json.loads(out)
+    labels = ["as is", "+10% processors", "48 processors", "estimates -30%", "load 0.5"]
+    assert [(row["variant"], row["policy"]) for row in rows] == [
+        (label, policy) for policy in ("easy", "fcfs") for label in labels
+    ]
+    trace = bfenv.load_workload(str(site))
+    for policy, row in (("easy", rows[0]), ("fcfs", rows[5])):
+        expected = bfenv.metrics(bfenv.simulate(trace, policy))
+        assert {name: row[name] for name in expected} == expected
+
+
+def test_told(run, site, tmp_path):
+    """What is left out, cut or held stands below the table and on the page."""
+    page = tmp_path / "page.html"
+    small = ("--processors", 8, "--max-estimate", "10min")
+    status, out, _ = run("whatif", site, *small, "-o", page, columns=160)
+    assert status == 0
+    for words in ("larger than 8 processors and left out", "cut at the limit"):
+        assert words in out and words in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--processors", "many"], "'many'"),
+        (["--split-longer"], "--max-estimate"),
+        (["--without", "jobs"], "'jobs'"),
+        (["--estimates", "fewer"], "'fewer'"),
+        (["--maintenance", "none.csv"], "none.csv"),
+    ],
+)
+def test_wrong(run, site, options, message):
+    """A wrong value is reported in one line."""
+    status, out, err = run("whatif", site, *options)
+    assert (status, out) == (2, "")
+    assert message in err and len(err.splitlines()) == 1

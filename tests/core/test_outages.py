@@ -1,0 +1,158 @@
+"""Processors out of service: solved by hand, against a slow version, and under every policy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.errors import PolicyError, WorkloadError
+from bfenv.core.jobs import Outage
+from bfenv.core.schedule import Schedule
+from tests.conftest import small_traces
+from tests.oracles import outages as naive
+
+
+@st.composite
+def with_outages(draw, jobs=8):
+    """A small trace with up to three outages of part or all of the machine, one after the other."""
+    trace = draw(small_traces(jobs=jobs))
+    time, outages = 0, []
+    for gap, length, out in draw(
+        st.lists(st.tuples(st.integers(0, 12), st.integers(1, 9), st.integers(1, 6)), max_size=3)
+    ):
+        begin = time + gap
+        time = begin + length
+        outages.append(Outage(begin, time, min(out, trace.processors)))
+    return replace(trace, outages=tuple(outages))
+
+
+def starts(policy, *jobs, processors=4, outages=()):
+    """Starts of jobs (submit, size, estimate, runtime)."""
+    submit, size, estimate, runtime = zip(*jobs, strict=True)
+    trace = bfenv.make_trace(
+        submit, size, runtime, processors, estimate=estimate,
+        outages=tuple(Outage(*one) for one in outages),
+    )  # fmt: skip
+    return bfenv.simulate(trace, policy).check().start.tolist()
+
+
+def test_drained():
+    """A job that could still run when the machine goes down waits until it is back."""
+    outages = [(10, 20, 4)]
+    assert starts("fcfs", (0, 4, 10, 10), outages=outages) == [0]
+    assert starts("fcfs", (0, 4, 11, 1), outages=outages) == [20]
+    assert starts("fcfs", (12, 1, 1, 1), outages=outages) == [20]
+
+
+def test_shorter_jobs_pass():
+    """While the machine drains, jobs that end in time start, whatever the queue's order."""
+    assert starts("fcfs", (0, 1, 30, 5), (0, 2, 8, 8), outages=[(10, 20, 4)]) == [20, 0]
+
+
+def test_part():
+    """Where part of the machine stays in service, jobs use it, one after the other if need be."""
+    outages = [(10, 20, 3)]
+    assert starts("easy", (0, 1, 30, 30), (0, 1, 30, 30), outages=outages) == [0, 20]
+    assert starts("easy", (0, 1, 9, 9), (0, 3, 10, 10), outages=outages) == [0, 0]
+
+
+def test_running_outage():
+    """An outage that goes on is a job that ends when it does: the head is promised that time."""
+    # Two of four processors are out; the head needs all at 20, and the last job would delay it.
+    jobs = (0, 4, 5, 5), (1, 1, 30, 30), (1, 2, 19, 19)
+    assert starts("easy", *jobs, outages=[(0, 20, 2)]) == [20, 25, 1]
+
+
+@given(with_outages(), st.sampled_from(["fcfs", "easy"]))
+@settings(max_examples=100)
+def test_oracle(trace, policy):
+    """Every start is that of the slow version."""
+    columns = (trace.jobs.submit, trace.jobs.size, trace.jobs.estimate, trace.runtime)
+    jobs = list(zip(*(column.tolist() for column in columns), strict=True))
+    expected = naive.simulate(jobs, trace.processors, trace.outages, policy)
+    assert bfenv.simulate(trace, policy).check().start.tolist() == expected
+
+
+@pytest.mark.slow
+@given(with_outages(jobs=12), st.sampled_from(sorted(bfenv.policies())))
+@settings(max_examples=100)
+def test_every_policy(trace, policy):
+    """Under every policy all jobs run, and never more than is in service."""
+    schedule = bfenv.simulate(trace, policy).check()
+    assert len(schedule.start) == len(trace)
+    for values in schedule.records.values():
+        assert len(values) == len(trace)
+
+
+@given(with_outages())
+def test_compiled_or_not(trace):
+    """A policy that is called from Python at every pass makes the same schedule."""
+    slow = replace(bfenv.find_policy("easy-sjf"), run=None)
+    one, other = bfenv.simulate(trace, "easy-sjf"), bfenv.simulate(trace, slow)
+    assert one.start.tolist() == other.start.tolist()
+
+
+@given(small_traces())
+def test_far_away(trace):
+    """An outage after everything has ended changes nothing."""
+    usual = bfenv.simulate(trace, "easy")
+    end = int(trace.jobs.submit[-1] + trace.jobs.estimate.sum()) + 1
+    later = replace(trace, outages=(Outage(end, end + 5, 1),))
+    assert bfenv.simulate(later, "easy").start.tolist() == usual.start.tolist()
+
+
+def test_check():
+    """A schedule that uses processors out of service is refused."""
+    trace = bfenv.make_trace([0], [3], [10], 4, outages=(Outage(5, 6, 2),))
+    never = np.array([-1])
+    schedule = Schedule(trace, "p", 0, np.array([0]), np.array([10]), never, never)
+    with pytest.raises(PolicyError, match="5 of 4 processors in use at 5 s"):
+        schedule.check()
+
+
+@pytest.mark.parametrize(
+    ("outage", "message"),
+    [
+        ((-1, 5, 1), "begin of an outage must be an integer >= 0"),
+        ((5, 5, 1), "end of the outage at 5 s must be an integer from 6"),
+        ((0, 5, 5), "processors of the outage at 0 s must be an integer from 1 to 4"),
+    ],
+)
+def test_wrong(outage, message):
+    """An outage that cannot be is refused."""
+    with pytest.raises(WorkloadError, match=message):
+        bfenv.make_trace([0], [1], [1], 4, outages=(Outage(*outage),))
+
+
+def test_too_many_at_once():
+    """Outages at one time cannot take more than the machine has."""
+    outages = (Outage(0, 10, 3), Outage(9, 12, 2))
+    with pytest.raises(WorkloadError, match="outages at 9 s take more processors than the 4"):
+        bfenv.make_trace([0], [1], [1], 4, outages=outages)
+
+
+def test_hash_and_slice():
+    """Outages are part of the content; a part of a trace has what is left of them."""
+    trace = bfenv.make_trace([0, 100], [1, 1], [1, 1], 4)
+    down = replace(trace, outages=(Outage(10, 20, 4), Outage(90, 110, 2), Outage(150, 160, 1)))
+    assert down.hash != trace.hash
+    assert down[1:].outages == (Outage(0, 10, 2), Outage(50, 60, 1))
+
+
+def test_transformed():
+    """With other submit times, outages move with them."""
+    trace = bfenv.make_trace([0, 100], [1, 1], [1, 1], 4, outages=(Outage(10, 20, 4),))
+    faster = bfenv.workloads.with_arrival_rate(trace, 2)
+    assert faster.outages == (Outage(5, 10, 4),)
+
+
+def test_not_followed():
+    """Environments and the other event order refuse a trace with outages."""
+    trace = bfenv.make_trace([0, 100], [1, 1], [1, 1], 4, outages=(Outage(10, 20, 4),))
+    with pytest.raises(WorkloadError, match="has outages"):
+        bfenv.BackfillEnv(trace, episode_jobs=None, warmup_jobs=0, split="all")
+    with pytest.raises(WorkloadError, match="standard event order"):
+        bfenv.simulate(trace, "easy", event_order="pyss")

@@ -1,0 +1,150 @@
+"""Every number of the verdict, computed again from the starts of the jobs alone."""
+
+import re
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.analysis.intervals import Interval
+from bfenv.analysis.logged import logged_schedule
+from bfenv.leaderboard.site import compare_site, sentences
+from bfenv.leaderboard.site.words import less_or_more
+
+CANDIDATES = ("easy-sqf", "easy-lxf", "easy-sjf", "conservative-replan")
+
+
+def short(seconds):
+    """A duration as the page writes it, worked out from the rule in its docstring."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+@pytest.fixture(scope="module")
+def compared(site):
+    trace = bfenv.load_workload(str(site))
+    schedules = {name: bfenv.simulate(trace, name) for name in ("easy", *CANDIDATES)}
+    others = [schedules[name] for name in CANDIDATES]
+    return compare_site(schedules["easy"], others, logged_schedule(trace)), schedules, trace
+
+
+def waits(schedule):
+    submit = schedule.trace.jobs.submit.tolist()
+    return [start - time for start, time in zip(schedule.start.tolist(), submit, strict=True)]
+
+
+def best_of(schedules):
+    """The least mean wait among those whose longest is at most twice EASY's."""
+    longest = max(waits(schedules["easy"]))
+    able = {
+        name: sum(waits(schedules[name])) / len(waits(schedules[name]))
+        for name in CANDIDATES
+        if max(waits(schedules[name])) <= 2 * longest
+    }
+    return min(able, key=able.get)
+
+
+def test_period(compared):
+    """The first sentence has the dates of the first and the last submission."""
+    comparison, _, trace = compared
+    origin = 1_767_225_600
+    first, last = (
+        datetime.fromtimestamp(origin + seconds, UTC).date()
+        for seconds in (int(trace.records[0, 1]), int(trace.records[-1, 1]))
+    )
+    text = f"site: 400 jobs from {first} to {last} on 64 processors."
+    assert sentences(comparison)[0] == text
+
+
+def test_mean(compared):
+    """The mean waits are sums over jobs, the interval that of 20 batch means."""
+    comparison, schedules, _ = compared
+    name = best_of(schedules)
+    own, usual = np.array(waits(schedules[name])), np.array(waits(schedules["easy"]))
+    batches = (own - usual).reshape(20, -1).mean(axis=1)
+    half = 2.093024 * batches.std(ddof=1) / 20**0.5  # Student's t, 19 degrees of freedom
+    low, high = batches.mean() - half, batches.mean() + half
+    if high < 0:
+        reach = f"95 %: {short(-high)} to {short(-low)} less"
+    else:
+        assert low <= 0
+        reach = f"95 %: from {short(-low)} less to {short(high)} more, which may be chance"
+    expected = (
+        f"On your 400 jobs, {name} would cut the mean wait of easy from {short(usual.mean())} to "
+        f"{short(own.mean())} ({reach})."
+    )
+    assert sentences(comparison)[1] == expected
+
+
+def test_longest(compared):
+    """The longest waits are those of single jobs."""
+    comparison, schedules, _ = compared
+    own, usual = max(waits(schedules[best_of(schedules)])), max(waits(schedules["easy"]))
+    verb = "grows" if own > usual else "falls"
+    expected = f"The longest wait {verb} from {short(usual)} to {short(own)}."
+    assert sentences(comparison)[2] == expected
+
+
+def test_users(compared):
+    """A user counts whose mean wait changes by over a minute."""
+    comparison, schedules, trace = compared
+    own, usual = waits(schedules[best_of(schedules)]), waits(schedules["easy"])
+    changes = {}
+    for user, a, b in zip(trace.jobs.user.tolist(), own, usual, strict=True):
+        changes.setdefault(user, []).append(a - b)
+    changes.pop(-1, None)
+    means = [sum(part) / len(part) for part in changes.values()]
+    less, more = sum(mean < -60 for mean in means), sum(mean > 60 for mean in means)
+    text = sentences(comparison)[3]
+    if less or more:
+        assert [int(number) for number in re.findall(r"\d+", text)][:2] == [less, more]
+    else:
+        assert text.startswith("No user's mean wait")
+
+
+def test_reality(compared):
+    """The last sentence has the logged mean, the share explained, and the verdict."""
+    comparison, schedules, trace = compared
+    real = float(np.mean([float(line[2]) for line in trace.records]))
+    share = f"{np.mean(waits(schedules['easy'])) / real:.0%}".replace("%", " %")
+    text = sentences(comparison)[-1]
+    assert text.startswith(
+        f"In reality the mean wait was {short(real)}: the simulation of easy explains {share} of it"
+    )
+    word = {"good": "well", "fair": "fairly", "poor": "poorly"}[comparison.verdict]
+    assert f"It repeats your log {word}, " in text
+
+
+def test_no_better(compared):
+    """Where no candidate waits less, the verdict says so and promises nothing."""
+    _, schedules, _ = compared
+    comparison = compare_site(schedules["easy"], [schedules["easy"]])
+    texts = sentences(comparison)
+    assert comparison.best is None
+    assert len(texts) == 2
+    assert texts[1].startswith("Of 1 candidates, none that Slurm can follow")
+
+
+def test_slower_than_reality(compared):
+    """Where the simulation waits longer than the log, it says by which factor."""
+    comparison, _, _ = compared
+    slow = compare_site(comparison.logged, [], comparison.today)
+    factor = comparison.logged.wait.mean() / comparison.today.wait.mean()
+    assert f"has {factor:.1f} times as much" in sentences(slow)[-1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (-3_000, -600, "95 %: 10.0 min to 50.0 min less"),
+        (600, 3_000, "95 %: 10.0 min to 50.0 min more"),
+        (-600, 300, "95 %: from 10.0 min less to 5.0 min more, which may be chance"),
+        (float("nan"), float("nan"), "with no interval: there are too few jobs"),
+    ],
+)
+def test_interval(low, high, text):
+    """Ends are in the order of their size, and chance is called chance."""
+    assert less_or_more(Interval(0.0, low, high)) == text

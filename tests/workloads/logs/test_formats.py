@@ -1,0 +1,341 @@
+"""Logs of each system, a few lines of each written by hand in its layout."""
+
+import gzip
+import json
+import lzma
+
+import pytest
+
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs import read_lsf, read_pbs, read_sacct, read_sacct_json, read_sge
+from bfenv.workloads.logs.conversion import Selection
+from bfenv.workloads.logs.formats import KINDS, READERS, find_format
+from tests.workloads.refusals import refused
+
+NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
+
+PBS = f"""01/01/2026 12:00:00;Q;7.pbs;queue=workq
+01/01/2026 12:01:00;S;7.pbs;user=ann group=chem queue=workq
+01/01/2026 12:03:00;E;7.pbs;user=ann group=chem jobname=a queue=workq ctime={NOON} qtime={NOON} \
+etime={NOON} start={NOON + 60} exec_host=n1/0*4 Resource_List.ncpus=4 \
+Resource_List.walltime=00:10:00 session=1 end={NOON + 180} Exit_status=0 \
+resources_used.walltime=00:02:00
+01/01/2026 12:05:00;E;8.pbs;user=bob group=chem queue=long ctime={NOON + 5} qtime={NOON + 5} \
+start={NOON + 200} Resource_List.nodes=2:ppn=8+1:ppn=4 end={NOON + 300} Exit_status=271
+01/01/2026 12:06:00;D;9.pbs;requestor=bob@login
+01/01/2026 12:07:00;E;10.pbs;user=bob queue=long qtime={NOON} start=0 end=0 Resource_List.ncpus=1
+"""
+SGE = "\n".join(
+    ":".join(map(str, fields))
+    for fields in (
+        # qname hostname group owner name number account priority submission start end failed exit
+        ["all.q", "n1", "chem", "ann", "job", 7, "sge", 0, NOON, NOON + 60, NOON + 180, 0, 0]
+        + [0] * 18 + ["p", "d", "mpi", 16, 0, 1, 1, 0, "-l h_rt=600,h_vmem=1G", 0, "NONE", 0, 0, 0],
+        ["all.q", "n1", "chem", "bob", "arr", 8, "sge", 0, NOON + 5, NOON + 65, NOON + 95, 0, 1]
+        + [0] * 18 + ["p", "d", "NONE", 1, 3, 1, 1, 0, "NONE", 0, "NONE", 0, 0, 0],
+        ["all.q", "n1", "chem", "bob", "x", 9, "sge", 0, NOON + 6, 0, 0, 100, 0]
+        + [0] * 18 + ["p", "d", "NONE", 1, 0, 1, 1, 0, "NONE", 0, "NONE", 0, 0, 0],
+    )
+)  # fmt: skip
+LSF = f'''# lsb.acct
+"JOB_NEW" "10.1" {NOON} 7 1000 0 4
+"JOB_FINISH" "10.1" {NOON + 180} 7 1000 33554438 4 {NOON} 0 0 {NOON + 60} "ann" "normal" "" "" \
+"" "login" "dir ""a b""" "" "out" "err" "file" 0 4 "n1" "n1" "n2" "n2" 64 60.0 "name" "sleep 1" 0.1
+"JOB_FINISH" "10.1" {NOON + 300} 8 1001 33554438 1 {NOON + 5} 0 0 {NOON + 200} "bob" "long" "" "" \
+"" "login" "dir" "" "" "" "file" 1 "n9" 1 "8*n9" 32 60.0 "name" "x" 0.1
+"JOB_FINISH" "10.1" {NOON + 300} 9 1001 33554438 1 {NOON + 6} 0 0 0 "bob" "long" "" "" \
+"" "login" "dir" "" "" "" "file" 0 0 32 60.0 "name" "x" 0.1
+'''
+
+
+def slurm_job(**changes):
+    """A job as sacct --json of Slurm 23.02 and later prints it."""
+    number = {"set": True, "infinite": False, "number": 10}
+    return {
+        "job_id": 7,
+        "array": {"job_id": 0, "task_id": {"set": False, "number": 0}},
+        "het": {"job_id": 0},
+        "user": "ann",
+        "group": "chem",
+        "partition": "gpu",
+        "qos": "normal",
+        "cluster": "c1",
+        "allocation_nodes": 1,
+        "state": {"current": ["COMPLETED"], "reason": "None"},
+        "time": {
+            "submission": NOON, "eligible": NOON, "start": NOON + 60, "end": NOON + 180,
+            "elapsed": 120, "limit": number,
+        },
+        "tres": {
+            "allocated": [
+                {"type": "cpu", "name": "", "count": 4},
+                {"type": "mem", "name": "", "count": 8192},
+                {"type": "gres", "name": "gpu", "count": 2},
+            ]
+        },
+    } | changes  # fmt: skip
+
+
+OLD_JOB = slurm_job(  # 21.08: plain numbers, one state
+    job_id=9,
+    array={"job_id": 8, "task_id": 3},
+    state={"current": "TIMEOUT"},
+    time={
+        "submission": NOON + 5, "start": NOON + 60, "end": NOON + 90, "elapsed": 30, "limit": 1,
+    },
+)  # fmt: skip
+WAITING = slurm_job(
+    job_id=10, state={"current": ["PENDING"]}, time={"submission": NOON + 7, "start": 0, "end": 0}
+)
+JSON = json.dumps({"jobs": [slurm_job(), OLD_JOB, WAITING]})
+TEXTS = {"pbs": PBS, "sge": SGE, "lsf": LSF, "sacct-json": JSON}
+
+
+def written(folder, text, name="log"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_found(tmp_path, kind):
+    """Each kind is known by its first line."""
+    assert find_format(written(tmp_path, TEXTS[kind])) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("JobID|User\n1|ann\n", "sacct"),
+        ("|".join(["7"] * 14) + "\n", "sacct"),
+        ("when;cpus\n1;2\n", "csv"),
+    ],
+)
+def test_found_others(tmp_path, text, kind):
+    """So are Slurm's dumps, with or without names, and tables."""
+    assert find_format(written(tmp_path, text)) == kind
+
+
+def test_not_found(tmp_path):
+    """SWF needs no import, and what is no log is named by how it begins."""
+    with refused(WorkloadError, "looks like SWF already"):
+        find_format(written(tmp_path, "; Version: 2.2\n"))
+    with refused(WorkloadError, "begins with 'hello'", *KINDS.values()):
+        find_format(written(tmp_path, "hello\n"))
+
+
+def test_pbs(tmp_path):
+    """Only E records are jobs; sizes are ncpus, or nodes times ppn."""
+    trace = read_pbs(written(tmp_path, PBS), processors=64)
+    assert trace.jobs.submit.tolist() == [0, 5]
+    assert trace.jobs.size.tolist() == [4, 20]
+    assert trace.runtime.tolist() == [120, 100]
+    assert trace.jobs.estimate.tolist() == [600, 600]  # the second has the longest seen
+    assert trace.records[:, 2].tolist() == [60, 195]
+    assert trace.records[:, 10].tolist() == [1, 0]
+    assert (trace.cleaning.other_record, trace.cleaning.never_started) == (3, 1)
+
+
+def test_sge(tmp_path):
+    """Slots are processors, h_rt is the limit, and a task that never started is counted."""
+    trace = read_sge(written(tmp_path, SGE), processors=64)
+    assert trace.jobs.submit.tolist() == [0, 5]
+    assert trace.jobs.size.tolist() == [16, 1]
+    assert trace.runtime.tolist() == [120, 30]
+    assert trace.jobs.estimate.tolist() == [600, 600]
+    assert trace.cleaning.never_started == 1
+
+
+def test_sge_milliseconds(tmp_path):
+    """Univa's milliseconds are the same times."""
+    text = SGE
+    for seconds in (NOON, NOON + 60, NOON + 180, NOON + 5, NOON + 65, NOON + 95, NOON + 6):
+        text = text.replace(f":{seconds}:", f":{seconds}123:")
+    trace = read_sge(written(tmp_path, text), processors=64)
+    assert trace.jobs.submit.tolist() == [0, 5]
+    assert trace.runtime.tolist() == [120, 30]
+
+
+def test_lsf(tmp_path):
+    """Execution hosts are slots, one each or as 8*host; quotes may hold spaces and quotes."""
+    trace = read_lsf(written(tmp_path, LSF), processors=64, longest="1h")
+    assert trace.jobs.submit.tolist() == [0, 5]
+    assert trace.jobs.size.tolist() == [4, 8]
+    assert trace.runtime.tolist() == [120, 100]
+    assert trace.jobs.estimate.tolist() == [3600, 3600]
+    assert trace.records[:, 10].tolist() == [1, 0]
+    assert (trace.cleaning.other_record, trace.cleaning.headers) == (1, 1)
+    assert trace.cleaning.never_started == 1
+
+
+def test_json(tmp_path):
+    """Wrapped and plain numbers, states and lists of them mean the same."""
+    ids = tmp_path / "ids.csv"
+    trace = read_sacct_json(
+        written(tmp_path, JSON), processors=64, selection=Selection(ids=ids, names=True)
+    )
+    assert trace.jobs.submit.tolist() == [0, 5]
+    assert trace.jobs.size.tolist() == [4, 4]
+    assert trace.runtime.tolist() == [120, 30]
+    assert trace.jobs.estimate.tolist() == [600, 60]
+    assert trace.cleaning.pending == 1
+    assert ids.read_text().splitlines() == ["job,id", '0,"7"', '1,"8_3"']
+    assert "Partition: 1 gpu" in trace.header
+
+
+@pytest.mark.parametrize(
+    ("resource", "size"), [("gpus", 2), ("memory", 8), ("nodes", 1), ("cores", 4)]
+)
+def test_resources(tmp_path, resource, size):
+    """A processor may be a GPU, a GiB of memory or a node."""
+    trace = read_sacct_json(written(tmp_path, JSON), processors=64, resource=resource)
+    assert trace.jobs.size.tolist() == [size, size]
+
+
+@pytest.mark.parametrize(
+    ("capacity", "size"),
+    [
+        ("cpu=128,mem=64G,gpu=8", 32),  # 2 of 8 GPUs are a quarter of the partition
+        ("cpu=128,mem=16G,gpu=8", 64),  # 8 of 16 GiB are half of it
+        ("long: cpu=1; gpu: cpu=8,gpu=1000", 4),
+        ("cpu=100,gpu=7", 29),  # rounded up
+    ],
+)
+def test_dominant(tmp_path, capacity, size):
+    """A job's size is its largest share of any resource, in cores of its partition."""
+    trace = read_sacct_json(written(tmp_path, JSON), resource="dominant", capacity=capacity)
+    assert trace.jobs.size.tolist() == [size, size]
+
+
+def test_dominant_needs_capacity(tmp_path):
+    """Without capacities, or those of the jobs' partition, there are no shares."""
+    path = written(tmp_path, JSON)
+    with refused(WorkloadError, "needs the capacity"):
+        read_sacct_json(path, resource="dominant")
+    with refused(WorkloadError, "no capacity of 'gpu'"):
+        read_sacct_json(path, resource="dominant", capacity="long: cpu=4")
+    with refused(WorkloadError, "no positive cpu"):
+        read_sacct_json(path, resource="dominant", capacity="mem=4G")
+
+
+def sacct(folder, *lines):
+    columns = "JobID|Partition|Cluster|Submit|Start|End|State|AllocCPUS|Timelimit"
+    return written(folder, "\n".join([columns, *lines]) + "\n")
+
+
+LINES = [
+    f"1|cpu|a|{NOON}|{NOON}|{NOON + 50}|COMPLETED|1|00:01:00",
+    f"2|gpu|a|{NOON + 3600}|{NOON + 3600}|{NOON + 3650}|COMPLETED|1|UNLIMITED",
+    f"3|gpu|b|{NOON + 7200}|{NOON + 7200}|{NOON + 7250}|COMPLETED|1|00:02:00",
+]
+
+
+@pytest.mark.parametrize(
+    ("selection", "jobs", "count"),
+    [
+        (Selection(partitions=("gpu",)), [2, 3], "other_partition"),
+        (Selection(cluster="b"), [3], "other_partition"),
+        (Selection(since="2026-01-01T13:00:00"), [2, 3], "other_time"),
+        (Selection(until="2026-01-01T13:00:00"), [1], "other_time"),
+        (Selection(since="2026-01-02"), [], "other_time"),
+    ],
+)
+def test_selection(tmp_path, selection, jobs, count):
+    """Jobs of other partitions, clusters and times are left out and counted."""
+    path = sacct(tmp_path, *LINES)
+    ids = tmp_path / "ids.csv"
+    if not jobs:
+        with refused(WorkloadError, "submitted outside the time asked for: 3"):
+            read_sacct(path, processors=4, selection=selection)
+        return
+    trace = read_sacct(path, processors=4, selection=selection._replace(ids=ids))
+    assert ids.read_text().splitlines()[1:] == [f'{i},"{job}"' for i, job in enumerate(jobs)]
+    assert getattr(trace.cleaning, count) == 3 - len(jobs)
+
+
+def test_unknown_partition(tmp_path):
+    """A partition without jobs is an error that lists those there are."""
+    with refused(WorkloadError, "'fat'", "cpu, gpu"):
+        read_sacct(sacct(tmp_path, *LINES), selection=Selection(partitions=("fat",)))
+
+
+def test_limit_of_partition(tmp_path):
+    """A job without a limit takes the longest of its partition."""
+    trace = read_sacct(sacct(tmp_path, *LINES), processors=4)
+    assert trace.jobs.estimate.tolist() == [60, 120, 120]
+
+
+def test_unit(tmp_path):
+    """If most jobs exceed their limits, these may be in another unit."""
+    lines = [LINES[0].replace("00:01:00", "00:00:10")] * 60
+    lines = [f"{i}{line[1:]}" for i, line in enumerate(lines, start=1)]
+    with pytest.warns(UserWarning, match="60 of 60 jobs ran longer than their limit"):
+        read_sacct(sacct(tmp_path, *lines), processors=64)
+
+
+def test_strange_values(tmp_path):
+    """INVALID times and unknown states are counted or taken as they are; nothing is fatal."""
+    lines = [
+        *LINES,
+        f"4|cpu|a|INVALID|{NOON}|{NOON + 50}|COMPLETED|1|00:01:00",
+        f"5|cpu|a|{NOON + 9}|{NOON}|{NOON + 50}|NEW_STATE|1|INVALID",
+    ]
+    trace = read_sacct(sacct(tmp_path, *lines), processors=4)
+    assert (len(trace), trace.cleaning.no_submit, trace.cleaning.early_start) == (4, 1, 1)
+
+
+def test_without_names(tmp_path):
+    """A dump of sacct -n has the columns of the command, or those that are given."""
+    values = f"7|ann|chem|cpu|normal|{NOON}|{NOON}|{NOON}|{NOON + 50}|50|5|COMPLETED|4|1"
+    assert read_sacct(written(tmp_path, values), processors=4).jobs.size.tolist() == [4]
+    fields = "JobID,Partition,Cluster,Submit,Start,End,State,AllocCPUS,Timelimit"
+    trace = read_sacct(written(tmp_path, "\n".join(LINES)), processors=4, fields=fields)
+    assert len(trace) == 3
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_no_line_is_lost(tmp_path, kind):
+    """jobs + dropped = lines; a malformed line is named, or skipped with a warning."""
+    text = TEXTS[kind]
+    lines = 3 if kind == "sacct-json" else len(text.strip().splitlines())
+    trace = READERS[kind](written(tmp_path, text), processors=64)
+    assert len(trace) + trace.cleaning.dropped == lines
+    if kind == "sacct-json":
+        damaged = json.dumps({"jobs": [slurm_job(), 5]})
+    else:
+        damaged = text.rstrip("\n") + "\nno such line\n"
+    path = written(tmp_path, damaged, "damaged")
+    with refused(WorkloadError, "damaged:"):
+        READERS[kind](path, processors=64)
+    with pytest.warns(UserWarning, match="1 malformed line"):
+        assert READERS[kind](path, processors=64, on_error="skip").cleaning.malformed == 1
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".utf16"])
+def test_encodings(tmp_path, suffix):
+    """Compressed logs and those of Windows are the same log."""
+    path = tmp_path / f"log{suffix}"
+    data = PBS.encode("utf-16" if suffix == ".utf16" else "utf-8")
+    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(suffix, bytes)
+    path.write_bytes(pack(data))
+    assert len(read_pbs(path, processors=64)) == 2
+
+
+def test_zstd(tmp_path):
+    """zstd is read with pyarrow."""
+    arrow = pytest.importorskip("pyarrow")
+    path = tmp_path / "log.zst"
+    with arrow.output_stream(str(path), compression="zstd") as file:
+        file.write(PBS.encode())
+    assert len(read_pbs(path, processors=64)) == 2
+    path.write_bytes(path.read_bytes()[:-9])
+    with refused(WorkloadError, "log.zst"):
+        read_pbs(path, processors=64)
+
+
+def test_damaged_xz(tmp_path):
+    """A damaged file is named as one."""
+    path = tmp_path / "log.xz"
+    path.write_bytes(lzma.compress(PBS.encode())[:-9])
+    with refused(WorkloadError, "log.xz: corrupted xz file"):
+        read_pbs(path, processors=64)

@@ -1,0 +1,114 @@
+"""Outages found in a log, read from a file, and kept in SWF."""
+
+from dataclasses import replace
+
+import pytest
+
+import bfenv
+from bfenv.core.errors import WorkloadError
+from bfenv.core.jobs import Outage
+from bfenv.workloads.logs.outages import find_outages, load_outages
+from tests.workloads.refusals import refused
+
+NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
+
+
+def site(folder, waits=(0,), gap=600, header=()):
+    """Jobs of 100 s on one of four processors, one every `gap` seconds, with these waits."""
+    lines = ["; MaxProcs: 4", f"; UnixStartTime: {NOON}", *header]
+    for job, wait in enumerate(waits):
+        lines.append(f"{job + 1} {gap * job} {wait} 100 1 -1 -1 1 200 -1 1 1 1 -1 1 1 -1 -1")
+    path = folder / "site.swf"
+    path.write_text("\n".join(lines) + "\n")
+    return bfenv.read_swf(path)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "length", "expected"),
+    [(5, 3_600, True), (5, 3_599, False), (4, 3_600, False)],
+)
+def test_limits(tmp_path, jobs, length, expected):
+    """It takes an hour, and five jobs that wait from its begin to its end."""
+    end = 100 + length
+    trace = site(tmp_path, [0, *(end - job for job in range(1, jobs + 1))], gap=1)
+    assert find_outages(trace) == ((Outage(100, end, 4),) if expected else ())
+
+
+def test_idle_is_no_outage(tmp_path):
+    """A machine that stands still because nobody submits is not out of service."""
+    assert find_outages(site(tmp_path, [0] * 10, gap=10_000)) == ()
+    assert find_outages(bfenv.make_trace([0], [1], [1], 1)) == ()
+
+
+def test_written_and_read(tmp_path):
+    """SWF keeps outages in its header, also those of a part of a log."""
+    outages = (Outage(50, 60, 4), Outage(700, 900, 1))
+    trace = replace(site(tmp_path, [0, 0, 0]), outages=outages)
+    bfenv.write_swf(trace, tmp_path / "out.swf")
+    again = bfenv.read_swf(tmp_path / "out.swf")
+    assert (again.outages, again.hash) == (outages, trace.hash)
+    part = again[1:]
+    bfenv.write_swf(part, tmp_path / "part.swf")
+    assert bfenv.read_swf(tmp_path / "part.swf").outages == (Outage(100, 300, 1),)
+    bfenv.write_swf(replace(trace, outages=()), tmp_path / "none.swf")
+    assert bfenv.read_swf(tmp_path / "none.swf").outages == ()
+
+
+def test_file(tmp_path):
+    """Lines have begin, end and, if not the whole machine, processors."""
+    path = tmp_path / "down.csv"
+    path.write_text(
+        "begin,end,processors\n2026-01-01T11:00:00,2026-01-01T12:10:00\n"
+        f"{NOON + 1000},{NOON + 2000},9\n{NOON + 3000},{NOON + 3001},2\n{NOON - 9},{NOON - 5},1\n"
+    )
+    found = load_outages(path, site(tmp_path))
+    assert found == (Outage(0, 600, 4), Outage(1000, 2000, 4), Outage(3000, 3001, 2))
+
+
+@pytest.mark.parametrize("line", ["2026-01-01,then", "5,4", "1,2,0", "1,2,3,4", "1"])
+def test_wrong_line(tmp_path, line):
+    """A line that is no outage is named."""
+    path = tmp_path / "down.csv"
+    path.write_text(f"begin,end\n{line}\n")
+    with refused(WorkloadError, "down.csv:2: "):
+        load_outages(path, site(tmp_path))
+
+
+def test_no_date(tmp_path):
+    """Without a date in the log, dates mean nothing."""
+    path = tmp_path / "down.csv"
+    path.write_text("1,2\n")
+    with refused(WorkloadError, "need a log with dates"):
+        load_outages(path, bfenv.make_trace([0], [1], [1], 1))
+
+
+def test_slurm_events(tmp_path):
+    """Slurm's events take the CPUs of their node; one without an end lasts as long as the log."""
+    path = tmp_path / "events.txt"
+    path.write_text(
+        "NodeName|TimeStart|TimeEnd|TRES\n"
+        "n1|2026-01-01T12:00:10|2026-01-01T12:00:20|billing=2,cpu=2,mem=4G\n"
+        "n2|2026-01-01T12:10:00|Unknown|cpu=1\n"
+    )
+    found = load_outages(path, site(tmp_path, [0, 0, 0]))
+    assert found == (Outage(10, 20, 2), Outage(600, 1201, 1))
+    path.write_text("NodeName|TimeStart|TimeEnd|TRES\nn1|2026-01-01T12:00:10|Unknown|mem=4G\n")
+    with refused(WorkloadError, "events.txt:2: ", "is not an event"):
+        load_outages(path, site(tmp_path))
+
+
+def test_option(tmp_path):
+    """A log's outages are those of its header, or also those found, or none."""
+    header = ["; Outage: 90 120 2", "; Outage: 9000 9100 1"]
+    site(tmp_path, [0, *(7_000 - job for job in range(1, 7))], gap=1, header=header)
+    path = tmp_path / "site.swf"
+    known = (Outage(90, 120, 2), Outage(9000, 9100, 1))
+    assert bfenv.read_swf(path).outages == known
+    assert bfenv.read_swf(path, outages="none").outages == ()
+    # That of 100 to 7000 s is found, but meets one that the header has.
+    assert bfenv.read_swf(path, outages="find").outages == known
+    site(tmp_path, [0, *(7_000 - job for job in range(1, 7))], gap=1, header=header[1:])
+    found = bfenv.load_workload(f"{path}:outages=find").outages
+    assert found == (Outage(100, 7000, 4), Outage(9000, 9100, 1))
+    with refused(WorkloadError, "'maybe'"):
+        bfenv.read_swf(path, outages="maybe")

@@ -1,0 +1,114 @@
+"""Changes to a site: what they do, and that every job left out, cut or split is reported."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.errors import BfenvError, WorkloadError
+from bfenv.core.jobs import Outage
+from bfenv.workloads import whatif
+from tests.conftest import small_traces
+
+TRACE = bfenv.make_trace(
+    [0, 5, 9], [4, 2, 8], [100, 50, 250], 10, estimate=[200, 60, 300],
+    outages=(Outage(10, 20, 10), Outage(30, 40, 6)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [("512", 512), ("+6", 16), ("-1", 9), ("+10%", 11), ("-20 %", 8), ("+25%", 12)],
+)
+def test_processors(size, expected):
+    """A size is absolute, a difference, or a share of what there is, rounded."""
+    changed = whatif.with_processors(TRACE, size)
+    assert changed.trace.processors == expected
+    assert changed.notes == ()
+    assert changed.trace.outages[0].processors == expected  # of the whole machine
+    assert changed.trace.outages[1].processors == 6
+
+
+def test_smaller_machine():
+    """Jobs that no longer fit are left out and counted; time and outages stay."""
+    changed = whatif.with_processors(TRACE, "4")
+    assert changed.trace.jobs.submit.tolist() == [0, 5]
+    assert changed.notes == ("1 jobs are larger than 4 processors and left out",)
+    assert changed.trace.outages == (Outage(10, 20, 4), Outage(30, 40, 4))
+    first_gone = whatif.with_processors(TRACE, "2")
+    assert first_gone.trace.jobs.submit.tolist() == [5]
+    assert first_gone.trace.outages[0].begin == 10
+    bfenv.simulate(first_gone.trace, "easy").check()
+
+
+@pytest.mark.parametrize("size", ["many", "10%", "0", "-10", "1", "", "+"])
+def test_no_machine(size):
+    """What is no size, or leaves no machine or job, is refused."""
+    with pytest.raises(WorkloadError):
+        whatif.with_processors(TRACE, size)
+
+
+def test_cut():
+    """A limit lowers estimates and cuts what runs longer, and both are counted."""
+    changed = whatif.with_max_estimate(TRACE, 100)
+    assert changed.trace.jobs.estimate.tolist() == [100, 60, 100]
+    assert changed.trace.runtime.tolist() == [100, 50, 100]
+    assert changed.notes == (
+        "2 jobs ask for less than before",
+        "1 jobs are cut at the limit, their work unfinished",
+    )
+
+
+def test_split():
+    """A job over the limit becomes pieces, submitted one limit after the other."""
+    changed = whatif.with_max_estimate(TRACE, 100, split=True)
+    trace = changed.trace
+    assert trace.jobs.submit.tolist() == [0, 5, 9, 109, 209]
+    assert trace.runtime.tolist() == [100, 50, 100, 100, 50]
+    assert trace.jobs.size.tolist() == [4, 2, 8, 8, 8]
+    assert changed.notes[1] == "1 jobs become 3 pieces"
+
+
+@given(small_traces(), st.integers(1, 9))
+def test_split_keeps_work(trace, limit):
+    """Split, no work is lost, and no piece is longer than the limit."""
+    changed = whatif.with_max_estimate(trace, limit, split=True).trace
+    work = [np.dot(one.jobs.size, one.runtime) for one in (trace, changed)]
+    assert work[0] == work[1]
+    assert changed.jobs.estimate.max() <= limit
+
+
+def test_estimates():
+    """Users ask for less, but never for less than their jobs run; those are counted."""
+    changed = whatif.with_other_estimates(TRACE, "-30%")
+    assert changed.trace.jobs.estimate.tolist() == [140, 50, 250]
+    assert changed.notes == ("2 jobs ask for no less than they run",)
+    assert whatif.with_other_estimates(TRACE, "+50 %").trace.jobs.estimate.tolist() == [
+        300,
+        90,
+        450,
+    ]
+    assert whatif.with_other_estimates(TRACE, "exact").trace.jobs.estimate.tolist() == [
+        100,
+        50,
+        250,
+    ]
+    with pytest.raises(BfenvError, match="fewer"):
+        whatif.with_other_estimates(TRACE, "fewer")
+
+
+def test_outages():
+    """Maintenance adds to the outages there are; without any, none are left."""
+    more = whatif.with_maintenance(TRACE, [Outage(50, 60, 10)])
+    assert [one.begin for one in more.trace.outages] == [10, 30, 50]
+    assert whatif.without_outages(TRACE).trace.outages == ()
+    assert whatif.without_outages(TRACE).notes == ()
+    assert whatif.without_outages(whatif.without_outages(TRACE).trace).notes
+
+
+def test_load():
+    """Another load has the same jobs, at other times."""
+    changed = whatif.with_offered_load(TRACE, 0.5).trace
+    assert changed.offered_load == pytest.approx(0.5, rel=0.02)
+    assert changed.runtime.tolist() == TRACE.runtime.tolist()
