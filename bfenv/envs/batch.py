@@ -80,9 +80,9 @@ class EnvBatch:
         # The slots, the pass, and the slots again for trials
         actions = self.window * (2 if self.rules.trial_limit else 1) + 1
         self._state = new_state(self.source.traces, count, self.window, actions)
+        self._step: Callable[..., Any] | None = None  # compiled for the types of the arguments
         self._set_kernel_arguments()
-        # Of the last step or reset
-        self._totals = np.empty((len(StepTotals._fields), count))
+        self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
         self._infos = np.empty((len(INFOS), count), dtype=np.int64)
         self._shapes = (
             (count, self.window, len(self.queue_features)),
@@ -306,4 +306,4 @@ class EnvBatch:
         order_of_window = order if order in ORDER_NAMES else None
         self._tables = new_tables(self.source.traces, order_of_window)
         self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
-        self._step: Callable[..., None] | None = None  # `episode.step_and_write` for these
+        self._step = None
