@@ -8,7 +8,6 @@ from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import (
     NEXT_JOB,
     advance,
-    free,
     may_start,
     now,
     waiting,
@@ -54,7 +53,7 @@ from bfenv.envs.batch_state import (
     jobs_of,
     truth_of,
 )
-from bfenv.envs.legal_actions import write_mask
+from bfenv.envs.legal_actions import may_any_start, write_mask
 from bfenv.envs.outputs import write_outputs
 from bfenv.envs.slots import write_slots
 from bfenv.envs.warm_up import begin_warm_up, end_warm_up
@@ -196,21 +195,12 @@ def _run_on(state, tables, cluster, jobs, rules, i):
 @kernel
 def _look(state, tables, cluster, jobs, rules, i):
     """Choose the slots and write the mask, unless no start can be legal and time runs on."""
-    if not rules.every_pass and not _any_fits(cluster, jobs):
+    if not rules.every_pass and not may_any_start(state, cluster, jobs, rules, i):
         state.counters[i, LEGAL_STARTS] = 0
         state.counters[i, LEGAL_TRIALS] = 0
         return
     write_slots(state, tables, cluster, jobs, rules, i)
     write_mask(state, cluster, jobs, rules, i)
-
-
-@kernel
-def _any_fits(cluster, jobs):
-    if free(cluster) > 0:
-        for job in waiting(cluster):
-            if jobs.size[job] <= free(cluster):
-                return True
-    return False
 
 
 @kernel
