@@ -181,12 +181,13 @@ class EnvBatch:
             self._reference_totals[i] = self.reference.totals(window)
         self.job_counts[i] = window.last - window.first
         trace, ended = self.source.traces[window.k], NONE_ENDED
-        if not is_warmed_by_easy(trace):
+        is_warm = not is_warmed_by_easy(trace)
+        if is_warm:
             self._state.counters[i, TRACE] = window.k
             cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
             ended = warm_up(cluster, truth, trace, window)
         arguments = self._kernel_arguments
-        episode.open_episode(*arguments, i, tuple(window), ended, tuple(buffers))
+        episode.open_episode(*arguments, i, tuple(window), is_warm, ended, tuple(buffers))
         self.ready = self.ready or bool(self.job_counts.all())
 
     def new_buffers(self) -> StepBuffers:

@@ -62,12 +62,12 @@ UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
 @kernel
-def open_episode(state, tables, rules, i, window, ended, buffers):
+def open_episode(state, tables, rules, i, window, is_warm, ended, buffers):
     """Open an episode, go to its first decision, and write what is seen there.
 
     Python calls it with plain tuples, `window` being an EpisodeWindow. If the machine is warm
     already, `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends. If
-    it is empty, EASY schedules the jobs before the episode.
+    it is not, EASY schedules the jobs before the episode.
     """
     batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
     batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
@@ -76,7 +76,7 @@ def open_episode(state, tables, rules, i, window, ended, buffers):
     cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
     history = history_of(batch_state, batch_tables, i)
     _forget_users(batch_state, i)
-    if len(ended) == 0:
+    if not is_warm:
         truth = truth_of(batch_state, batch_tables, i)
         begin_warm_up(cluster, jobs, truth, batch_tables.processors[k], opening, first)
         while advance(cluster, jobs, truth):
