@@ -28,32 +28,44 @@ def test_the_python_examples_print_what_they_say(monkeypatch, tmp_path):
     assert not failures, "".join(failures)
 
 
-BLOCKS = [
-    re.findall(r"^\$ (bfenv .*)$", block, re.M)
-    for block in re.findall(r"^```console\n(.*?)^```", TEXT, re.M | re.S)
-]
+COMMANDS = re.findall(
+    r"^\$ (bfenv .*)$", "\n".join(re.findall(r"^```console\n(.*?)^```", TEXT, re.M | re.S)), re.M
+)
+
 
 FILES = re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```", TEXT, re.M | re.S)
 
 
-@pytest.mark.parametrize("commands", BLOCKS, ids=lambda commands: commands[0])
-def test_the_commands_of_a_block_work_in_order(commands, tmp_path):
-    """Each command of a block prints something or writes a file, which the next ones may use."""
+def needed(command):
+    """The commands above that write the files which this one reads, in their order."""
+    above = COMMANDS[: COMMANDS.index(command)]
+    written = {one: re.search(r" (?:-o|--out) (\S+)", one) for one in above}
+    reads = [one for one, out in written.items() if out and re.search(rf"[ :]{out[1]}\b", command)]
+    return [two for one in reads for two in (*needed(one), one)]
+
+
+def run_command(command, folder):
+    program = Path(sys.executable).parent / "bfenv"
+    result = subprocess.run(
+        [program, *shlex.split(command)[1:]],
+        cwd=folder,
+        env=os.environ | {"BFENV_TRACES": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_of_the_readme_works(command, tmp_path):
     for name, text in FILES:
         (tmp_path / name).write_text(text)
-    environment = os.environ | {"BFENV_TRACES": ""}
-    program = Path(sys.executable).parent / "bfenv"
-    for command in commands:
-        before = set(tmp_path.iterdir())
-        result = subprocess.run(
-            [program, *shlex.split(command)[1:]],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-        )
-        assert result.returncode == 0, f"{command}: {result.stderr}"
-        assert result.stdout or set(tmp_path.iterdir()) - before, command
+    for one in needed(command):
+        run_command(one, tmp_path)
+    result = run_command(command, tmp_path)
+    given = {name for name, _ in FILES}
+    assert result.stdout or {path.name for path in tmp_path.iterdir()} - given
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,18 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return function if numba.config.DISABLE_JIT else Kernel(function)
 
 
+def compiled_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """Return the machine code of a kernel for arguments of these types; it does not check them.
+
+    Where the arguments are long tuples of arrays, a call of the kernel itself takes a microsecond
+    longer, to find their types.
+    """
+    if not isinstance(function, Kernel):  # numba's compiler is switched off
+        return function
+    code: Callable[..., Any] = function.compile(tuple(map(function.typeof_pyval, arguments)))
+    return code
+
+
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let kernels call a function that only looks: it is written out at each call.
 

@@ -71,9 +71,12 @@ def simulate(
         if illegal_start is None:  # a fault of the policy's own code
             raise
         raise illegal_start from error
-    own = np.ones(len(jobs.submit), dtype=bool)
+    own: slice | np.ndarray = slice(None)
+    records = policy.records(memory)
     if blockers is not None:
+        own = np.ones(len(jobs.submit), dtype=bool)
         own[blockers.job] = False
+        records = {name: np.asarray(values)[own] for name, values in records.items()}
     lost = np.flatnonzero(cluster.end[own] < 0)
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)
@@ -86,7 +89,7 @@ def simulate(
         cluster.end[own],
         np.where(tried, cluster.trial_start[own], -1),
         np.where(tried, cluster.trial_end[own], -1),
-        {name: values[own] for name, values in policy.records(memory).items()},
+        records,
     )
 
 

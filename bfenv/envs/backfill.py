@@ -227,6 +227,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     def __init__(self, workload: Workloads | None = None, **settings: Unpack[EnvSettings]) -> None:
         batch = EnvBatch(1, workload, settings)
         super().__init__(batch, 0)
+        self._actions = np.empty(1, dtype=np.int64)
         self.render_mode = batch.render_mode
         self.action_space = batch.action_space
         self.observation_space = batch.observation_space
@@ -272,7 +273,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
             raise BfenvError(f"action must be an integer, got {action!r}") from None
         if not 0 <= index < self.batch.action_space.n:
             index = -1  # as illegal as any other, and small enough for an array
-        buffers = self.batch.step(np.array([index], dtype=np.int64))
+        self._actions[0] = index
+        buffers = self.batch.step(self._actions)
         totals = totals_of(buffers, 0)
         reward = self.batch.reward_of(0, totals)
         terminated, truncated = self.batch.endings(totals)

@@ -4,7 +4,7 @@ Episodes, rewards and infos are here. `backfill`, `vector` and `sb3` put the int
 and of stable-baselines3 on it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from gymnasium.utils.seeding import np_random
 from bfenv.baselines.user_history import learn_jobs
 from bfenv.core.arguments import check_integer
 from bfenv.core.jobs import Trace
+from bfenv.core.kernel import compiled_for
 from bfenv.envs import episode, outputs
 from bfenv.envs.batch_state import (
     INFOS,
@@ -79,7 +80,15 @@ class EnvBatch:
         # The slots, the pass, and the slots again for trials
         actions = self.window * (2 if self.rules.trial_limit else 1) + 1
         self._state = new_state(self.source.traces, count, self.window, actions)
+        self._step: Callable[..., Any] | None = None  # compiled for the types of the arguments
         self._set_kernel_arguments()
+        self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
+        self._infos = np.empty((len(INFOS), count), dtype=np.int64)
+        self._shapes = (
+            (count, self.window, len(self.queue_features)),
+            (count, len(PROFILE)),
+            (count, len(self.cluster_features)),
+        )
         self.job_counts = np.zeros(count, dtype=np.int64)  # jobs of the episode in each
         self.windows: list[EpisodeWindow | None] = [None] * count
         self._reference_totals = np.tile(NO_REFERENCE, (count, 1))
@@ -97,7 +106,7 @@ class EnvBatch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
-        derived = ("_tables", "_kernel_arguments")
+        derived = ("_tables", "_kernel_arguments", "_step")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -130,6 +139,8 @@ class EnvBatch:
         branch._tables = self._tables._replace(runtime=runtime)
         branch._state = state
         branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
+        branch._totals, branch._infos = self._totals.copy(), self._infos.copy()
+        branch._step = None
         history = history_of(state, branch._tables, 0)
         learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
         branch.windows = [window]
@@ -170,23 +181,27 @@ class EnvBatch:
             self._reference_totals[i] = self.reference.totals(window)
         self.job_counts[i] = window.last - window.first
         trace, ended = self.source.traces[window.k], NONE_ENDED
-        if not is_warmed_by_easy(trace):
+        is_warm = not is_warmed_by_easy(trace)
+        if is_warm:
             self._state.counters[i, TRACE] = window.k
             cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
             ended = warm_up(cluster, truth, trace, window)
         arguments = self._kernel_arguments
-        episode.open_episode(*arguments, i, tuple(window), ended, tuple(buffers))
+        episode.open_episode(*arguments, i, tuple(window), is_warm, ended, tuple(buffers))
         self.ready = self.ready or bool(self.job_counts.all())
 
     def new_buffers(self) -> StepBuffers:
-        """Allocate buffers for a step; each step needs its own, as observations must not change."""
-        count = len(self)
+        """Allocate observations, which must not change later; all else is the batch's own.
+
+        The totals and infos hold until the next step or reset.
+        """
+        queue, profile, cluster = self._shapes
         return StepBuffers(
-            np.empty((count, self.window, len(self.queue_features)), dtype=np.float32),
-            np.empty((count, len(PROFILE)), dtype=np.float32),
-            np.empty((count, len(self.cluster_features)), dtype=np.float32),
-            np.empty((len(StepTotals._fields), count)),
-            np.empty((len(INFOS), count), dtype=np.int64),
+            np.empty(queue, np.float32),
+            np.empty(profile, np.float32),
+            np.empty(cluster, np.float32),
+            self._totals,
+            self._infos,
         )
 
     def step(self, actions: np.ndarray) -> StepBuffers:
@@ -205,7 +220,10 @@ class EnvBatch:
         if not self.ready:
             raise ResetNeeded("step needs a reset before it")
         buffers = self.new_buffers()
-        episode.step_and_write(*self._kernel_arguments, actions, tuple(buffers))
+        arguments = (*self._kernel_arguments, actions, tuple(buffers))
+        if self._step is None:
+            self._step = compiled_for(episode.step_and_write, *arguments)
+        self._step(*arguments)
         if self._most_steps is not None:
             totals = StepTotals(*buffers.totals)
             cut = (totals.steps >= self._most_steps) & (totals.unstarted > 0)
@@ -267,7 +285,8 @@ class EnvBatch:
         """Return the info of environment i; at the end of its episode with the metrics."""
         totals = totals or totals_of(buffers, i)
         info = info_of(buffers, i, self._state.mask[i], totals)
-        if any(self.endings(totals)):
+        terminated, truncated = self.endings(totals)
+        if terminated or truncated:
             reference = None if self.reference is None else self._reference_totals[i].tolist()
             info["metrics"] = metrics_of(totals, int(self.job_counts[i]), reference)
         return info
@@ -288,3 +307,4 @@ class EnvBatch:
         order_of_window = order if order in ORDER_NAMES else None
         self._tables = new_tables(self.source.traces, order_of_window)
         self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
+        self._step = None

@@ -18,8 +18,18 @@ from bfenv.core.kernel import inlined
 from bfenv.envs.features import LOG_LONGEST
 
 # Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. IN_WINDOW holds
-# the number of the last choice of slots that took the job.
-JOB_ROWS = QUEUE_JOB, START, END, KILL_TIME, TRIAL_START, TRIAL_END, IN_WINDOW = range(7)
+# the number of the last choice of slots that took the job. The two rows behind it are scratch.
+JOB_ROWS = (
+    QUEUE_JOB,
+    START,
+    END,
+    KILL_TIME,
+    TRIAL_START,
+    TRIAL_END,
+    IN_WINDOW,
+    CANDIDATE,  # jobs that an order may take into slots
+    CANDIDATE_KEY,  # integers in that order
+) = range(9)
 # Rows of BatchState.slot_requests and .slot_features
 SLOT_REQUESTS = SLOT_SIZE, SLOT_ESTIMATE, SLOT_SUBMIT, SLOT_REQUESTED_START = range(4)
 SLOT_FEATURES = SHARE, LOG_ESTIMATE, LOG_WAIT, LOG_EXPANSION = range(4)
@@ -78,8 +88,6 @@ class BatchState(NamedTuple):
     slots: np.ndarray  # (N, window) int64: the job in each slot; -1 for none
     mask: np.ndarray  # (N, actions) int8, 1 for a legal action
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
-    best_jobs: np.ndarray  # (N, window) int64: the first jobs of an order, see `slots`
-    best_scores: np.ndarray  # (N, window) float64
     # Side by side, so that the compiler handles several slots with one instruction
     slot_requests: np.ndarray  # (N, len(SLOT_REQUESTS), window) int64: of the job in each slot
     slot_features: np.ndarray  # (N, len(SLOT_FEATURES), window) float32: what is seen of it
@@ -195,7 +203,7 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
 
 
 def new_state(traces: Sequence[Trace], environments: int, window: int, actions: int) -> BatchState:
-    """Allocate the environments, each for any of the traces; mostly 80 bytes a job in each."""
+    """Allocate the environments, each for any of the traces; mostly 96 bytes a job in each."""
     jobs = max(map(len, traces))
     running = max(min(len(trace), trace.processors) for trace in traces)
     requested_starts = max(int(np.count_nonzero(t.jobs.requested_start)) for t in traces)
@@ -215,8 +223,6 @@ def new_state(traces: Sequence[Trace], environments: int, window: int, actions: 
         slots=zeros(window),
         mask=zeros(actions, dtype=np.int8),
         plan=zeros(2, 2 + running + 2 * jobs),
-        best_jobs=zeros(window),
-        best_scores=zeros(window, dtype=np.float64),
         slot_requests=zeros(len(SLOT_REQUESTS), window),
         slot_features=zeros(len(SLOT_FEATURES), window, dtype=np.float32),
         user_ended=zeros(users),

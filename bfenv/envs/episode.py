@@ -8,7 +8,6 @@ from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import (
     NEXT_JOB,
     advance,
-    free,
     may_start,
     now,
     waiting,
@@ -54,7 +53,7 @@ from bfenv.envs.batch_state import (
     jobs_of,
     truth_of,
 )
-from bfenv.envs.legal_actions import write_mask
+from bfenv.envs.legal_actions import may_any_start, write_mask
 from bfenv.envs.outputs import write_outputs
 from bfenv.envs.slots import write_slots
 from bfenv.envs.warm_up import begin_warm_up, end_warm_up
@@ -63,12 +62,12 @@ UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
 @kernel
-def open_episode(state, tables, rules, i, window, ended, buffers):
+def open_episode(state, tables, rules, i, window, is_warm, ended, buffers):
     """Open an episode, go to its first decision, and write what is seen there.
 
     Python calls it with plain tuples, `window` being an EpisodeWindow. If the machine is warm
     already, `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends. If
-    it is empty, EASY schedules the jobs before the episode.
+    it is not, EASY schedules the jobs before the episode.
     """
     batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
     batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
@@ -77,7 +76,7 @@ def open_episode(state, tables, rules, i, window, ended, buffers):
     cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
     history = history_of(batch_state, batch_tables, i)
     _forget_users(batch_state, i)
-    if len(ended) == 0:
+    if not is_warm:
         truth = truth_of(batch_state, batch_tables, i)
         begin_warm_up(cluster, jobs, truth, batch_tables.processors[k], opening, first)
         while advance(cluster, jobs, truth):
@@ -196,21 +195,12 @@ def _run_on(state, tables, cluster, jobs, rules, i):
 @kernel
 def _look(state, tables, cluster, jobs, rules, i):
     """Choose the slots and write the mask, unless no start can be legal and time runs on."""
-    if not rules.every_pass and not _any_fits(cluster, jobs):
+    if not rules.every_pass and not may_any_start(state, cluster, jobs, rules, i):
         state.counters[i, LEGAL_STARTS] = 0
         state.counters[i, LEGAL_TRIALS] = 0
         return
     write_slots(state, tables, cluster, jobs, rules, i)
     write_mask(state, cluster, jobs, rules, i)
-
-
-@kernel
-def _any_fits(cluster, jobs):
-    if free(cluster) > 0:
-        for job in waiting(cluster):
-            if jobs.size[job] <= free(cluster):
-                return True
-    return False
 
 
 @kernel

@@ -13,21 +13,50 @@ INFO_KEYS = ("action_mask", *INFOS, "illegal_action")  # at every decision
 
 def totals_of(buffers: StepBuffers, i: int) -> StepTotals:
     """Return the totals of environment i, as Python's floats."""
-    return StepTotals(*buffers.totals[:, i].tolist())
+    return StepTotals._make(buffers.totals[:, i].tolist())
 
 
 def info_of(buffers: StepBuffers, i: int, mask: np.ndarray, totals: StepTotals) -> Info:
     """Return the info of environment i, whose mask and totals are given."""
-    values = mask.copy(), *buffers.infos[:, i].tolist(), totals.last_illegal > 0
-    return dict(zip(INFO_KEYS, values))  # noqa: B905  strict takes longer
+    now, dt, illegal_actions, forced_starts = buffers.infos[:, i].tolist()
+    return {  # the keys are written out, because `dict` takes longer
+        "action_mask": mask.copy(),
+        "now": now,
+        "dt": dt,
+        "illegal_actions": illegal_actions,
+        "forced_starts": forced_starts,
+        "illegal_action": totals.last_illegal > 0,
+    }
 
 
 def infos_of(buffers: StepBuffers, masks: np.ndarray, totals: StepTotals) -> dict[str, np.ndarray]:
     """Return the infos of all environments, in (N,) and (N, ...) arrays that do not change."""
     infos = {"action_mask": masks.copy()}
-    infos.update(zip(INFOS, buffers.infos, strict=True))
+    infos.update(zip(INFOS, buffers.infos.copy(), strict=True))
     infos["illegal_action"] = totals.last_illegal > 0
     return infos
+
+
+def rows_of(infos: dict[str, np.ndarray], truncated: np.ndarray) -> list[Info]:
+    """Return the infos of all environments one by one, as stable-baselines3 has them.
+
+    The keys are written out, because `dict` takes several times as long.
+    """
+    columns = [infos[key].tolist() for key in INFO_KEYS[1:]]
+    return [
+        {
+            "action_mask": mask,
+            "now": now,
+            "dt": dt,
+            "illegal_actions": illegal_actions,
+            "forced_starts": forced_starts,
+            "illegal_action": illegal_action,
+            "TimeLimit.truncated": is_truncated,
+        }
+        for mask, now, dt, illegal_actions, forced_starts, illegal_action, is_truncated in zip(
+            infos["action_mask"], *columns, truncated.tolist(), strict=True
+        )
+    ]
 
 
 def metrics_of(totals: StepTotals, jobs: int, reference: tuple[float, float] | None) -> Info:

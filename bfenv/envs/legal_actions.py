@@ -53,6 +53,30 @@ def write_mask(state, cluster, jobs, rules, i):
 
 
 @kernel
+def may_any_start(state, cluster, jobs, rules, i):
+    """Tell whether a waiting job may start; True in doubt.
+
+    It is asked at every scheduling pass, to save slots and a mask. A choice of slots takes much
+    longer than the shadow time, so where one would be due, EASY's condition is looked at, too.
+    """
+    line, time, available = waiting(cluster), now(cluster), free(cluster)
+    if len(line) == 0 or available == 0:
+        return False
+    shadow_time, extra_nodes = FOREVER, 0
+    reserved = rules.reservation_depth == 1 and state.counters[i, HEAD] < 0
+    if len(line) > len(state.slots[i]) and reserved and rules.trial_limit == 0:
+        if may_start(cluster, jobs, line[0]):
+            return True
+        shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
+    for job in line:
+        size = jobs.size[job]
+        if size <= available and jobs.requested_start[job] <= time:
+            if time + jobs.estimate[job] <= shadow_time or size <= extra_nodes:
+                return True
+    return False
+
+
+@kernel
 def is_overdue(state, cluster, jobs, rules, i):
     """Tell whether the oldest waiting job has waited so long that it must come next."""
     line = waiting(cluster)

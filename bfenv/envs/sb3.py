@@ -13,6 +13,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers, StepTotals
 from bfenv.envs.handle import EnvHandle
+from bfenv.envs.infos import rows_of
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
@@ -82,12 +83,7 @@ class BackfillVecEnv(VecEnv):
         rewards = self.batch.rewards(buffers, totals).astype(np.float32)
         terminated, truncated = self.batch.endings(totals)
         dones = terminated | truncated
-        columns = self.batch.infos(buffers, totals) | {
-            "TimeLimit.truncated": truncated & ~terminated
-        }
-        masks = columns.pop("action_mask")
-        rows = zip(masks, *(column.tolist() for column in columns.values()), strict=True)
-        infos = [dict(zip(("action_mask", *columns), row, strict=True)) for row in rows]
+        infos = rows_of(self.batch.infos(buffers, totals), truncated & ~terminated)
         for i in np.flatnonzero(dones).tolist():
             infos[i] |= self.batch.info(i, buffers)
             infos[i]["terminal_observation"] = self.batch.observation(buffers, i)
@@ -110,7 +106,7 @@ class BackfillVecEnv(VecEnv):
         """Call a method of `bfenv.envs.handle.EnvHandle`, of each environment asked for."""
         if method_name == "action_masks":
             masks = self.batch._state.mask.astype(bool)
-            return [masks[i] for i in self._get_indices(indices)]
+            return list(masks if indices is None else masks[list(self._get_indices(indices))])
         handles = [self.handles[i] for i in self._get_indices(indices)]
         return [getattr(handle, method_name)(*args, **kwargs) for handle in handles]
 

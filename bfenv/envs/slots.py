@@ -14,6 +14,8 @@ from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import now, waiting
 from bfenv.core.kernel import kernel
 from bfenv.envs.batch_state import (
+    CANDIDATE,
+    CANDIDATE_KEY,
     CHOICES,
     IN_WINDOW,
     LOG_ESTIMATE,
@@ -27,6 +29,7 @@ from bfenv.envs.batch_state import (
 
 ORDER_NAMES = tuple(name for name, order in ORDERS.items() if not order.stochastic)
 WINDOW_ORDERS = ("mixed", "oldest", *ORDER_NAMES)
+LARGEST = 2**63 - 1  # int64
 
 
 class WindowRule(NamedTuple):
@@ -133,12 +136,10 @@ def _choose(state, tables, cluster, jobs, rules, i):
 def _take_first(state, tables, cluster, jobs, rules, i, k):
     """Take the first jobs of an order among those not taken yet; return how many they are."""
     taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
-    best, scores, time = state.best_jobs[i], state.best_scores[i], now(cluster)
-    number = tables.order_number[state.counters[i, TRACE]]
+    candidates, keys = state.per_job[i, CANDIDATE], state.per_job[i, CANDIDATE_KEY]
+    number, time = tables.order_number[state.counters[i, TRACE]], now(cluster)
     count = 0
     for job in waiting(cluster):
-        if taken[job] == choice:
-            continue
         value = formula(
             rules.orders[k],
             time - jobs.submit[job],
@@ -148,50 +149,52 @@ def _take_first(state, tables, cluster, jobs, rules, i, k):
             number[job] if len(number) > 0 else 0.0,
             rules.order_weight[0],
         )
-        if count < rules.order_slots:
-            _sift_up(best, scores, count, job, value)
-            count += 1
-        elif count > 0 and value < scores[0]:
-            _replace_last(best, scores, count, job, value)
+        candidates[count] = job
+        keys[count] = _sortable(value)
+        count += taken[job] != choice
+    wanted = min(rules.order_slots, count)
+    if wanted == 0:
+        return 0
+    last = _nth(keys, count, wanted)
+    ties = wanted  # how many of the jobs with the last key are taken, the oldest of them
     for slot in range(count):
-        taken[best[slot]] = choice
-    return count
-
-
-# The jobs found so far are a heap whose root is the last of them in the order, so most jobs of a
-# long queue need one comparison. Among equal values the youngest is the last.
-
-
-@kernel
-def _sift_up(best, scores, slot, job, value):
-    """Add a job, younger than all others, at the end of the heap."""
-    while slot > 0 and scores[(slot - 1) // 2] <= value:
-        parent = (slot - 1) // 2
-        best[slot] = best[parent]
-        scores[slot] = scores[parent]
-        slot = parent
-    best[slot] = job
-    scores[slot] = value
+        ties -= keys[slot] < last
+    for slot in range(count):
+        if keys[slot] < last or (keys[slot] == last and ties > 0):
+            taken[candidates[slot]] = choice
+            ties -= keys[slot] == last
+    return wanted
 
 
 @kernel
-def _replace_last(best, scores, count, job, value):
-    """Put a job in place of the root."""
-    slot = 0
-    while 2 * slot + 1 < count:
-        child = 2 * slot + 1
-        if child + 1 < count and _is_behind(best, scores, child + 1, scores[child], best[child]):
-            child += 1
-        if not _is_behind(best, scores, child, value, job):
+def _sortable(value):
+    """Return an integer that is in the order of the values, which are not NaN."""
+    bits = np.float64(value + 0.0).view(np.int64)  # -0.0 is 0.0
+    return bits ^ ((bits >> 63) & LARGEST)
+
+
+@kernel
+def _nth(keys, count, n):
+    """Return the n-th smallest of the first `count` keys, by bisection of their range.
+
+    The compiler counts several keys with one instruction, so for the lengths of queues this is
+    faster than a heap.
+    """
+    low = high = keys[0]
+    for slot in range(count):
+        low, high = min(low, keys[slot]), max(high, keys[slot])
+    while low < high:
+        middle = (low & high) + ((low ^ high) >> 1)  # the mean, rounded down
+        up_to, below, above = 0, low, high  # the number of keys up to it, and its neighbours
+        for slot in range(count):
+            key = keys[slot]
+            up_to += key <= middle
+            below = max(below, key if key <= middle else low)
+            above = min(above, key if key > middle else high)
+        if up_to < n:
+            low = above
+        else:
+            high = below
+        if up_to == n:
             break
-        best[slot] = best[child]
-        scores[slot] = scores[child]
-        slot = child
-    best[slot] = job
-    scores[slot] = value
-
-
-@kernel
-def _is_behind(best, scores, slot, value, job):
-    """Tell whether the job at `slot` of the heap comes behind another one in the order."""
-    return scores[slot] > value or (scores[slot] == value and best[slot] > job)
+    return high

@@ -193,13 +193,13 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     ) -> dict[str, Any]:
         """Return the infos, of all or of the environments that are `present`; zeros elsewhere."""
         columns = self.batch.infos(buffers, totals)
-        there = np.ones((len(columns), self.num_envs), dtype=np.bool_)
+        there = np.ones(self.num_envs, dtype=np.bool_)
         if present is not None:
             columns = {key: column.copy() for key, column in columns.items()}
             for column in columns.values():
                 column[~present] = 0
-            there &= present
-        return columns | dict(zip(INFO_MASKS, there, strict=True))
+            there = present.copy()
+        return columns | dict.fromkeys(INFO_MASKS, there)
 
 
 def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:

@@ -202,7 +202,7 @@ def _figure_7(quick: bool) -> Content:
     )
     cells = (
         Cell("wild backfills, at most (% of jobs)", "SDSC", Extreme(wild, "max"), SDSC),
-        Cell("stolen time, at most (h)", "SDSC", Extreme(stolen, "max"), SDSC),
+        Cell("mean stolen time, at most (h)", "SDSC", Extreme(stolen, "max"), SDSC),
     )
     grows = (
         Comparison("wild backfills", wild[0], wild[-1], SDSC),

@@ -75,8 +75,8 @@ def _vector(count: int) -> Callable[[int], int]:
     def run(steps: int) -> int:
         nonlocal masks
         calls = 10 * steps // count
-        for _ in range(calls):
-            _pick_all(masks, generator.integers(2**31, size=count), actions)
+        for numbers in generator.integers(2**31, size=(calls, count)):
+            _pick_all(masks, numbers, actions)
             masks = env.step(actions)[4]["action_mask"]
         return calls * count
 
@@ -94,9 +94,9 @@ def _vec_env(count: int) -> Callable[[int], int]:
 
     def run(steps: int) -> int:
         calls = 10 * steps // count
-        for _ in range(calls):
+        for numbers in generator.integers(2**31, size=(calls, count)):
             masks = np.stack(env.env_method("action_masks"))
-            _pick_all(masks, generator.integers(2**31, size=count), actions)
+            _pick_all(masks, numbers, actions)
             env.step(actions)
         return calls * count
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from bfenv import load_workload, write_swf
 from bfenv.speed.measurements import PUBLISHED
 from tests.cli.conftest import SWF
 
@@ -74,7 +75,7 @@ def test_examples(run, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BFENV_TRACES", raising=False)
     (tmp_path / "bench.json").write_bytes(PUBLISHED.read_bytes())
-    run("simulate", "--workload", "lublin:jobs=100", "--out", "site.swf.gz")
+    write_swf(load_workload("lublin:jobs=50"), tmp_path / "site.swf.gz")
     for example in examples(run(*command, "--help")[1]):
         status, out, err = run(*shlex.split(example)[1:])
         assert status == 0, (example, err)

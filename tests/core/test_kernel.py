@@ -2,6 +2,8 @@
 
 import pytest
 
+from bfenv.core.event_heap import new_event_heap, pop, push
+from bfenv.core.kernel import compiled_for
 from tests.core.own_package import PROGRAM, edit, run_python, write_package
 
 
@@ -96,6 +98,14 @@ def test_recursion(own, tmp_path):
         "print(factorial(5), other(5), loads(dumps(other))(4))\n"
     )
     assert run_python(program, tmp_path, tmp_path / "cache").stdout == "120 121 25\n"
+
+
+def test_compiled_for():
+    """The machine code alone does what the kernel does; without a compiler it is the function."""
+    events = new_event_heap(2)
+    compiled_for(push, events, 3, 1)(events, 3, 1)
+    assert pop(events) == 1
+    assert compiled_for(push.py_func, events, 3, 1) is push.py_func
 
 
 def test_prompt(tmp_path):

@@ -73,3 +73,13 @@ def test_reference():
     assert totals.longest_wait == schedule.wait.max()
     slowdown = bounded_slowdown(schedule.wait, env.trace.runtime).sum()
     assert totals.slowdown == pytest.approx(slowdown)
+
+
+def test_requested_starts_warm():
+    """An episode opens where jobs request starts, also if no job before it has ended."""
+    trace = bfenv.load_workload("lublin:procs=32,jobs=200,seed=3,requested_start_share=0.3")
+    for warmup_jobs in (0, 1, 5):
+        env = bfenv.BackfillEnv(trace, episode_jobs=20, warmup_jobs=warmup_jobs, split="all")
+        for seed in range(20):
+            _, info = env.reset(seed=seed)
+            assert info["action_mask"].any()

@@ -87,15 +87,15 @@ def heading(driver, column):
 
 def test_a_click_on_a_heading_sorts_and_another_turns_it_round(opened):
     before = ranking(opened)
-    assert [float(row[1]) for row in before] == sorted(float(row[1]) for row in before)
-    assert heading(opened, 1).get_attribute("aria-sort") == "ascending"
-    button = heading(opened, 7).find_element("tag name", "button")
+    ranks = [(row[1], float(row[2])) for row in before]
+    assert ranks == sorted(ranks)  # by division, then by rank
+    button = heading(opened, 8).find_element("tag name", "button")
     for order, is_down in (("ascending", False), ("descending", True)):
         button.click()
-        waits = [float(row[7]) for row in ranking(opened)]
+        waits = [float(row[8]) for row in ranking(opened)]
         assert waits == sorted(waits, reverse=is_down) and len(set(waits)) > 2
-        assert heading(opened, 7).get_attribute("aria-sort") == order
-        assert heading(opened, 1).get_attribute("aria-sort") is None
+        assert heading(opened, 8).get_attribute("aria-sort") == order
+        assert heading(opened, 2).get_attribute("aria-sort") is None
     assert sorted(ranking(opened)) == sorted(before)
 
 
