@@ -76,12 +76,18 @@ def show_agent(
     Examples:
       bfenv agents show formula
       bfenv agents show formula --format json
+      bfenv agents show scorer-lublin
     """
     from dataclasses import asdict
 
     from bfenv.agents.models import read_card
+    from bfenv.agents.network_agent import network_names
 
-    card = read_card(name.removeprefix("agent:"))
+    name = name.removeprefix("agent:")
+    if name in network_names():
+        _show_network(name, format)
+        return
+    card = read_card(name)
     if format in (Format.json, Format.csv):
         rows = [asdict(card)] if format is Format.json else list(card.scores)
         show.rows(rows, format)
@@ -103,5 +109,28 @@ def show_agent(
     print()
     columns = ("scored on", "load", "ratio", "lowest - highest", "longest\nwait")
     show.table(columns, lines, format, numbers=3)
+    for failure in card.failures:
+        print(f"! {failure}")
+
+
+def _show_network(name: str, format: Format) -> None:
+    from bfenv.agents.network_agent import load_network
+
+    card = load_network(name).card
+    if format in (Format.json, Format.csv):
+        spans = [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on]
+        whole = card._asdict() | {"trained_on": spans}
+        del whole["validated_on"]
+        show.rows([whole] if format is Format.json else card.scores, format)
+        return
+    print(f"{card.what}\n\nFound by:\n\n  {card.found['command']}\n\nTrained on:\n")
+    for span in card.trained_on:
+        print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
+    lines = [
+        (score["on"], f"{score['ratio']:.3f}", f"{score['wait_ratio']:.2f}")
+        for score in card.scores
+    ]
+    print()
+    show.table(("scored on", "ratio", "longest\nwait"), lines, format, numbers=2)
     for failure in card.failures:
         print(f"! {failure}")
