@@ -72,6 +72,7 @@ def signed_scale(values: Sequence[float]) -> Position:
     """Return the positions of differences on a scale that is logarithmic to both sides of 0."""
     sizes = sorted(abs(value) for value in values if value)
     unit = sizes[len(sizes) // 4] if sizes else 1.0  # below it, nearly linear
+    unit = max(unit, 1e-9)  # by a smaller one, a quotient could be infinite
 
     def squeezed(x: float) -> float:
         return math.copysign(math.log1p(abs(x) / unit), x)

@@ -43,5 +43,5 @@ def test_picture(tmp_path):
 
 def test_empty(tmp_path):
     """A folder without trainings is refused."""
-    with pytest.raises(BfenvError, match="no training with a validation"):
+    with pytest.raises(BfenvError, match="no validation scores found"):
         read_curves(tmp_path)
