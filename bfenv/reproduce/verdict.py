@@ -1,4 +1,4 @@
-"""Verdicts: whether what was computed agrees with what was printed, by rules set beforehand.
+"""Verdicts: whether what was computed agrees with what was printed, by one set of rules.
 
 Numbers agree within a band around a ratio of 1, or if rounding explains the rest. An order agrees
 if all pairs of printed values that differ by more than DISTINCT come out in the same order. A claim
