@@ -1,6 +1,12 @@
 """What a scheduler may know of a waiting job, recomputed from the list of ended jobs each time."""
 
-from statistics import harmonic_mean
+
+def harmonic_mean(values):
+    """Sum reciprocals in order: an exact sum would break ties between users differently."""
+    inverse = 0.0
+    for value in values:
+        inverse += 1.0 / value
+    return len(values) / inverse
 
 
 def quantities(job, now, jobs, ended, queued, running, tried):
