@@ -88,7 +88,7 @@ def test_shipped(name):
     for workload in card.found["settings"]["workload"]:
         for load in card.found["settings"]["environment"]["load"]:
             trace = bfenv.load_workload(workload, load=load)
-            # Validation at one load may reach into the test split of another: a few jobs.
+            # Validation at one load reached into the test split of another: a few jobs.
             assert count_seen(trace, *split_range(trace, "test"), card.trained_on) == 0
             with pytest.raises(BfenvError, match="was trained on"):
                 opened.check_unseen(trace, *split_range(trace, "train"))
