@@ -35,7 +35,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
       episode. The last observation is then in `infos["final_obs"]`, the info with the metrics in
       `infos["final_info"]`.
     * "next_step": it shows the last observation, and the next step resets it, whatever its action;
-      Gymnasium's wrappers of vectors want this one.
+      Gymnasium's wrappers of vectors want this one. `NumpyToTorch` among them also needs
+      `pip install "gymnasium[torch]"`.
     * "disabled": you reset it, with `reset(options={"reset_mask": ...})`.
 
     The legal actions are `infos["action_mask"]`, (num_envs, actions) int8. With `copy=False`,
