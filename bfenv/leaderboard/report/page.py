@@ -26,6 +26,7 @@ from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.gantt import gantt
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.grid import Cell, table
+from bfenv.leaderboard.report.other_metrics import other_metrics
 from bfenv.leaderboard.report.panel import panels
 from bfenv.leaderboard.report.ranking import COLUMNS, notes, ranked, title
 from bfenv.leaderboard.report.summary import PolicySummary, summarize
@@ -53,6 +54,7 @@ def render_page(
         ("verdict", "The verdict", opening),
         ("logged", "As it ran", as_it_ran(leaderboard)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
+        ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
         (
             "trade-off",
             "Mean against longest wait",
