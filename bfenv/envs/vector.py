@@ -114,7 +114,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         buffers, last = self.batch.new_buffers(), self._buffers
         if last is not None and last is not buffers:
             # Observations must not change once they are returned, so those that stay are copied.
-            buffers = StepBuffers(*(part.copy() for part in last[:3]), *buffers[3:])
+            queue, profile, cluster = (part.copy() for part in last[:3])
+            buffers = last._replace(queue=queue, profile=profile, cluster=cluster)
         for i in np.flatnonzero(chosen).tolist():
             self.batch.seed(i, seeds[i])
             self.batch.open_episode(i, buffers, options)
