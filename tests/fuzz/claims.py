@@ -15,7 +15,8 @@ from bfenv.core.errors import BfenvError
 from bfenv.workloads.logs.lsf import read_lsf
 from bfenv.workloads.logs.pbs import read_pbs
 from bfenv.workloads.logs.sge import read_sge
-from bfenv.workloads.logs.slurm import JOB, read_sacct
+from bfenv.workloads.logs.slurm import read_sacct
+from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.swf import read_swf, write_swf
 from bfenv.workloads.logs.table import read_columns

@@ -166,9 +166,9 @@ def import_log(
       bfenv workloads import --from csv jobs.csv --out site.swf.gz \\
         --processors 512 --map submit=Submitted,size=CPUs,start=Begin,end=End
     """  # noqa: E501  # a list of columns that can be copied
-    from bfenv.workloads.logs.conversion import Selection
     from bfenv.workloads.logs.formats import find_format
     from bfenv.workloads.logs.outages import find_outages, load_outages
+    from bfenv.workloads.logs.selection import Selection
     from bfenv.workloads.logs.swf import write_swf
 
     if not out.name.endswith((".swf", ".swf.gz")):

@@ -10,7 +10,8 @@ from bfenv.workloads.logs import pbs
 from bfenv.workloads.logs.lsf import read_lsf
 from bfenv.workloads.logs.parquet import is_parquet
 from bfenv.workloads.logs.sge import read_sge
-from bfenv.workloads.logs.slurm import COMMAND, JOB, read_sacct
+from bfenv.workloads.logs.slurm import COMMAND, read_sacct
+from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.text import numbered_lines
 

@@ -19,6 +19,7 @@ CHUNK = 2**18  # bytes
 MAGIC = b"\x1f\x8b"  # gzip
 XZ, ZSTD = b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 SUFFIXES = {".gz": "a gzip", ".xz": "an xz", ".zst": "a zstd"}
+Lines = deque[tuple[int, str]]  # number and text
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -59,7 +60,7 @@ def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def numbered_lines(path: str | os.PathLike[str]) -> deque[tuple[int, str]]:
+def numbered_lines(path: str | os.PathLike[str]) -> Lines:
     """Return number and text of the lines that are not blank.
 
     Raises
@@ -76,7 +77,7 @@ def numbered_lines(path: str | os.PathLike[str]) -> deque[tuple[int, str]]:
     return numbered
 
 
-def consumed(lines: deque[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def consumed(lines: Lines) -> Iterator[tuple[int, str]]:
     """Yield lines and forget each, because the runs in them take memory as well."""
     while lines:
         yield lines.popleft()

@@ -8,8 +8,8 @@ import pytest
 
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs import read_lsf, read_pbs, read_sacct, read_sacct_json, read_sge
-from bfenv.workloads.logs.conversion import Selection
 from bfenv.workloads.logs.formats import KINDS, READERS, find_format
+from bfenv.workloads.logs.selection import Selection
 from tests.workloads.refusals import refused
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
