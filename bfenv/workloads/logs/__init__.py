@@ -16,6 +16,7 @@ from bfenv.workloads.logs.slurm import read_sacct
 from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.swf import read_swf, write_swf
 from bfenv.workloads.logs.table import read_columns
+from bfenv.workloads.logs.xdmod import read_xdmod
 
 __all__ = [
     "ReaderOptions",
@@ -31,5 +32,6 @@ __all__ = [
     "read_sacct_json",
     "read_sge",
     "read_swf",
+    "read_xdmod",
     "write_swf",
 ]

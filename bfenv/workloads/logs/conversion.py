@@ -26,7 +26,13 @@ from bfenv.workloads.logs.cleaning import (
 )
 from bfenv.workloads.logs.estimates import check_unit, fill_estimates, read_longest
 from bfenv.workloads.logs.run import Run, number_names, peak_use
-from bfenv.workloads.logs.selection import EVERYTHING, Selection, select, write_ids
+from bfenv.workloads.logs.selection import (
+    EVERYTHING,
+    Selection,
+    check_partitions,
+    select,
+    write_ids,
+)
 from bfenv.workloads.logs.times import find_zone, time_of_day
 
 Line = TypeVar("Line")
@@ -138,13 +144,14 @@ def convert(
     check_options(overrun, on_error)
     limits, zone = read_longest(longest), find_zone(timezone)
     runs, counts = parse_lines(path, lines, parse, on_error)
-    runs = _without_duplicates(select(path, runs, counts, selection, zone), counts)
+    check_partitions(path, runs, [*selection.partitions, *filter(None, limits)])
+    runs = _without_duplicates(select(runs, counts, selection, zone), counts)
     processors = _machine_size(path, runs, processors)
     runs = _jobs(path, runs, counts, processors)
     origin = runs[0].submit
     records = _records(runs, origin)
     own = records[:, swf.ESTIMATE].astype(np.int64)
-    records[:, swf.ESTIMATE] = fill_estimates(path, runs, own, limits)
+    records[:, swf.ESTIMATE] = fill_estimates(runs, own, limits)
     submit, runtime, size, estimate = records[
         :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
     ].T.astype(np.int64)

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -50,10 +50,7 @@ def read_longest(longest: int | str | None) -> dict[str, int]:
 
 
 def fill_estimates(
-    path: str | os.PathLike[str],
-    runs: Sequence[Run],
-    estimate: np.ndarray,
-    limits: dict[str, int],
+    runs: Sequence[Run], estimate: np.ndarray, limits: Mapping[str, int]
 ) -> np.ndarray:
     """Return the estimates, with those that are missing filled in: (n,) int64 seconds.
 
@@ -63,28 +60,14 @@ def fill_estimates(
 
     Parameters
     ----------
-    path
-        The log, for messages.
     runs
         The runs.
     estimate
         (n,) int64 seconds, below 1 for none.
     limits
         What `read_longest` returns.
-
-    Raises
-    ------
-    WorkloadError
-        If a limit is of a partition without runs.
     """
     names = [run.partition for run in runs]
-    known = set(names)
-    for name in limits:
-        if name != EVERYWHERE and name not in known:
-            there = ", ".join(sorted(filter(None, known))) or "none"
-            raise WorkloadError(
-                f"{path}: longest: no jobs in a partition {name!r}; there are {there}"
-            )
     number = np.maximum(np.array(number_names(names)), 0)  # 0 for no partition
     longest = np.zeros(number.max() + 1, dtype=np.int64)
     np.maximum.at(longest, number, estimate)

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
@@ -29,22 +29,15 @@ class Selection(NamedTuple):
 EVERYTHING = Selection()
 
 
-def select(
-    path: str | os.PathLike[str],
-    runs: list[Run],
-    counts: Counter[str],
-    selection: Selection,
-    zone: tzinfo,
-) -> list[Run]:
+def select(runs: list[Run], counts: Counter[str], selection: Selection, zone: tzinfo) -> list[Run]:
     """Return the runs to take, and count the others.
 
     Raises
     ------
     WorkloadError
-        If a time cannot be read, or no run is in one of the partitions.
+        If a time cannot be read.
     """
     since, until = (_instant(text, zone) for text in (selection.since, selection.until))
-    _check_partitions(path, runs, selection.partitions)
     taken = []
     for run in runs:
         if not _is_of(run, selection):
@@ -58,6 +51,24 @@ def select(
     return taken
 
 
+def check_partitions(
+    path: str | os.PathLike[str], runs: Iterable[Run], names: Sequence[str]
+) -> None:
+    """Check that each of the names is that of a partition with runs.
+
+    Raises
+    ------
+    WorkloadError
+        If one is not; the message lists those there are.
+    """
+    if not names:
+        return
+    known = {run.partition for run in runs}
+    if unknown := [name for name in names if name not in known]:
+        there = ", ".join(sorted(filter(None, known))) or "none"
+        raise WorkloadError(f"{path}: no jobs in a partition {unknown[0]!r}; there are {there}")
+
+
 def write_ids(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:
     """Write the number of each job in the trace, from 0, beside its id in the log."""
     lines = ["job,id", *(f'{job},"{run.job}"' for job, run in enumerate(runs))]
@@ -69,17 +80,6 @@ def _is_of(run: Run, selection: Selection) -> bool:
     return (not selection.partitions or run.partition in selection.partitions) and (
         selection.cluster is None or run.cluster == selection.cluster
     )
-
-
-def _check_partitions(
-    path: str | os.PathLike[str], runs: list[Run], partitions: tuple[str, ...]
-) -> None:
-    if not partitions:
-        return
-    known = {run.partition for run in runs}
-    if unknown := [name for name in partitions if name not in known]:
-        names = ", ".join(sorted(filter(None, known))) or "none"
-        raise WorkloadError(f"{path}: no jobs in a partition {unknown[0]!r}; there are {names}")
 
 
 def _instant(text: str | None, zone: tzinfo) -> int | None:

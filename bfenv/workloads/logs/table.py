@@ -12,11 +12,12 @@ from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
 from bfenv.workloads.logs.run import Run, order_times
-from bfenv.workloads.logs.text import consumed, numbered_lines
+from bfenv.workloads.logs.text import consumed, first_lines, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
 
 FIELDS = (
     "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "queue", "partition",
+    "cluster", "job",
 )  # fmt: skip
 DELIMITERS = ",;\t|"
 NOTES = ("made of a table of jobs; both sizes are the table's one",)
@@ -46,8 +47,8 @@ def read_columns(
         The file, text gzipped or not.
     mapping
         The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Required are submit,
-        size, and runtime or both start and end. Optional are estimate, user, group, queue and
-        partition. Other columns are ignored.
+        size, and runtime or both start and end. Optional are estimate, user, group, queue,
+        partition, cluster, and job, its id. Other columns are ignored.
     delimiter
         One character. None chooses that of , ; tab | which is most frequent in the first line.
     **options
@@ -81,6 +82,19 @@ def read_columns(
     return convert(path, consumed(lines), parse, NOTES, **options)
 
 
+def table_columns(path: str | os.PathLike[str], delimiter: str) -> list[str]:
+    """Return the names in the first line of a table that is text.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    WorkloadError
+        If it cannot be read.
+    """
+    return _names(path, first_lines(path)[0], delimiter)
+
+
 def _check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
     unknown = [field for field in mapping if field not in FIELDS]
     if unknown:
@@ -97,12 +111,16 @@ def _find_columns(
     path: str | os.PathLike[str], header: str, mapping: dict[str, str], delimiter: str
 ) -> tuple[dict[str, int], int]:
     """Return the column of each field, counted from 0, and the number of columns."""
-    try:
-        names = [name.strip() for name in _split(header, delimiter)]
-    except ValueError as error:
-        raise WorkloadError(f"{path}: the line of column names: {error}") from None
+    names = _names(path, header, delimiter)
     check_columns(path, mapping, names)
     return {field: names.index(column) for field, column in mapping.items()}, len(names)
+
+
+def _names(path: str | os.PathLike[str], header: str, delimiter: str) -> list[str]:
+    try:
+        return [name.strip() for name in _split(header, delimiter)]
+    except ValueError as error:
+        raise WorkloadError(f"{path}: the line of column names: {error}") from None
 
 
 def _split(line: str, delimiter: str) -> list[str]:
@@ -150,6 +168,8 @@ def _parse(zone: tzinfo, row: dict[str, Any]) -> Run | str:
         group=_name(row.get("group")),
         queue=_name(row.get("queue")),
         partition=_name(row.get("partition")),
+        cluster=_name(row.get("cluster")),
+        job=_name(row.get("job")),
     )
 
 
