@@ -1,8 +1,9 @@
 """Simulation of a machine whose processors are out of service at known times.
 
-An outage is a job that nobody submits: at its begin it takes its processors, at its end it gives
-them back. All outages are announced long before, like maintenance: no job starts that could still
-run, by its estimate, when its processors go out of service. So an outage kills no job.
+The simulator treats an outage as a job that no user submitted: it takes its processors at its begin
+and gives them back at its end. All outages are announced long before, as maintenance is. So no job
+starts that could still be running, by its estimate, when its processors go out of service, and an
+outage kills no job.
 
 The policy decides as always. In each pass it sees only the waiting jobs that, taken alone, end in
 time or leave the outage enough processors. If the jobs that it starts together leave too few, the
@@ -16,22 +17,24 @@ import numpy as np
 from bfenv.core.cluster import (
     FINISHED,
     HORIZON,
+    LAST_JOB,
+    NEXT_JOB,
     PROCESSORS,
     QUEUE_BEGIN,
     QUEUE_END,
+    RUNNING,
     Cluster,
     Truth,
     advance,
     commit_starts,
-    expected_ends,
     now,
     retract,
-    running,
     start,
     started,
     waiting,
 )
 from bfenv.core.jobs import FOREVER, Jobs, Trace
+from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 
 
@@ -42,7 +45,14 @@ class Blockers(NamedTuple):
     begin: np.ndarray  # (k,) int64 seconds, ascending
     end: np.ndarray  # (k,) int64 seconds
     processors: np.ndarray  # (k,) int64
-    longest: int  # seconds, the longest estimate of a real job
+
+
+class Detour(NamedTuple):
+    """What a pass around outages works with; only valid within it."""
+
+    room: np.ndarray  # (k,) int64 processors that jobs may hold when each outage begins
+    queue: np.ndarray  # (n,) int64 jobs, all that wait
+    hidden: np.ndarray  # (n,) bool, of these, what the policy does not see
 
 
 def with_blockers(trace: Trace) -> tuple[Trace, Blockers]:
@@ -56,8 +66,7 @@ def with_blockers(trace: Trace) -> tuple[Trace, Blockers]:
     runtime = np.concatenate([trace.runtime, length])[order]
     place = np.flatnonzero(order >= len(trace))
     by_begin = order[place] - len(trace)
-    longest = int(jobs.estimate.max())
-    blockers = Blockers(place, begin[by_begin], end[by_begin], processors[by_begin], longest)
+    blockers = Blockers(place, begin[by_begin], end[by_begin], processors[by_begin])
     return Trace(joined, runtime, trace.processors, trace.name), blockers
 
 
@@ -66,95 +75,174 @@ def run_around(
 ) -> None:
     """Run all passes of a policy on a trace that `with_blockers` made.
 
-    Compiled policies run by themselves up to the first job that could meet the next outage.
+    Compiled policies run by themselves while no waiting job could meet the next outage.
     """
-    next_outage = 0
+    count, jobs_count = len(blockers.job), len(jobs.submit)
+    detour = Detour(
+        room=np.empty(count, dtype=np.int64),
+        queue=np.empty(jobs_count, dtype=np.int64),
+        hidden=np.empty(jobs_count, dtype=np.bool_),
+    )
+    coming = 0  # the first outage that has not begun
     while True:
-        while (
-            next_outage < len(blockers.job) and cluster.start[blockers.job[next_outage]] < FOREVER
-        ):
-            next_outage += 1  # it has begun
+        while coming < count and cluster.start[blockers.job[coming]] < FOREVER:
+            coming += 1
         if policy.run is not None:
-            is_last = next_outage == len(blockers.begin)
-            horizon = FOREVER if is_last else blockers.begin[next_outage] - blockers.longest
-            cluster.state[HORIZON] = horizon
-            policy.run(cluster, jobs, truth, memory)
+            cluster.state[HORIZON] = _horizon(cluster, jobs, blockers, coming)
+            if cluster.state[HORIZON] > now(cluster):
+                policy.run(cluster, jobs, truth, memory)
             cluster.state[HORIZON] = FOREVER
         if not advance(cluster, jobs, truth):
             return
-        _start_blockers(cluster, jobs, truth, blockers)
-        _decide_around(policy, cluster, jobs, memory, blockers)
+        if coming < count and blockers.begin[coming] == now(cluster):
+            _start_blockers(cluster, jobs, truth, blockers)
+            coming = int(np.searchsorted(blockers.begin, now(cluster), side="right"))
+        _decide_around(policy, cluster, jobs, memory, blockers, coming, detour)
 
 
 def _start_blockers(cluster: Cluster, jobs: Jobs, truth: Truth, blockers: Blockers) -> None:
-    due = blockers.job[blockers.begin == now(cluster)]
-    for job in due:
+    for job in blockers.job[blockers.begin == now(cluster)]:
         start(cluster, jobs, job)
-    if len(due):
-        commit_starts(cluster, jobs, truth)
+    commit_starts(cluster, jobs, truth)
 
 
 def _decide_around(
-    policy: Policy, cluster: Cluster, jobs: Jobs, memory: Any, blockers: Blockers
+    policy: Policy,
+    cluster: Cluster,
+    jobs: Jobs,
+    memory: Any,
+    blockers: Blockers,
+    coming: int,
+    detour: Detour,
 ) -> None:
     """Make one scheduling pass in which no job is started that would meet an outage."""
-    state, queue = cluster.state, waiting(cluster).copy()
-    if not len(queue):
+    last = _find_room(cluster, jobs, blockers, coming, detour)
+    if last == coming:
         policy.decide(cluster, jobs, memory)
         return
-    begin, room = _room(cluster, jobs, blockers)
-    visible = _fits(jobs, queue, now(cluster), begin, room)
+    size = _hide(cluster, jobs, blockers, coming, last, detour)
     while True:
-        first, shown, hidden = state[QUEUE_BEGIN], queue[visible], queue[~visible]
-        cluster.queue[first : first + len(shown)] = shown
-        state[QUEUE_END] = first + len(shown)
-        cluster.start[hidden] = FOREVER  # policies that keep a list of their own drop them
+        _show(cluster, size, detour)
         policy.decide(cluster, jobs, memory)
-        cluster.start[hidden] = -1
-        cluster.queue[first : first + len(queue)] = queue
-        state[QUEUE_END] = first + len(queue)
-        too_many = _first_too_many(cluster, jobs, begin, room)
-        if too_many < 0:
+        _restore(cluster, size, detour)
+        if not _hide_first_too_many(cluster, jobs, blockers, coming, last, size, detour):
             return
-        visible &= queue != too_many
         retract(cluster, jobs)
-        state[FINISHED] = 0  # the policy has learned of these already
+        cluster.state[FINISHED] = 0  # the policy has learned of these already
 
 
-def _room(cluster: Cluster, jobs: Jobs, blockers: Blockers) -> tuple[np.ndarray, np.ndarray]:
-    """Return the begins of the outages to come, and the processors that jobs may hold then.
+@kernel
+def _horizon(cluster, jobs, blockers, coming):
+    """Return the instant before which no waiting job could meet an outage, in seconds.
+
+    Jobs that come until then count. It may be in the past.
+    """
+    if coming == len(blockers.begin):
+        return FOREVER
+    longest = 0
+    for job in waiting(cluster):
+        if cluster.start[job] < 0:
+            longest = max(longest, jobs.estimate[job])
+    begin = blockers.begin[coming]
+    for job in range(cluster.state[NEXT_JOB], cluster.state[LAST_JOB]):
+        if jobs.submit[job] >= begin - longest:
+            break
+        longest = max(longest, jobs.estimate[job])
+    return begin - longest
+
+
+@kernel
+def _find_room(cluster, jobs, blockers, coming, detour):
+    """Find what jobs may hold when outages begin; return the first that no waiting job can meet.
 
     Running jobs only end, and an outage only begins, at one of these instants; so a job that
     leaves enough there leaves enough all the time.
     """
-    to_come = blockers.begin > now(cluster)
-    begin, end = blockers.begin[to_come], blockers.end[to_come]
-    processors = blockers.processors[to_come]
-    ends, sizes = expected_ends(cluster), jobs.size[running(cluster)]
-    total = cluster.state[PROCESSORS]
-    room = [
-        total - sizes[ends > instant].sum() - processors[(begin <= instant) & (end > instant)].sum()
-        for instant in begin
-    ]
-    return begin, np.array(room, dtype=np.int64)
+    state, longest, held = cluster.state, 0, 0
+    for job in waiting(cluster):
+        longest = max(longest, jobs.estimate[job])
+    for i in range(state[RUNNING]):
+        held += jobs.size[cluster.running[i]]
+    ended, last = 0, coming
+    while last < len(blockers.begin) and blockers.begin[last] < now(cluster) + longest:
+        begin, out = blockers.begin[last], 0
+        while ended < state[RUNNING] and cluster.expected_end[ended] <= begin:
+            held -= jobs.size[cluster.running[ended]]
+            ended += 1
+        for other in range(coming, len(blockers.begin)):
+            if blockers.begin[other] > begin:
+                break
+            if blockers.end[other] > begin:
+                out += blockers.processors[other]
+        detour.room[last] = state[PROCESSORS] - held - out
+        last += 1
+    return last
 
 
-def _fits(
-    jobs: Jobs, queue: np.ndarray, time: int, begin: np.ndarray, room: np.ndarray
-) -> np.ndarray:
-    """Return which waiting jobs, started now, leave each outage its processors: (q,) bool."""
-    least = np.minimum.accumulate(np.concatenate([[FOREVER], room]))
-    met = np.searchsorted(begin, time + jobs.estimate[queue])  # outages that begin before its end
-    fits: np.ndarray = jobs.size[queue] <= least[met]
-    return fits
+@kernel
+def _hide(cluster, jobs, blockers, coming, last, detour):
+    """Hide the waiting jobs that alone are too large for an outage; return how many jobs wait."""
+    size = 0
+    for job in waiting(cluster):
+        detour.queue[size] = job
+        detour.hidden[size] = False
+        for i in range(coming, last):
+            if blockers.begin[i] >= now(cluster) + jobs.estimate[job]:
+                break
+            if jobs.size[job] > detour.room[i]:
+                detour.hidden[size] = True
+                break
+        size += 1
+    return size
 
 
-def _first_too_many(cluster: Cluster, jobs: Jobs, begin: np.ndarray, room: np.ndarray) -> int:
-    """Return the first job started in this pass for which there is no room; -1 if there is none."""
-    left = room.copy()
+@kernel
+def _show(cluster, size, detour):
+    """Leave in the queue what the policy may see."""
+    state = cluster.state
+    state[QUEUE_END] = state[QUEUE_BEGIN]
+    for i in range(size):
+        job = detour.queue[i]
+        if detour.hidden[i]:
+            cluster.start[job] = FOREVER  # policies that keep a list of their own drop it
+        else:
+            cluster.queue[state[QUEUE_END]] = job
+            state[QUEUE_END] += 1
+
+
+@kernel
+def _restore(cluster, size, detour):
+    """Put all jobs back into the queue."""
+    state = cluster.state
+    for i in range(size):
+        cluster.queue[state[QUEUE_BEGIN] + i] = detour.queue[i]
+        if detour.hidden[i]:
+            cluster.start[detour.queue[i]] = -1
+    state[QUEUE_END] = state[QUEUE_BEGIN] + size
+
+
+@kernel
+def _hide_first_too_many(cluster, jobs, blockers, coming, last, size, detour):
+    """Hide the first job started in this pass for which there is no room; tell if there is one."""
     for job in started(cluster):
-        met = begin < cluster.kill_time[job]
-        left[met] -= jobs.size[job]
-        if (left[met] < 0).any():
-            return int(job)
-    return -1
+        for i in range(coming, last):
+            if blockers.begin[i] >= cluster.kill_time[job]:
+                break
+            detour.room[i] -= jobs.size[job]
+            if detour.room[i] < 0:
+                detour.hidden[np.searchsorted(detour.queue[:size], job)] = True
+                _give_back(cluster, jobs, blockers, coming, last, job, i, detour)
+                return True
+    return False
+
+
+@kernel
+def _give_back(cluster, jobs, blockers, coming, last, too_many, place, detour):
+    """Give the room back that was taken from outages, up to that of `too_many` at `place`."""
+    for job in started(cluster):
+        for i in range(coming, last):
+            if blockers.begin[i] >= cluster.kill_time[job]:
+                break
+            detour.room[i] += jobs.size[job]
+            if job == too_many and i == place:
+                return
