@@ -37,6 +37,8 @@ from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 
+MET, WAITING = range(2)  # outages that a waiting job could meet, jobs that wait: Detour.counts
+
 
 class Blockers(NamedTuple):
     """The outages as jobs of a trace."""
@@ -50,7 +52,9 @@ class Blockers(NamedTuple):
 class Detour(NamedTuple):
     """What a pass around outages works with; only valid within it."""
 
-    room: np.ndarray  # (k,) int64 processors that jobs may hold when each outage begins
+    counts: np.ndarray  # (2,) int64: MET, WAITING
+    room: np.ndarray  # (k,) int64 processors that jobs may hold when each outage to come begins
+    left: np.ndarray  # (k,) int64, of these, what is left beside the jobs started in the pass
     queue: np.ndarray  # (n,) int64 jobs, all that wait
     hidden: np.ndarray  # (n,) bool, of these, what the policy does not see
 
@@ -79,31 +83,36 @@ def run_around(
     """
     count, jobs_count = len(blockers.job), len(jobs.submit)
     detour = Detour(
+        counts=np.zeros(2, dtype=np.int64),
         room=np.empty(count, dtype=np.int64),
+        left=np.empty(count, dtype=np.int64),
         queue=np.empty(jobs_count, dtype=np.int64),
         hidden=np.empty(jobs_count, dtype=np.bool_),
     )
-    coming = 0  # the first outage that has not begun
+    coming, is_clear = 0, True  # the first outage that has not begun; no waiting job can meet it
     while True:
         while coming < count and cluster.start[blockers.job[coming]] < FOREVER:
             coming += 1
-        if policy.run is not None:
+        if is_clear and policy.run is not None:
             cluster.state[HORIZON] = _horizon(cluster, jobs, blockers, coming)
-            if cluster.state[HORIZON] > now(cluster):
-                policy.run(cluster, jobs, truth, memory)
+            policy.run(cluster, jobs, truth, memory)
             cluster.state[HORIZON] = FOREVER
         if not advance(cluster, jobs, truth):
             return
         if coming < count and blockers.begin[coming] == now(cluster):
-            _start_blockers(cluster, jobs, truth, blockers)
-            coming = int(np.searchsorted(blockers.begin, now(cluster), side="right"))
-        _decide_around(policy, cluster, jobs, memory, blockers, coming, detour)
+            coming = _start_blockers(cluster, jobs, truth, blockers, coming)
+        is_clear = _decide_around(policy, cluster, jobs, memory, blockers, coming, detour)
 
 
-def _start_blockers(cluster: Cluster, jobs: Jobs, truth: Truth, blockers: Blockers) -> None:
-    for job in blockers.job[blockers.begin == now(cluster)]:
-        start(cluster, jobs, job)
+def _start_blockers(
+    cluster: Cluster, jobs: Jobs, truth: Truth, blockers: Blockers, coming: int
+) -> int:
+    """Start the outages that begin now; return the next one."""
+    while coming < len(blockers.job) and blockers.begin[coming] == now(cluster):
+        start(cluster, jobs, blockers.job[coming])
+        coming += 1
     commit_starts(cluster, jobs, truth)
+    return coming
 
 
 def _decide_around(
@@ -114,21 +123,18 @@ def _decide_around(
     blockers: Blockers,
     coming: int,
     detour: Detour,
-) -> None:
-    """Make one scheduling pass in which no job is started that would meet an outage."""
-    last = _find_room(cluster, jobs, blockers, coming, detour)
-    if last == coming:
+) -> bool:
+    """Make one scheduling pass in which no job is started that would meet an outage.
+
+    Return whether no waiting job could have met one.
+    """
+    if _hide(cluster, jobs, blockers, coming, detour) == 0:
         policy.decide(cluster, jobs, memory)
-        return
-    size = _hide(cluster, jobs, blockers, coming, last, detour)
+        return True
     while True:
-        _show(cluster, size, detour)
         policy.decide(cluster, jobs, memory)
-        _restore(cluster, size, detour)
-        if not _hide_first_too_many(cluster, jobs, blockers, coming, last, size, detour):
-            return
-        retract(cluster, jobs)
-        cluster.state[FINISHED] = 0  # the policy has learned of these already
+        if not _hide_too_many(cluster, jobs, blockers, coming, detour):
+            return False
 
 
 @kernel
@@ -147,13 +153,41 @@ def _horizon(cluster, jobs, blockers, coming):
     for job in range(cluster.state[NEXT_JOB], cluster.state[LAST_JOB]):
         if jobs.submit[job] >= begin - longest:
             break
+        if jobs.submit[job] + jobs.estimate[job] > begin:
+            return jobs.submit[job]
         longest = max(longest, jobs.estimate[job])
     return begin - longest
 
 
 @kernel
+def _hide(cluster, jobs, blockers, coming, detour):
+    """Hide the waiting jobs that alone leave an outage too little.
+
+    Return how many outages a waiting job could meet: with none, nothing is hidden.
+    """
+    met = _find_room(cluster, jobs, blockers, coming, detour)
+    if met == 0:
+        return 0
+    size = 0
+    for job in waiting(cluster):
+        detour.queue[size] = job
+        detour.hidden[size] = False
+        for i in range(met):
+            if blockers.begin[coming + i] >= now(cluster) + jobs.estimate[job]:
+                break
+            if jobs.size[job] > detour.room[i]:
+                detour.hidden[size] = True
+                break
+        size += 1
+    detour.counts[MET] = met
+    detour.counts[WAITING] = size
+    _show(cluster, detour)
+    return met
+
+
+@kernel
 def _find_room(cluster, jobs, blockers, coming, detour):
-    """Find what jobs may hold when outages begin; return the first that no waiting job can meet.
+    """Find what jobs may hold when each outage begins; return how many a waiting job can meet.
 
     Running jobs only end, and an outage only begins, at one of these instants; so a job that
     leaves enough there leaves enough all the time.
@@ -163,9 +197,11 @@ def _find_room(cluster, jobs, blockers, coming, detour):
         longest = max(longest, jobs.estimate[job])
     for i in range(state[RUNNING]):
         held += jobs.size[cluster.running[i]]
-    ended, last = 0, coming
-    while last < len(blockers.begin) and blockers.begin[last] < now(cluster) + longest:
-        begin, out = blockers.begin[last], 0
+    ended, met = 0, 0
+    for k in range(coming, len(blockers.begin)):
+        begin, out = blockers.begin[k], 0
+        if begin >= now(cluster) + longest:
+            break
         while ended < state[RUNNING] and cluster.expected_end[ended] <= begin:
             held -= jobs.size[cluster.running[ended]]
             ended += 1
@@ -174,34 +210,39 @@ def _find_room(cluster, jobs, blockers, coming, detour):
                 break
             if blockers.end[other] > begin:
                 out += blockers.processors[other]
-        detour.room[last] = state[PROCESSORS] - held - out
-        last += 1
-    return last
+        detour.room[met] = state[PROCESSORS] - held - out
+        met += 1
+    return met
 
 
 @kernel
-def _hide(cluster, jobs, blockers, coming, last, detour):
-    """Hide the waiting jobs that alone are too large for an outage; return how many jobs wait."""
-    size = 0
-    for job in waiting(cluster):
-        detour.queue[size] = job
-        detour.hidden[size] = False
-        for i in range(coming, last):
-            if blockers.begin[i] >= now(cluster) + jobs.estimate[job]:
-                break
-            if jobs.size[job] > detour.room[i]:
-                detour.hidden[size] = True
-                break
-        size += 1
-    return size
+def _hide_too_many(cluster, jobs, blockers, coming, detour):
+    """Put all jobs back into the queue, and tell if one was started that is too many.
+
+    The first such job is hidden, and the starts of this pass are undone.
+    """
+    for i in range(detour.counts[WAITING]):
+        cluster.queue[cluster.state[QUEUE_BEGIN] + i] = detour.queue[i]
+        if detour.hidden[i]:
+            cluster.start[detour.queue[i]] = -1
+    cluster.state[QUEUE_END] = cluster.state[QUEUE_BEGIN] + detour.counts[WAITING]
+    too_many = _first_too_many(cluster, jobs, blockers, coming, detour)
+    if too_many < 0:
+        return False
+    place = np.searchsorted(detour.queue[: detour.counts[WAITING]], too_many)
+    detour.hidden[place] = True
+    retract(cluster, jobs)
+    cluster.state[FINISHED] = 0  # the policy has learned of these already
+    _show(cluster, detour)
+    return True
 
 
 @kernel
-def _show(cluster, size, detour):
+def _show(cluster, detour):
     """Leave in the queue what the policy may see."""
     state = cluster.state
     state[QUEUE_END] = state[QUEUE_BEGIN]
-    for i in range(size):
+    for i in range(detour.counts[WAITING]):
         job = detour.queue[i]
         if detour.hidden[i]:
             cluster.start[job] = FOREVER  # policies that keep a list of their own drop it
@@ -211,38 +252,15 @@ def _show(cluster, size, detour):
 
 
 @kernel
-def _restore(cluster, size, detour):
-    """Put all jobs back into the queue."""
-    state = cluster.state
-    for i in range(size):
-        cluster.queue[state[QUEUE_BEGIN] + i] = detour.queue[i]
-        if detour.hidden[i]:
-            cluster.start[detour.queue[i]] = -1
-    state[QUEUE_END] = state[QUEUE_BEGIN] + size
-
-
-@kernel
-def _hide_first_too_many(cluster, jobs, blockers, coming, last, size, detour):
-    """Hide the first job started in this pass for which there is no room; tell if there is one."""
+def _first_too_many(cluster, jobs, blockers, coming, detour):
+    """Return the first job started in this pass for which there is no room; -1 if there is none."""
+    for i in range(detour.counts[MET]):
+        detour.left[i] = detour.room[i]
     for job in started(cluster):
-        for i in range(coming, last):
-            if blockers.begin[i] >= cluster.kill_time[job]:
+        for i in range(detour.counts[MET]):
+            if blockers.begin[coming + i] >= cluster.kill_time[job]:
                 break
-            detour.room[i] -= jobs.size[job]
-            if detour.room[i] < 0:
-                detour.hidden[np.searchsorted(detour.queue[:size], job)] = True
-                _give_back(cluster, jobs, blockers, coming, last, job, i, detour)
-                return True
-    return False
-
-
-@kernel
-def _give_back(cluster, jobs, blockers, coming, last, too_many, place, detour):
-    """Give the room back that was taken from outages, up to that of `too_many` at `place`."""
-    for job in started(cluster):
-        for i in range(coming, last):
-            if blockers.begin[i] >= cluster.kill_time[job]:
-                break
-            detour.room[i] += jobs.size[job]
-            if job == too_many and i == place:
-                return
+            detour.left[i] -= jobs.size[job]
+            if detour.left[i] < 0:
+                return job
+    return -1

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from bfenv.analysis.formatting import duration, percent
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import simulate
+from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
@@ -36,9 +37,10 @@ def what_if(
     variants: Mapping[str, Changed],
     policies: Sequence[str] = ("easy",),
     *,
+    as_is: bool = True,
     done: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
-    """Simulate a trace as it is, and its variants, under each policy.
+    """Simulate variants of a trace, and the trace as it is, under each policy.
 
     Parameters
     ----------
@@ -48,6 +50,8 @@ def what_if(
         What the functions of `bfenv.workloads.whatif` return, by label.
     policies
         Names of policies.
+    as_is
+        Simulate the trace as it is, too.
     done
         Called with each outcome.
 
@@ -59,11 +63,14 @@ def what_if(
     Raises
     ------
     BfenvError
-        If a policy is unknown or cannot run.
+        If a policy is unknown or cannot run, or there is nothing to simulate.
     """
+    every = ({AS_IS: Changed(trace, ())} if as_is else {}) | dict(variants)
+    if not every:
+        raise BfenvError("there is no variant, and the site as it is was left out")
     outcomes = []
     for policy in policies:
-        for label, changed in ({AS_IS: Changed(trace, ())} | dict(variants)).items():
+        for label, changed in every.items():
             numbers = metrics(simulate(changed.trace, policy))
             outcome = Outcome(
                 label, policy, len(changed.trace), changed.trace.processors, numbers, changed.notes
@@ -74,16 +81,18 @@ def what_if(
 
 
 def what_if_lines(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
-    """Return the cells of COLUMNS for each outcome."""
-    usual = {one.policy: one.metrics["mean_wait"] for one in outcomes if one.variant == AS_IS}
+    """Return the cells of COLUMNS for each outcome; changes are from its policy's first variant."""
+    first: dict[str, Outcome] = {}
+    for one in outcomes:
+        first.setdefault(one.policy, one)
     return [
         (
             one.variant,
             one.policy,
             duration(one.metrics["mean_wait"]),
             ""
-            if one.variant == AS_IS
-            else signed_duration(one.metrics["mean_wait"] - usual[one.policy]),
+            if one is first[one.policy]
+            else signed_duration(one.metrics["mean_wait"] - first[one.policy].metrics["mean_wait"]),
             duration(one.metrics["p95_wait"]),
             duration(one.metrics["max_wait"]),
             percent(one.metrics["utilization"]),
@@ -107,4 +116,4 @@ def what_if_page(name: str, outcomes: Sequence[Outcome]) -> str:
     if notes:
         content.append(element("ul", notes))
     sections = [("variants", "Variants", join(content))]
-    return document(f"What if: {name}", "The same site, changed in one way each", sections)
+    return document(f"What if: {name}", "The same site under other conditions", sections)
