@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.formatting import durations, percent, signed_durations
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import simulate
 from bfenv.core.errors import BfenvError
@@ -11,7 +11,6 @@ from bfenv.core.jobs import Trace
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.page import document
-from bfenv.leaderboard.report.plot import signed_duration
 from bfenv.workloads.whatif import Changed
 
 AS_IS = "as is"
@@ -85,21 +84,26 @@ def what_if_lines(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
     first: dict[str, Outcome] = {}
     for one in outcomes:
         first.setdefault(one.policy, one)
+    changes = signed_durations(
+        one.metrics["mean_wait"] - first[one.policy].metrics["mean_wait"] for one in outcomes
+    )
+    waits = (
+        durations(one.metrics[name] for one in outcomes)
+        for name in ("mean_wait", "p95_wait", "max_wait")
+    )
     return [
         (
             one.variant,
             one.policy,
-            duration(one.metrics["mean_wait"]),
-            ""
-            if one is first[one.policy]
-            else signed_duration(one.metrics["mean_wait"] - first[one.policy].metrics["mean_wait"]),
-            duration(one.metrics["p95_wait"]),
-            duration(one.metrics["max_wait"]),
+            mean,
+            "" if one is first[one.policy] else change,
+            p95,
+            longest,
             percent(one.metrics["utilization"]),
             f"{one.jobs:,}",
             f"{one.processors:,}",
         )
-        for one in outcomes
+        for one, change, mean, p95, longest in zip(outcomes, changes, *waits, strict=True)
     ]
 
 
