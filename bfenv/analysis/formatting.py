@@ -38,9 +38,8 @@ def signed_durations(seconds: Iterable[float]) -> list[str]:
 
 
 def _in_unit(value: float, unit: str) -> str:
-    if unit == "s" or value == 0:
-        return f"{value:,.0f} {unit}"
-    return f"{value:,.2f} {unit}" if abs(value) < 0.95 else f"{value:,.1f} {unit}"
+    digits = 0 if unit == "s" or value == 0 or value >= 100 else 2 if value < 0.95 else 1
+    return f"{value:,.{digits}f} {unit}"
 
 
 def compound_duration(seconds: float) -> str:

@@ -63,13 +63,13 @@ def test_missing(function):
     ("seconds", "expected"),
     [
         ([45, 30, 7200], ["45 s", "30 s", "7,200 s"]),
-        ([1200, 30, 7200], ["20.0 min", "0.50 min", "120.0 min"]),
+        ([1200, 30, 7200], ["20.0 min", "0.50 min", "120 min"]),
         ([90_000, 0, None, 7200], ["25.0 h", "0 h", "–", "2.0 h"]),
         ([], []),
     ],
 )
 def test_column(seconds, expected):
-    """A column has one unit, that of its median, and more digits below 1."""
+    """A column has one unit, that of its median, and as many digits as matter."""
     assert durations(seconds) == expected
 
 

@@ -147,15 +147,17 @@ def _time_axis(axes: "Axes", begin: int, span: int) -> None:
 def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:
     from matplotlib.patches import Patch
 
-    backfilled = {"edgecolor": HATCH, "hatch": "////", "linewidth": 0, "label": "backfilled"}
+    backfilled = Patch(
+        facecolor=COLOURS[0], edgecolor=HATCH, hatch="////", linewidth=0, label="backfilled"
+    )
     if is_large(scenes[0]):
         _, uses = use_by_size(scenes[0])
         entries = [Patch(facecolor=COLOURS[k], label=use.label) for k, use in enumerate(uses)]
-        entries.append(Patch(facecolor=COLOURS[0], **backfilled))
+        entries.append(backfilled)
     else:
         entries = [
             Patch(facecolor=COLOURS[0], label="a job, with its number"),
-            Patch(facecolor=COLOURS[0], **backfilled),
+            backfilled,
             Patch(facecolor="white", edgecolor="#BBBBBB", linewidth=0.8, label="idle"),
         ]
     if any(run.trial for one in scenes for run in one.runs):

@@ -277,11 +277,11 @@ def _of_part(selection: "Selection", part: str) -> "Selection":
     """Return what to select for the file of a partition, "" for the file of all."""
     if not part:
         return selection
-    ids = selection.ids and Path(selection.ids)
-    return selection._replace(
-        partitions=(part,),
-        ids=ids and ids.with_name(f"{ids.stem}-{_safe(part)}{ids.suffix}"),
-    )
+    if selection.ids is not None:
+        ids = Path(selection.ids)
+        own = ids.with_name(f"{ids.stem}-{_safe(part)}{ids.suffix}")
+        selection = selection._replace(ids=own)
+    return selection._replace(partitions=(part,))
 
 
 def _safe(part: str) -> str:
