@@ -123,10 +123,11 @@ def _job_id(job: dict[str, Any]) -> str:
 
 def _amounts(allocated: list[Any]) -> dict[str, str]:
     amounts: dict[str, str] = {}
-    for one in allocated:
-        if isinstance(one, dict) and one.get("type") in KINDS:
-            name = str(one.get("name") or "") if one["type"] == "gres" else ""
-            amounts[KINDS[one["type"]] + name] = _number(one.get("count"))
+    for one in map(_object, allocated):
+        kind = str(one.get("type"))
+        if kind in KINDS:
+            name = str(one.get("name") or "") if kind == "gres" else ""
+            amounts[KINDS[kind] + name] = _number(one.get("count"))
     return amounts
 
 

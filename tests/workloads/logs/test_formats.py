@@ -249,6 +249,13 @@ def test_json(tmp_path):
     assert "Partition: 1 gpu" in trace.header
 
 
+def test_strange_json(tmp_path):
+    """What is allocated counts only where it has the expected form."""
+    strange = {"allocated": [{"type": {}, "count": 9}, 5, {"type": "cpu", "count": 3}]}
+    path = written(tmp_path, json.dumps({"jobs": [slurm_job(tres=strange)]}))
+    assert read_sacct_json(path, processors=64).jobs.size.tolist() == [3]
+
+
 @pytest.mark.parametrize(
     ("resource", "size"), [("gpus", 2), ("memory", 8), ("nodes", 1), ("cores", 4)]
 )
