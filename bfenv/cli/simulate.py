@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bfenv.cli import show
 from bfenv.cli.options import (
     ForceOption,
     LoadOption,
@@ -48,7 +49,8 @@ def simulate(
         check_name(out)
         check_new(out, force)
     trace = load_workload(workload, **({} if load is None else {"load": load}))
-    schedule = simulate_safely(trace, policy, seed)
+    with show.share_done("simulating") as watch:
+        schedule = simulate_safely(trace, policy, seed, watch)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:

@@ -3,19 +3,34 @@
 `bfenv.core.cluster` states the semantics of the machine.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
-from bfenv.core.cluster import advance, new_cluster
+from bfenv.core.cluster import NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster, new_cluster
 from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Trace
 from bfenv.core.outages import Blockers, run_around, with_blockers
+from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy, able, new_memory
 from bfenv.core.schedule import Schedule
 
+Watch = Callable[[Callable[[], float]], None]
+
+
+def ignore(share: Callable[[], float]) -> None:
+    """Do not watch a run."""
+
 
 def simulate(
-    trace: Trace, policy: Policy, seed: int = 0, *, event_order: str = "standard"
+    trace: Trace,
+    policy: Policy,
+    seed: int = 0,
+    *,
+    event_order: str = "standard",
+    watch: Watch = ignore,
 ) -> Schedule:
     """Return the schedule that a policy makes of a trace; `bfenv.simulate` also takes its name.
 
@@ -30,6 +45,9 @@ def simulate(
     event_order
         "standard", or "pyss" for the event order of the simulator pyss, to compare with published
         schedules.
+    watch
+        Called before the first pass with a function that returns which share of the jobs has
+        started. Another thread may call that function during the run.
 
     Raises
     ------
@@ -43,6 +61,8 @@ def simulate(
         If jobs have requested start times and the policy does not plan for them.
     BfenvError
         If the seed is not an integer >= 0, or there is no such event order.
+    KeyboardInterrupt
+        On Ctrl-C, also inside a compiled policy.
     """
     if not isinstance(trace, Trace):
         hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
@@ -58,14 +78,12 @@ def simulate(
     jobs = blocked.jobs
     cluster, truth = new_cluster(blocked, event_order=event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
+    watch(partial(_share_started, cluster))
     try:
         if blockers is not None:
             run_around(policy, cluster, jobs, truth, memory, blockers)
-        elif policy.run is not None:
-            policy.run(cluster, jobs, truth, memory)
         else:
-            while advance(cluster, jobs, truth):
-                policy.decide(cluster, jobs, memory)
+            run_passes(policy, cluster, jobs, truth, memory)
     except ValueError as error:
         illegal_start = find_illegal_start(cluster, jobs, policy.name)
         if illegal_start is None:  # a fault of the policy's own code
@@ -91,6 +109,12 @@ def simulate(
         np.where(tried, cluster.trial_end[own], -1),
         records,
     )
+
+
+def _share_started(cluster: Cluster) -> float:
+    state = cluster.state
+    waiting = state[QUEUE_END] - state[QUEUE_BEGIN] - state[STARTED]
+    return float((state[NEXT_JOB] - waiting) / max(1, len(cluster.start)))
 
 
 def _blocked(trace: Trace, event_order: str) -> tuple[Trace, Blockers | None]:
