@@ -1,0 +1,1 @@
+"""Referee and player: code of strangers decides in a process that never has the trace."""

@@ -1,0 +1,227 @@
+"""The referee's side of a policy that decides in another process.
+
+`player_policy` makes a Policy whose `decide` sends a player what has become known, and makes the
+starts that it answers. So `simulate`, and all that is built on it, runs players as it runs any
+policy, on the one engine, which checks each start.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bfenv.core.cluster import (
+    QUEUE_BEGIN,
+    QUEUE_END,
+    RUNNING,
+    Cluster,
+    finished,
+    one_event_at_a_time,
+    start,
+    try_start,
+    wake_at,
+)
+from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.policy import Policy
+from bfenv.referee.limits import DEFAULT, PlayerLimits
+from bfenv.referee.mirror import clock, known_jobs, request_of
+from bfenv.referee.player_process import PROTOCOL, PlayerError, PlayerProcess
+
+LATEST = 2**62  # seconds; no number in a reply may reach it
+FLAGS = ("stochastic", "trials", "requested_starts")  # what a player may declare
+
+
+class Session:
+    """One run of a player: its process, and what it knows.
+
+    Parameters
+    ----------
+    command, limits
+        The program and what it may use.
+    begin
+        The first message of the run.
+    trials
+        Whether it has declared that it starts jobs for trials.
+    """
+
+    def __init__(
+        self, command: Sequence[str], limits: PlayerLimits, begin: dict[str, Any], trials: bool
+    ) -> None:
+        self.process = PlayerProcess(command, limits)
+        self._submitted = 0  # jobs that it knows
+        self._running: dict[int, bool] = {}  # jobs that it has started; whether for a trial
+        self._done = 0  # jobs that have ended
+        self._trials = trials
+        self._seconds = limits.startup  # for the next decision
+        greet(self.process)
+        self.process.ask(begin, limits.startup)
+
+    def decide(self, cluster: Cluster, jobs: Jobs) -> None:
+        """Make one scheduling pass."""
+        reply = self.process.ask(self._news(cluster, jobs), self._seconds)
+        self._seconds = self.process.limits.decision
+        for item in _starts(reply):
+            self._start(cluster, jobs, *item)
+        if (time := reply.get("wake")) is not None:
+            wake_at(cluster, _integer("wake", time))
+
+    def _news(self, cluster: Cluster, jobs: Jobs) -> dict[str, Any]:
+        """Return the message of a pass: what has become known since the last one."""
+        known, ended, state = known_jobs(cluster), finished(cluster).tolist(), cluster.state
+        message: dict[str, Any] = {"message": "pass", "now": clock(cluster)}
+        if known > self._submitted:
+            news = range(self._submitted, known)
+            message["submitted"] = [request_of(jobs, job) for job in news]
+            self._submitted = known
+        if ended:
+            message["ended"] = ended
+            self._done += len(ended)
+            for job in ended:
+                self._running.pop(job, None)
+        if any(self._running.values()):
+            killed = [
+                job for job, trial in self._running.items() if trial and cluster.trial_end[job] >= 0
+            ]
+            if killed:
+                message["killed"] = killed
+            for job in killed:
+                del self._running[job]
+        waiting = known - self._done - len(self._running)
+        if (
+            state[RUNNING] != len(self._running)
+            or state[QUEUE_END] - state[QUEUE_BEGIN] != waiting
+            or one_event_at_a_time(cluster)
+        ):
+            raise PlayerError("players follow neither outages nor the event order of pyss")
+        return message
+
+    def _start(self, cluster: Cluster, jobs: Jobs, job: int, limit: int) -> None:
+        is_trial = limit < FOREVER
+        if not is_trial:
+            start(cluster, jobs, job)
+        elif self._trials:
+            try_start(cluster, jobs, job, limit)
+            is_trial = limit < jobs.estimate[job]
+        else:
+            raise PlayerError(f"it starts job {job} for a trial, and has not declared trials")
+        self._running[job] = bool(is_trial)
+
+
+def greet(process: PlayerProcess) -> dict[str, Any]:
+    """Exchange greetings with a new player, and return what it declares."""
+    return process.ask({"message": "hello", "protocol": PROTOCOL}, process.limits.startup)
+
+
+def player_policy(
+    command: Sequence[str], name: str, limits: PlayerLimits = DEFAULT
+) -> Policy:
+    """Return a policy that is decided by a program; it is started once to greet it.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments.
+    name
+        Of the policy.
+    limits
+        What the program may use.
+
+    Raises
+    ------
+    BfenvError
+        If there is no such program.
+    PlayerError
+        If it does not greet as docs/referee.md says.
+    """
+    with PlayerProcess(command, limits) as process:
+        flags = declared_flags(greet(process))
+    return remote_policy(command, name, flags, limits)
+
+
+def declared_flags(greeting: dict[str, Any]) -> dict[str, bool]:
+    """Return the flags of a policy that a player declares; PlayerError if one is not a bool."""
+    flags = {flag: greeting.get(flag, False) for flag in FLAGS}
+    for flag, value in flags.items():
+        if not isinstance(value, bool):
+            raise PlayerError(f"its {flag} is not true or false: {str(value)[:60]!r}")
+    return flags
+
+
+def remote_policy(
+    command: Sequence[str], name: str, flags: dict[str, bool], limits: PlayerLimits = DEFAULT
+) -> Policy:
+    """Return the policy of a program whose declared flags are known; it is not started."""
+    return Policy(
+        name=name,
+        decide=_decide,
+        memory=_OpenSession(tuple(command), limits, flags["trials"]),
+        records=_close_session,
+        summary=f"Decided by the program {command[0]}.",
+        stateful=True,
+        **flags,
+    )
+
+
+@dataclass(frozen=True)
+class _OpenSession:
+    """The memory of such a policy: a run of its program."""
+
+    command: tuple[str, ...]
+    limits: PlayerLimits
+    trials: bool
+
+    def __call__(self, jobs: Jobs, processors: int, generator: np.random.Generator) -> Session:
+        begin = begin_message(jobs, processors, seed_of(generator))
+        return Session(self.command, self.limits, begin, self.trials)
+
+
+def begin_message(jobs: Jobs, processors: int, seed: int) -> dict[str, Any]:
+    """Return the first message of a run. Numbers of jobs and users are rounded up, as they hint."""
+    return {
+        "message": "begin",
+        "processors": processors,
+        "seed": seed,
+        "jobs": _power_of_two(len(jobs.submit)),
+        "users": _power_of_two(1 + int(jobs.user.max())),
+        "requested_starts": bool(jobs.requested_start.any()),
+    }
+
+
+def seed_of(generator: np.random.Generator) -> int:
+    """Return the seed that a generator was made from."""
+    sequence: Any = generator.bit_generator.seed_seq
+    return int(sequence.entropy)
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def _decide(cluster: Cluster, jobs: Jobs, memory: Session) -> None:
+    memory.decide(cluster, jobs)
+
+
+def _close_session(memory: Session) -> dict[str, np.ndarray]:
+    memory.process.close()
+    return {}
+
+
+def _starts(reply: dict[str, Any]) -> list[tuple[int, int]]:
+    """Return jobs and the limits of their trials; FOREVER for a start that is none."""
+    items = reply.get("start", [])
+    if not isinstance(items, list):
+        raise PlayerError(f"its start is not a list: {str(items)[:60]!r}")
+    pairs = [item if isinstance(item, list) else [item, FOREVER] for item in items]
+    if any(len(pair) != 2 for pair in pairs):
+        raise PlayerError("its start is not a list of jobs, or of [job, seconds] for trials")
+    return [
+        (_integer("start", job), limit if limit is FOREVER else _integer("start", limit))
+        for job, limit in pairs
+    ]
+
+
+def _integer(name: str, value: Any) -> int:
+    if type(value) is not int or not -LATEST < value < LATEST:
+        raise PlayerError(f"its {name} has a value that is no integer: {str(value)[:60]!r}")
+    return value
