@@ -1,5 +1,6 @@
 """What a player may use, and the programs and folders that it may read."""
 
+import ctypes
 import os
 import site
 import sys
@@ -12,6 +13,7 @@ import bfenv
 from bfenv.core.cache_folder import READ_ONLY, cache_root
 
 MIB = 2**20
+PR_SET_DUMPABLE = 4  # option of Linux's prctl
 # Of the environment only these variables reach a player, and what begins with these prefixes.
 VARIABLES = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TZ", "USER", "VIRTUAL_ENV", "BFENV_CACHE")
 PREFIXES = ("LC_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "PYTHON")
@@ -64,3 +66,13 @@ def environment(temporary: str) -> dict[str, str]:
         if name in VARIABLES or name.startswith(PREFIXES)
     }
     return kept | {"TMPDIR": temporary, READ_ONLY: "1", "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def hide_memory() -> None:
+    """Close the memory of this process to others of the same user, on Linux, until it ends.
+
+    Debuggers cannot attach to it then. The user root can still read it; a player cannot, where the
+    kernel has Landlock.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)

@@ -18,7 +18,11 @@ from bfenv.core.cluster import (
     Cluster,
     advance,
     commit_starts,
+    may_start,
     new_cluster,
+    start,
+    try_start,
+    wake_at,
 )
 from bfenv.core.event_heap import EventHeap, push
 from bfenv.core.jobs import FOREVER, Jobs, Trace
@@ -121,3 +125,16 @@ def known_jobs(cluster: Cluster) -> int:
 def clock(cluster: Cluster) -> int:
     """Return the clock, in seconds."""
     return int(cluster.state[NOW])
+
+
+def warm_mirror() -> None:
+    """Compile what a player needs, or load its compiled code: a player cannot keep any."""
+    mirror = Mirror(1, 4, 1, False)
+    cluster, jobs = mirror.cluster, mirror.jobs
+    mirror.follow(0, [[0, 0, 1, 9, -1, 0, 0], [1, 0, 1, 9, -1, 0, 0]], [], [])
+    wake_at(cluster, 5)
+    try_start(cluster, jobs, 0, 5)
+    mirror.follow(5, [], [], [0])
+    start(cluster, jobs, 1)
+    mirror.follow(14, [], [1], [])
+    may_start(cluster, jobs, 0)

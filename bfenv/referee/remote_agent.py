@@ -65,7 +65,7 @@ def _not_here(env: BackfillEnv, seed: int) -> Any:
     raise PlayerError("the agent is in another process")
 
 
-def remote_settings(opened: OpenAgent) -> EnvSettings:
+def whole_trace_settings(opened: OpenAgent) -> EnvSettings:
     """Return the settings of the environment that an agent plays a whole trace in.
 
     Raises
@@ -75,9 +75,7 @@ def remote_settings(opened: OpenAgent) -> EnvSettings:
     """
     settings = opened.settings_with(WHOLE_TRACE)
     if settings.get("trial_limit") is not None:
-        raise BfenvError(
-            f"{opened.name} starts jobs for trials, and agents that do are not ranked"
-        )
+        raise BfenvError(f"{opened.name} starts jobs for trials, and agents that do are not ranked")
     return settings
 
 
@@ -113,7 +111,7 @@ def play_remotely(
     with PlayerProcess(command, limits) as process:
         opened = read_greeting(name, greet(process)).opened
         opened.check_unseen(trace)
-        settings = remote_settings(opened)
+        settings = whole_trace_settings(opened)
         return play_in(process, BackfillEnv(trace, **settings), settings, seed)
 
 
@@ -174,4 +172,3 @@ def _action(reply: Mapping[str, Any]) -> int:
     if type(action) is not int or abs(action) >= 2**53:
         raise PolicyError(f"its action is not an integer: {str(action)[:60]!r}")
     return action
-

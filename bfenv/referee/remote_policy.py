@@ -113,9 +113,7 @@ def greet(process: PlayerProcess) -> dict[str, Any]:
     return process.ask({"message": "hello", "protocol": PROTOCOL}, process.limits.startup)
 
 
-def player_policy(
-    command: Sequence[str], name: str, limits: PlayerLimits = DEFAULT
-) -> Policy:
+def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFAULT) -> Policy:
     """Return a policy that is decided by a program; it is started once to greet it.
 
     Parameters

@@ -94,4 +94,3 @@ def _serve_agent(name: str, connection: Connection) -> None:
         connection.send({})
         play_episode(env, agent, seed, deterministic=read_agent(name).deterministic)
         connection.send({"replaced_actions": int(getattr(agent, "replaced_actions", 0) - replaced)})
-
