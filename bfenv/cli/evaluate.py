@@ -108,7 +108,7 @@ def evaluate(
     names: list[str | Policy] = list(policy or ([] if player else policies()))
     names += [player_policy(check_command(command), command) for command in player or ()]
     plan = plan_evaluation(workload, names, seeds, load)
-    if not policy:
+    if not (policy or player):
         plan = _able(plan)
     plan = take_shard(plan, read_shard(shard))
     with show.progress() as progress:

@@ -45,9 +45,6 @@ WorkloadOption = Annotated[
         help="Name or SWF file; see `bfenv workloads`.",
     ),
 ]
-PolicyOption = Annotated[
-    str, typer.Option("--policy", "-p", metavar="POLICY", help="See `bfenv policies`.")
-]
 LoadOption = Annotated[
     float | None,
     typer.Option(metavar="LOAD", help="Offered load to scale the workload to, such as 0.9."),

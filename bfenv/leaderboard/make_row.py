@@ -15,6 +15,7 @@ from bfenv.agents.models import check_unseen, read_card
 from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, division_of
 from bfenv.core.schedule import Schedule
@@ -28,7 +29,15 @@ from bfenv.leaderboard.suite import FrozenTrace, content_hash, load_frozen
 from bfenv.leaderboard.task import Task
 from bfenv.parallel.sweep import warm_up
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker, describe_error
-from bfenv.referee import DEFAULT, PlayerLimits, hide_memory, remote_policy
+from bfenv.referee import (
+    DEFAULT,
+    NONE_FOUND,
+    NOT_CHECKED,
+    PlayerLimits,
+    foresight_of,
+    hide_memory,
+    remote_policy,
+)
 from bfenv.workloads.load import load_workload
 
 PROBE = "lublin:procs=128,jobs=1000,load=0.9"  # on which a policy's speed is measured
@@ -78,6 +87,7 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
         else:
             schedule, seconds, notes = _run(task, trace, limits)
             schedule.check()
+            row = replace(row, foresight=_foresight(task, trace, limits))
         results = summarize(schedule, reference, fcfs=fair, logged=logged)
         row = row.with_results(results | {"metrics": results["metrics"] | notes})
         if keep_schedule:
@@ -116,6 +126,16 @@ def _run(
     total = time.perf_counter() - begin
     passes = len(np.unique(np.concatenate([trace.jobs.submit, schedule.end])))
     return schedule, {"seconds": total, "decision_mean": total / passes}, {}
+
+
+def _foresight(task: Task, trace: Trace, limits: PlayerLimits) -> str | None:
+    """Return what an agent or a player foresees; PolicyError if it foresees anything."""
+    if not task.command and task.kind != "agent":
+        return None
+    found = foresight_of(task.kind, task.policy, task.command, trace, task.seed, limits)
+    if found != NONE_FOUND and not found.startswith(NOT_CHECKED):
+        raise PolicyError(found)
+    return found
 
 
 def _find_policy(task: Task, limits: PlayerLimits) -> Policy:

@@ -5,6 +5,7 @@ what a scheduler may know, as it becomes known, and answers with starts or actio
 describes the messages, the limits, and what they cannot prevent.
 """
 
+from bfenv.referee.foresight import NONE_FOUND, NOT_CHECKED, foresight_of
 from bfenv.referee.limits import DEFAULT, MIB, PlayerLimits, hide_memory
 from bfenv.referee.mirror import warm_mirror
 from bfenv.referee.player_process import PlayerError, PlayerProcess, check_command
@@ -17,11 +18,14 @@ __all__ = [
     "CARDS",
     "DEFAULT",
     "MIB",
+    "NONE_FOUND",
+    "NOT_CHECKED",
     "PlayerError",
     "PlayerLimits",
     "PlayerProcess",
     "check_command",
     "declared_flags",
+    "foresight_of",
     "greet",
     "hide_memory",
     "is_strange_agent",

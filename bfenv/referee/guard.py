@@ -50,7 +50,10 @@ def main() -> None:
         os.close(fd)
     report = watch(order, player, errors)
     end_descendants()
-    os.write(1, json.dumps(report).encode() + b"\n")
+    try:
+        os.write(1, json.dumps(report).encode() + b"\n")
+    except BrokenPipeError:  # the referee has ended
+        pass
 
 
 def become_player(order: dict, guard: int, errors: int) -> None:

@@ -33,29 +33,26 @@ FLAGS = ("stochastic", "trials", "requested_starts")  # what a player may declar
 
 
 class Session:
-    """One run of a player: its process, and what it knows.
+    """One run of a player, and what it knows.
 
     Parameters
     ----------
-    command, limits
-        The program and what it may use.
+    process
+        The player, which has been greeted.
     begin
         The first message of the run.
     trials
         Whether it has declared that it starts jobs for trials.
     """
 
-    def __init__(
-        self, command: Sequence[str], limits: PlayerLimits, begin: dict[str, Any], trials: bool
-    ) -> None:
-        self.process = PlayerProcess(command, limits)
+    def __init__(self, process: PlayerProcess, begin: dict[str, Any], trials: bool) -> None:
+        self.process = process
         self._submitted = 0  # jobs that it knows
         self._running: dict[int, bool] = {}  # jobs that it has started; whether for a trial
         self._done = 0  # jobs that have ended
         self._trials = trials
-        self._seconds = limits.startup  # for the next decision
-        greet(self.process)
-        self.process.ask(begin, limits.startup)
+        self._seconds = process.limits.startup  # for the next decision
+        process.ask(begin, process.limits.startup)
 
     def decide(self, cluster: Cluster, jobs: Jobs) -> None:
         """Make one scheduling pass."""
@@ -149,7 +146,7 @@ def declared_flags(greeting: dict[str, Any]) -> dict[str, bool]:
 def remote_policy(
     command: Sequence[str], name: str, flags: dict[str, bool], limits: PlayerLimits = DEFAULT
 ) -> Policy:
-    """Return the policy of a program whose declared flags are known; it is not started."""
+    """Return the policy of a program whose declared flags are known; each run starts it."""
     return Policy(
         name=name,
         decide=_decide,
@@ -161,6 +158,16 @@ def remote_policy(
     )
 
 
+def policy_of(process: PlayerProcess, name: str, flags: dict[str, bool]) -> Policy:
+    """Return the policy of a player that runs and has been greeted; it goes on after a run."""
+
+    def begin(jobs: Jobs, processors: int, generator: np.random.Generator) -> Session:
+        message = begin_message(jobs, processors, seed_of(generator))
+        return Session(process, message, flags["trials"])
+
+    return Policy(name, _decide, memory=begin, stateful=True, **flags)
+
+
 @dataclass(frozen=True)
 class _OpenSession:
     """The memory of such a policy: a run of its program."""
@@ -170,8 +177,14 @@ class _OpenSession:
     trials: bool
 
     def __call__(self, jobs: Jobs, processors: int, generator: np.random.Generator) -> Session:
-        begin = begin_message(jobs, processors, seed_of(generator))
-        return Session(self.command, self.limits, begin, self.trials)
+        process = PlayerProcess(self.command, self.limits)
+        try:
+            greet(process)
+            message = begin_message(jobs, processors, seed_of(generator))
+            return Session(process, message, self.trials)
+        except BaseException:
+            process.close()
+            raise
 
 
 def begin_message(jobs: Jobs, processors: int, seed: int) -> dict[str, Any]:
