@@ -4,6 +4,7 @@ Nothing of a stranger is imported here. What only its code can say, its player s
 """
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -54,7 +55,7 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
     """
     if kind == "player":
         command = check_command(name)
-        files = [Path(word) for word in command if Path(word).is_file()]
+        files = [Path(word) for word in command if os.path.isfile(word)]
         content = b"".join(file.read_bytes() for file in files)
         code = f"sha256:{hashlib.sha256(content).hexdigest()}"
         return _greet(Competitor(kind, name, code, tuple(command)), limits)

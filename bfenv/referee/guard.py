@@ -24,7 +24,7 @@ import time
 INTERVAL = 0.1  # seconds between looks at memory and processes
 TAIL = 2000  # bytes of stderr that are reported
 LONGEST_END = 10.0  # seconds in which everything must be dead
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, on every architecture
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8  # rights to files
 TRUNCATE, IOCTL = 1 << 14, 1 << 15
@@ -36,6 +36,7 @@ def main() -> None:
     """Start the player, watch over it, and report how it ended."""
     order = json.loads(sys.argv[1])
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_DUMPABLE, 0)  # no other process may read its memory
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     errors, errors_of_player = os.pipe()
     guard = os.getpid()
@@ -71,6 +72,7 @@ def become_player(order: dict, guard: int, errors: int) -> None:
     limit(resource.RLIMIT_DATA, order["memory"])
     limit(resource.RLIMIT_FSIZE, order["file_size"])
     prctl(PR_SET_NO_NEW_PRIVS, 1)
+    drop_capabilities()
     restrict(order["reads"], order["writes"])
     os.execvpe(order["command"][0], order["command"], order["environment"])
 
@@ -190,6 +192,13 @@ def prctl(option: int, value: int) -> None:
     """Set an option of this process, where there is such a call."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def drop_capabilities() -> None:
+    """Give up what the user root may do beyond others, for this process and its children."""
+    if sys.platform == "linux":
+        header = struct.pack("Ii", 0x20080522, 0)  # the version of these structures
+        ctypes.CDLL(None).capset(header, bytes(24))
 
 
 def restrict(reads: list[str], writes: list[str]) -> None:

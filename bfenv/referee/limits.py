@@ -47,7 +47,7 @@ def readable(command: Sequence[str], limits: PlayerLimits) -> list[str]:
     Software is what this process imports from, so the current folder is among it where Python
     looks there. Workloads elsewhere cannot be read.
     """
-    own = [str(Path(word).absolute()) for word in command if Path(word).exists()]
+    own = [os.path.abspath(word) for word in command if os.path.exists(word)]
     programs = [str(Path(path).parent) for path in own]
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *site.getsitepackages()]
     python += [str(Path(folder).absolute()) for folder in sys.path]
@@ -71,8 +71,8 @@ def environment(temporary: str) -> dict[str, str]:
 def hide_memory() -> None:
     """Close the memory of this process to others of the same user, on Linux, until it ends.
 
-    Debuggers cannot attach to it then. The user root can still read it; a player cannot, where the
-    kernel has Landlock.
+    Debuggers cannot attach to it then. A player cannot read it even if it runs as root, because
+    its guard gives up root's capabilities.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)

@@ -112,7 +112,9 @@ def run(
     from bfenv.leaderboard.run import run_suite
     from bfenv.leaderboard.suite import find_suite, suite_of
     from bfenv.parallel.shards import read_shard
+    from bfenv.referee import hide_memory
 
+    hide_memory()
     names = [*(policies() if all_ else ()), *(policy or ())]
     if not (names or agent or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
