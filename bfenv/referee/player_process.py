@@ -53,14 +53,14 @@ class PlayerProcess:
     Raises
     ------
     BfenvError
-        If there is no such program.
-    PlayerError
-        If it ends at once.
+        If there is no such program, or this system cannot contain it.
     """
 
     def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT) -> None:
         self.limits = limits
         self._guard: subprocess.Popen[bytes] | None = None
+        if os.name != "posix":
+            raise BfenvError("code that is not bfenv's own needs Linux or macOS, to be contained")
         self._buffer = b""
         self._temporary = tempfile.mkdtemp(prefix="bfenv-player-")
         to_player, self._requests = os.pipe()
