@@ -36,7 +36,7 @@ from bfenv.referee import (
     PlayerLimits,
     foresight_of,
     hide_memory,
-    remote_policy,
+    program_policy,
 )
 from bfenv.workloads.load import load_workload
 
@@ -142,7 +142,7 @@ def _find_policy(task: Task, limits: PlayerLimits) -> Policy:
     if not task.command:
         return find_policy(task.policy)
     flags = {"trials": bool(task.trials), "requested_starts": task.requested_starts}
-    return remote_policy(task.command, task.policy, flags | {"stochastic": False}, limits)
+    return program_policy(task.command, task.policy, flags | {"stochastic": False}, limits)
 
 
 def warm_seconds(name: str) -> float:

@@ -131,7 +131,7 @@ def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFA
     """
     with PlayerProcess(command, limits) as process:
         flags = declared_flags(greet(process))
-    return remote_policy(command, name, flags, limits)
+    return program_policy(command, name, flags, limits)
 
 
 def declared_flags(greeting: dict[str, Any]) -> dict[str, bool]:
@@ -143,7 +143,7 @@ def declared_flags(greeting: dict[str, Any]) -> dict[str, bool]:
     return flags
 
 
-def remote_policy(
+def program_policy(
     command: Sequence[str], name: str, flags: dict[str, bool], limits: PlayerLimits = DEFAULT
 ) -> Policy:
     """Return the policy of a program whose declared flags are known; each run starts it."""

@@ -13,6 +13,7 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.policy import new_memory
 from bfenv.parallel.worker_process import describe_error
+from bfenv.referee.memory_check import check_memory
 from bfenv.referee.messages import Connection
 from bfenv.referee.mirror import Mirror
 from bfenv.referee.remote_env import RemoteEnv
@@ -55,6 +56,7 @@ def _serve_policy(name: str, connection: Connection) -> None:
     while True:
         begin = connection.receive()
         keys = ("processors", "jobs", "users", "requested_starts")
+        check_memory(policy, begin["requested_starts"])
         mirror = Mirror(*(begin[key] for key in keys))
         cluster, jobs = mirror.cluster, mirror.jobs
         memory = new_memory(policy, jobs, begin["processors"], begin["seed"])

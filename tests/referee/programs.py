@@ -4,7 +4,7 @@ import sys
 
 from bfenv.core.jobs import make_trace
 from bfenv.referee.limits import PlayerLimits
-from bfenv.referee.remote_policy import remote_policy
+from bfenv.referee.remote_policy import program_policy
 
 FLAGS = {"stochastic": False, "trials": False, "requested_starts": False}
 QUICK = PlayerLimits(startup=20.0, decision=20.0, reply=2**21)
@@ -44,7 +44,7 @@ def program(first: str = "pass") -> list[str]:
 
 def player(first: str = "pass", limits: PlayerLimits = QUICK, **flags: bool):
     """The policy of such a player."""
-    return remote_policy(program(first), "player", FLAGS | flags, limits)
+    return program_policy(program(first), "player", FLAGS | flags, limits)
 
 
 def few_jobs():

@@ -20,6 +20,7 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.policy import make_policy, new_memory
 from bfenv.referee import remote_policy
+from bfenv.referee.memory_check import check_memory
 from bfenv.referee.mirror import SOMETIME, Mirror
 from bfenv.testing.probes import probe_traces
 
@@ -68,7 +69,7 @@ def tries_and_wakes(cluster, jobs, generator):
 TRIES = make_policy(tries_and_wakes, stochastic=True, trials=True, stateful=True)
 
 
-@pytest.mark.parametrize("name", ["fcfs", "easy", "easy-sjf", "conservative", "tries"])
+@pytest.mark.parametrize("name", ["fcfs", "easy", "cons-rs", "tries"])
 def test_schedules(name):
     """A policy behind messages makes the schedule that it makes in one process."""
     policy = TRIES if name == "tries" else bfenv.find_policy(name)
@@ -77,6 +78,15 @@ def test_schedules(name):
         for field in ("start", "end", "trial_start", "trial_end"):
             assert np.array_equal(getattr(one, field), getattr(other, field))
     assert name != "tries" or (one.trial_end >= 0).any() or len(trace) == 1
+
+
+def test_memory():
+    """A policy is refused if its memory is made from requests, which a player has later."""
+    for name in ("fcfs", "easy", "cons-rs", "selective", "tries"):
+        check_memory(TRIES if name == "tries" else bfenv.find_policy(name), False)
+    for name in ("easy-sjf", "slack", "multiqueue"):
+        with pytest.raises(bfenv.PolicyError, match=f"{name} makes its memory from the requests"):
+            check_memory(bfenv.find_policy(name), True)
 
 
 def test_view():
