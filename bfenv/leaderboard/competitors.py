@@ -57,8 +57,8 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
         command = check_command(name)
         files = [Path(word) for word in command if os.path.isfile(word)]
         content = b"".join(file.read_bytes() for file in files)
-        code = f"sha256:{hashlib.sha256(content).hexdigest()}"
-        return _greet(Competitor(kind, name, code, tuple(command)), limits)
+        digest = hashlib.sha256(content).hexdigest()
+        return _greet(Competitor(kind, name, f"sha256:{digest}", tuple(command)), limits)
     code = code_hash(kind, name)
     if kind == "policy":
         if is_strange_policy(name):
@@ -84,6 +84,6 @@ def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:
                 return competitor._replace(
                     stochastic=declared.stochastic, trained_on=declared.opened.trained_on
                 )
-            return competitor._replace(**declared_flags(greeting))
+            return competitor._replace(**declared_flags(greeting)._asdict())
     except PlayerError:
         return competitor._replace(trials=None)

@@ -33,6 +33,7 @@ from bfenv.referee import (
     DEFAULT,
     NONE_FOUND,
     NOT_CHECKED,
+    Flags,
     PlayerLimits,
     foresight_of,
     hide_memory,
@@ -141,8 +142,8 @@ def _foresight(task: Task, trace: Trace, limits: PlayerLimits) -> str | None:
 def _find_policy(task: Task, limits: PlayerLimits) -> Policy:
     if not task.command:
         return find_policy(task.policy)
-    flags = {"trials": bool(task.trials), "requested_starts": task.requested_starts}
-    return program_policy(task.command, task.policy, flags | {"stochastic": False}, limits)
+    flags = Flags(trials=bool(task.trials), requested_starts=task.requested_starts)
+    return program_policy(task.command, task.policy, flags, limits)
 
 
 def warm_seconds(name: str) -> float:

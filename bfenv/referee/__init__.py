@@ -10,7 +10,13 @@ from bfenv.referee.limits import DEFAULT, MIB, PlayerLimits, hide_memory
 from bfenv.referee.mirror import warm_mirror
 from bfenv.referee.player_process import PlayerError, PlayerProcess, check_command
 from bfenv.referee.remote_agent import play_remotely, read_greeting, whole_trace_settings
-from bfenv.referee.remote_policy import declared_flags, greet, player_policy, program_policy
+from bfenv.referee.remote_policy import (
+    Flags,
+    declared_flags,
+    greet,
+    player_policy,
+    program_policy,
+)
 from bfenv.referee.serve import python_player
 from bfenv.referee.strangers import CARDS, is_strange_agent, is_strange_policy, source_of
 
@@ -20,6 +26,7 @@ __all__ = [
     "MIB",
     "NONE_FOUND",
     "NOT_CHECKED",
+    "Flags",
     "PlayerError",
     "PlayerLimits",
     "PlayerProcess",

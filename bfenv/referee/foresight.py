@@ -107,8 +107,9 @@ def _remote_agent(
 
 def _settings_on(trace: Trace, settings: EnvSettings) -> EnvSettings:
     """Return settings with which other traces have the columns that this one has."""
-    acting: EnvSettings = acting_settings(BackfillEnv(trace, **settings).batch)
-    return {**acting, **WHOLE_TRACE}
+    acting = acting_settings(BackfillEnv(trace, **settings).batch)
+    chosen: EnvSettings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
+    return chosen
 
 
 def _schedule(trace: Trace, name: str, seed: int, start: np.ndarray) -> Schedule:

@@ -20,6 +20,8 @@ import signal
 import struct
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 INTERVAL = 0.1  # seconds between looks at memory and processes
 TAIL = 2000  # bytes of stderr that are reported
@@ -57,7 +59,7 @@ def main() -> None:
         pass
 
 
-def become_player(order: dict, guard: int, errors: int) -> None:
+def become_player(order: dict[str, Any], guard: int, errors: int) -> None:
     """Turn this process into the player; returns only if that fails."""
     os.dup2(order["input"], 0)
     os.dup2(order["output"], 1)
@@ -84,7 +86,7 @@ def limit(what: int, most: int) -> None:
     resource.setrlimit(what, (most, most))
 
 
-def watch(order: dict, player: int, errors: int) -> dict:
+def watch(order: dict[str, Any], player: int, errors: int) -> dict[str, Any]:
     """Return how the player ended, or why it is to be ended."""
     written, tail, next_look = 0, b"", 0.0
     referee = os.getppid()
@@ -229,7 +231,7 @@ def restrict(reads: list[str], writes: list[str]) -> None:
     os.close(rules)
 
 
-def allow(call: ctypes._CFuncPtr, rules: int, path: str, rights: int) -> None:
+def allow(call: Callable[..., int], rules: int, path: str, rights: int) -> None:
     """Add a rule for what is below a path, if it exists."""
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)

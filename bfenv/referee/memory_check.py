@@ -4,7 +4,7 @@ In one process the memory may be made from all jobs of a trace. A player knows n
 time, so such a policy would decide on placeholders, and nobody would notice.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import numpy as np
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.policy import Policy, new_memory
+from bfenv.referee.mirror import same_jobs
 
 JOBS = 2**15  # so many that arrays are new pages, which hold zeros, where they are not written
 PROCESSORS, USERS = 64, 4
-ONE = Jobs(0, PROCESSORS, 1, USERS - 1, 0, 0)
-OTHER = Jobs(9, 1, 1000, 0, 1, 0)
+ONE = (0, PROCESSORS, 1, USERS - 1, 0, 0)  # a request, in the order of the columns of Jobs
+OTHER = (9, 1, 1000, 0, 1)  # another, without a requested start time
 
 
 def check_memory(policy: Policy, requested_starts: bool) -> None:
@@ -30,7 +31,7 @@ def check_memory(policy: Policy, requested_starts: bool) -> None:
     PolicyError
         If it does.
     """
-    other = OTHER._replace(requested_start=int(requested_starts))
+    other = (*OTHER, int(requested_starts))
     memories = [new_memory(policy, _jobs(kind), PROCESSORS, 0) for kind in (ONE, ONE, other, other)]
     for one, again, two, twice in zip(*map(_arrays, memories), strict=False):
         repeats = np.array_equal(one, again) and np.array_equal(two, twice)
@@ -41,8 +42,8 @@ def check_memory(policy: Policy, requested_starts: bool) -> None:
             )
 
 
-def _jobs(request: Jobs) -> Jobs:
-    columns = Jobs(*(np.full(JOBS, value, dtype=np.int64) for value in request))
+def _jobs(request: Sequence[int]) -> Jobs:
+    columns = same_jobs(JOBS, request)
     for column in columns:
         column.flags.writeable = False
     return columns

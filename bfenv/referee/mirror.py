@@ -47,8 +47,8 @@ class Mirror:
 
     def __init__(self, processors: int, jobs: int, users: int, requested_starts: bool) -> None:
         # Policies make their memory from these: no array of theirs is then too short.
-        placeholders = Jobs(SOMETIME, processors, 1, users - 1, 0, int(requested_starts))
-        self._columns = Jobs(*(np.full(jobs, value, dtype=np.int64) for value in placeholders))
+        request = (SOMETIME, processors, 1, users - 1, 0, int(requested_starts))
+        self._columns = same_jobs(jobs, request)
         self._runtime = np.ones(jobs, dtype=np.int64)
         views = Jobs(*(column.view() for column in self._columns))
         trace = Trace(views, self._runtime.view(), processors)
@@ -95,6 +95,11 @@ class Mirror:
     def reply(self) -> dict[str, Any]:
         """Return what the policy has done in this pass, as a message."""
         return starts_of(self.cluster, self.jobs)
+
+
+def same_jobs(count: int, request: Sequence[int]) -> Jobs:
+    """Return jobs that all have one request, in the order of the columns."""
+    return Jobs(*(np.full(count, value, dtype=np.int64) for value in request))
 
 
 def starts_of(cluster: Cluster, jobs: Jobs) -> dict[str, Any]:

@@ -5,9 +5,9 @@ starts that it answers. So `simulate`, and all that is built on it, runs players
 policy, on the one engine, which checks each start.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,14 @@ from bfenv.referee.mirror import clock, known_jobs, request_of
 from bfenv.referee.player_process import PROTOCOL, PlayerError, PlayerProcess
 
 LATEST = 2**62  # seconds; no number in a reply may reach it
-FLAGS = ("stochastic", "trials", "requested_starts")  # what a player may declare
+
+
+class Flags(NamedTuple):
+    """What a player may declare of its policy, see `Policy`."""
+
+    stochastic: bool = False
+    trials: bool = False
+    requested_starts: bool = False
 
 
 class Session:
@@ -134,38 +141,44 @@ def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFA
     return program_policy(command, name, flags, limits)
 
 
-def declared_flags(greeting: dict[str, Any]) -> dict[str, bool]:
+def declared_flags(greeting: dict[str, Any]) -> Flags:
     """Return the flags of a policy that a player declares; PlayerError if one is not a bool."""
-    flags = {flag: greeting.get(flag, False) for flag in FLAGS}
+    flags = {flag: greeting.get(flag, False) for flag in Flags._fields}
     for flag, value in flags.items():
         if not isinstance(value, bool):
             raise PlayerError(f"its {flag} is not true or false: {str(value)[:60]!r}")
-    return flags
+    return Flags(**flags)
 
 
 def program_policy(
-    command: Sequence[str], name: str, flags: dict[str, bool], limits: PlayerLimits = DEFAULT
+    command: Sequence[str], name: str, flags: Flags, limits: PlayerLimits = DEFAULT
 ) -> Policy:
     """Return the policy of a program whose declared flags are known; each run starts it."""
-    return Policy(
-        name=name,
-        decide=_decide,
-        memory=_OpenSession(tuple(command), limits, flags["trials"]),
-        records=_close_session,
-        summary=f"Decided by the program {command[0]}.",
-        stateful=True,
-        **flags,
-    )
+    memory = _OpenSession(tuple(command), limits, flags.trials)
+    return replace(_policy(name, flags, memory), records=_close_session)
 
 
-def policy_of(process: PlayerProcess, name: str, flags: dict[str, bool]) -> Policy:
+def policy_of(process: PlayerProcess, name: str, flags: Flags) -> Policy:
     """Return the policy of a player that runs and has been greeted; it goes on after a run."""
 
     def begin(jobs: Jobs, processors: int, generator: np.random.Generator) -> Session:
         message = begin_message(jobs, processors, seed_of(generator))
-        return Session(process, message, flags["trials"])
+        return Session(process, message, flags.trials)
 
-    return Policy(name, _decide, memory=begin, stateful=True, **flags)
+    return _policy(name, flags, begin)
+
+
+def _policy(name: str, flags: Flags, memory: Callable[..., Session]) -> Policy:
+    return Policy(
+        name,
+        _decide,
+        memory=memory,
+        stochastic=flags.stochastic,
+        trials=flags.trials,
+        requested_starts=flags.requested_starts,
+        stateful=True,
+        summary="Decided by another process.",
+    )
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from bfenv.referee.memory_check import check_memory
 from bfenv.referee.messages import Connection
 from bfenv.referee.mirror import Mirror
 from bfenv.referee.remote_env import RemoteEnv
+from bfenv.referee.remote_policy import Flags
 
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
@@ -51,8 +52,7 @@ def main(kind: str, name: str) -> None:
 
 def _serve_policy(name: str, connection: Connection) -> None:
     policy = find_policy(name)
-    flags = ("stochastic", "trials", "requested_starts")
-    connection.send({flag: bool(getattr(policy, flag)) for flag in flags})
+    connection.send({flag: bool(getattr(policy, flag)) for flag in Flags._fields})
     while True:
         begin = connection.receive()
         keys = ("processors", "jobs", "users", "requested_starts")

@@ -4,9 +4,8 @@ import sys
 
 from bfenv.core.jobs import make_trace
 from bfenv.referee.limits import PlayerLimits
-from bfenv.referee.remote_policy import program_policy
+from bfenv.referee.remote_policy import Flags, program_policy
 
-FLAGS = {"stochastic": False, "trials": False, "requested_starts": False}
 QUICK = PlayerLimits(startup=20.0, decision=20.0, reply=2**21)
 
 # First come, first served, as docs/referee.md has it; FIRST is run at the first pass.
@@ -44,7 +43,7 @@ def program(first: str = "pass") -> list[str]:
 
 def player(first: str = "pass", limits: PlayerLimits = QUICK, **flags: bool):
     """The policy of such a player."""
-    return program_policy(program(first), "player", FLAGS | flags, limits)
+    return program_policy(program(first), "player", Flags(**flags), limits)
 
 
 def few_jobs():

@@ -19,18 +19,17 @@ from bfenv.core.cluster import (
     wake_at,
 )
 from bfenv.core.policy import make_policy, new_memory
-from bfenv.referee import remote_policy
+from bfenv.referee.limits import DEFAULT
 from bfenv.referee.memory_check import check_memory
 from bfenv.referee.mirror import SOMETIME, Mirror
+from bfenv.referee.remote_policy import Flags, policy_of
 from bfenv.testing.probes import probe_traces
-
-FLAGS = ("stochastic", "trials", "requested_starts")
 
 
 class LocalPlayer:
     """A player in this process; its messages go through JSON all the same."""
 
-    limits = remote_policy.DEFAULT
+    limits = DEFAULT
 
     def __init__(self, policy):
         self.policy = policy
@@ -50,8 +49,8 @@ class LocalPlayer:
 
 
 def remote(policy):
-    flags = {flag: getattr(policy, flag) for flag in FLAGS}
-    return remote_policy.policy_of(LocalPlayer(policy), policy.name, flags)
+    flags = Flags(*(getattr(policy, flag) for flag in Flags._fields))
+    return policy_of(LocalPlayer(policy), policy.name, flags)
 
 
 def tries_and_wakes(cluster, jobs, generator):
