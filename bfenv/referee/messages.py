@@ -22,7 +22,7 @@ class Connection:
         line = self._messages.readline()
         if not line:
             sys.exit()
-        message: dict[str, Any] = json.loads(line)
+        message: dict[str, Any] = json.loads(line.decode())
         return message
 
     def send(self, reply: Mapping[str, Any]) -> None:

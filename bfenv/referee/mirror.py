@@ -11,8 +11,6 @@ import numpy as np
 
 from bfenv.core.cluster import (
     LAST_JOB,
-    NEXT_JOB,
-    NOW,
     STARTED,
     WAKE,
     Cluster,
@@ -115,21 +113,6 @@ def starts_of(cluster: Cluster, jobs: Jobs) -> dict[str, Any]:
     if cluster.state[WAKE] != FOREVER:
         reply["wake"] = int(cluster.state[WAKE])
     return reply
-
-
-def request_of(jobs: Jobs, job: int) -> list[int]:
-    """Return what a message says of a submitted job."""
-    return [job, *(int(column[job]) for column in jobs)]
-
-
-def known_jobs(cluster: Cluster) -> int:
-    """Return how many jobs have been submitted."""
-    return int(cluster.state[NEXT_JOB])
-
-
-def clock(cluster: Cluster) -> int:
-    """Return the clock, in seconds."""
-    return int(cluster.state[NOW])
 
 
 def warm_mirror() -> None:

@@ -28,6 +28,7 @@ GUARD = Path(__file__).with_name("guard.py")
 GRACE = 5.0  # seconds to report the end of a player
 CHUNK = 1 << 16  # bytes
 PROTOCOL = 1  # version of the messages, see docs/referee.md
+ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 CAUSES = {
     "memory": "its processes took more than {memory:,} bytes of memory",
     "processes": "it started more than {processes} processes",
@@ -110,10 +111,10 @@ class PlayerProcess:
             player ends. It says why.
         """
         deadline = time.monotonic() + seconds
-        self._send(json.dumps(message).encode() + b"\n", deadline, seconds)
+        self._send(ENCODE(message).encode() + b"\n", deadline, seconds)
         line = self._receive(deadline, seconds)
         try:
-            reply = json.loads(line)
+            reply = json.loads(line.decode())
         except (ValueError, RecursionError) as error:
             raise PlayerError(f"its reply is not JSON: {_shown(line)}") from error
         if not isinstance(reply, dict):

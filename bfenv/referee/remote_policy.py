@@ -12,12 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.cluster import (
+    FINISHED,
+    NEXT_JOB,
+    NOW,
+    ONE_EVENT,
     QUEUE_BEGIN,
     QUEUE_END,
     RUNNING,
     Cluster,
     finished,
-    one_event_at_a_time,
     start,
     try_start,
     wake_at,
@@ -25,7 +28,6 @@ from bfenv.core.cluster import (
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.policy import Policy
 from bfenv.referee.limits import DEFAULT, PlayerLimits
-from bfenv.referee.mirror import clock, known_jobs, request_of
 from bfenv.referee.player_process import PROTOCOL, PlayerError, PlayerProcess
 
 LATEST = 2**62  # seconds; no number in a reply may reach it
@@ -55,7 +57,8 @@ class Session:
     def __init__(self, process: PlayerProcess, begin: dict[str, Any], trials: bool) -> None:
         self.process = process
         self._submitted = 0  # jobs that it knows
-        self._running: dict[int, bool] = {}  # jobs that it has started; whether for a trial
+        self._running: set[int] = set()  # jobs that it has started
+        self._tried: set[int] = set()  # those of them that it has started for a trial
         self._done = 0  # jobs that have ended
         self._trials = trials
         self._seconds = process.limits.startup  # for the next decision
@@ -72,44 +75,44 @@ class Session:
 
     def _news(self, cluster: Cluster, jobs: Jobs) -> dict[str, Any]:
         """Return the message of a pass: what has become known since the last one."""
-        known, ended, state = known_jobs(cluster), finished(cluster).tolist(), cluster.state
-        message: dict[str, Any] = {"message": "pass", "now": clock(cluster)}
+        state = cluster.state.tolist()
+        known, running = state[NEXT_JOB], self._running
+        message: dict[str, Any] = {"message": "pass", "now": state[NOW]}
         if known > self._submitted:
-            news = range(self._submitted, known)
-            message["submitted"] = [request_of(jobs, job) for job in news]
+            columns = [column[self._submitted : known].tolist() for column in jobs]
+            numbers = range(self._submitted, known)
+            message["submitted"] = list(zip(numbers, *columns, strict=True))
             self._submitted = known
-        if ended:
-            message["ended"] = ended
+        if state[FINISHED]:
+            ended = message["ended"] = finished(cluster).tolist()
             self._done += len(ended)
-            for job in ended:
-                self._running.pop(job, None)
-        if any(self._running.values()):
-            killed = [
-                job for job, trial in self._running.items() if trial and cluster.trial_end[job] >= 0
-            ]
+            running.difference_update(ended)
+            self._tried.difference_update(ended)
+        if self._tried:
+            killed = [job for job in self._tried if cluster.trial_end[job] >= 0]
             if killed:
-                message["killed"] = killed
-            for job in killed:
-                del self._running[job]
-        waiting = known - self._done - len(self._running)
+                message["killed"] = sorted(killed)
+            running.difference_update(killed)
+            self._tried.difference_update(killed)
+        waiting = known - self._done - len(running)
         if (
-            state[RUNNING] != len(self._running)
+            state[RUNNING] != len(running)
             or state[QUEUE_END] - state[QUEUE_BEGIN] != waiting
-            or one_event_at_a_time(cluster)
+            or state[ONE_EVENT]
         ):
             raise PlayerError("players follow neither outages nor the event order of pyss")
         return message
 
     def _start(self, cluster: Cluster, jobs: Jobs, job: int, limit: int) -> None:
-        is_trial = limit < FOREVER
-        if not is_trial:
+        if limit == FOREVER:
             start(cluster, jobs, job)
         elif self._trials:
             try_start(cluster, jobs, job, limit)
-            is_trial = limit < jobs.estimate[job]
+            if limit < jobs.estimate[job]:
+                self._tried.add(job)
         else:
             raise PlayerError(f"it starts job {job} for a trial, and has not declared trials")
-        self._running[job] = bool(is_trial)
+        self._running.add(job)
 
 
 def greet(process: PlayerProcess) -> dict[str, Any]:
@@ -240,7 +243,7 @@ def _starts(reply: dict[str, Any]) -> list[tuple[int, int]]:
     if any(len(pair) != 2 for pair in pairs):
         raise PlayerError("its start is not a list of jobs, or of [job, seconds] for trials")
     return [
-        (_integer("start", job), limit if limit is FOREVER else _integer("start", limit))
+        (_integer("start", job), limit if limit == FOREVER else _integer("start", limit))
         for job, limit in pairs
     ]
 

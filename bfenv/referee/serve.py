@@ -54,22 +54,22 @@ def _serve_policy(name: str, connection: Connection) -> None:
     policy = find_policy(name)
     connection.send({flag: bool(getattr(policy, flag)) for flag in Flags._fields})
     while True:
-        begin = connection.receive()
-        keys = ("processors", "jobs", "users", "requested_starts")
-        check_memory(policy, begin["requested_starts"])
-        mirror = Mirror(*(begin[key] for key in keys))
-        cluster, jobs = mirror.cluster, mirror.jobs
-        memory = new_memory(policy, jobs, begin["processors"], begin["seed"])
-        connection.send({})
-        while (message := connection.receive())["message"] == "pass":
-            news = (message.get(key, ()) for key in ("submitted", "ended", "killed"))
-            mirror.follow(message["now"], *news)
-            try:
-                policy.decide(cluster, jobs, memory)
-            except ValueError as error:
-                raise find_illegal_start(cluster, jobs, policy.name) or error from error
-            connection.send(mirror.reply())
-        connection.send({})
+        message = connection.receive()
+        if message["message"] == "begin":
+            check_memory(policy, message["requested_starts"])
+            keys = ("processors", "jobs", "users", "requested_starts")
+            mirror = Mirror(*(message[key] for key in keys))
+            cluster, jobs = mirror.cluster, mirror.jobs
+            memory = new_memory(policy, jobs, message["processors"], message["seed"])
+            connection.send({})
+            continue
+        news = (message.get(key, ()) for key in ("submitted", "ended", "killed"))
+        mirror.follow(message["now"], *news)
+        try:
+            policy.decide(cluster, jobs, memory)
+        except ValueError as error:
+            raise find_illegal_start(cluster, jobs, policy.name) or error from error
+        connection.send(mirror.reply())
 
 
 def _serve_agent(name: str, connection: Connection) -> None:

@@ -205,6 +205,7 @@ if "exits" in HOW:
 """
 
 
+@pytest.mark.slow
 def test_board(cheat, tmp_path):
     """Cheats learn nothing and write nowhere, and honest rows stay as they are, to the byte."""
     names = [f"module_that_{how}:failing" for how in ("stops", "exits", "is_silent")]
