@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.parallel.worker_process import describe_status
+from bfenv.parallel.worker_process import describe_error, describe_status
 from bfenv.referee.limits import (
     DEFAULT,
     SYSTEM_WRITES,
@@ -120,7 +120,7 @@ class PlayerProcess:
         if not isinstance(reply, dict):
             raise PlayerError(f"its reply is not a JSON object: {_shown(line)}")
         if "error" in reply:
-            raise PlayerError(str(reply["error"]))
+            raise PlayerError(_printable(reply["error"]))
         return reply
 
     def _send(self, data: bytes, deadline: float, seconds: float) -> None:
@@ -162,7 +162,7 @@ class PlayerProcess:
         if "status" not in report:  # it closed its output, and goes on
             return PlayerError("it ended the connection")
         lines = report["stderr"].strip().splitlines()
-        last = f": {lines[-1]}" if lines else ""
+        last = f": {_printable(lines[-1])}" if lines else ""
         return PlayerError(f"its process died ({describe_status(report['status'])}){last}")
 
     def close(self) -> None:
@@ -211,6 +211,11 @@ def _program(word: str) -> str:
     if found is None:
         raise BfenvError(f"player {word!r}: no such program, or it may not be run")
     return str(Path(found).absolute())
+
+
+def _printable(text: object) -> str:
+    """Return a text of the player's as one line without control characters."""
+    return describe_error(BfenvError(str(text)))
 
 
 def _shown(line: bytes) -> str:

@@ -9,6 +9,7 @@ import pytest
 import bfenv
 from bfenv.referee.player_process import PlayerError, PlayerProcess, check_command
 from bfenv.referee.remote_policy import player_policy
+from tests.conftest import ROOT
 from tests.referee.programs import QUICK, few_jobs, player, program
 
 TRACE = few_jobs()
@@ -25,6 +26,15 @@ def test_program():
         assert np.array_equal(schedule.end, expected.end)
 
 
+def test_documented_program():
+    """The program in the documentation makes the schedule of FCFS."""
+    text = (ROOT / "docs" / "referee.md").read_text()
+    code = text.partition("```python\n")[2].partition("```")[0]
+    policy = player_policy([sys.executable, "-S", "-c", code], "mine", QUICK)
+    start = bfenv.simulate(TRACE, policy).start
+    assert np.array_equal(start, bfenv.simulate(TRACE, "fcfs").start)
+
+
 @pytest.mark.parametrize(
     ("first", "error"),
     [
@@ -38,7 +48,7 @@ def test_program():
         ("reply = {'start': [[0]]}", "its start is not a list of jobs"),
         ("reply = {'start': [[0, 5]]}", "it starts job 0 for a trial, and has not declared trials"),
         ("reply = {'wake': 'soon'}", "its wake has a value that is no integer"),
-        ("reply = {'error': 'out of luck'}", "out of luck"),
+        ("reply = {'error': 'out of\\x1b[2J\\nluck'}", r"^out of\?\[2J luck$"),
         ("reply = [0]", "its reply is not a JSON object"),
         ("print('hello')", "its reply is not JSON: 'hello'"),
         ("print('[' * 10 ** 6)", "its reply is not JSON"),
