@@ -26,8 +26,10 @@ from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.gantt import gantt
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.grid import Cell, table
+from bfenv.leaderboard.report.other_metrics import other_metrics
 from bfenv.leaderboard.report.panel import panels
 from bfenv.leaderboard.report.ranking import COLUMNS, notes, ranked, title
+from bfenv.leaderboard.report.room_left import room_left
 from bfenv.leaderboard.report.summary import PolicySummary, summarize
 from bfenv.leaderboard.standings import Standing
 from bfenv.leaderboard.store import Leaderboard
@@ -53,6 +55,8 @@ def render_page(
         ("verdict", "The verdict", opening),
         ("logged", "As it ran", as_it_ran(leaderboard)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
+        ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
+        ("room", "How far from the best possible", room_left(leaderboard)),
         (
             "trade-off",
             "Mean against longest wait",
