@@ -35,12 +35,7 @@ class WorkloadRoom(NamedTuple):
     numbers: RoomNumbers
     policy: str  # that runs jobs to completion and has the lowest mean
     value: float  # its mean
-    traces: int
-
-    @property
-    def closed(self) -> float:
-        """The share of the room that the policy closes; nan if there is none."""
-        return self.numbers.closed(self.value)
+    closed: float  # the share of the room that it closes, see `shares_closed`
 
 
 def bounds_file(folder: Path, workload_hash: str) -> Path:
@@ -141,6 +136,8 @@ def check_bounds(leaderboard: Leaderboard) -> int:
 
 def rooms(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadRoom]:
     """Return the room of each workload all of whose traces have bounds, by name."""
+    rows = list(rows)
+    shares = shares_closed(rows, bounds)
     by_workload: dict[str, list[Row]] = {}
     for row in rows:
         by_workload.setdefault(row.workload, []).append(row)
@@ -155,7 +152,9 @@ def rooms(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadRoom]:
             )
             policy = min(values, key=lambda name: (values[name], name))
             numbers = RoomNumbers("", METRIC, *means)
-            found.append(WorkloadRoom(workload, numbers, policy, values[policy], len(parts)))
+            found.append(
+                WorkloadRoom(workload, numbers, policy, values[policy], shares[policy][workload])
+            )
     return found
 
 

@@ -185,9 +185,10 @@ def _read(path: Path) -> tuple[RoomNumbers, int, list[np.ndarray]]:
             arrays = [_integers(data[name]) for name in PARTS]
         if head["format"] != FORMAT:
             raise ValueError(f"format {head['format']!r}")
-        texts = (str(head[name]) for name in RoomNumbers._fields[:2])
-        values = (float(head[name]) for name in RoomNumbers._fields[2:])
-        return RoomNumbers(*texts, *values), int(head["exponent"]), arrays
+        workload_hash, metric = (str(head[name]) for name in RoomNumbers._fields[:2])
+        bound, *values = (float(head[name]) for name in RoomNumbers._fields[2:])
+        numbers = RoomNumbers(workload_hash, metric, bound, *values)
+        return numbers, int(head["exponent"]), arrays
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:

@@ -150,7 +150,9 @@ def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> M
         explanation = element("p", charts.badge(True), f" {STARVES_MEANING}", class_="note")
         explanations.append(explanation)
     columns = [column.heading for column in COLUMNS]
-    return join([controls, table("Ranked policies", columns, rows, sorted_by=2), explanations])
+    return join(
+        [controls, table("Ranked policies", columns, rows, sorted_by=2, text=(0, 1)), explanations]
+    )
 
 
 def _standing(n: int, line: Standing, slots: Slots) -> list[Cell]:
