@@ -16,6 +16,7 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
 import struct
 import sys
@@ -53,6 +54,7 @@ def main() -> None:
         os.close(fd)
     report = watch(order, player, errors)
     end_descendants()
+    shutil.rmtree(order["writes"][0], ignore_errors=True)  # its temporary folder
     try:
         os.write(1, json.dumps(report).encode() + b"\n")
     except BrokenPipeError:  # the referee has ended
