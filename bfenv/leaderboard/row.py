@@ -216,7 +216,9 @@ class Row:
         if division not in (None, *DIVISIONS):
             expected = f"must be one of {', '.join(DIVISIONS)}, got {division!r:.60}"
             raise BfenvError(f"{where}: field 'division' {expected}")
-        texts = {name: None if values.get(name) is None else str(values[name]) for name in OPTIONAL}
+        texts: dict[str, Any] = {
+            name: None if values.get(name) is None else str(values[name]) for name in OPTIONAL
+        }
         row = cls(**known, error=str(values.get("error", "")), **texts)
         return row.with_results(results)
 
