@@ -1,7 +1,8 @@
-"""Drawings of small schedules for the pages, in a light and a dark version."""
+"""Drawings for the pages, in a light and a dark version."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import re
+from collections.abc import Sequence
+from typing import IO
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -11,6 +12,7 @@ from matplotlib.patches import Patch, Rectangle
 from bfenv import Schedule
 from bfenv.analysis.plots.figure import STYLE
 from bfenv.analysis.plots.gantt_scene import COLOURS, scene
+from bfenv.speed import Measurement
 
 INK = {"light": "#22272e", "dark": "#d6dde4"}
 FAINT = {"light": "#6b7480", "dark": "#8f9aa6"}
@@ -20,6 +22,9 @@ MARK = {"light": "#D55E00", "dark": "#ff9a57"}
 HATCH = "#00000055"
 ON_JOB = "#1d2127"  # text on the colour of a job
 THEMES = ("light", "dark")
+GROWING = ("fcfs", "easy", "los", "conservative")
+LINES = ("#8f9aa6", "#3b8fc7", "#e69f00", "#d9622b")  # their colours, for both themes
+NUMBER = {"jobs": 0, "queue": 0, "machine": 1}  # by group: which number of "what" is on the axis
 
 
 def style(theme: str) -> dict[str, object]:
@@ -41,10 +46,10 @@ def style(theme: str) -> dict[str, object]:
     }
 
 
-def save(path: Path, figure: Figure, theme: str) -> None:
+def save(file: IO[bytes], figure: Figure, theme: str) -> None:
     """Write a drawing as SVG, without its date: equal drawings are equal files."""
     with rc_context(style(theme)):
-        figure.savefig(path, format="svg", metadata={"Date": None}, transparent=True)
+        figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
 
 
 def draw_scenario(schedules: Sequence[Schedule], theme: str) -> Figure:
@@ -142,7 +147,7 @@ def draw_reservation(theme: str) -> Figure:
         axes.axvline(4, color=ink, linewidth=1.2)
         axes.text(4.1, 10.2, "now: 4", color=ink, fontsize=9, va="bottom")
         axes.annotate("", (12.4, 7), (12.4, 10),
-                      arrowprops={"arrowstyle": "<->", "color": mark, "linewidth": 1.2})  # fmt: skip
+                      arrowprops={"arrowstyle": "<->", "color": mark})  # fmt: skip
         axes.text(12.6, 8.5, "3 extra nodes", color=mark, fontsize=9, va="center")
         axes.text(6, 7, "free: 2", ha="center", va="center", fontsize=9, color=ink)
         axes.set(xlim=(0, 16), ylim=(0, 10), xlabel="time (s)", ylabel="processors")
@@ -150,9 +155,29 @@ def draw_reservation(theme: str) -> Figure:
     return figure
 
 
-def scenario_drawings(name: str, schedules: Sequence[Schedule]) -> Iterator[tuple[str, str, Figure]]:
-    """Yield the name, theme and drawing of each file of a scenario."""
-    for theme in THEMES:
-        yield name, theme, draw_scenario(schedules, theme)
-        if name == "reservation":
-            yield "shadow-time", theme, draw_reservation(theme)
+def draw_growth(rows: Sequence[Measurement], theme: str) -> Figure:
+    """Draw the time per job over the number of jobs, of waiting jobs, and of processors."""
+    titles = {"jobs": "jobs", "queue": "waiting jobs", "machine": "processors"}
+    with rc_context(style(theme)):
+        figure = Figure(figsize=(7.2, 2.6), layout="constrained")
+        for axes, (group, title) in zip(figure.subplots(1, 3), titles.items(), strict=True):
+            for policy, colour in zip(GROWING, LINES, strict=True):
+                points = [
+                    (_numbers(row["what"])[NUMBER[group]], row["best"] / row["jobs"] * 1e6)
+                    for row in rows
+                    if (row["group"], row["subject"]) == (group, policy)
+                ]
+                if points:
+                    axes.plot(*zip(*points, strict=True), "o-", color=colour, markersize=3,
+                              linewidth=1.2, label=policy)  # fmt: skip
+            axes.set(xscale="log", yscale="log", xlabel=title)
+        figure.axes[0].set_ylabel("time per job (µs)")
+        figure.legend(
+            *figure.axes[1].get_legend_handles_labels(), loc="outside upper right", ncols=4,
+            fontsize=8, frameon=False,
+        )  # fmt: skip
+    return figure
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number.replace(",", "")) for number in re.findall(r"[\d,]+", text)]

@@ -7,13 +7,14 @@ alone, so that Sphinx reads again only the pages that changed.
 import inspect
 import io
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import typer.main
-from drawings import save, scenario_drawings
+from drawings import THEMES, draw_growth, draw_reservation, draw_scenario, save
+from matplotlib.figure import Figure
 from scenarios import SCENARIOS, Scenario
 
 import bfenv
@@ -26,6 +27,7 @@ from bfenv.baselines.user_history import QUANTITIES
 from bfenv.cli.app import app
 from bfenv.core.files import write_atomically
 from bfenv.envs import BackfillEnv
+from bfenv.speed import PUBLISHED, read_measurements
 
 # Page of a family: the names of its policies, or what they begin with
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -46,6 +48,7 @@ def write_pages(source: Path) -> None:
         _write(folder / f"{name}.md", text)
     for name, scenario in SCENARIOS.items():
         _write_scenario(folder, name, scenario)
+    _write_drawings(folder)
 
 
 def _pages() -> Iterator[tuple[str, str]]:
@@ -58,6 +61,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "quantities", _quantities()
     yield "agents", command("agents", "--format", "markdown")
     yield "cards", "\n\n".join((*map(_card, agent_names()), *map(_network, network_names()))) + "\n"
+    yield "names", _names()
     yield "speed", _speed()
     yield "commands", "\n".join(_commands(typer.main.get_command(app), "bfenv")) + "\n"
 
@@ -152,11 +156,19 @@ def _network(name: str) -> str:
     )
 
 
+def _names() -> str:
+    rows = []
+    for name in sorted(bfenv.__all__, key=str.lower):
+        thing = getattr(bfenv, name)
+        first_line = (inspect.getdoc(thing) or "").partition("\n")[0].replace("`", "")
+        rows.append((f"{{py:obj}}`{name} <{thing.__module__}.{thing.__qualname__}>`", first_line))
+    return table(("name", "what it is"), rows)
+
+
 def _speed() -> str:
-    path = Path(bfenv.__file__).parent / "speed" / "measured.json"
     groups = ("traces", "gymnasium.make", "gymnasium.make_vec", "BackfillVecEnv", "jobs")
     chosen = [word for group in (*groups, "new process", "peak memory") for word in ("-g", group)]
-    return command("bench", "show", str(path), *chosen, "--format", "markdown")
+    return command("bench", "show", str(PUBLISHED), *chosen, "--format", "markdown")
 
 
 # The command line -------------------------------------------------------------------------------
@@ -197,16 +209,24 @@ def _write_scenario(folder: Path, name: str, scenario: Scenario) -> None:
     names = ", ".join(schedule.policy for schedule in schedules)
     alt = f"Gantt chart of the scenario under {names}"
     _write(folder / "scenarios" / f"{name}.md", table(header, rows) + "\n" + picture(name, alt))
-    if name == "reservation":
-        alt = "At second 4: running jobs, the head's reservation at the shadow time, 3 extra nodes"
-        _write(folder / "scenarios" / "shadow-time.md", picture("shadow-time", alt))
-    for drawn, theme, figure in scenario_drawings(name, schedules):
-        path = folder / "scenarios" / f"{drawn}-{theme}.svg"
-        new = path.with_suffix(".new")
-        new.parent.mkdir(parents=True, exist_ok=True)
-        save(new, figure, theme)
-        _write(path, new.read_text())
-        new.unlink()
+    _draw(folder, name, lambda theme: draw_scenario(schedules, theme))
+
+
+def _write_drawings(folder: Path) -> None:
+    alt = "At second 4: running jobs, the head's reservation at the shadow time, 3 extra nodes"
+    _write(folder / "scenarios" / "shadow-time.md", picture("shadow-time", alt))
+    _draw(folder, "shadow-time", draw_reservation)
+    rows = read_measurements(PUBLISHED)["rows"]
+    alt = "Time per job over the number of jobs, of waiting jobs, and of processors"
+    _write(folder / "growth.md", picture("growth", alt))
+    _draw(folder, "growth", lambda theme: draw_growth(rows, theme))
+
+
+def _draw(folder: Path, name: str, draw: Callable[[str], Figure]) -> None:
+    for theme in THEMES:
+        text = io.BytesIO()
+        save(text, draw(theme), theme)
+        _write(folder / "scenarios" / f"{name}-{theme}.svg", text.getvalue().decode())
 
 
 def picture(name: str, alt: str) -> str:

@@ -34,8 +34,9 @@ class Scenario:
         trace = self.trace()
         schedules = [bfenv.simulate(trace, policy).check() for policy in self.starts]
         for schedule, expected in zip(schedules, self.starts.values(), strict=True):
-            if schedule.start.tolist() != list(expected):
-                raise AssertionError(f"{schedule.policy}: {schedule.start.tolist()}, by hand {expected}")
+            found = tuple(schedule.start.tolist())
+            if found != expected:
+                raise AssertionError(f"{schedule.policy}: {found}, solved by hand: {expected}")
         return schedules
 
 
