@@ -8,8 +8,8 @@ sys.path.insert(0, str(Path(__file__).parent / "site"))
 import generate
 
 project = "bfenv"
-author = "the bfenv authors"
-copyright = "2026, the bfenv authors. Code under the MIT licence"
+author = "The bfenv developers"
+copyright = "2026, The bfenv developers. Code under the MIT licence"
 version = release = version_of("bfenv")
 
 extensions = [
