@@ -6,6 +6,7 @@ alone, so that Sphinx reads again only the pages that changed.
 
 import inspect
 import io
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -83,10 +84,15 @@ def _family(name: str) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
+    """Return a Markdown table; columns of numbers are aligned to the right."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    numbers = [
+        all(re.fullmatch(r"[-+\d.,]*", cell) for cell in column)
+        for column in zip(*rows, strict=True)
+    ]
+    lines = [header, ["--:" if number else "---" for number in numbers], *rows]
     return "".join(
-        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines
     )
 
 
@@ -254,5 +260,3 @@ def shorten_docstring(
     """Replace the environment's docstring, which is a page of its own, by its first line."""
     if thing is BackfillEnv:
         lines[1:] = ["", "See the page on the environment for its whole specification."]
-
-

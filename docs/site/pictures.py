@@ -35,13 +35,13 @@ def three_schedules() -> None:
         with rc_context(style(theme) | {"hatch.linewidth": 0.5}):
             figure = draw_three(schedules, theme)
             path = FOLDER / f"three-schedules-{theme}.png"
-            figure.savefig(path, dpi=130, facecolor=PAPER[theme])
+            figure.savefig(path, dpi=150, facecolor=PAPER[theme])
             shrink(path)
 
 
 def draw_three(schedules: Sequence[Schedule], theme: str) -> Figure:
     """Return the picture of the README."""
-    figure = Figure(figsize=(11, 6.6), layout="constrained")
+    figure = Figure(figsize=(9.6, 6.4), layout="constrained")
     panels = figure.subplots(3, 1, sharex=True)
     for axes, schedule, name in zip(panels, schedules, POLICIES.values(), strict=True):
         one = scene(schedule, BEGIN, SPAN)
