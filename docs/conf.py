@@ -50,4 +50,4 @@ copybutton_prompt_is_regexp = True
 def setup(app):
     """Write the generated pages before Sphinx looks for pages."""
     app.connect("config-inited", lambda app, config: generate.write_pages(Path(app.srcdir)))
-    app.connect("autodoc-process-docstring", generate.shorten_docstring)
+    app.connect("autodoc-process-docstring", generate.improve_docstring)

@@ -160,7 +160,9 @@ def draw_growth(rows: Sequence[Measurement], theme: str) -> Figure:
     titles = {"jobs": "jobs", "queue": "waiting jobs", "machine": "processors"}
     with rc_context(style(theme)):
         figure = Figure(figsize=(7.2, 2.6), layout="constrained")
-        for axes, (group, title) in zip(figure.subplots(1, 3), titles.items(), strict=True):
+        for axes, (group, title) in zip(
+            figure.subplots(1, 3, sharey=True), titles.items(), strict=True
+        ):
             for policy, colour in zip(GROWING, LINES, strict=True):
                 points = [
                     (_numbers(row["what"])[NUMBER[group]], row["best"] / row["jobs"] * 1e6)
@@ -171,12 +173,22 @@ def draw_growth(rows: Sequence[Measurement], theme: str) -> Figure:
                     axes.plot(*zip(*points, strict=True), "o-", color=colour, markersize=3,
                               linewidth=1.2, label=policy)  # fmt: skip
             axes.set(xscale="log", yscale="log", xlabel=title)
+            axes.xaxis.set_major_formatter(lambda value, _: _short(value))
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+            axes.minorticks_off()
         figure.axes[0].set_ylabel("time per job (µs)")
         figure.legend(
             *figure.axes[1].get_legend_handles_labels(), loc="outside upper right", ncols=4,
             fontsize=8, frameon=False,
         )  # fmt: skip
     return figure
+
+
+def _short(number: float) -> str:
+    for unit, size in (("M", 10**6), ("k", 10**3)):
+        if number >= size:
+            return f"{number / size:g} {unit}"
+    return f"{number:g}"
 
 
 def _numbers(text: str) -> list[int]:

@@ -27,6 +27,7 @@ from bfenv.baselines.priorities import ORDERS
 from bfenv.baselines.user_history import QUANTITIES
 from bfenv.cli.app import app
 from bfenv.core.files import write_atomically
+from bfenv.core.names import import_object
 from bfenv.envs import BackfillEnv
 from bfenv.speed import PUBLISHED, read_measurements
 
@@ -254,9 +255,17 @@ def _write(path: Path, text: str) -> None:
 # Docstrings -------------------------------------------------------------------------------------
 
 
-def shorten_docstring(
+def improve_docstring(
     app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
-    """Replace the environment's docstring, which is a page of its own, by its first line."""
+    """Shorten the environment's docstring, which is a page of its own; describe fields of tuples.
+
+    The comment behind a field is where the code says what it holds.
+    """
     if thing is BackfillEnv:
         lines[1:] = ["", "See the page on the environment for its whole specification."]
+    elif lines and lines[0].startswith("Alias for field number"):
+        path, _, field = name.rpartition(".")
+        source = inspect.getsource(import_object(":".join(path.rsplit(".", 1))))
+        comment = re.search(rf"^    {field}: .*?  # (.*(?:\n +# .*)*)", source, re.MULTILINE)
+        lines[0] = re.sub(r"\n +#", "", comment[1]) if comment else ""
