@@ -78,7 +78,7 @@ def run_examples(text, namespace, name):
 
 
 def run_command(line, folder, monkeypatch, capsys):
-    prompt, command, *words = shlex.split(line)
+    prompt, command, *words = shlex.split(line, comments=True)
     assert (prompt, command) == ("$", "bfenv"), line
     monkeypatch.setattr(sys, "argv", [command, *words])
     before = set(folder.iterdir())
