@@ -20,7 +20,7 @@ from bfenv.agents.search.objective import Score, combine, score_policies
 from bfenv.agents.search.template import read_template
 from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits
 from bfenv.analysis.comparison import STARVES
-from bfenv.core.arguments import check_choice, check_integer
+from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
@@ -57,6 +57,8 @@ class SearchSettings:
         Candidates of a generation.
     cases
         Cases of each workload that a generation is scored on.
+    tolerated_wait
+        Multiple of EASY's longest wait up to which there is no penalty, see `combine`.
     seed
         Random seed.
     """
@@ -74,11 +76,13 @@ class SearchSettings:
     hidden: int = 0
     population: int = 40
     cases: int = 2
+    tolerated_wait: float = 1.5
     seed: int = 1
 
     def __post_init__(self) -> None:
         """Check the numbers; what they are used for checks the rest."""
         check_choice("method", self.method, METHODS)
+        check_number("tolerated_wait", self.tolerated_wait, 1)
         if self.hidden and self.method != "cma-es":
             raise BfenvError("hidden units belong to the method cma-es")
         if self.searched[:1] != ("order",) or set(self.searched) - set(SEARCHED):
@@ -123,6 +127,7 @@ OPTIONS = {
     "hidden": "--hidden",
     "population": "--population",
     "cases": "--cases",
+    "tolerated_wait": "--tolerated-wait",
 }
 
 
@@ -202,10 +207,15 @@ def run_search(
         entry = journal.entry(generation, policies)
         if entry is None:
             begin = time.perf_counter()
-            scores = [combine(each) for each in score_policies(policies, batch, **workers)]
+            scores = [
+                combine(batch, each, settings.tolerated_wait)
+                for each in score_policies(policies, batch, **workers)
+            ]
             best = min(range(len(scores)), key=lambda i: (scores[i].value, i))
             validation = known.get(policies[best]) or combine(
-                score_policies([policies[best]], cases.validation, **workers)[0]
+                cases.validation,
+                score_policies([policies[best]], cases.validation, **workers)[0],
+                settings.tolerated_wait,
             )
             entry = journal.append(
                 policies,
@@ -225,7 +235,7 @@ def run_search(
         done(Progress(generation, seconds, leader, known[leader]))
     result = {
         "format": FORMAT,
-        **_select(known, cases, workers),
+        **_select(known, cases, settings.tolerated_wait, workers),
         "command": settings.command(generation),
         "settings": asdict(settings),
         "generations": generation,
@@ -336,11 +346,13 @@ def _rank(score: Score) -> tuple[bool, float]:
     return score.wait_ratio > STARVES, score.value
 
 
-def _select(known: dict[str, Score], cases: CaseSet, workers: dict[str, Any]) -> dict[str, Any]:
+def _select(
+    known: dict[str, Score], cases: CaseSet, tolerated_wait: float, workers: dict[str, Any]
+) -> dict[str, Any]:
     """Return the best candidate, with its scores and those in each of the large cases."""
     ranked = sorted(known, key=lambda policy: (_rank(known[policy]), policy))[:FINALISTS]
     outcomes = score_policies(ranked, cases.whole, **workers)
-    final = [combine(each) for each in outcomes]
+    final = [combine(cases.whole, each, tolerated_wait) for each in outcomes]
     best = min(range(len(ranked)), key=lambda i: (_rank(final[i]), i))
     return {
         "policy": ranked[best],

@@ -78,6 +78,12 @@ def search(
     cases: Annotated[
         int, typer.Option(min=1, metavar="N", help="Slices per workload and generation.")
     ] = 2,
+    tolerated_wait: Annotated[
+        float,
+        typer.Option(
+            "--tolerated-wait", min=1, metavar="N", help="Multiple of EASY's longest wait, see above."
+        ),
+    ] = 1.5,
     slice_jobs: Annotated[
         int,
         typer.Option(
@@ -104,7 +110,7 @@ def search(
 
     Candidates run on slices of the training split, at each --load, with submit times shifted at
     random ("shaken"). They minimize the mean log ratio of mean bounded slowdown to EASY's, plus a
-    penalty if the longest wait is over 1.5 times EASY's. The result is selected on the training and
+    penalty if the longest wait is over --tolerated-wait times EASY's. The result is selected on the training and
     validation splits; the test split is never read unless you ask for --split all.
 
     --options sets other options of easy. A range in braces is tuned: "guard={0.8:2}, trial=180"
@@ -138,6 +144,7 @@ def search(
         hidden=hidden,
         population=population,
         cases=cases,
+        tolerated_wait=tolerated_wait,
         seed=seed,
     )
     with show.progress() as progress:
