@@ -119,9 +119,7 @@ def update_age_guard(guard, history, cluster, jobs):
         )
     if guard.code[0] == EASY:
         _follow_easy(guard, history, cluster, jobs)
-        return guard.factor[0] * max(
-            FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT]
-        )
+        return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
     return np.inf
 
 

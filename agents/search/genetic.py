@@ -38,7 +38,13 @@ STARTS = (
     "user_runtime * size",
     "same_estimate_runtime - wait",
 )
-BELIEFS = ("likely_runtime", "0.9 * prediction", "prediction", "estimate", "same_estimate_runtime")  # other options
+BELIEFS = (  # for other options
+    "likely_runtime",
+    "0.9 * prediction",
+    "prediction",
+    "estimate",
+    "same_estimate_runtime",
+)
 TOURNAMENT = 4  # individuals
 ELITE = 3  # individuals that stay as they are
 CROSSOVER = 0.45  # share of the offspring; the others are mutated

@@ -114,20 +114,20 @@ def crowd():
         "wait",
     ],
 )
-def test_guard_expects_waits():
-    """EASY's last job is expected to wait for 29 h, so only jobs older than 14.5 h come first."""
-    hours = [0, 0, 0, 1], [1] * 4, [10] * 4
-    trace = in_hours(bfenv.make_trace(*hours, 1, estimate=[10] * 4))
-    schedule = bfenv.simulate(trace, "easy(order=lcfs, guard=0.5)")
-    assert (schedule.start // HOUR).tolist() == [0, 20, 30, 10]
-
-
 @pytest.mark.parametrize("options", [{}, {"guard": 1.2, "trial": 600}])
 def test_bounds_change_nothing(crowd, order, options):
     """Selecting the best job makes the schedule of a sorted queue, with many jobs waiting."""
     selected = bfenv.simulate(crowd, easy(order, **options)).check()
     queued = bfenv.simulate(crowd, easy(order, lookahead=10**6, **options))
     assert selected.start.tolist() == queued.start.tolist()
+
+
+def test_guard_expects_waits():
+    """EASY's last job is expected to wait for 29 h, so only jobs older than 14.5 h come first."""
+    hours = [0, 0, 0, 1], [1] * 4, [10] * 4
+    trace = in_hours(bfenv.make_trace(*hours, 1, estimate=[10] * 4))
+    schedule = bfenv.simulate(trace, "easy(order=lcfs, guard=0.5)")
+    assert (schedule.start // HOUR).tolist() == [0, 20, 30, 10]
 
 
 def test_guard_of_nothing_is_easy(crowd):
