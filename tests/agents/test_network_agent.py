@@ -7,8 +7,8 @@ import pytest
 
 import bfenv
 from bfenv.agents.agent_names import open_agent
+from bfenv.agents.card_file import MODELS
 from bfenv.agents.network_agent import (
-    MODELS,
     NetworkCard,
     load_network,
     network_names,
@@ -111,7 +111,7 @@ def test_damaged(tmp_path):
     infinite = {"shape": [2], "float32": "AACAfwAAgH8="}
     texts = {
         "not a card of format": ["", "[]", "{}", broken(content, format="bfenv scorer 1")],
-        "but of a policy": [broken(content, kind="policy")],
+        "is a policy, which": [broken(content, kind="policy")],
         "observations of version 1": [broken(content, observation_version=1)],
         "damaged": [
             broken(content, weights={}),
