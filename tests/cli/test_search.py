@@ -50,7 +50,7 @@ def test_card(run, tmp_path):
     assert [score["load"] for score in rows[0]["scores"]] == [None, 0.9, None]
     evaluated = ("evaluate", "-p", f"agent:{card}", "-p", "easy", "-f", "csv", "-w")
     out, err = run(*evaluated, MODEL)[1:]
-    assert f"agent:{card}" in out and f"agent:{card} was trained on 400 of the 400 jobs" in err
+    assert f"agent:{card}" in out and f"agent:{card} was trained on 600 of the 600 jobs" in err
     assert "was trained on" not in run(*evaluated, MODEL + ",seed=3")[2]
     status, _, err = run(*made)
     assert status == 2 and "exists; use --force" in err
