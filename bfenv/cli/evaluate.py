@@ -11,6 +11,7 @@ from bfenv.cli.options import (
     FormatOption,
     JobsOption,
     LoadOption,
+    PlayersOption,
     SchedulerOption,
     ShardOption,
     WorkloadOption,
@@ -20,6 +21,7 @@ from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
     from bfenv.agents.evaluation import EvaluationRow
+    from bfenv.core.policy import Policy
     from bfenv.parallel.evaluation import Run
 
 
@@ -35,6 +37,7 @@ def evaluate(
             "--policy", "-p", metavar="POLICY", help="Repeat for several. Default: all policies."
         ),
     ] = None,
+    player: PlayersOption = None,
     agent: Annotated[
         list[str] | None,
         typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
@@ -84,10 +87,12 @@ def evaluate(
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3 --jobs 2
       bfenv evaluate --policy easy --format csv
       bfenv evaluate --shard 3/20 --format csv
+      bfenv evaluate --policy easy --player "./my-scheduler"
       bfenv evaluate --agent random --workload lublin:jobs=3000 --episodes 4
     """
     if agent:
         used = {"--seeds": seeds != 1, "--jobs": jobs != 1, "--shard": shard != "1/1"}
+        used |= {"--player": bool(player)}
         used |= {"--backend": backend != "loky", "--scheduler": scheduler is not None}
         _refuse(used, "with --agent")
         _evaluate_agents(agent, workload, policy or [], load, episodes, split, trust, format)
@@ -98,9 +103,12 @@ def evaluate(
     from bfenv.baselines.registry import policies
     from bfenv.parallel.evaluation import plan_evaluation, run_plan
     from bfenv.parallel.shards import read_shard, take_shard
+    from bfenv.referee import check_command, player_policy
 
-    plan = plan_evaluation(workload, list(policy or policies()), seeds, load)
-    if not policy:
+    names: list[str | Policy] = list(policy or ([] if player else policies()))
+    names += [player_policy(check_command(command), command) for command in player or ()]
+    plan = plan_evaluation(workload, names, seeds, load)
+    if not (policy or player):
         plan = _able(plan)
     plan = take_shard(plan, read_shard(shard))
     with show.progress() as progress:
@@ -120,6 +128,28 @@ def evaluate(
         show.comparison(rows, format)
     else:
         show.rows(rows, format)
+    for line in _trained_here(plan):
+        print(f"bfenv: {line}", file=sys.stderr)
+
+
+def _trained_here(runs: "list[Run]") -> list[str]:
+    """Say which agents were trained on jobs that they are scored on."""
+    from bfenv.agents.models import count_seen_jobs, read_card
+    from bfenv.workloads.load import load_workload
+
+    lines = {}
+    for run in runs:
+        name = run.policy if isinstance(run.policy, str) else run.policy.name
+        if name.startswith("agent:") and name not in lines:
+            card = read_card(name.removeprefix("agent:"))
+            trace = load_workload(run.workload, **run.options)
+            seen = count_seen_jobs(card, run.workload, trace)
+            if seen:
+                lines[name] = (
+                    f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "
+                    "WORKLOAD:split=test leaves them out"
+                )
+    return list(lines.values())
 
 
 def _show_with_log(

@@ -5,7 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bfenv.core.cluster import HORIZON, Cluster, Truth, advance
+import numpy as np
+
+from bfenv.core.cluster import FINISHED, HORIZON, NOW, Cluster, Truth, advance, finished
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import Kernel
 from bfenv.core.policy import Forgetful, Policy
@@ -41,8 +44,23 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
 
 
 def _decide_always(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
+    """Run all passes of a policy that is called from Python, and check what it left of the past.
+
+    Raises
+    ------
+    PolicyError
+        If the policy has changed when a job started or ended.
+    """
+    state, end = cluster.state, np.full(len(jobs.submit), -1)
     while advance(cluster, jobs, truth):
+        if state[FINISHED]:
+            end[finished(cluster)] = state[NOW]
         policy.decide(cluster, jobs, memory)
+    ended = end >= 0
+    changed = (cluster.end != end) | (ended & (cluster.start != end - truth.runtime))
+    if changed.any():
+        job = int(np.argmax(changed))
+        raise PolicyError(f"{policy.name} changed the start or the end of job {job} afterwards")
 
 
 def _call_aside(loop: Callable[[], None], cluster: Cluster) -> None:

@@ -58,7 +58,8 @@ def simulate(
     StarvationError
         If the policy leaves jobs waiting although nothing else is left to happen.
     PolicyError
-        If jobs have requested start times and the policy does not plan for them.
+        If jobs have requested start times and the policy does not plan for them, or a policy that
+        is called from Python changes when a job started or ended.
     BfenvError
         If the seed is not an integer >= 0, or there is no such event order.
     KeyboardInterrupt

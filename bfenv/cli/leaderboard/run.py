@@ -16,6 +16,7 @@ from bfenv.parallel.worker_process import TIMEOUT
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.run import Outcome
+    from bfenv.leaderboard.suite import Suite
 
 MOST = 10  # lines on where the time went
 
@@ -33,6 +34,12 @@ def run(
             "--suite", "-s", metavar="SUITE", help=f"See the list above.  [default: {DEFAULT}]"
         ),
     ] = None,
+    salt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Draw the suite's generated traces from seeds of this secret."
+        ),
+    ] = None,
     workload: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,6 +55,7 @@ def run(
         list[str] | None,
         typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
     ] = None,
+    player: options.PlayersOption = None,
     seeds: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Run only the first N seeds of the suite."),
@@ -65,6 +73,9 @@ def run(
             "--timeout", f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]", least=1
         ),
     ] = int(TIMEOUT),
+    player_memory: options.PlayerMemoryOption = options.MEMORY,
+    decision: options.DecisionOption = options.DECISION,
+    player_reads: options.PlayerReadsOption = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed rows again.")] = False,
     trust: Annotated[
         bool,
@@ -87,6 +98,11 @@ def run(
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservation_depth=0.
 
+    Code that is not bfenv's own ("module:object", saved models, programs of --player) runs in a
+    player: a process that is never given the trace, with limits on time, memory, processes and
+    output. docs/referee.md describes them, and the messages that a program of any language
+    exchanges with the referee.
+
     With --workload, the suite is your own logs, each identified by the hash of its content. If a
     log records start times, its own schedule is a row, "logged".
 
@@ -96,18 +112,22 @@ def run(
       bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 \\
         --out board
+      bfenv leaderboard run --suite smoke-v1 --policy easy --player "./my-scheduler" --out board
     """
     from bfenv.baselines.registry import policies
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
-    from bfenv.leaderboard.suite import find_suite, suite_of
     from bfenv.parallel.shards import read_shard
+    from bfenv.referee import hide_memory
 
+    hide_memory()
     names = [*(policies() if all_ else ()), *(policy or ())]
-    if not names and not agent:
-        raise BfenvError("nothing to run: see --policy, --all and --agent")
+    if not (names or agent or player):
+        raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
+    if workload and salt is not None:
+        raise BfenvError("--salt and --workload exclude each other")
     with show.progress(show.ROWS) as progress:
         bar = progress.add_task("preparing", total=None, rows="")
         total, number = 0, count(1)
@@ -124,7 +144,7 @@ def run(
             )
 
         outcome = run_suite(
-            suite_of(workload) if workload else find_suite(suite or DEFAULT),
+            _suite(suite, salt, workload),
             names,
             agent or (),
             out=out,
@@ -133,6 +153,8 @@ def run(
             trust=trust,
             keep_schedules=keep_schedules,
             retry=retry,
+            players=player or (),
+            limits=options.player_limits(player_memory, decision, player_reads),
             shard=read_shard(shard),
             argv=sys.argv[1:],
             begin=begin,
@@ -142,6 +164,15 @@ def run(
             scheduler=scheduler,
         )
     _tell(outcome, out)
+
+
+def _suite(name: str | None, salt: str | None, workloads: list[str] | None) -> "Suite":
+    from bfenv.leaderboard.suite import find_suite, salted, suite_of
+
+    if workloads:
+        return suite_of(workloads)
+    suite = find_suite(name or DEFAULT)
+    return suite if salt is None else salted(suite, salt)
 
 
 def _list_suites() -> str:
