@@ -85,7 +85,9 @@ def format_records(records: np.ndarray) -> list[str]:
 
 def requests_in(records: np.ndarray) -> Requests:
     """Return what the records request, nothing repaired."""
-    rounded = np.floor(records[:, [SUBMIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE]] + 0.5)
+    values = records[:, [SUBMIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE]]
+    rounded = np.floor(values)
+    rounded += values - rounded >= 0.5  # adding 0.5 would change the largest values
     submit, runtime, allocated, requested, estimate = rounded.astype(np.int64).T.copy()
     return Requests(submit, np.where(requested > 0, requested, allocated), runtime, estimate)
 
