@@ -29,6 +29,7 @@ from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import durations, percent, ratio, slowdown
 from bfenv.analysis.logged import LOGGED
+from bfenv.core.errors import printable
 from bfenv.core.policy import DIVISIONS
 from bfenv.leaderboard.reference import REFERENCE
 
@@ -144,6 +145,7 @@ def table(
     title, note
         Text above and below the table; Markdown has no title.
     """
+    lines = [[printable(cell) for cell in line] for line in lines]  # rows come from anywhere
     if format is Format.markdown:
         print("| " + " | ".join(columns).replace("\n", " ") + " |")
         print("|---" * (len(columns) - numbers) + "|--:" * numbers + "|")

@@ -7,6 +7,11 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 
+def printable(text: str) -> str:
+    """Return a text without characters that would steer a terminal; line ends remain."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
 class BfenvError(ValueError):
     """Bad input; the message names the offending thing in one line."""
 

@@ -33,10 +33,11 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
         Whatever the policy raises, and what a signal handler raises.
     """
     decide = policy.decide.function if isinstance(policy.decide, Forgetful) else policy.decide
+    run: Any = policy.run
     if isinstance(policy.run, Kernel):
-        _call_aside(partial(policy.run, cluster, jobs, truth, memory), cluster)
-    elif policy.run is not None:
-        policy.run(cluster, jobs, truth, memory)
+        _call_aside(partial(run, cluster, jobs, truth, memory), cluster)
+    elif run is not None:
+        run(cluster, jobs, truth, memory)
     elif isinstance(decide, Kernel):
         _call_aside(partial(_decide_always, policy, cluster, jobs, truth, memory), cluster)
     else:

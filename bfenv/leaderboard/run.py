@@ -159,9 +159,11 @@ def _check_trust(agents: Iterable[str], trust: bool) -> None:
 def _existing_row(folder: Path, task: Task, retry: bool) -> Row | None:
     """Return the row of a task; None if there is none, or it must be made again."""
     row = find_row(folder, task.key)
-    if row is None or row.code != task.code or (retry and not row.ok):
+    if row is None or (retry and not row.ok):
         return None
-    return row
+    made_of = (row.suite, row.code, row.source, row.workload_hash)
+    is_this = made_of == (task.suite, task.code, task.trace.source, task.trace.hash)
+    return row if is_this else None
 
 
 def _warm_up(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, float]:

@@ -7,12 +7,15 @@ run can resume, and the folders of shards can be merged by copying.
 """
 
 import io
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.leaderboard.row import Row, encode_json
@@ -87,6 +90,7 @@ def open_store(folder: Path, suite: Suite) -> None:
             (folder / part).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BfenvError(f"{folder}: cannot be made a folder: {error.strerror}") from error
+    _remove_leftovers(folder)
     file = folder / "suite.json"
     if not file.exists() or not any((folder / "rows").iterdir()):
         write_atomically(file, text)
@@ -95,6 +99,14 @@ def open_store(folder: Path, suite: Suite) -> None:
             f"{folder} holds the rows of another suite or version, see {file}; "
             f"{suite.name} needs a folder of its own"
         )
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left half written, but not what others may be writing now."""
+    for file in folder.glob("*/.*.tmp"):
+        with suppress(OSError):
+            if time.time() - file.stat().st_mtime > DAY:
+                file.unlink()
 
 
 def find_row(folder: Path, key: str) -> Row | None:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, NamedTuple, TypeVar
 
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, printable
 
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
@@ -166,7 +166,7 @@ def describe_error(error: BaseException) -> str:
         text = " ".join(str(error).split())[:500]
     except BaseException:  # the message is a stranger's code
         return f"{type(error).__name__}, whose message cannot be shown"
-    text = "".join(letter if letter.isprintable() else "?" for letter in text)
+    text = printable(text)
     if isinstance(error, BfenvError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

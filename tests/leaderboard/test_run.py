@@ -208,3 +208,15 @@ def test_changed_module(tmp_path, monkeypatch):
     assert [new_rows for new_rows, _, _ in seen] == [2, 1, 0]
     assert seen[0][1] != seen[1][1] == seen[2][1]
     assert seen[0][2] != seen[1][2] == seen[2][2]
+
+
+@pytest.mark.parametrize("field", ["workload_hash", "source", "suite"])
+def test_row_of_other_jobs(tmp_path, field):
+    """A row that is there but of other jobs or another suite is made again."""
+    run_suite(TINY, ["easy"], out=tmp_path)
+    (path,) = (tmp_path / "rows").iterdir()
+    whole = path.read_bytes()
+    path.write_text(json.dumps(json.loads(whole) | {field: "lublin:jobs=10"}))
+    assert len(run_suite(TINY, ["easy"], out=tmp_path).new_rows) == 1
+    assert path.read_bytes() == whole
+    assert run_suite(TINY, ["easy"], out=tmp_path).new_rows == []

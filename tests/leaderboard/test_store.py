@@ -1,6 +1,8 @@
 """The folder of a leaderboard, written and read."""
 
 import json
+import os
+import time
 
 import numpy as np
 import pytest
@@ -107,6 +109,19 @@ def test_one_suite_per_folder(store, tmp_path):
     open_store(tmp_path, SUITES["smoke-v1"])
     with pytest.raises(BfenvError, match="tiny-v1 needs a folder of its own"):
         open_store(tmp_path, TINY)
+
+
+def test_leftovers(tmp_path):
+    """What a killed run left half written a day ago is removed; newer files may be in use."""
+    open_store(tmp_path, TINY)
+    for part in ("rows", "timings"):
+        for name, age in ((".old.tmp", 25), (".new.tmp", 23), ("old.json", 25)):
+            (tmp_path / part / name).touch()
+            when = time.time() - age * 3600
+            os.utime(tmp_path / part / name, (when, when))
+    open_store(tmp_path, TINY)
+    for part in ("rows", "timings"):
+        assert {path.name for path in (tmp_path / part).iterdir()} == {".new.tmp", "old.json"}
 
 
 def test_not_a_folder(tmp_path):
