@@ -37,6 +37,7 @@ from bfenv.core.cluster import advance, now, waiting, wake_at
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
+from bfenv.core.openings import note_gain
 from bfenv.core.policy import Policy
 from bfenv.core.profile import release
 
@@ -112,6 +113,7 @@ def move(reservations, cluster, jobs, queue, job):
     """Take a job out of the plan, let the others close up, and put it into the first gap."""
     planned = reservations.planned_start[job]
     release(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
+    note_gain(reservations.openings, planned, planned + jobs.estimate[job])
     reservations.planned_start[job] = NONE
     close_up(reservations, jobs, queue, now(cluster))
     reserve_anchor_point(reservations, cluster, jobs, job)

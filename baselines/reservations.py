@@ -16,16 +16,30 @@ import numpy as np
 from bfenv.core.cluster import PASSES, finished, free, may_start, now, start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
+from bfenv.core.openings import (
+    NEVER,
+    Openings,
+    begin_round,
+    copy_gains,
+    end_round,
+    may_jump,
+    may_slide,
+    new_openings,
+    note_gain,
+    note_move,
+)
 from bfenv.core.profile import (
     Profile,
     anchor_before,
     begin_at,
+    bring_forward,
     copy,
     new_profile,
     place,
     rebuild,
     release,
     reserve,
+    slide_point,
 )
 
 NONE = -1  # planned start of a job without a reservation
@@ -38,6 +52,7 @@ class Reservations(NamedTuple):
     planned_start: np.ndarray  # (n,) int64 seconds; NONE without a reservation
     last_pass: np.ndarray  # (1,) int64: number of the last pass of this policy
     missed_pass: np.ndarray  # (1,) bool: another policy decided in a pass since then
+    openings: Openings  # which jobs may move up
 
 
 def new_reservations(jobs: Jobs, processors: int) -> Reservations:
@@ -50,6 +65,7 @@ def new_reservations(jobs: Jobs, processors: int) -> Reservations:
         np.full(count, NONE, dtype=np.int64),
         last_pass=np.zeros(1, dtype=np.int64),
         missed_pass=np.zeros(1, dtype=np.bool_),
+        openings=new_openings(jobs, processors),
     )
 
 
@@ -67,6 +83,7 @@ def bring_up_to_now(reservations, cluster, jobs):
     for job in finished(cluster):
         if cluster.kill_time[job] > time:
             release(profile, jobs.size[job], time, cluster.kill_time[job])
+            note_gain(reservations.openings, time, cluster.kill_time[job])
             any_early = True
     return any_early
 
@@ -110,6 +127,7 @@ def keep_all(reservations, cluster, jobs):
             planned = max(planned, now(cluster))
             reservations.planned_start[job] = planned
             reserve(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
+            reservations.openings.looked[job] = NEVER
 
 
 # Reservations -----------------------------------------------------------------------------------
@@ -121,6 +139,7 @@ def reserve_anchor_point(reservations, cluster, jobs, job):
     earliest = max(now(cluster), jobs.requested_start[job])
     anchor = place(reservations.profile, jobs.size[job], jobs.estimate[job], earliest)
     reservations.planned_start[job] = anchor
+    reservations.openings.looked[job] = reservations.openings.gains[0]
     return anchor
 
 
@@ -139,19 +158,40 @@ def move_up(reservations, job, size, duration, earliest):
 
 @kernel
 def close_up(reservations, jobs, line, time):
-    """Move up the reservations of the jobs in `line` that are after `time`, one by one."""
+    """Move up the reservations of the jobs in `line` that are after `time`, one by one.
+
+    Each moves to its anchor point, never later. Jobs that cannot have gained room are passed over.
+    """
+    openings, profile = reservations.openings, reservations.profile
+    begin_round(openings, profile)
     for job in line:
-        if reservations.planned_start[job] > time:
+        planned = reservations.planned_start[job]
+        if planned > time:
+            size, duration = jobs.size[job], jobs.estimate[job]
             earliest = max(time, jobs.requested_start[job])
-            move_up(reservations, job, jobs.size[job], jobs.estimate[job], earliest)
+            jumps = may_jump(openings, job, size, duration, planned)
+            if jumps:
+                anchor = anchor_before(profile, size, duration, earliest, planned)
+            elif may_slide(openings, job, planned):
+                anchor = slide_point(profile, size, earliest, planned)
+            else:
+                continue
+            if anchor < planned:
+                left = bring_forward(profile, size, planned, planned + duration, anchor)
+                note_move(openings, profile, left, planned + duration)
+                reservations.planned_start[job] = anchor
+            openings.looked[job] = openings.gains[0]
+    end_round(openings)
 
 
 @kernel
 def copy_reservations(reservations, other, queue):
     """Make `other` the same plan for the jobs of `queue`."""
     copy(reservations.profile, other.profile)
+    copy_gains(reservations.openings, other.openings)
     for job in queue:
         other.planned_start[job] = reservations.planned_start[job]
+        other.openings.looked[job] = reservations.openings.looked[job]
 
 
 # Starts -----------------------------------------------------------------------------------------
