@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines.reservations import (
@@ -218,3 +220,43 @@ def test_a_copy_is_the_same_plan_for_the_jobs_of_the_queue(queue):
     before = machine.profile()
     other.profile.free[0] = 7
     assert machine.profile() == before
+
+
+@st.composite
+def overloaded(draw):
+    """A trace whose jobs wait for a machine of a few processors, and mostly end early."""
+    processors = draw(st.integers(2, 9))
+    job = st.tuples(
+        st.integers(0, 40),
+        st.integers(1, processors),
+        st.integers(1, 30) | st.integers(60, 400),
+        st.floats(0.05, 1),
+    )
+    rows = sorted(draw(st.lists(job, min_size=3, max_size=25)))
+    submit, size, estimate, share = zip(*rows, strict=True)
+    runtime = [max(1, int(e * s)) for e, s in zip(estimate, share, strict=True)]
+    return bfenv.make_trace(submit, size, runtime, processors, estimate=estimate)
+
+
+@given(overloaded(), st.randoms(use_true_random=False))
+def test_jobs_that_are_passed_over_could_not_have_moved(trace, random):
+    """Closing up, in any order, leaves the plan that looking at every job leaves."""
+    jobs = trace.jobs
+    cluster, truth = new_cluster(trace)
+    fast, slow = (new_reservations(jobs, trace.processors) for _ in range(2))
+    while advance(cluster, jobs, truth):
+        time, line = now(cluster), waiting(cluster).copy()
+        random.shuffle(line)
+        any_early = bring_up_to_now(fast, cluster, jobs)
+        assert any_early == bring_up_to_now(slow, cluster, jobs)
+        if any_early:
+            close_up(fast, jobs, line, time)
+            for job in line:
+                if slow.planned_start[job] > time:
+                    move_up(slow, job, jobs.size[job], jobs.estimate[job], time)
+        assert fast.planned_start.tolist() == slow.planned_start.tolist()
+        for job in waiting(cluster):
+            if fast.planned_start[job] == NONE:
+                for plan in (fast, slow):
+                    reserve_anchor_point(plan, cluster, jobs, job)
+        start_due(fast, cluster, jobs)
