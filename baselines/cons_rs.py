@@ -27,6 +27,7 @@ from bfenv.baselines.reservations import (
     Reservations,
     close_up,
     copy_reservations,
+    move_up,
     new_reservations,
     reserve_anchor_point,
     start_due,
@@ -37,7 +38,7 @@ from bfenv.core.cluster import advance, now, waiting, wake_at
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.openings import note_gain
+from bfenv.core.openings import NEVER
 from bfenv.core.policy import Policy
 from bfenv.core.profile import release
 
@@ -105,6 +106,8 @@ def search(cluster, jobs, memory, iterations):
             wait, slowdown = new_wait, new_slowdown
         else:
             copy_reservations(memory.before_move, reservations, queue)
+    for job in queue:  # the moves are not noted as gains
+        reservations.openings.looked[job] = NEVER
     return True
 
 
@@ -113,9 +116,11 @@ def move(reservations, cluster, jobs, queue, job):
     """Take a job out of the plan, let the others close up, and put it into the first gap."""
     planned = reservations.planned_start[job]
     release(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
-    note_gain(reservations.openings, planned, planned + jobs.estimate[job])
     reservations.planned_start[job] = NONE
-    close_up(reservations, jobs, queue, now(cluster))
+    for other in queue:
+        if reservations.planned_start[other] > now(cluster):
+            earliest = max(now(cluster), jobs.requested_start[other])
+            move_up(reservations, other, jobs.size[other], jobs.estimate[other], earliest)
     reserve_anchor_point(reservations, cluster, jobs, job)
 
 

@@ -20,7 +20,6 @@ from bfenv.core.openings import (
     NEVER,
     Openings,
     begin_round,
-    copy_gains,
     end_round,
     may_jump,
     may_slide,
@@ -188,10 +187,9 @@ def close_up(reservations, jobs, line, time):
 def copy_reservations(reservations, other, queue):
     """Make `other` the same plan for the jobs of `queue`."""
     copy(reservations.profile, other.profile)
-    copy_gains(reservations.openings, other.openings)
     for job in queue:
         other.planned_start[job] = reservations.planned_start[job]
-        other.openings.looked[job] = reservations.openings.looked[job]
+        other.openings.looked[job] = NEVER
 
 
 # Starts -----------------------------------------------------------------------------------------

@@ -44,7 +44,6 @@ from bfenv.core.durations import HOUR
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.openings import NEVER
 from bfenv.core.policy import Policy
 from bfenv.core.profile import anchor_point, place, rebuild, reserve
 
@@ -128,7 +127,6 @@ def others_can_wait(cluster, jobs, memory, job):
         # As the plan fills up, jobs of a kind are placed in the order of the queue.
         anchor = place(profile, jobs.size[other], jobs.estimate[other], earliest[kinds[other]])
         planned_start[other] = earliest[kinds[other]] = anchor
-        memory.tentative.openings.looked[other] = NEVER
         if anchor > memory.guarantee[other]:
             memory.refused[kind] = last
             return False

@@ -92,19 +92,6 @@ def end_round(openings):
     openings.count[THIS] = 0
 
 
-@kernel
-def copy_gains(openings, other):
-    """Copy the gains into another; `looked` is the jobs' own."""
-    other.gains[0] = openings.gains[0]
-    for slot in range(SLOTS):
-        other.wheel[slot] = openings.wheel[slot]
-    for when in (THIS, LAST):
-        other.count[when] = openings.count[when]
-        for i in range(openings.count[when]):
-            for side in range(2):
-                other.gained[when, i, side] = openings.gained[when, i, side]
-
-
 @inlined
 def may_slide(openings, job, planned):
     """Tell whether room may have been gained right before the planned start of a job."""
