@@ -18,7 +18,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.features import JOB_FEATURES, VERSION
+from bfenv.envs.features import JOB_FEATURES, VERSION, has_same_columns
 from bfenv.envs.settings import SETTINGS
 
 FORMAT = "bfenv model card 1"
@@ -160,15 +160,17 @@ def read_card(path: Path, space: Any = None) -> ModelCard:
         raise BfenvError(f"{file}: not a {FORMAT}")
     if content.get("model") != _hash_of(path):
         raise BfenvError(f"{file}: is the card of another file than {path.name}")
-    if content.get("observation_version") != VERSION:
-        raise BfenvError(
-            f"{path}: was trained on observations of version "
-            f"{content.get('observation_version')}, these have version {VERSION}"
-        )
     try:
-        return _card_of(content, space)
+        card = _card_of(content, space)
+        is_readable = has_same_columns(card.observation_version, card.settings["job_features"])
     except (KeyError, TypeError, ValueError) as error:
         raise BfenvError(f"{file}: damaged: {error}") from error
+    if not is_readable:
+        raise BfenvError(
+            f"{path}: was trained on observations of version {card.observation_version}, these "
+            f"have version {VERSION}"
+        )
+    return card
 
 
 def _card_of(content: Mapping[str, Any], space: Any) -> ModelCard:

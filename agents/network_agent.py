@@ -6,12 +6,12 @@ The networks are those of `bfenv.agents.training.networks`, which has the formul
 import base64
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,9 +22,13 @@ from bfenv.core.files import write_atomically
 from bfenv.envs.features import (
     JOB_LEGAL,
     JOB_PRESENT,
+    OLDEST_VERSION,
     PROFILE,
     VERSION,
+    Feature,
 )
+from bfenv.envs.rules import find_cluster_features, find_job_features
+from bfenv.envs.settings import EnvSettings, complete_settings
 
 FORMAT = "bfenv agent 1"  # of cards; those of kind KIND have the weights in them
 KIND = "network"
@@ -57,12 +61,20 @@ class NetworkCard(NamedTuple):
 class NetworkAgent:
     """A trained network with the predict() of stable-baselines3; it takes the best legal action.
 
+    It reads the columns that its card names, wherever they stand in observations, so it can be used
+    when later versions have more of them.
+
     Parameters
     ----------
     card
         What it was trained with.
     weights
         float32 arrays by the names of torch's parameters.
+
+    Raises
+    ------
+    BfenvError
+        If the settings of the card are wrong, or observations do not have one of its columns.
     """
 
     samples = False  # nothing is random
@@ -71,6 +83,11 @@ class NetworkAgent:
     def __init__(self, card: NetworkCard, weights: Weights) -> None:
         self.card = card
         self.weights = weights
+        settings = complete_settings(cast(EnvSettings, card.settings))
+        job, cluster = find_job_features(settings, ()), find_cluster_features(settings)
+        self._widths = len(job), len(cluster)
+        self._job_columns = _columns(card.name, card.queue_features, job)
+        self._cluster_columns = _columns(card.name, card.cluster_features, cluster)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -102,13 +119,14 @@ class NetworkAgent:
         batched = is_batch(observation)
         parts = [np.asarray(observation[key]) for key in ("queue", "profile", "cluster")]
         queue, profile, cluster = parts if batched else [part[None] for part in parts]
-        columns = len(self.card.queue_features), len(self.card.cluster_features)
-        if (queue.shape[2], cluster.shape[1]) != columns:
+        widths = queue.shape[2], cluster.shape[1]
+        if widths != self._widths:
             raise BfenvError(
-                f"{self.card.name} was trained on {columns[0]} features of a job and {columns[1]} "
-                f"of the cluster, got {queue.shape[2]} and {cluster.shape[1]}: make the "
+                f"{self.card.name} expects {self._widths[0]} features of a job and "
+                f"{self._widths[1]} of the cluster, got {widths[0]} and {widths[1]}: make the "
                 "environment with its settings"
             )
+        queue, cluster = queue[:, :, self._job_columns], cluster[:, self._cluster_columns]
         scores, _ = forward(self.weights, queue, profile, cluster)
         mask = self._legal_actions(queue, cluster) if action_masks is None else action_masks
         scores = np.where(mask.reshape(scores.shape), scores, -np.inf)
@@ -179,7 +197,7 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
         "training": [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on],
         "observation_version": VERSION,
         **{name: [encode_span(span) for span in getattr(card, name)] for name in SPANS},
-        "weights": {name: _encode(values) for name, values in weights.items()},
+        "weights": {name: encode_array(values) for name, values in weights.items()},
     }
     try:
         text = json.dumps(content, indent=1, allow_nan=False)
@@ -227,21 +245,31 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
         raise BfenvError(f"{path}: not a card of format {FORMAT!r}")
     if content.get("kind") != KIND:
         raise BfenvError(f"{path}: not the card of a network, but of a {content.get('kind')}")
-    if content.get("observation_version") != VERSION:
+    version = content.get("observation_version")
+    if version not in range(OLDEST_VERSION, VERSION + 1):
         raise BfenvError(
-            f"{path}: was trained on observations of version "
-            f"{content.get('observation_version')}, these have version {VERSION}"
+            f"{path}: was trained on observations of version {version}, these have version "
+            f"{VERSION}"
         )
     try:
         values = {name: content[name] for name in NetworkCard._fields}
         for name in SPANS:
             values[name] = [decode_span(span) for span in values[name]]
-        weights = {name: _decode(array) for name, array in content["weights"].items()}
+        weights = {name: decode_array(array) for name, array in content["weights"].items()}
         agent = NetworkAgent(NetworkCard(**values), weights)
         _check_shapes(agent)
         return agent
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BfenvError(f"{path}: damaged: {error}") from error
+
+
+def _columns(name: str, wanted: Sequence[str], features: Sequence[Feature]) -> list[int]:
+    """Return the columns with the wanted names."""
+    names = [feature.name for feature in features]
+    for one in wanted:
+        if one not in names:
+            raise BfenvError(f"{name}: was trained on {one!r}, which observations do not have")
+    return [names.index(one) for one in wanted]
 
 
 def _attend(linear: Any, embedding: np.ndarray, env: np.ndarray, batch: int) -> np.ndarray:
@@ -262,12 +290,14 @@ def _relu(x: np.ndarray) -> np.ndarray:
     return positive
 
 
-def _encode(values: np.ndarray) -> dict[str, Any]:
+def encode_array(values: np.ndarray) -> dict[str, Any]:
+    """Return an array of float32 as JSON has it."""
     data = np.ascontiguousarray(values, dtype="<f4").tobytes()
     return {"shape": list(values.shape), "float32": base64.b64encode(data).decode()}
 
 
-def _decode(values: Mapping[str, Any]) -> np.ndarray:
+def decode_array(values: Mapping[str, Any]) -> np.ndarray:
+    """Read what `encode_array` returned; ValueError if a number is not finite."""
     data = base64.b64decode(values["float32"], validate=True)
     array = np.frombuffer(data, dtype="<f4").astype(np.float32).reshape(values["shape"])
     if not np.isfinite(array).all():

@@ -20,8 +20,8 @@ class SaveModel(BaseCallback):
     path
         The model's file; its card is written beside it.
     every
-        Also save after every so many calls of `step` in training; None for only at the end. The
-        file is replaced each time.
+        Also save each time that many calls of `step` have been made; None saves only at the end.
+        The file is replaced each time.
 
     Raises
     ------
@@ -35,7 +35,7 @@ class SaveModel(BaseCallback):
         self.every = None if every is None else check_integer("every", every, 1)
 
     def _on_training_start(self) -> None:
-        self._save()  # so that what cannot be saved is known before the training
+        self._save()  # so that a model that cannot be saved fails before the training
 
     def _on_step(self) -> bool:
         if self.every is not None and self.n_calls % self.every == 0:

@@ -7,6 +7,7 @@ import numpy as np
 from gymnasium.utils.seeding import np_random
 
 from bfenv.agents.training.settings import TrainSettings
+from bfenv.agents.training.splits import separate_splits
 from bfenv.envs.reward import find_reward
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
@@ -105,7 +106,9 @@ class Episodes:
 def make_envs(settings: TrainSettings) -> BackfillVectorEnv:
     """Return the environments of a training; episodes that are over begin again by themselves."""
     environment = cast(EnvSettings, dict(settings.environment))
-    return BackfillVectorEnv(settings.num_envs, list(settings.workload), **environment)
+    envs = BackfillVectorEnv(settings.num_envs, list(settings.workload), **environment)
+    separate_splits(envs.batch.source)
+    return envs
 
 
 def _values(columns: dict[str, Any]) -> list[tuple[str, np.ndarray]]:

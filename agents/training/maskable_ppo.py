@@ -30,6 +30,7 @@ from bfenv.agents.training.networks import (
 from bfenv.agents.training.progress import Progress
 from bfenv.agents.training.run_folder import RunFolder
 from bfenv.agents.training.settings import TrainSettings
+from bfenv.agents.training.splits import separate_splits
 from bfenv.agents.training.validation import Validation
 from bfenv.core.errors import BfenvError
 from bfenv.envs.sb3 import BackfillVecEnv
@@ -125,6 +126,7 @@ def train(
     check_device(settings.device)
     environment = cast(EnvSettings, dict(settings.environment))
     envs = BackfillVecEnv(settings.num_envs, list(settings.workload), **environment)
+    separate_splits(envs.batch.source)
     run = RunFolder(Path(folder), settings, resume, tensorboard)
     envs.seed(settings.seed)
     model = new_model(settings, envs)

@@ -66,7 +66,15 @@ class Progress:
         return better
 
     def row(self, batch: int, metrics: list[dict[str, float]]) -> dict[str, Any]:
-        """Return the row of an update of so many actions, in which these episodes ended."""
+        """Return the row of the latest update.
+
+        Parameters
+        ----------
+        batch
+            Number of actions in an update.
+        metrics
+            Of the episodes that ended in it.
+        """
         own = [each["mean_bounded_slowdown"] for each in metrics]
         reference = [each.get("reference_bounded_slowdown", np.nan) for each in metrics]
         steps = self.update * batch

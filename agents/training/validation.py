@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from bfenv.agents.training.settings import TrainSettings
+from bfenv.agents.training.splits import separate_splits
 from bfenv.core.durations import MINUTE
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
@@ -45,6 +46,7 @@ class Validation:
         self.envs = BackfillVectorEnv(
             count, list(settings.workload), "disabled", **cast(EnvSettings, environment)
         )
+        separate_splits(self.envs.batch.source)
         traces = len(self.envs.batch.source.traces)
         self.traces = np.unique(np.linspace(0, traces - 1, count).round().astype(int)).tolist()
 

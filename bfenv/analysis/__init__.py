@@ -32,10 +32,13 @@ from bfenv.analysis.placement import Placed, place
 from bfenv.analysis.queue_length import (
     loss_of_capacity,
     mean_queue_length,
+    packing_efficiency,
     queue_curve,
     queue_steps,
+    throughput_deviation,
 )
 from bfenv.analysis.schedule_metrics import (
+    area_weighted,
     bounded_slowdown,
     delay_slowdown,
     makespan,
@@ -59,6 +62,7 @@ __all__ = [
     "Backfills",
     "Interval",
     "Placed",
+    "area_weighted",
     "backfill_metrics",
     "batch_means",
     "bootstrap",
@@ -85,6 +89,7 @@ __all__ = [
     "mean_queue_length",
     "metrics",
     "overtaken",
+    "packing_efficiency",
     "place",
     "probability_of_improvement",
     "queue_curve",
@@ -97,6 +102,7 @@ __all__ = [
     "slowdown_ratios",
     "student_quantile",
     "summarize",
+    "throughput_deviation",
     "user_fairness",
     "utilization",
     "verdict",

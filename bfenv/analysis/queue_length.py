@@ -1,8 +1,11 @@
 """How many jobs wait, and how much capacity is idle meanwhile, over time."""
 
+import math
+
 import numpy as np
 
 from bfenv.analysis.schedule_metrics import makespan
+from bfenv.core.durations import DAY
 from bfenv.core.schedule import Schedule, steps
 
 Steps = tuple[np.ndarray, np.ndarray]  # instants (k,) int64 seconds, ascending; values from then on
@@ -60,20 +63,64 @@ def loss_of_capacity(schedule: Schedule) -> float:
     reservations cost. A job counts as waiting from its requested start time on. Processors out of
     service are not idle.
     """
+    idle, _ = _while_waiting(schedule)
+    return idle / (schedule.trace.processors * makespan(schedule))
+
+
+def packing_efficiency(schedule: Schedule) -> float:
+    """Return the share of the processors in service that is used while a job waits.
+
+    Idle processors while nothing waits are no fault of the scheduler, so they do not count. The
+    value is NaN if no job ever waits. Outages and requested start times count as in
+    `loss_of_capacity`.
+    """
+    idle, used = _while_waiting(schedule)
+    return used / (idle + used) if idle + used else math.nan
+
+
+def _while_waiting(schedule: Schedule) -> tuple[float, float]:
+    """Return the idle and the used processor-seconds of the times at which a job waits."""
     jobs, processors = schedule.trace.jobs, schedule.trace.processors
     tried = schedule.trial_end >= 0
     since = np.maximum(jobs.submit, jobs.requested_start)
     one, once, size, sizes = np.ones_like(jobs.size), tried[tried] * 1, jobs.size, jobs.size[tried]
     begin, end, out = np.array(schedule.trace.outages, dtype=np.int64).reshape(-1, 3).T
-    time, waiting, used = (
+    none, nothing = 0 * size, 0 * out
+    time, waiting, used, away = (
         np.concatenate(parts)
         for parts in (
             (since, schedule.start, schedule.end, schedule.trial_start[tried],
              schedule.trial_end[tried], begin, end),
-            (one, -one, 0 * one, -once, once, 0 * out, 0 * out),
-            (0 * size, size, -size, sizes, -sizes, out, -out),
+            (one, -one, none, -once, once, nothing, nothing),
+            (none, size, -size, sizes, -sizes, nothing, nothing),
+            (none, none, none, 0 * once, 0 * once, out, -out),
         )
     )  # fmt: skip
-    times, (waiting, used) = steps(time, np.stack([waiting, used]))
-    idle = np.where(waiting > 0, processors - used, 0)[:-1].astype(np.float64)
-    return float((idle * np.diff(times)).sum()) / (processors * makespan(schedule))
+    times, (waiting, used, away) = steps(time, np.stack([waiting, used, away]))
+    seconds = np.where(waiting > 0, 1.0, 0.0)[:-1] * np.diff(times)
+    return float((processors - used - away)[:-1] @ seconds), float(used[:-1] @ seconds)
+
+
+def throughput_deviation(schedule: Schedule) -> float:
+    """Return the standard deviation, over days, of the share of the machine used in a day.
+
+    Days are counted from the first submit time, and only whole days before the last submit time
+    count: while jobs still arrive, an even throughput is the scheduler's merit. The value is NaN
+    without a whole day. Boezennec, Dufosse and Pallez (ACM ToMPECS 2024) propose the standard
+    deviation of the throughput as a complement to utilization.
+    """
+    submit = schedule.trace.jobs.submit
+    days = int(submit[-1] - submit[0]) // DAY
+    if days == 0:
+        return math.nan
+    tried = schedule.trial_end >= 0
+    size, sizes = schedule.trace.jobs.size, schedule.trace.jobs.size[tried]
+    begins = (schedule.start, schedule.trial_start[tried])
+    ends = (schedule.end, schedule.trial_end[tried])
+    times, used = steps(
+        np.concatenate([*begins, *ends]), np.concatenate([size, sizes, -size, -sizes])
+    )
+    areas = np.concatenate([[0.0], np.cumsum(np.diff(times).astype(np.float64) * used[:-1])])
+    cuts = submit[0] + DAY * np.arange(days + 1)
+    shares = np.diff(np.interp(cuts, times, areas)) / (schedule.trace.processors * DAY)
+    return float(shares.std())

@@ -57,6 +57,17 @@ def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     return values
 
 
+def area_weighted(schedule: Schedule, values: np.ndarray) -> float:
+    """Return the mean of `values`, (n,) one per job, weighted by size x runtime.
+
+    Splitting a job into parts that run side by side does not change it, so it does not reward
+    putting small jobs first (Goponenko et al., SBAC-PAD 2022; Boezennec, Dufosse and Pallez, ACM
+    ToMPECS 2024).
+    """
+    area = schedule.trace.jobs.size.astype(np.float64) * schedule.trace.runtime
+    return float(np.average(values, weights=area))
+
+
 def makespan(schedule: Schedule) -> int:
     """Return the seconds from the first submit time to the last end."""
     return int(schedule.end.max() - schedule.trace.jobs.submit[0])
@@ -98,6 +109,8 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "mean_slowdown": float(slowdown(schedule).mean()),
         "mean_delay_slowdown": float(delay_slowdown(schedule).mean()),
         "mean_width_slowdown": float(width_slowdown(schedule).mean()),
+        "area_weighted_wait": area_weighted(schedule, waits),
+        "area_weighted_response": area_weighted(schedule, responses),
         "p95_response": float(np.percentile(responses, 95)),
         "max_response": float(responses.max()),
     }

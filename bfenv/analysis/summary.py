@@ -17,7 +17,13 @@ from bfenv.analysis.comparison import (
 from bfenv.analysis.fairness import delays, overtaken, user_fairness
 from bfenv.analysis.intervals import CONFIDENCE
 from bfenv.analysis.job_classes import class_metrics
-from bfenv.analysis.queue_length import loss_of_capacity, mean_queue_length, queue_curve
+from bfenv.analysis.queue_length import (
+    loss_of_capacity,
+    mean_queue_length,
+    packing_efficiency,
+    queue_curve,
+    throughput_deviation,
+)
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.core.schedule import Schedule
 
@@ -63,13 +69,19 @@ def summarize(
             check_comparable(schedule, other)
     numbers = (
         metrics(schedule)
-        | {"mean_queue_length": mean_queue_length(schedule)}
+        | {
+            "mean_queue_length": mean_queue_length(schedule),
+            "throughput_deviation": throughput_deviation(schedule),
+        }
         | user_fairness(schedule)
         | {"overtaken": float(overtaken(schedule).mean())}
     )
     if schedule is not logged:
         numbers |= (
-            {"loss_of_capacity": loss_of_capacity(schedule)}
+            {
+                "loss_of_capacity": loss_of_capacity(schedule),
+                "packing_efficiency": packing_efficiency(schedule),
+            }
             | backfill_metrics(schedule)
             | head_metrics(schedule)
             | reservation_metrics(schedule)

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from bfenv.cli import agents, bench, leaderboard, workloads
 from bfenv.cli.bound import bound
 from bfenv.cli.check import check
+from bfenv.cli.conformance import conformance
 from bfenv.cli.curves import curves
 from bfenv.cli.evaluate import evaluate
 from bfenv.cli.gantt import gantt
@@ -33,7 +34,7 @@ class InOrder(TyperGroup):
 
 
 ORDER = (
-    "evaluate", "simulate", "gantt", "policies", "workloads", "check",
+    "evaluate", "simulate", "gantt", "policies", "workloads", "check", "conformance",
     "report", "whatif", "bound",
     "train", "curves", "search", "agents",
     "leaderboard", "reproduce", "bench",
@@ -46,8 +47,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS = (
-    evaluate, simulate, gantt, report, whatif, bound, check, policies, search, train, curves,
-    reproduce,
+    evaluate, simulate, gantt, report, whatif, bound, check, conformance, policies, search, train,
+    curves, reproduce,
 )  # fmt: skip
 for command in COMMANDS:
     app.command(cls=Once)(command)

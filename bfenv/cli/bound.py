@@ -8,6 +8,7 @@ import typer
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, FormatOption, LoadOption, WorkloadOption, check_new
 from bfenv.cli.show import Format
+from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
     from bfenv.analysis.bounds import Room
@@ -66,6 +67,8 @@ def bound(
 
     if out is not None:
         check_new(out, force)
+        if out.suffix != ".npz":
+            raise BfenvError(f"--out {out}: the file is in NumPy's format, so name it *.npz")
     trace = load_workload(workload, **({} if load is None else {"load": load}))
     for name in policy or ():
         find_policy(name)  # before the search, which takes longer
@@ -100,11 +103,12 @@ def _print(trace: "Trace", room: "Room", schedules: "list[Schedule]", format: Fo
         (room.reference.policy, room.reference),
         *((schedule.policy, schedule) for schedule in schedules),
     ]
+    own = room.numbers
     rows = [{"schedule": "bound", room.metric: room.bound, "max_wait": None, "room_closed": None}]
     lines = [("no schedule is below", value(room.bound), "", "")]
     for name, schedule in sorted(known, key=lambda pair: metrics(pair[1])[room.metric]):
         numbers = metrics(schedule)
-        closed = room.closed(numbers[room.metric])
+        closed = own.closed(numbers[room.metric])
         lines.append(
             (
                 name,

@@ -89,7 +89,7 @@ class UnknownNameError(BfenvError):
     def __str__(self) -> str:
         name, known = self.name, self.known
         parts = [other for other in known if name and name.lower() in other.lower()]
-        near = parts[:3] or difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+        near = parts[:3] or difflib.get_close_matches(name, known)
         shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {shown}"
         return f"unknown {self.kind} {name!r}; {hint}"

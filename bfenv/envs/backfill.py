@@ -96,7 +96,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     flat. The tables below are version {version}.
 
     log_time(t) = min(1, log(1 + t) / log(1 + 100 days)), t in seconds: 10 min is 0.40, 10 h is
-    0.66, 100 h is 0.80. log_count(n) = min(1, log(1 + n) / log(1 + 10,000)). machine = P.
+    0.66, 100 h is 0.80. log_count(n) = min(1, log(1 + n) / log(1 + 10,000)). log_expansion(x) =
+    min(1, log10(x) / 4). machine = P.
 
     "queue", shape (window, {queue_length} or more), one row per slot:
 
@@ -105,8 +106,10 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     Behind them stand groups of columns that are constant in some workloads. By default
     (`job_features=None`) each is there if it varies in one of the workloads; a model that is used
     on other workloads needs the groups named, such as `job_features=["users"]`. "users", for logs
-    that name users; where nothing of a user has ended, or the user is unknown, the estimate stands
-    in for a runtime:
+    that name users: what is said of runtimes changes only when a job of the user ends. Where
+    nothing of a user has ended, or the user is unknown, the estimate stands in for a runtime, and
+    the accuracy is 1. The prediction is the mean of the user's last two runtimes, at most the
+    estimate:
 
     {users}
 

@@ -82,6 +82,7 @@ class EnvBatch:
         self._state = new_state(self.source.traces, count, self.window, actions)
         self._step: Callable[..., Any] | None = None  # compiled for the types of the arguments
         self._set_kernel_arguments()
+        self._reused: StepBuffers | None = None
         self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
         self._infos = np.empty((len(INFOS), count), dtype=np.int64)
         self._shapes = (
@@ -92,6 +93,7 @@ class EnvBatch:
         self.job_counts = np.zeros(count, dtype=np.int64)  # jobs of the episode in each
         self.windows: list[EpisodeWindow | None] = [None] * count
         self._reference_totals = np.tile(NO_REFERENCE, (count, 1))
+        self._set_views()
         self.generators: list[np.random.Generator | None] = [None] * count  # sample episodes
         self.seeds: list[int | None] = [None] * count  # of the generators
         self._most_steps = values["max_episode_steps"]
@@ -106,12 +108,13 @@ class EnvBatch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
-        derived = ("_tables", "_kernel_arguments", "_step")
+        derived = ("_tables", "_kernel_arguments", "_step", "totals", "_compared")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._set_kernel_arguments()
+        self._set_views()
 
     def branch(
         self, trace: Trace, state: BatchState, window: EpisodeWindow, ended: np.ndarray
@@ -148,6 +151,8 @@ class EnvBatch:
         if self.reference is not None:
             branch.reference = Reference(self.reference.policy, branch.source)
             branch._reference_totals = np.array([branch.reference.totals(window)])
+        branch._reused = None
+        branch._set_views()
         branch.ready = True
         return branch
 
@@ -193,8 +198,11 @@ class EnvBatch:
     def new_buffers(self) -> StepBuffers:
         """Allocate observations, which must not change later; all else is the batch's own.
 
-        The totals and infos hold until the next step or reset.
+        The totals and infos hold until the next step or reset; after `reuse_buffers`, so do the
+        observations.
         """
+        if self._reused is not None:
+            return self._reused
         queue, profile, cluster = self._shapes
         return StepBuffers(
             np.empty(queue, np.float32),
@@ -203,6 +211,10 @@ class EnvBatch:
             self._totals,
             self._infos,
         )
+
+    def reuse_buffers(self) -> None:
+        """Let every step write its observations to the same arrays."""
+        self._reused = self.new_buffers()
 
     def step(self, actions: np.ndarray) -> StepBuffers:
         """Act in every environment; a truncated episode is charged for what has not started.
@@ -222,11 +234,10 @@ class EnvBatch:
         buffers = self.new_buffers()
         arguments = (*self._kernel_arguments, actions, tuple(buffers))
         if self._step is None:
-            self._step = compiled_for(episode.step_and_write, *arguments)
+            self._step = compiled_for(episode.step, *arguments)
         self._step(*arguments)
         if self._most_steps is not None:
-            totals = StepTotals(*buffers.totals)
-            cut = (totals.steps >= self._most_steps) & (totals.unstarted > 0)
+            cut = (self.totals.steps >= self._most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
                 trace = self.source.traces[self._state.counters[i, TRACE]]
                 charge_unstarted(self._state, trace, i, totals_of(buffers, i), buffers.totals[:, i])
@@ -249,11 +260,10 @@ class EnvBatch:
         queue, profile, cluster = (part[i] for part in buffers[:3])
         return np.concatenate([queue.ravel(), profile, cluster, mask])
 
-    def rewards(self, buffers: StepBuffers, totals: StepTotals) -> np.ndarray:
+    def rewards(self, buffers: StepBuffers) -> np.ndarray:
         """Return the (N,) float64 rewards of the last actions."""
         if self.reward.takes_arrays:
-            before, after = reward_arguments(totals, self.job_counts, self._reference_totals.T)
-            return np.asarray(self.reward.function(before, after), dtype=np.float64)
+            return np.asarray(self.reward.function(*self._compared), dtype=np.float64)
         return np.array([self.reward_of(i, totals_of(buffers, i)) for i in range(len(self))])
 
     def reward_of(self, i: int, totals: StepTotals) -> float:
@@ -291,9 +301,9 @@ class EnvBatch:
             info["metrics"] = metrics_of(totals, int(self.job_counts[i]), reference)
         return info
 
-    def infos(self, buffers: StepBuffers, totals: StepTotals) -> dict[str, np.ndarray]:
+    def infos(self, buffers: StepBuffers) -> dict[str, np.ndarray]:
         """Return the infos of all environments but the metrics, in (N,) and (N, ...) arrays."""
-        return infos_of(buffers, self._state.mask, totals)
+        return infos_of(buffers, self._state.mask, self.totals)
 
     def _find_reference(self) -> Reference | None:
         policy = self.settings["reference"]
@@ -301,8 +311,13 @@ class EnvBatch:
             policy = "easy"
         return None if policy is None else Reference(policy, self.source)
 
+    def _set_views(self) -> None:
+        """Make views of the totals, which always hold those of the last step or reset."""
+        self.totals = StepTotals(*self._totals)
+        self._compared = reward_arguments(self.totals, self.job_counts, self._reference_totals.T)
+
     def _set_kernel_arguments(self) -> None:
-        """Derive the tables, and the plain tuples that `episode.step_and_write` takes."""
+        """Derive the tables, and the plain tuples that `episode.step` takes."""
         order = self.settings["window_order"]
         order_of_window = order if order in ORDER_NAMES else None
         self._tables = new_tables(self.source.traces, order_of_window)

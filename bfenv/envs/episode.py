@@ -116,48 +116,48 @@ def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
 
 
 @kernel
-def step(state, tables, rules, actions):
-    """Act in every environment, and go on to its next decision point."""
-    for i in range(len(actions)):
-        mask, counters, sums, action = state.mask[i], state.counters[i], state.sums[i], actions[i]
-        window = len(state.slots[i])
-        illegal = action < 0 or action >= len(mask) or mask[action] == 0
-        cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
-        counters[STEPS] += 1
-        counters[LAST_ILLEGAL] = illegal
-        counters[ILLEGAL] += illegal
-        counters[OUTSIDE] += len(waiting(cluster)) > window
-        sums[BEFORE_NOW] = sums[LAST_NOW]
-        sums[BEFORE_WAIT] = sums[LAST_WAIT]
-        sums[BEFORE_SLOWDOWN] = sums[LAST_SLOWDOWN]
-        sums[BEFORE_LONGEST] = sums[LAST_LONGEST]
-        sums[BEFORE_SUBMITTED] = sums[LAST_SUBMITTED]
-        if illegal or action == window:
-            counters[LEGAL_STARTS] = 0
-            counters[LEGAL_TRIALS] = 0
-        elif action > window:
-            try_job(state, rules, cluster, jobs, truth_of(state, tables, i), i, action - window - 1)
-            counters[LEGAL_STARTS] = UNKNOWN
-        elif may_start(cluster, jobs, state.slots[i, action]):
-            start_job(state, tables, cluster, jobs, i, state.slots[i, action])
-            counters[LEGAL_STARTS] = UNKNOWN
-        else:
-            counters[HEAD] = state.slots[i, action]
-            counters[LEGAL_STARTS] = UNKNOWN
-        _run_on(state, tables, cluster, jobs, rules, i)
-
-
-@kernel
-def step_and_write(state, tables, rules, actions, buffers):
-    """Call `step`, then `write_outputs` for every environment.
+def step(state, tables, rules, actions, buffers):
+    """Act in every environment, go on to its next decision, and write what is seen there.
 
     Python calls it with plain tuples: unpacking a NamedTuple costs as much as the step.
     """
     batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
     batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
-    step(batch_state, batch_tables, batch_rules, actions)
+    # One environment after the other, because what it works on is then still in the cache
     for i in range(len(actions)):
+        _act(batch_state, batch_tables, batch_rules, i, actions[i])
         write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
+
+
+@kernel
+def _act(state, tables, rules, i, action):
+    """Act in environment i, and go on to its next decision point."""
+    mask, counters, sums = state.mask[i], state.counters[i], state.sums[i]
+    window = len(state.slots[i])
+    illegal = action < 0 or action >= len(mask) or mask[action] == 0
+    cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
+    counters[STEPS] += 1
+    counters[LAST_ILLEGAL] = illegal
+    counters[ILLEGAL] += illegal
+    counters[OUTSIDE] += len(waiting(cluster)) > window
+    sums[BEFORE_NOW] = sums[LAST_NOW]
+    sums[BEFORE_WAIT] = sums[LAST_WAIT]
+    sums[BEFORE_SLOWDOWN] = sums[LAST_SLOWDOWN]
+    sums[BEFORE_LONGEST] = sums[LAST_LONGEST]
+    sums[BEFORE_SUBMITTED] = sums[LAST_SUBMITTED]
+    if illegal or action == window:
+        counters[LEGAL_STARTS] = 0
+        counters[LEGAL_TRIALS] = 0
+    elif action > window:
+        try_job(state, rules, cluster, jobs, truth_of(state, tables, i), i, action - window - 1)
+        counters[LEGAL_STARTS] = UNKNOWN
+    elif may_start(cluster, jobs, state.slots[i, action]):
+        start_job(state, tables, cluster, jobs, i, state.slots[i, action])
+        counters[LEGAL_STARTS] = UNKNOWN
+    else:
+        counters[HEAD] = state.slots[i, action]
+        counters[LEGAL_STARTS] = UNKNOWN
+    _run_on(state, tables, cluster, jobs, rules, i)
 
 
 @kernel

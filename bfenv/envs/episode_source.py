@@ -41,10 +41,22 @@ class EpisodeSource:
             workload = [f"{WORKLOAD}:seed={seed}" for seed in TRAINING_SEEDS]
             load = TRAINING_LOADS if load is None else load
         self.traces = _load_traces(WORKLOAD if workload is None else workload, load)
-        self.splits = [split_range(trace, split) for trace in self.traces]
+        self.split = split
         self.warmup_jobs = warmup_jobs
+        self.episode_jobs = episode_jobs
+        self.narrow([split_range(trace, split) for trace in self.traces])
+
+    def narrow(self, splits: Sequence[tuple[int, int]]) -> None:
+        """Take episodes only from these jobs of each trace: the first, and one past the last.
+
+        Raises
+        ------
+        BfenvError
+            If they are too few for the warm-up and an episode.
+        """
+        self.splits = list(splits)
         self._lengths = [
-            _episode_length(trace, bounds, split, warmup_jobs, episode_jobs)
+            _episode_length(trace, bounds, self.split, self.warmup_jobs, self.episode_jobs)
             for trace, bounds in zip(self.traces, self.splits, strict=True)
         ]
 

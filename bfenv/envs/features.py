@@ -1,7 +1,8 @@
 """The tables of features: what the numbers of an observation are, in their order.
 
 `log_time(t)` is min(1, log(1 + t / 1 s) / log(1 + 100 days / 1 s)): it maps 10 min to 0.40, 10 h to
-0.66, 100 h to 0.80. `log_count(n)` is min(1, log(1 + n) / log(1 + 10^4)).
+0.66, 100 h to 0.80. `log_count(n)` is min(1, log(1 + n) / log(1 + 10^4)). `log_expansion(x)` is
+min(1, log10(x) / 4).
 """
 
 import math
@@ -10,13 +11,28 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.user_history import (
+    ACCURACY,
+    LAST_RUNTIME,
+    PREDICTED_EXPANSION,
+    PREVIOUS_RUNTIME,
+    QUANTITIES,
+    SAME_ESTIMATE_RUNTIME,
+    SAME_SIZE_RUNTIME,
+    USER_ENDED,
+    USER_QUEUED,
+    USER_RUNNING,
+    USER_RUNTIME,
+)
 from bfenv.core.durations import DAY
 
 # `log` takes half the time of `log1p`, which would change nothing here
 LOG_LONGEST = math.log1p(100 * DAY)
 LOG_MOST = math.log1p(10_000)
 LOG_LARGEST_EXPANSION = math.log(10_000)
-VERSION = 3  # of the tables; saved models note it
+VERSION = 4  # of the tables; saved models note it
+OLDEST_VERSION = 3  # from here on a name keeps its meaning; changes are in CHANGED_GROUPS
+CHANGED_GROUPS = {4: ("users",)}  # groups of JOB_FEATURES to which a version added columns
 AHEAD = np.concatenate([[0], np.rint(np.geomspace(60, 5 * DAY, 31))]).astype(np.int64)
 
 
@@ -25,54 +41,68 @@ class Feature(NamedTuple):
 
     name: str
     unit: str  # before it is scaled
-    low: float
-    high: float
     formula: str
+    low: float = 0
+    high: float = 1
 
 
 QUEUE = (
-    Feature("present", "-", 0, 1, "1 if a job is in this slot; else the whole row is 0"),
-    Feature("legal", "-", 0, 1, "1 if this action is legal: the mask"),
-    Feature("size", "processors", 0, 1, "size / machine"),
-    Feature("estimate", "s", 0, 1, "log_time(estimate)"),
-    Feature("wait", "s", 0, 1, "log_time(now - submit)"),
-    Feature("expansion", "-", 0, 1, "min(1, log10((wait + estimate) / estimate) / 4)"),
-    Feature("fits", "-", 0, 1, "1 if it fits now and its requested start time has come"),
-    Feature("head", "-", 0, 1, "1 if it is the head: the chosen job, else the oldest"),
-    Feature("before_shadow", "-", 0, 1, "1 if now + estimate <= the head's shadow time"),
-    Feature("within_extra", "-", 0, 1, "1 if size <= the head's extra nodes"),
+    Feature("present", "-", "1 if a job is in this slot; else the whole row is 0"),
+    Feature("legal", "-", "1 if this action is legal: the mask"),
+    Feature("size", "processors", "size / machine"),
+    Feature("estimate", "s", "log_time(estimate)"),
+    Feature("wait", "s", "log_time(now - submit)"),
+    Feature("expansion", "-", "log_expansion((wait + estimate) / estimate)"),
+    Feature("fits", "-", "1 if it fits now and its requested start time has come"),
+    Feature("head", "-", "1 if it is the head: the chosen job, else the oldest"),
+    Feature("before_shadow", "-", "1 if now + estimate <= the head's shadow time"),
+    Feature("within_extra", "-", "1 if size <= the head's extra nodes"),
 )
+# Of QUANTITIES, those that the columns of USERS are
+USER_QUANTITIES = (
+    USER_RUNTIME,
+    SAME_ESTIMATE_RUNTIME,
+    SAME_SIZE_RUNTIME,
+    LAST_RUNTIME,
+    PREVIOUS_RUNTIME,
+    PREDICTED_EXPANSION,
+    ACCURACY,
+    USER_QUEUED,
+    USER_RUNNING,
+    USER_ENDED,
+)
+SCALES = {"s": "log_time({})", "jobs": "log_count({})", "-": "{}"}  # of quantities, by unit
+
+
+def _user_feature(which: int) -> Feature:
+    name, unit, meaning, _ = QUANTITIES[which]
+    scale = "log_expansion({})" if which == PREDICTED_EXPANSION else SCALES[unit]
+    return Feature(name, unit, scale.format(meaning))
+
+
 # Columns that follow those of QUEUE in this order, each group only where it can vary
-USERS = (
-    Feature("user_runtime", "s", 0, 1, "log_time(harmonic mean runtime of the user's ended jobs)"),
-    Feature("same_estimate_runtime", "s", 0, 1, "log_time(mean runtime of those of its estimate)"),
-    Feature("last_runtime", "s", 0, 1, "log_time(runtime of the user's job that ended last)"),
-    Feature("accuracy", "-", 0, 1, "mean runtime / estimate of the user's ended jobs, 1: none"),
-    Feature("user_ended", "jobs", 0, 1, "log_count(the user's ended jobs)"),
-)
-PRIORITY = (Feature("priority", "-", -1, 1, "priority / (1 + abs(priority))"),)
-REQUESTED_START = (
-    Feature("start_in", "s", 0, 1, "log_time(requested start - now), 0 if it may start"),
-)
-AGE = (Feature("age", "-", 0, 1, "wait / the age guard's limit, at most 1"),)
+USERS = tuple(map(_user_feature, USER_QUANTITIES))
+PRIORITY = (Feature("priority", "-", "priority / (1 + abs(priority))", -1),)
+REQUESTED_START = (Feature("start_in", "s", "log_time(requested start - now), 0 if it may start"),)
+AGE = (Feature("age", "-", "wait / the age guard's limit, at most 1"),)
 TRIAL = (
-    Feature("tried", "-", 0, 1, "1 if the job has had its trial"),
-    Feature("trial_legal", "-", 0, 1, "1 if its trial is legal: the mask"),
+    Feature("tried", "-", "1 if the job has had its trial"),
+    Feature("trial_legal", "-", "1 if its trial is legal: the mask"),
 )
 CLUSTER = (
-    Feature("free", "processors", 0, 1, "free / machine"),
-    Feature("queue", "jobs", 0, 1, "log_count(waiting jobs)"),
-    Feature("outside", "jobs", 0, 1, "waiting jobs outside the window / waiting jobs"),
-    Feature("backlog", "s", 0, 1, "log_time(sum of size x estimate of the waiting / machine)"),
-    Feature("shadow", "s", 0, 1, "log_time(head's shadow time - now), 0 if none waits"),
-    Feature("extra", "processors", 0, 1, "head's extra nodes / machine, 1 if none waits"),
-    Feature("next_end", "s", 0, 1, "log_time(next expected end - now), 1 if none runs"),
-    Feature("day_sin", "h", -1, 1, "sin(2 pi time of day / 24 h)"),
-    Feature("day_cos", "h", -1, 1, "cos(2 pi time of day / 24 h)"),
+    Feature("free", "processors", "free / machine"),
+    Feature("queue", "jobs", "log_count(waiting jobs)"),
+    Feature("outside", "jobs", "waiting jobs outside the window / waiting jobs"),
+    Feature("backlog", "s", "log_time(sum of size x estimate of the waiting / machine)"),
+    Feature("shadow", "s", "log_time(head's shadow time - now), 0 if none waits"),
+    Feature("extra", "processors", "head's extra nodes / machine, 1 if none waits"),
+    Feature("next_end", "s", "log_time(next expected end - now), 1 if none runs"),
+    Feature("day_sin", "h", "sin(2 pi time of day / 24 h)", -1),
+    Feature("day_cos", "h", "cos(2 pi time of day / 24 h)", -1),
 )
-PASS = (Feature("pass_legal", "-", 0, 1, "1 if the pass is legal: the mask"),)
+PASS = (Feature("pass_legal", "-", "1 if the pass is legal: the mask"),)
 PROFILE = tuple(
-    Feature(f"free_in_{ahead}_s", "processors", 0, 1, f"free / machine, {ahead} s ahead")
+    Feature(f"free_in_{ahead}_s", "processors", f"free / machine, {ahead} s ahead")
     for ahead in AHEAD.tolist()
 )
 
@@ -88,6 +118,12 @@ def job_columns(
     """Return the features of the observation's "queue", given the groups behind QUEUE."""
     chosen = [features for name, features in JOB_FEATURES.items() if name in groups]
     return sum(chosen, QUEUE) + (AGE if age else ()) + (TRIAL if trial else ())
+
+
+def has_same_columns(version: int, groups: Sequence[str]) -> bool:
+    """Tell whether observations of an earlier version with these groups have the same columns."""
+    added = [group for since, names in CHANGED_GROUPS.items() if since > version for group in names]
+    return OLDEST_VERSION <= version <= VERSION and not set(added) & set(groups)
 
 
 def column(features: tuple[Feature, ...], name: str) -> int:
@@ -106,12 +142,6 @@ JOB_FITS = column(QUEUE, "fits")
 JOB_HEAD = column(QUEUE, "head")
 JOB_BEFORE_SHADOW = column(QUEUE, "before_shadow")
 JOB_WITHIN_EXTRA = column(QUEUE, "within_extra")
-# Columns of USERS, from its first
-USER_RUNTIME = column(USERS, "user_runtime")
-USER_SAME_ESTIMATE_RUNTIME = column(USERS, "same_estimate_runtime")
-USER_LAST_RUNTIME = column(USERS, "last_runtime")
-USER_ACCURACY = column(USERS, "accuracy")
-USER_USER_ENDED = column(USERS, "user_ended")
 # Columns of CLUSTER
 CLUSTER_FREE = column(CLUSTER, "free")
 CLUSTER_QUEUE = column(CLUSTER, "queue")

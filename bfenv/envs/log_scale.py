@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from bfenv.core.kernel import kernel
-from bfenv.envs.features import LOG_LONGEST, LOG_MOST
+from bfenv.envs.features import LOG_LARGEST_EXPANSION, LOG_LONGEST, LOG_MOST
 
 ROOT_HALF = int(np.float64(math.sqrt(0.5)).view(np.int64))  # its bits
 FRACTION_BITS = 52
@@ -39,3 +39,9 @@ def log_time(seconds):
 def log_count(number):
     """Map 0 to 0 and 10,000 or more to 1, on a logarithmic scale."""
     return min(1.0, log(1.0 + number) * (1.0 / LOG_MOST))
+
+
+@kernel
+def log_expansion(ratio):
+    """Map 1 to 0 and 10,000 or more to 1, on a logarithmic scale."""
+    return min(1.0, log(ratio) * (1.0 / LOG_LARGEST_EXPANSION))

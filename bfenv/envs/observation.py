@@ -5,8 +5,15 @@ Everything is computed from requests, the clock, expected ends and jobs that hav
 
 import numpy as np
 
-from bfenv.baselines import user_history
-from bfenv.baselines.user_history import quantity
+from bfenv.baselines.user_history import (
+    ACCURACY,
+    PREDICTED_EXPANSION,
+    USER_ENDED,
+    USER_QUEUED,
+    USER_RUNNING,
+    count_jobs,
+    quantity,
+)
 from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
@@ -46,15 +53,10 @@ from bfenv.envs.features import (
     JOB_SIZE,
     JOB_WAIT,
     JOB_WITHIN_EXTRA,
-    LOG_LARGEST_EXPANSION,
-    USER_ACCURACY,
-    USER_LAST_RUNTIME,
-    USER_RUNTIME,
-    USER_SAME_ESTIMATE_RUNTIME,
-    USER_USER_ENDED,
+    USER_QUANTITIES,
 )
 from bfenv.envs.legal_actions import longest_allowed_wait
-from bfenv.envs.log_scale import log, log_count, log_time
+from bfenv.envs.log_scale import log_count, log_expansion, log_time
 
 
 @kernel
@@ -81,7 +83,7 @@ def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
     _write_times(state, cluster, i)
     features, requests = state.slot_features[i], state.slot_requests[i]
     share, log_estimate = features[SHARE], features[LOG_ESTIMATE]
-    log_wait, log_expansion = features[LOG_WAIT], features[LOG_EXPANSION]
+    log_wait, expansion = features[LOG_WAIT], features[LOG_EXPANSION]
     size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
     requested_start = requests[SLOT_REQUESTED_START]
     seen = min(len(slots), len(waiting(cluster)))
@@ -93,7 +95,7 @@ def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
         row[JOB_SIZE] = share[slot]
         row[JOB_ESTIMATE] = log_estimate[slot]
         row[JOB_WAIT] = log_wait[slot]
-        row[JOB_EXPANSION] = log_expansion[slot]
+        row[JOB_EXPANSION] = expansion[slot]
         row[JOB_FITS] = (size[slot] <= available) & (requested_start[slot] <= time)
         row[JOB_HEAD] = slots[slot] == head
         row[JOB_BEFORE_SHADOW] = time + estimate[slot] <= shadow_time
@@ -105,41 +107,25 @@ def _write_times(state, cluster, i):
     """Fill LOG_WAIT and LOG_EXPANSION, in loops so small that the compiler vectorizes them."""
     time, features, requests = now(cluster), state.slot_features[i], state.slot_requests[i]
     estimate, submit = requests[SLOT_ESTIMATE], requests[SLOT_SUBMIT]
-    log_wait, log_expansion = features[LOG_WAIT], features[LOG_EXPANSION]
+    log_wait, expansion = features[LOG_WAIT], features[LOG_EXPANSION]
     seen = min(len(submit), len(waiting(cluster)))
     for slot in range(seen):
         log_wait[slot] = log_time(time - submit[slot])
     for slot in range(seen):
-        ratio = 1.0 + (time - submit[slot]) / estimate[slot]
-        log_expansion[slot] = min(1.0, log(ratio) * (1.0 / LOG_LARGEST_EXPANSION))
+        expansion[slot] = log_expansion(1.0 + (time - submit[slot]) / estimate[slot])
 
 
 @kernel
 def _write_groups(state, tables, rules, cluster, jobs, i, queue):
     """Write the columns behind those of QUEUE."""
-    groups = rules.user_column, rules.priority_column, rules.start_column
-    if max(groups) < 0 and max(rules.age_column, rules.trial_column) < 0:
-        return
     slots, time = state.slots[i], now(cluster)
-    history, first = history_of(state, tables, i), rules.user_column
-    for slot in range(min(len(slots), len(waiting(cluster)))):
+    seen = min(len(slots), len(waiting(cluster)))
+    if rules.user_column >= 0:
+        _write_users(history_of(state, tables, i), rules, cluster, jobs, slots[:seen], queue)
+    if max(rules.priority_column, rules.start_column, rules.age_column, rules.trial_column) < 0:
+        return
+    for slot in range(seen):
         job, row = slots[slot], queue[slot]
-        if first >= 0:
-            row[first + USER_RUNTIME] = log_time(
-                quantity(history, cluster, jobs, job, user_history.USER_RUNTIME)
-            )
-            row[first + USER_SAME_ESTIMATE_RUNTIME] = log_time(
-                quantity(history, cluster, jobs, job, user_history.SAME_ESTIMATE_RUNTIME)
-            )
-            row[first + USER_LAST_RUNTIME] = log_time(
-                quantity(history, cluster, jobs, job, user_history.LAST_RUNTIME)
-            )
-            row[first + USER_ACCURACY] = quantity(
-                history, cluster, jobs, job, user_history.ACCURACY
-            )
-            row[first + USER_USER_ENDED] = log_count(
-                quantity(history, cluster, jobs, job, user_history.USER_ENDED)
-            )
         if rules.priority_column >= 0:
             priority = jobs.priority[job]
             row[rules.priority_column] = priority / (1.0 + abs(priority))
@@ -152,6 +138,29 @@ def _write_groups(state, tables, rules, cluster, jobs, i, queue):
         if rules.trial_column >= 0:
             row[rules.trial_column] = cluster.trial_start[job] >= 0
             row[rules.trial_column + 1] = state.mask[i, len(slots) + 1 + slot]
+
+
+@kernel
+def _write_users(history, rules, cluster, jobs, slots, queue):
+    """Write the columns of USERS."""
+    count_jobs(history, cluster, jobs)
+    for slot in range(len(slots)):
+        for k in range(len(USER_QUANTITIES)):
+            which = USER_QUANTITIES[k]
+            value = quantity(history, cluster, jobs, slots[slot], which)
+            queue[slot, rules.user_column + k] = _scaled(value, which)
+
+
+@kernel
+def _scaled(value, which):
+    """Scale a quantity as `features.USERS` says."""
+    if which == ACCURACY:
+        return value
+    if which == PREDICTED_EXPANSION:
+        return log_expansion(value)
+    if which in (USER_QUEUED, USER_RUNNING, USER_ENDED):
+        return log_count(value)
+    return log_time(value)
 
 
 @kernel

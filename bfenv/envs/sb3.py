@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
-from bfenv.envs.batch_state import StepBuffers, StepTotals
+from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import rows_of
 from bfenv.envs.settings import (
@@ -79,12 +79,11 @@ class BackfillVecEnv(VecEnv):
         if self._actions is None:
             raise BfenvError("step_wait needs a step_async before it")
         buffers = self.batch.step(self._actions)
-        totals = StepTotals(*buffers.totals)
-        rewards = self.batch.rewards(buffers, totals).astype(np.float32)
-        terminated, truncated = self.batch.endings(totals)
+        rewards = self.batch.rewards(buffers).astype(np.float32)
+        terminated, truncated = self.batch.endings(self.batch.totals)
         dones = terminated | truncated
-        infos = rows_of(self.batch.infos(buffers, totals), truncated & ~terminated)
-        for i in np.flatnonzero(dones).tolist():
+        infos = rows_of(self.batch.infos(buffers), truncated & ~terminated)
+        for i in dones.nonzero()[0].tolist():
             infos[i] |= self.batch.info(i, buffers)
             infos[i]["terminal_observation"] = self.batch.observation(buffers, i)
             self._open_episode(i, buffers)

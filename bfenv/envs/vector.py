@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
-from bfenv.envs.batch_state import StepBuffers, StepTotals
+from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import INFO_KEYS
 from bfenv.envs.settings import (
@@ -35,11 +35,14 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
       episode. The last observation is then in `infos["final_obs"]`, the info with the metrics in
       `infos["final_info"]`.
     * "next_step": it shows the last observation, and the next step resets it, whatever its action;
-      Gymnasium's wrappers of vectors want this one.
+      Gymnasium's wrappers of vectors want this one. `NumpyToTorch` among them also needs
+      `pip install "gymnasium[torch]"`.
     * "disabled": you reset it, with `reset(options={"reset_mask": ...})`.
 
-    The legal actions are `infos["action_mask"]`, (num_envs, actions) int8. The workload and the
-    other settings are those of `BackfillEnv`.
+    The legal actions are `infos["action_mask"]`, (num_envs, actions) int8. With `copy=False`,
+    `reset` and `step` return the same arrays of observations each time, which the next call
+    overwrites; it is a little faster. The workload and the other settings are those of
+    `BackfillEnv`.
 
     Raises
     ------
@@ -59,11 +62,15 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         num_envs: int = 1,
         workload: Workloads | None = None,
         autoreset_mode: str | AutoresetMode = "same_step",
+        copy: bool = True,
         **settings: Unpack[EnvSettings],
     ) -> None:
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.batch = EnvBatch(num_envs, workload, settings)
+        check_choice("copy", copy, (False, True))
+        if not copy:
+            self.batch.reuse_buffers()
         self.num_envs = num_envs
         self.render_mode = self.batch.render_mode
         self.handles = [EnvHandle(self.batch, i) for i in range(num_envs)]
@@ -72,7 +79,9 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._buffers: StepBuffers | None = None  # of the last step
-        self._over = np.zeros(num_envs, dtype=np.bool_)  # episodes that wait for their reset
+        self._over: list[int] = []  # environments whose episodes wait for their reset
+        self._everywhere = np.ones(num_envs, dtype=np.bool_)  # the mask of what all infos have
+        self._everywhere.flags.writeable = False
 
     def reset(
         self,
@@ -102,16 +111,17 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         chosen = _reset_mask(options.pop("reset_mask", None), self.num_envs)
         if not (self.batch.ready or chosen.all()):
             raise ResetNeeded("the first reset must be of all environments")
-        # Observations must not change once they are returned, so those that stay are copied.
-        last = self._buffers or self.batch.new_buffers()
-        buffers = StepBuffers(*(part.copy() for part in last))
+        buffers, last = self.batch.new_buffers(), self._buffers
+        if last is not None and last is not buffers:
+            # Observations must not change once they are returned, so those that stay are copied.
+            queue, profile, cluster = (part.copy() for part in last[:3])
+            buffers = last._replace(queue=queue, profile=profile, cluster=cluster)
         for i in np.flatnonzero(chosen).tolist():
             self.batch.seed(i, seeds[i])
             self.batch.open_episode(i, buffers, options)
-        self._over[chosen] = False
+        self._over = [i for i in self._over if not chosen[i]]
         self._buffers = buffers
-        totals = StepTotals(*buffers.totals)
-        return self.batch.observations(buffers), self._infos(buffers, totals, chosen)
+        return self.batch.observations(buffers), self._infos(buffers, chosen)
 
     def step(
         self, actions: np.ndarray
@@ -131,32 +141,31 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             If an episode is over and `autoreset_mode` is "disabled".
         """
         actions = check_actions(actions, self.num_envs)
-        if self.autoreset_mode is AutoresetMode.DISABLED and self._over.any():
+        if self._over and self.autoreset_mode is AutoresetMode.DISABLED:
             raise ResetNeeded("an episode is over: reset it, or choose another autoreset_mode")
         buffers = self._buffers = self.batch.step(actions)
-        for i in np.flatnonzero(self._over).tolist():  # their actions are ignored
+        for i in self._over:  # their actions are ignored
             self.batch.open_episode(i, buffers)
-        totals = StepTotals(*buffers.totals)
-        rewards = self.batch.rewards(buffers, totals)
-        terminated, truncated = self.batch.endings(totals)
-        if self._over.any():
+        rewards = self.batch.rewards(buffers)
+        terminated, truncated = self.batch.endings(self.batch.totals)
+        if self._over:
             for values in (rewards, terminated, truncated):
                 values[self._over] = 0
-        over, finals = terminated | truncated, {}
-        if over.any():
+        over, finals = (terminated | truncated).nonzero()[0].tolist(), {}
+        if over:
             finals = self._finals(buffers, over)
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                for i in np.flatnonzero(over).tolist():
+                for i in over:
                     self.batch.open_episode(i, buffers)
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._over = over
-        infos = self._infos(buffers, totals) | finals
+        infos = self._infos(buffers, self._everywhere) | finals
         return self.batch.observations(buffers), rewards, terminated, truncated, infos
 
-    def _finals(self, buffers: StepBuffers, over: np.ndarray) -> dict[str, Any]:
+    def _finals(self, buffers: StepBuffers, over: Sequence[int]) -> dict[str, Any]:
         """Return what the infos hold of the episodes that are over."""
         finals: dict[str, Any] = {}
-        for i in np.flatnonzero(over).tolist():
+        for i in over:
             info = self.batch.info(i, buffers)
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
                 final = {"final_obs": self.batch.observation(buffers, i), "final_info": info}
@@ -188,18 +197,16 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         for handle in self.handles:
             handle.close()
 
-    def _infos(
-        self, buffers: StepBuffers, totals: StepTotals, present: np.ndarray | None = None
-    ) -> dict[str, Any]:
-        """Return the infos, of all or of the environments that are `present`; zeros elsewhere."""
-        columns = self.batch.infos(buffers, totals)
-        there = np.ones(self.num_envs, dtype=np.bool_)
-        if present is not None:
-            columns = {key: column.copy() for key, column in columns.items()}
-            for column in columns.values():
+    def _infos(self, buffers: StepBuffers, present: np.ndarray) -> dict[str, Any]:
+        """Return the infos of the environments that are `present`, (num_envs,) bool; else zeros."""
+        infos: dict[str, Any] = self.batch.infos(buffers)
+        if present is not self._everywhere:
+            infos = {key: column.copy() for key, column in infos.items()}
+            for column in infos.values():
                 column[~present] = 0
-            there = present.copy()
-        return columns | dict.fromkeys(INFO_MASKS, there)
+            present = present.copy()
+        infos.update(dict.fromkeys(INFO_MASKS, present))
+        return infos
 
 
 def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:

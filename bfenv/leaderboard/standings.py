@@ -42,7 +42,7 @@ class Standing(NamedTuple):
     failed: int
 
 
-class _LogRatios(NamedTuple):
+class LogRatios(NamedTuple):
     """The log ratios to the reference of one metric, and how to resample them."""
 
     by_policy: dict[str, np.ndarray]  # (runs, tasks) float64, NaN where a row is missing
@@ -82,8 +82,8 @@ def _rank_alike(rows: Sequence[Row]) -> list[Standing]:
     for row in rows:
         by_policy.setdefault((division(row), row.policy), []).append(row)
     names = sorted({row.policy for row in rows})
-    slowdowns = _log_ratios(ok, names, "mean_bounded_slowdown")
-    waits = _log_ratios(ok, names, "mean_wait")
+    slowdowns = log_ratios(ok, names, "mean_bounded_slowdown")
+    waits = log_ratios(ok, names, "mean_wait")
     reference = rows_by_run(ok)
     lines = []
     for each in DIVISIONS:
@@ -113,7 +113,7 @@ def _order(line: Standing) -> tuple[int, bool, int, float, str]:
     return place, False, line.rank, line.ratio, line.policy
 
 
-def _log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> _LogRatios:
+def log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> LogRatios:
     """Compute means of log ratios over a policy's rows on the same jobs.
 
     A stochastic policy has several rows on the jobs of one.
@@ -143,9 +143,9 @@ def _log_ratios(ok: Sequence[Row], names: Sequence[str], metric: str) -> _LogRat
     }
     counts = {len(hashes) for hashes in traces.values()}
     if len(counts) == 1 and counts != {1}:
-        return _LogRatios({name: np.array(parts).T for name, parts in logs.items()}, "runs")
+        return LogRatios({name: np.array(parts).T for name, parts in logs.items()}, "runs")
     means = {name: [[np.mean(part) for part in parts]] for name, parts in logs.items()}
-    return _LogRatios({name: np.array(parts) for name, parts in means.items()}, "tasks")
+    return LogRatios({name: np.array(parts) for name, parts in means.items()}, "tasks")
 
 
 def _log_ratio(value: float, usual: float) -> float:
@@ -155,7 +155,7 @@ def _log_ratio(value: float, usual: float) -> float:
     return float(np.log(value) - np.log(usual)) if value > 0 and usual > 0 else float("nan")
 
 
-def _interval(logs: _LogRatios, name: str) -> tuple[float | None, float | None, float | None]:
+def _interval(logs: LogRatios, name: str) -> tuple[float | None, float | None, float | None]:
     """The geometric mean ratio, and the ends of its interval."""
     if not logs.are_whole(name):
         return None, None, None
@@ -174,8 +174,8 @@ def _standing(
     rows: Sequence[Row],
     reference: Rows,
     rank: int | None,
-    slowdowns: _LogRatios,
-    waits: _LogRatios,
+    slowdowns: LogRatios,
+    waits: LogRatios,
 ) -> Standing:
     ok = [row for row in rows if row.ok]
     logs = slowdowns.by_policy[name]

@@ -10,6 +10,7 @@ from bfenv.agents.agent_names import open_agent
 from bfenv.agents.network_agent import (
     MODELS,
     NetworkCard,
+    forward,
     load_network,
     network_names,
     save_network,
@@ -17,6 +18,7 @@ from bfenv.agents.network_agent import (
 from bfenv.agents.seen_jobs import count_seen
 from bfenv.analysis.comparison import STARVES
 from bfenv.core.errors import BfenvError
+from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import CLUSTER, PROFILE, QUEUE
 from bfenv.workloads.transform import split_range
 
@@ -86,10 +88,48 @@ def test_shipped(name):
     for workload in card.found["settings"]["workload"]:
         for load in card.found["settings"]["environment"]["load"]:
             trace = bfenv.load_workload(workload, load=load)
-            # Validation at one load may reach into the test split of another: a few jobs.
+            # Validation at one load reached into the test split of another: a few jobs.
             assert count_seen(trace, *split_range(trace, "test"), card.trained_on) == 0
             with pytest.raises(BfenvError, match="was trained on"):
                 opened.check_unseen(trace, *split_range(trace, "train"))
+
+
+def test_columns_by_name(tmp_path):
+    """A network reads the columns that it was trained on from observations that have more."""
+    names = [*(f.name for f in QUEUE), "user_runtime", "last_runtime", "accuracy"]
+    weights = some_weights()
+    shape = HIDDEN, len(names)
+    weights["job.weight"] = np.random.default_rng(1).normal(size=shape).astype(np.float32)
+    options = {"window": 4, "job_features": ["users"]}
+    card = CARD._replace(settings=options, queue_features=names)
+    save_network(tmp_path / "a.json", card, weights)
+    content = json.loads((tmp_path / "a.json").read_text())
+    (tmp_path / "a.json").write_text(broken(content, observation_version=3))
+    agent = load_network(tmp_path / "a.json")
+    trace = bfenv.make_trace([0] * 6, [1] * 6, range(1, 7), 2, user=[0, 1, 0, 1, 0, 1])
+    env = BackfillEnv(trace, split="all", warmup_jobs=0, episode_jobs=None, **options)
+    observation, info = env.reset(seed=0)
+    columns = [[f.name for f in env.batch.queue_features].index(name) for name in names]
+    assert columns != list(range(len(names)))
+    over = False
+    while not over:
+        queue, profile, cluster = (
+            observation[key][None] for key in ("queue", "profile", "cluster")
+        )
+        scores, _ = forward(weights, queue[:, :, columns], profile, cluster)
+        action, _ = agent.predict(observation)
+        assert action == np.where(info["action_mask"], scores[0], -np.inf).argmax()
+        observation, _, over, _, info = env.step(action)
+    with pytest.raises(BfenvError, match="expects 20 features of a job and 9"):
+        agent.predict({"queue": queue[:, :, 1:], "profile": profile, "cluster": cluster})
+
+
+def test_unknown_column(tmp_path):
+    """A network that reads a column that observations do not have is refused."""
+    card = CARD._replace(cluster_features=["free", "moon"])
+    save_network(tmp_path / "a.json", card, some_weights())
+    with pytest.raises(BfenvError, match="'moon', which observations do not have"):
+        load_network(tmp_path / "a.json")
 
 
 def test_unknown():
@@ -111,6 +151,7 @@ def test_damaged(tmp_path):
     infinite = {"shape": [2], "float32": "AACAfwAAgH8="}
     texts = {
         "not a card of format": ["", "[]", "{}", broken(content, format="bfenv scorer 1")],
+        "observations of version 5": [broken(content, observation_version=5)],
         "but of a policy": [broken(content, kind="policy")],
         "observations of version 1": [broken(content, observation_version=1)],
         "damaged": [

@@ -178,6 +178,7 @@ def change_card(path, **changes):
         (lambda path: card_path(path).write_text("{}"), "not a bfenv model card"),
         (lambda path: path.write_bytes(path.read_bytes() + b" "), "of another file"),
         (lambda path: change_card(path, observation_version=1), "observations of version 1"),
+        (lambda path: change_card(path, observation_version="4"), "damaged"),
         (lambda path: change_card(path, settings={}), "damaged"),
         (lambda path: change_card(path, trained_on=[{}]), "not a span"),
         (lambda path: change_card(path, normalization={"observations": True}), "VecNormalize"),

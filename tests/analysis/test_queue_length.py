@@ -1,5 +1,7 @@
 """The queue over time, second by second."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,9 +11,12 @@ import bfenv
 from bfenv.analysis.queue_length import (
     loss_of_capacity,
     mean_queue_length,
+    packing_efficiency,
     queue_curve,
     queue_steps,
+    throughput_deviation,
 )
+from bfenv.core.durations import DAY
 from tests.analysis.drawn import DRAWN, TRIED, TRYING, drawn
 from tests.conftest import small_traces
 
@@ -40,6 +45,7 @@ def test_by_hand():
     assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 4, 9], [0, 1, 2, 1, 0])
     assert mean_queue_length(DRAWN) == 10 / 29
     assert loss_of_capacity(DRAWN) == 1 / (4 * 29)  # one processor, from 1 to 2
+    assert packing_efficiency(DRAWN) == 31 / 32  # of four processors, from 1 to 9
 
 
 def test_trial():
@@ -48,6 +54,7 @@ def test_trial():
     assert (times.tolist(), jobs.tolist()) == ([0, 1, 2, 5], [0, 1, 1, 0])
     assert mean_queue_length(TRIED) == 4 / 9
     assert loss_of_capacity(TRIED) == 1 / (3 * 9)
+    assert packing_efficiency(TRIED) == 11 / 12
 
 
 def test_requested_start():
@@ -62,6 +69,20 @@ def test_idle_machine():
     trace = bfenv.make_trace([0, 100], [1, 1], [5, 5], 8)
     schedule = bfenv.simulate(trace, "easy")
     assert loss_of_capacity(schedule) == mean_queue_length(schedule) == 0
+    assert math.isnan(packing_efficiency(schedule))
+
+
+def test_outage():
+    """Processors out of service count neither as idle nor as used."""
+    trace = bfenv.make_trace([0, 0], [2, 1], [4, 2], 3, outages=(bfenv.core.jobs.Outage(0, 4, 1),))
+    assert packing_efficiency(drawn(trace, [0, 4])) == 1
+
+
+def test_throughput():
+    """Three quarters of the machine are used on the first day, a quarter on the second."""
+    trace = bfenv.make_trace([0, 0, 2 * DAY + 5], [2, 1, 1], [DAY, 2 * DAY, 1], 4)
+    assert throughput_deviation(drawn(trace, [0, 0, 2 * DAY + 5])) == 0.25
+    assert math.isnan(throughput_deviation(drawn(trace[:2], [0, 0])))
 
 
 @given(small_traces(requested_starts=True), st.sampled_from(["conservative", TRYING]))
@@ -71,15 +92,34 @@ def test_every_second(trace, policy):
     waits, ran = seconds(schedule)
     begin, end = int(trace.jobs.submit[0]), int(schedule.end.max())
     times, jobs = queue_steps(schedule)
-    total = lost = 0
+    total = lost = used = 0
     for t in range(begin, end):
         queue = sum(b <= t < first or again <= t < start for b, _, first, again, start in waits)
         ready = sum(w <= t < first or again <= t < start for _, w, first, again, start in waits)
         assert jobs[np.searchsorted(times, t, side="right") - 1] == queue
         total += queue
+        used += sum(s for b, e, s in ran if b <= t < e) * (ready > 0)
         lost += (trace.processors - sum(s for b, e, s in ran if b <= t < e)) * (ready > 0)
     assert mean_queue_length(schedule) == pytest.approx(total / (end - begin))
     assert loss_of_capacity(schedule) == pytest.approx(lost / (trace.processors * (end - begin)))
+    expected = used / (used + lost) if used + lost else math.nan
+    assert packing_efficiency(schedule) == pytest.approx(expected, nan_ok=True)
+
+
+@given(small_traces(), st.sampled_from(["conservative", TRYING]))
+def test_throughput_of_every_day(trace, policy):
+    """The deviation is that of the days' shares, with days of three seconds."""
+    schedule = bfenv.simulate(trace, policy)
+    _, ran = seconds(schedule)
+    first, last = int(trace.jobs.submit[0]), int(trace.jobs.submit[-1])
+    shares = [
+        sum(s for t in range(day, day + 3) for b, e, s in ran if b <= t < e)
+        for day in range(first, last - 2, 3)
+    ]
+    expected = np.std(shares) / (3 * trace.processors) if shares else math.nan
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bfenv.analysis.queue_length.DAY", 3)
+        assert throughput_deviation(schedule) == pytest.approx(expected, nan_ok=True)
 
 
 @given(small_traces(), POLICIES, st.integers(1, 7))

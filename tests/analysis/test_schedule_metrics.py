@@ -67,6 +67,8 @@ def test_metrics():
         "p95_wait": 3 + 4 * 0.85,  # between the last two of four jobs
         "p99_wait": 3 + 4 * 0.97,
         "mean_response": 41 / 4,
+        "area_weighted_wait": (20 * 3 + 20 * 7) / 54,
+        "area_weighted_response": (12 * 4 + 20 * 8 + 2 * 2 + 20 * 27) / 54,
         "p95_response": 8 + 19 * 0.85,
         "max_response": 27.0,
         "mean_bounded_slowdown": 4.35 / 4,

@@ -149,6 +149,8 @@ def test_missing():
         "mean_head_delay",
         "max_head_delay",
         "mean_reservation_delay",
+        "packing_efficiency",
+        "throughput_deviation",
     }
     assert found["versus"]["mean_wait"]["low"] is None
     assert found["classes"]["long wide"] == {

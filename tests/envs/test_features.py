@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bfenv.baselines.user_history import QUANTITIES
 from bfenv.envs import features
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import (
@@ -18,9 +19,11 @@ from bfenv.envs.features import (
     QUEUE,
     TRIAL,
     USERS,
+    VERSION,
+    has_same_columns,
     job_columns,
 )
-from bfenv.envs.log_scale import log, log_count, log_time
+from bfenv.envs.log_scale import log, log_count, log_expansion, log_time
 
 
 @given(st.floats(1, 1e15))
@@ -38,6 +41,8 @@ def test_scales():
         assert scale(most + 1) == scale(10 * most) == 1.0
         values = [scale(n) for n in (0, 1, 2, 10, 100, 1000)]
         assert values == sorted(set(values))
+    values = [log_expansion(ratio) for ratio in (1, 10, 100, 1000, 10_000, 100_000)]
+    assert np.allclose(values, [0, 0.25, 0.5, 0.75, 1, 1], atol=1e-9)
 
 
 def test_tables():
@@ -62,6 +67,21 @@ def test_groups():
     names = [feature.name for feature in job_columns(["priority", "users"], age=True, trial=True)]
     groups = (*USERS, *JOB_FEATURES["priority"], *AGE, *TRIAL)
     assert names == [feature.name for feature in (*QUEUE, *groups)]
+
+
+def test_quantities():
+    """The features of users are called, measured and explained like the quantities of orders."""
+    by_name = {quantity.name: quantity for quantity in QUANTITIES}
+    for feature in USERS:
+        quantity = by_name[feature.name]
+        assert feature.unit == quantity.unit and quantity.meaning in feature.formula
+
+
+def test_versions():
+    """What a version added to is another observation for earlier models; the rest is the same."""
+    assert has_same_columns(VERSION, ["users"]) and has_same_columns(3, ["priority"])
+    assert not has_same_columns(3, ["users"])
+    assert not has_same_columns(2, []) and not has_same_columns(VERSION + 1, [])
 
 
 def test_times_ahead():

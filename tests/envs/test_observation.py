@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.core.cluster import now
+from bfenv.baselines.user_history import NAMES
+from bfenv.core.cluster import now, running, waiting
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import AHEAD, CLUSTER, PASS, PRIORITY, QUEUE, USERS, job_columns
 from tests.conftest import small_traces
 from tests.envs.playing import whole
+from tests.oracles.user_history import quantities
 
 ORDER = st.sampled_from(["mixed", "oldest", "sjf", "lxf"])
 
@@ -41,7 +43,8 @@ def test_by_hand():
     observation, _, _, _, info = env.step(0)
     assert info["now"] == 25
     columns = (*QUEUE, *USERS, *PRIORITY)
-    history = {"accuracy": 1, "user_ended": 0}
+    history = {"accuracy": 1, "user_ended": 0, "predicted_expansion": 0, "user_running": 0}
+    runtimes = [f.name for f in USERS if f.name.endswith("_runtime")]
     assert named(columns, observation["queue"][0]) == pytest.approx(
         {
             "present": 1,
@@ -54,10 +57,9 @@ def test_by_hand():
             "head": 1,
             "before_shadow": 0,
             "within_extra": 0,
-            "user_runtime": log_time(4),
-            "same_estimate_runtime": log_time(4),
-            "last_runtime": log_time(4),
+            "user_queued": 0,  # the user is unknown
             "priority": 0,
+            **dict.fromkeys(runtimes, log_time(4)),
             **history,
         }
     )
@@ -73,10 +75,9 @@ def test_by_hand():
             "head": 0,
             "before_shadow": 1,
             "within_extra": 1,
-            "user_runtime": log_time(2),
-            "same_estimate_runtime": log_time(2),
-            "last_runtime": log_time(2),
+            "user_queued": log_count(1),
             "priority": -0.75,
+            **dict.fromkeys(runtimes, log_time(2)),
             **history,
         }
     )
@@ -85,7 +86,7 @@ def test_by_hand():
         {
             "pass_legal": 1,
             "free": 0.5,
-            "queue": math.log(3) / math.log(10_001),
+            "queue": log_count(2),
             "outside": 0,
             "backlog": log_time((7 * 4 + 2 * 2) / 10),
             "shadow": log_time(3),
@@ -102,6 +103,53 @@ def test_by_hand():
 
 def log_time(seconds):
     return math.log(1 + seconds) / math.log(1 + 100 * 86_400)
+
+
+def log_count(number):
+    return math.log(1 + number) / math.log(10_001)
+
+
+def log_expansion(ratio):
+    return min(1, math.log10(ratio) / 4)
+
+
+def scaled(name, value):
+    """A quantity of the oracle, as the observation shows it."""
+    if name == "accuracy":
+        return value
+    if name.endswith("expansion"):
+        return log_expansion(value)
+    if name in ("user_queued", "user_running", "user_ended"):
+        return log_count(value)
+    return log_time(value)
+
+
+@given(small_traces(jobs=10), st.integers(0, 2**32 - 1))
+@settings(max_examples=40)
+def test_users_by_oracle(trace, seed):
+    """Wherever a column is known of a job and its user, it is what the slow version says."""
+    rows = [
+        {k: int(v) for k, v in zip(trace.jobs._fields, r, strict=True)}
+        for r in zip(*trace.jobs, strict=True)
+    ]
+    env = whole(trace, window=5, job_features=["users"], every_pass=True)
+    names = [feature.name for feature in env.batch.queue_features]
+    shared = [name for name in names if name in NAMES and name not in ("size", "priority")]
+    generator = np.random.default_rng(seed)
+    (observation, info), over = env.reset(seed=0), False
+    while not over:
+        cluster = env.cluster
+        ended = np.flatnonzero(cluster.end >= 0)
+        ended = ended[np.lexsort((ended, cluster.end[ended]))]
+        runtimes = [(job, int(cluster.end[job] - cluster.start[job])) for job in ended.tolist()]
+        line, runs = waiting(cluster).tolist(), running(cluster).tolist()
+        for slot, job in enumerate(env.slots[env.slots >= 0].tolist()):
+            expected = quantities(job, info["now"], rows, runtimes, line, runs, set())
+            row = dict(zip(names, observation["queue"][slot].tolist(), strict=True))
+            for name in shared:
+                assert row[name] == pytest.approx(scaled(name, expected[name]), abs=1e-6)
+        action = generator.choice(np.flatnonzero(info["action_mask"]))
+        observation, _, over, _, info = env.step(action)
 
 
 def test_user_history():
@@ -255,7 +303,7 @@ def test_one_waiting_job():
     cluster = named((*CLUSTER, *PASS), observation["cluster"])
     assert cluster["shadow"] == pytest.approx(log_time(9))
     assert cluster["extra"] == 0.5
-    assert cluster["queue"] == pytest.approx(math.log(2) / math.log(10_001))
+    assert cluster["queue"] == pytest.approx(log_count(1))
     assert cluster["backlog"] == pytest.approx(log_time(6 / 2))
 
 
@@ -270,7 +318,7 @@ def test_two_waiting_jobs():
     assert [row["head"] for row in rows] == [1, 0]
     assert [row["within_extra"] for row in rows] == [1, 0]
     cluster = named((*CLUSTER, *PASS), observation["cluster"])
-    assert cluster["queue"] == pytest.approx(math.log(3) / math.log(10_001))
+    assert cluster["queue"] == pytest.approx(log_count(2))
     assert cluster["backlog"] == pytest.approx(log_time((6 + 2 * 4) / 2))
     assert cluster["outside"] == 0
 

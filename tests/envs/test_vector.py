@@ -188,6 +188,27 @@ def test_fresh():
             same(mine, yours)
 
 
+@pytest.mark.parametrize("mode", ["same_step", "next_step"])
+def test_no_copy(mode):
+    """With `copy=False` the same arrays show what copies would."""
+    one = BackfillVectorEnv(3, autoreset_mode=mode, **SHORT)
+    two = BackfillVectorEnv(3, autoreset_mode=mode, copy=False, **SHORT)
+    first, infos = one.reset(seed=0)
+    kept, _ = two.reset(seed=0)
+    same(first, kept)
+    mask = np.array([True, False, True])
+    for step in range(60):
+        results = [env.step(infos["action_mask"].argmax(1)) for env in (one, two)]
+        if step == 30:
+            results = [env.reset(options={"reset_mask": mask}) for env in (one, two)]
+        same(*(result[0] for result in results))
+        for mine, yours in zip(*results, strict=True):
+            same(mine, yours)
+        for key, values in results[1][0].items():
+            assert values is kept[key] and not np.shares_memory(values, results[0][0][key])
+        infos = results[0][-1]
+
+
 def test_make_vec():
     """Gymnasium makes it by default, with its settings and spaces."""
     env = gymnasium.make_vec("Backfill-v0", num_envs=3, max_episode_steps=4, **SHORT)
@@ -248,6 +269,7 @@ def test_render():
         (lambda env: env.step(np.zeros(2, dtype=int)), "actions .*3"),
         (lambda env: env.step(np.zeros(3)), "actions .*3"),
         (lambda env: env.step(None), "actions .*3"),
+        (lambda env: BackfillVectorEnv(3, copy="no"), "copy .*'no'"),
         (lambda env: env.reset(seed=[1, 2]), "seed .*3.* 2"),
         (lambda env: env.reset(options={"reset_mask": [True] * 3}), "reset_mask .*True, True"),
         (lambda env: env.reset(options={"reset_mask": np.zeros(3, bool)}), "reset_mask .*False"),

@@ -105,3 +105,19 @@ def test_vector_wrappers(name):
         observations, rewards, *_ = envs.step(np.zeros(3, dtype=np.int64))
         assert observations.shape == envs.observation_space.shape
         assert np.isfinite(rewards).all()
+
+
+@pytest.mark.torch
+def test_numpy_to_torch():
+    """NumpyToTorch takes the environments with observations by part, and hands on the masks."""
+    pytest.importorskip("array_api_compat", reason="needs gymnasium[torch], tested with 1.16.0")
+    import torch
+    from gymnasium.wrappers.vector import NumpyToTorch
+
+    envs = NumpyToTorch(make_vec("vector_entry_point", "next_step"))
+    _, infos = envs.reset(seed=0)
+    for _ in range(60):
+        actions = infos["action_mask"].to(torch.int64).argmax(dim=1)
+        observations, rewards, *_, infos = envs.step(actions)
+        assert observations["queue"].shape == envs.observation_space["queue"].shape
+        assert torch.isfinite(rewards).all() and (infos["illegal_actions"] == 0).all()

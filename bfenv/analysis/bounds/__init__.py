@@ -8,13 +8,22 @@ from bfenv.analysis.bounds.certificate import Certificate, certify
 from bfenv.analysis.bounds.costs import COSTS, Costs, job_costs
 from bfenv.analysis.bounds.offline import offline_schedule
 from bfenv.analysis.bounds.prices import lower_bound
-from bfenv.analysis.bounds.room import Room, check_room, find_room, load_room, save_room
+from bfenv.analysis.bounds.room import (
+    Room,
+    RoomNumbers,
+    check_room,
+    find_room,
+    load_room,
+    read_numbers,
+    save_room,
+)
 
 __all__ = [
     "COSTS",
     "Certificate",
     "Costs",
     "Room",
+    "RoomNumbers",
     "certify",
     "check_room",
     "find_room",
@@ -22,5 +31,6 @@ __all__ = [
     "load_room",
     "lower_bound",
     "offline_schedule",
+    "read_numbers",
     "save_room",
 ]

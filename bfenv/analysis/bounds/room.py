@@ -29,6 +29,25 @@ FORMAT = "bfenv-room-1"
 PARTS = ("offline", "fair", "edges", "price")
 
 
+class RoomNumbers(NamedTuple):
+    """What a file of a room says, without its schedules; `check_room` verifies it."""
+
+    workload_hash: str
+    metric: str
+    bound: float
+    offline: float  # the metric of the best schedule found
+    fair: float
+    reference: float
+
+    def closed(self, value: float) -> float:
+        """Return the share of the room that a value of the metric closes.
+
+        It is 0 for the reference and 1 for the best schedule found; nan if these are equal.
+        """
+        room = self.reference - self.offline
+        return (self.reference - value) / room if room else float("nan")
+
+
 class Room(NamedTuple):
     """The certified bound, the best schedules found, and the reference."""
 
@@ -39,13 +58,15 @@ class Room(NamedTuple):
     fair: Schedule  # the best found in which no job waits over twice the reference's longest wait
     reference: Schedule
 
-    def closed(self, value: float) -> float:
-        """Return the share of the room that a value of the metric closes.
-
-        It is 0 for the reference and 1 for the best schedule found; nan if these are equal.
-        """
-        best, usual = metrics(self.offline)[self.metric], metrics(self.reference)[self.metric]
-        return (usual - value) / (usual - best) if usual != best else float("nan")
+    @property
+    def numbers(self) -> RoomNumbers:
+        """The bound and the metric of each schedule."""
+        offline, fair, reference = (
+            metrics(schedule)[self.metric] for schedule in (self.offline, self.fair, self.reference)
+        )
+        return RoomNumbers(
+            f"sha256:{self.reference.trace.hash}", self.metric, self.bound, offline, fair, reference
+        )
 
 
 def find_room(
@@ -109,10 +130,8 @@ def save_room(room: Room, path: Path) -> None:
     """
     head = {
         "format": FORMAT,
-        "metric": room.metric,
-        "bound": room.bound,
         "exponent": room.certificate.exponent,
-        "workload_hash": f"sha256:{room.reference.trace.hash}",
+        **room.numbers._asdict(),
     }
     parts = (room.offline.start, room.fair.start, room.certificate.edges, room.certificate.price)
     memory = io.BytesIO()
@@ -123,33 +142,57 @@ def save_room(room: Room, path: Path) -> None:
     write_atomically(path, memory.getvalue())
 
 
+def read_numbers(path: Path) -> RoomNumbers:
+    """Read the numbers of a file of `save_room`, without the jobs that they are about.
+
+    Raises
+    ------
+    BfenvError
+        If the file cannot be read.
+    """
+    return _read(path)[0]
+
+
 def load_room(path: Path, trace: Trace) -> Room:
     """Read a file of `save_room`. Use `check_room` to verify its numbers.
 
     Raises
     ------
     BfenvError
-        If the file cannot be read, or it is not about this trace.
+        If the file cannot be read, it is not about this trace, or the metrics of its schedules
+        are others than it says.
     """
+    numbers, exponent, (offline, fair, edges, price) = _read(path)
+    if numbers.workload_hash != f"sha256:{trace.hash}":
+        raise BfenvError(f"{path}: is about other jobs than {trace.name}")
+    room = Room(
+        numbers.metric,
+        numbers.bound,
+        Certificate(edges, price, exponent),
+        _schedule(trace, "offline", offline),
+        _schedule(trace, "fair", fair),
+        simulate(trace, REFERENCE),
+    )
+    if room.numbers != numbers:
+        raise BfenvError(f"{path}: its schedules have other metrics than it says")
+    return room
+
+
+def _read(path: Path) -> tuple[RoomNumbers, int, list[np.ndarray]]:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as data:
             head = json.loads(bytes(data["head"]))
-            starts = [_integers(data[name]) for name in PARTS]
+            arrays = [_integers(data[name]) for name in PARTS]
         if head["format"] != FORMAT:
             raise ValueError(f"format {head['format']!r}")
-        metric, bound = str(head["metric"]), float(head["bound"])
-        exponent, content = int(head["exponent"]), head["workload_hash"]
+        workload_hash, metric = (str(head[name]) for name in RoomNumbers._fields[:2])
+        bound, *values = (float(head[name]) for name in RoomNumbers._fields[2:])
+        numbers = RoomNumbers(workload_hash, metric, bound, *values)
+        return numbers, int(head["exponent"]), arrays
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
         raise BfenvError(f"{path}: is not a file of `bfenv bound --out`, or damaged") from error
-    if content != f"sha256:{trace.hash}":
-        raise BfenvError(f"{path}: is about other jobs than {trace.name}")
-    offline, fair = (
-        _schedule(trace, name, start) for name, start in zip(PARTS[:2], starts[:2], strict=True)
-    )
-    certificate = Certificate(starts[2], starts[3], exponent)
-    return Room(metric, bound, certificate, offline, fair, simulate(trace, REFERENCE))
 
 
 def _integers(values: np.ndarray) -> np.ndarray:

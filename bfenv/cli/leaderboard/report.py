@@ -30,6 +30,9 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Update the table between the marks of a README."),
     ] = None,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Show the places under other metrics, too.")
+    ] = False,
     workload: Annotated[
         str | None,
         typer.Option("--workload", "-w", metavar="NAME", help="Workload of the Gantt chart."),
@@ -58,6 +61,7 @@ def report(
     \b
     Examples:
       bfenv leaderboard report DIR
+      bfenv leaderboard report DIR --metrics
       bfenv leaderboard report DIR --html board.html --markdown board.md
       bfenv leaderboard report DIR --html board.html --policy easy --policy sjf \\
         --from 36h --span 1h
@@ -71,6 +75,8 @@ def report(
     for option, value in (of_the_page | {"--policy": policy or None}).items():
         if value is not None and html is None:
             raise BfenvError(f"{option} needs --html: it sets the Gantt chart of the page")
+    if metrics and format not in (Format.table, Format.markdown):
+        raise BfenvError("--metrics needs --format table or markdown")
     leaderboard = read_leaderboard(folder)
     for path in (html, markdown):
         options.check_folder(path)
@@ -86,12 +92,16 @@ def report(
     if readme is not None:
         write_readme(readme, render_markdown(leaderboard))
     _print(leaderboard, format)
+    if metrics:
+        _print_metrics(leaderboard, format)
 
 
 def _print(leaderboard: "Leaderboard", format: Format) -> None:
     from bfenv.leaderboard.report.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.markdown import render_markdown
     from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
+    from bfenv.leaderboard.report.room_left import COLUMNS as ROOM
+    from bfenv.leaderboard.report.room_left import MEANING, room_lines
 
     headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
     lines = ranked(leaderboard)
@@ -111,3 +121,29 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
         table = [[column.marked(line) for column in shown] for line in lines]
         show.table(ranking, table, numbers=len(shown) - 2, title=title(leaderboard))
         print("\n".join(notes(leaderboard, lines)))
+        if left := room_lines(leaderboard):
+            print()
+            headings = [heading.replace(" ", "\n") for heading in ROOM]
+            show.table(headings, left, numbers=len(ROOM) - 2, whole_names=True, note=MEANING)
+
+
+def _print_metrics(leaderboard: "Leaderboard", format: Format) -> None:
+    from bfenv.leaderboard.report.other_metrics import (
+        AGREEMENT,
+        AGREEMENT_MEANING,
+        COLUMNS,
+        metric_lines,
+        metric_notes,
+    )
+
+    rows = leaderboard.rows
+    headings = [heading.replace(" ", "\n").replace("-", "-\n") for heading in COLUMNS]
+    print()
+    show.table(
+        headings,
+        metric_lines(rows),
+        format,
+        numbers=len(COLUMNS) - 2,
+        title="places under several metrics",
+        note="\n".join([*metric_notes(rows), f"{AGREEMENT}: {AGREEMENT_MEANING}"]),
+    )

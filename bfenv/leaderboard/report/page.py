@@ -26,8 +26,10 @@ from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.gantt import gantt
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.grid import Cell, table
+from bfenv.leaderboard.report.other_metrics import other_metrics
 from bfenv.leaderboard.report.panel import panels
 from bfenv.leaderboard.report.ranking import COLUMNS, notes, ranked, title
+from bfenv.leaderboard.report.room_left import room_left
 from bfenv.leaderboard.report.summary import PolicySummary, summarize
 from bfenv.leaderboard.standings import Standing
 from bfenv.leaderboard.store import Leaderboard
@@ -53,6 +55,8 @@ def render_page(
         ("verdict", "The verdict", opening),
         ("logged", "As it ran", as_it_ran(leaderboard)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
+        ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
+        ("room", "How far from the best possible", room_left(leaderboard)),
         (
             "trade-off",
             "Mean against longest wait",
@@ -146,7 +150,9 @@ def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> M
         explanation = element("p", charts.badge(True), f" {STARVES_MEANING}", class_="note")
         explanations.append(explanation)
     columns = [column.heading for column in COLUMNS]
-    return join([controls, table("Ranked policies", columns, rows, sorted_by=2), explanations])
+    return join(
+        [controls, table("Ranked policies", columns, rows, sorted_by=2, text=(0, 1)), explanations]
+    )
 
 
 def _standing(n: int, line: Standing, slots: Slots) -> list[Cell]:

@@ -33,9 +33,9 @@ def test_closed(room):
     """The reference closes nothing, the best schedule found everything."""
     usual = np.mean(bfenv.analysis.bounded_slowdown(room.reference))
     best = np.mean(bfenv.analysis.bounded_slowdown(room.offline))
-    assert room.closed(usual) == 0
-    assert room.closed(best) == 1
-    assert room.closed((usual + best) / 2) == pytest.approx(0.5)
+    assert room.numbers.closed(usual) == 0
+    assert room.numbers.closed(best) == 1
+    assert room.numbers.closed((usual + best) / 2) == pytest.approx(0.5)
 
 
 def test_fair(room):

@@ -1,0 +1,57 @@
+"""The command `bfenv leaderboard bound`."""
+
+from typing import Annotated
+
+import typer
+
+from bfenv.cli import options, show
+from bfenv.cli.options import FormatOption
+from bfenv.cli.show import Format
+
+
+def bound(
+    folder: options.LeaderboardArgument,
+    moves: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Moves of the local search per job.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the local search.")] = 0,
+    jobs: options.JobsOption = -1,
+    check: Annotated[
+        bool, typer.Option("--check", help="Verify the files that are there instead.")
+    ] = False,
+    format: FormatOption = Format.table,
+) -> None:
+    """Find how much room the workloads of a leaderboard leave.
+
+    For each trace, a certified lower bound of the mean bounded slowdown and the best schedules
+    that a search with full knowledge finds are kept in DIR/bounds. The reports of the leaderboard
+    then have a table of them. Interrupted runs resume: existing files are kept.
+
+    \b
+    Examples:
+      bfenv leaderboard bound DIR
+      bfenv leaderboard bound DIR --moves 1000
+      bfenv leaderboard bound DIR --check
+    """
+    from bfenv.leaderboard.bounds import check_bounds, find_bounds
+    from bfenv.leaderboard.report.room_left import COLUMNS, MEANING, room_lines
+    from bfenv.leaderboard.store import read_leaderboard
+
+    leaderboard = read_leaderboard(folder)
+    if check:
+        count = check_bounds(leaderboard)
+        print(
+            f"{folder}: {count} {'file' if count == 1 else 'files'} of bounds, every number holds"
+        )
+        return
+    traces = len({row.workload_hash for row in leaderboard.rows})
+    with show.progress() as progress:
+        task = progress.add_task("bounds", total=traces)
+        for _ in find_bounds(leaderboard, moves=moves, seed=seed, jobs=jobs):
+            progress.advance(task)
+    lines = room_lines(leaderboard)
+    if format in (Format.json, Format.csv):
+        show.rows([dict(zip(COLUMNS, line, strict=True)) for line in lines], format)
+        return
+    headings = [heading.replace(" ", "\n") for heading in COLUMNS]
+    show.table(headings, lines, format, numbers=len(COLUMNS) - 2, whole_names=True, note=MEANING)

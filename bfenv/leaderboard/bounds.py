@@ -1,0 +1,191 @@
+"""How much room the workloads of a leaderboard leave: bounds and the best schedules found.
+
+A folder of a leaderboard may have `bounds/<hash>.npz`, one file for each trace, which anyone can
+check (`bfenv.analysis.bounds.check_room`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from bfenv.analysis.bounds import (
+    RoomNumbers,
+    check_room,
+    find_room,
+    load_room,
+    read_numbers,
+    save_room,
+)
+from bfenv.core.errors import BfenvError
+from bfenv.core.policy import COMPLETION
+from bfenv.leaderboard.divisions import division
+from bfenv.leaderboard.replay import trace_of
+from bfenv.leaderboard.row import Row
+from bfenv.leaderboard.store import Leaderboard
+from bfenv.parallel.sweep import run_tasks
+
+METRIC = "mean_bounded_slowdown"
+Bounds = Mapping[str, RoomNumbers]  # by the hash of the trace
+
+
+class WorkloadRoom(NamedTuple):
+    """The room of a workload: means over its traces, and the policy that comes closest."""
+
+    workload: str
+    numbers: RoomNumbers
+    policy: str  # that runs jobs to completion and has the lowest mean
+    value: float  # its mean
+    closed: float  # the share of the room that it closes, see `shares_closed`
+
+
+def bounds_file(folder: Path, workload_hash: str) -> Path:
+    """Return the file of a trace, given by its hash like "sha256:..."."""
+    return folder / "bounds" / f"{workload_hash.partition(':')[2][:32]}.npz"
+
+
+def find_bounds(
+    leaderboard: Leaderboard, *, moves: int = 100, seed: int = 0, jobs: int = -1
+) -> Iterator[tuple[str, bool]]:
+    """Search the room of each trace of a leaderboard, and keep it in the folder.
+
+    Parameters
+    ----------
+    leaderboard
+        The folder and its rows, which name the traces.
+    moves, seed
+        Of the local search, see `offline_schedule`.
+    jobs
+        Processes, as in `run_tasks`.
+
+    Yields
+    ------
+    tuple[str, bool]
+        Each trace's source, and whether it was searched now. Files that are there are kept.
+
+    Raises
+    ------
+    BfenvError
+        If a workload cannot be loaded or has other jobs than its rows.
+    """
+    rows = _one_per_trace(leaderboard.rows)
+    missing = []
+    for row in rows:
+        if bounds_file(leaderboard.folder, row.workload_hash).exists():
+            yield row.source, False
+        else:
+            missing.append(row)
+    if missing:
+        (leaderboard.folder / "bounds").mkdir(exist_ok=True)
+    tasks = [(leaderboard.folder, row, moves, seed) for row in missing]
+    for i, _ in run_tasks(_find, tasks, jobs=jobs):
+        yield missing[i].source, True
+
+
+def _find(folder: Path, row: Row, moves: int, seed: int) -> None:
+    room = find_room(trace_of(row), METRIC, moves=moves, seed=seed)
+    save_room(room, bounds_file(folder, row.workload_hash))
+
+
+def read_bounds(leaderboard: Leaderboard) -> Bounds:
+    """Read the numbers of the files that are there.
+
+    Raises
+    ------
+    BfenvError
+        If a file cannot be read, or is about other jobs than its name says.
+    """
+    found = {}
+    for row in _one_per_trace(leaderboard.rows):
+        path = bounds_file(leaderboard.folder, row.workload_hash)
+        if not path.exists():
+            continue
+        numbers = read_numbers(path)
+        if (numbers.workload_hash, numbers.metric) != (row.workload_hash, METRIC):
+            raise BfenvError(f"{path}: is not about the {METRIC} of {row.workload}")
+        found[row.workload_hash] = numbers
+    return found
+
+
+def check_bounds(leaderboard: Leaderboard) -> int:
+    """Verify every file of bounds from nothing but its trace, and return how many there are.
+
+    Raises
+    ------
+    BfenvError
+        If a number does not hold; or a row of a policy that runs jobs to completion is below a
+        bound.
+    """
+    bounds = read_bounds(leaderboard)
+    for row in _one_per_trace(leaderboard.rows):
+        if row.workload_hash in bounds:
+            check_room(load_room(bounds_file(leaderboard.folder, row.workload_hash), trace_of(row)))
+    for row in leaderboard.rows:
+        value, numbers = row.metrics.get(METRIC), bounds.get(row.workload_hash)
+        if (
+            division(row) == COMPLETION
+            and numbers is not None
+            and value is not None
+            and value < numbers.bound
+        ):
+            raise BfenvError(
+                f"{row.policy} on {row.workload}, seed {row.seed}: {value:.6g} is below the bound "
+                f"{numbers.bound:.6g}"
+            )
+    return len(bounds)
+
+
+def rooms(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadRoom]:
+    """Return the room of each workload all of whose traces have bounds, by name."""
+    rows = list(rows)
+    shares = shares_closed(rows, bounds)
+    by_workload: dict[str, list[Row]] = {}
+    for row in rows:
+        by_workload.setdefault(row.workload, []).append(row)
+    found = []
+    for workload, own in sorted(by_workload.items()):
+        hashes = {row.workload_hash for row in own}
+        values = _mean_by_policy(own)
+        if hashes <= bounds.keys() and values:
+            parts = [bounds[one] for one in sorted(hashes)]
+            means = (
+                sum(column) / len(parts) for column in zip(*(p[2:] for p in parts), strict=True)
+            )
+            policy = min(values, key=lambda name: (values[name], name))
+            numbers = RoomNumbers("", METRIC, *means)
+            found.append(
+                WorkloadRoom(workload, numbers, policy, values[policy], shares[policy][workload])
+            )
+    return found
+
+
+def shares_closed(rows: Iterable[Row], bounds: Bounds) -> dict[str, dict[str, float]]:
+    """Return the share of the room that each policy closes, by policy and workload.
+
+    It is the mean over the policy's runs on the traces that have bounds. Policies that kill jobs
+    are left out: the schedules that bound the room do not.
+    """
+    shares: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        value, numbers = row.metrics.get(METRIC), bounds.get(row.workload_hash)
+        if division(row) == COMPLETION and value is not None and numbers is not None:
+            shares.setdefault((row.policy, row.workload), []).append(numbers.closed(value))
+    found: dict[str, dict[str, float]] = {}
+    for (policy, workload), values in shares.items():
+        found.setdefault(policy, {})[workload] = sum(values) / len(values)
+    return found
+
+
+def _mean_by_policy(rows: Iterable[Row]) -> dict[str, float]:
+    values: dict[str, list[float | None]] = {}
+    for row in rows:
+        if division(row) == COMPLETION:
+            values.setdefault(row.policy, []).append(row.metrics.get(METRIC))
+    return {
+        name: sum(known) / len(known)
+        for name, column in values.items()
+        if (known := [value for value in column if value is not None]) and len(known) == len(column)
+    }
+
+
+def _one_per_trace(rows: Iterable[Row]) -> list[Row]:
+    return list({row.workload_hash: row for row in rows}.values())

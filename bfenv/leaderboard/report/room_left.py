@@ -1,0 +1,62 @@
+"""How far the policies are from the best possible, in text and on the page."""
+
+from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.formatting import MISSING, percent, slowdown
+from bfenv.leaderboard.bounds import WorkloadRoom, read_bounds, rooms, shares_closed
+from bfenv.leaderboard.report.element import Markup, element, join
+from bfenv.leaderboard.report.grid import Cell, table
+from bfenv.leaderboard.store import Leaderboard
+
+COLUMNS = (
+    "workload", "best policy", "bound", "best known", "fair", "the policy's", "EASY's", "closed",
+)  # fmt: skip
+MEANING = (
+    "Mean bounded slowdown, over the traces of a workload. Bound: no schedule that runs jobs to "
+    "completion is below it, even with all runtimes and all jobs known in advance; prices on "
+    "capacity certify it. Best known: the best schedule found with that knowledge. Fair: the best "
+    f"one in which no job waits over {STARVES:g} times EASY's longest wait. Closed: how much of "
+    "the way from EASY (0 %) to the best known schedule (100 %) the best policy goes. Only "
+    "policies that run jobs to completion are compared."
+)
+
+
+def room_lines(leaderboard: Leaderboard) -> list[tuple[str, ...]]:
+    """Return the cells of COLUMNS, a line for each workload with bounds."""
+    found = rooms(leaderboard.rows, read_bounds(leaderboard))
+    return [(one.workload, one.policy, *_numbers(one)) for one in found]
+
+
+def room_left(leaderboard: Leaderboard) -> Markup | None:
+    """Make the section of the page; None without bounds."""
+    lines = room_lines(leaderboard)
+    if not lines:
+        return None
+    body = [(None, [Cell(cell) for cell in line]) for line in lines]
+    known = table("Bounds and best schedules known", COLUMNS, body, text=(0, 1))
+    note = element("p", MEANING, class_="note")
+    return join([known, note, _closed(leaderboard)])
+
+
+def _closed(leaderboard: Leaderboard) -> Markup:
+    """Make the table of all policies: the share of the room that each closes."""
+    shares = shares_closed(leaderboard.rows, read_bounds(leaderboard))
+    workloads = sorted({workload for own in shares.values() for workload in own})
+    means = {policy: sum(own.values()) / len(own) for policy, own in shares.items()}
+    body = [
+        (None, [Cell(policy, policy.lower()), _share(means[policy]),
+                *(_share(shares[policy].get(workload)) for workload in workloads)])
+        for policy in sorted(shares, key=lambda policy: (-means[policy], policy))
+    ]  # fmt: skip
+    return table("Share of the room that each policy closes", ("policy", "mean", *workloads), body)
+
+
+def _share(value: float | None) -> Cell:
+    is_known = value is not None and value == value
+    return Cell(percent(value) if is_known else MISSING, value if is_known else None)
+
+
+def _numbers(one: WorkloadRoom) -> tuple[str, ...]:
+    numbers = one.numbers
+    values = (numbers.bound, numbers.offline, numbers.fair, one.value, numbers.reference)
+    closed = one.closed
+    return (*map(slowdown, values), percent(closed) if closed == closed else MISSING)

@@ -1,0 +1,136 @@
+"""The places of the policies under several metrics, because no single one tells everything.
+
+Mean bounded slowdown is dominated by short jobs, and can be bought with fragmentation and
+unfairness (Goponenko et al., SBAC-PAD 2022; Boezennec, Dufosse and Pallez, ACM ToMPECS 2024).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.calibration import rank_correlation
+from bfenv.core.policy import COMPLETION, DIVISIONS
+from bfenv.leaderboard.divisions import division
+from bfenv.leaderboard.reference import REFERENCE
+from bfenv.leaderboard.row import Row
+from bfenv.leaderboard.standings import log_ratios
+
+
+class Yardstick(NamedTuple):
+    """A metric by which policies are ordered."""
+
+    metric: str  # its name in a row
+    heading: str
+    meaning: str
+    is_gain: bool = False  # more is better
+
+
+YARDSTICKS = (
+    Yardstick("mean_bounded_slowdown", "bounded slowdown", "mean over jobs"),
+    Yardstick("mean_wait", "mean wait", "over jobs"),
+    Yardstick("p95_wait", "p95 wait", "95 of 100 jobs wait less"),
+    Yardstick("max_wait", "longest wait", "of all jobs"),
+    Yardstick(
+        "area_weighted_response",
+        "area-weighted response",
+        "mean response time, weighted by size x runtime",
+    ),
+    Yardstick(
+        "packing_efficiency",
+        "packing efficiency",
+        "share of the machine used while a job waits",
+        is_gain=True,
+    ),
+    Yardstick(
+        "throughput_deviation",
+        "throughput deviation",
+        "standard deviation of the daily use of the machine",
+    ),
+    Yardstick(
+        "user_fairness",
+        "fairness of users",
+        "Jain's index of the users' mean bounded slowdowns",
+        is_gain=True,
+    ),
+)
+
+
+class Places(NamedTuple):
+    """The places of a policy in its division, one for each of YARDSTICKS, None if unknown."""
+
+    policy: str
+    division: str
+    places: tuple[int | None, ...]
+
+
+class Agreement(NamedTuple):
+    """How the order under a metric compares with that under mean bounded slowdown."""
+
+    yardstick: Yardstick
+    correlation: float | None  # rank correlation over the policies that run jobs to completion
+    first: tuple[str, ...]  # the policies in first place
+
+
+def places_by_metric(rows: Iterable[Row]) -> list[Places]:
+    """Place policies within their divisions under each of YARDSTICKS, in the order of DIVISIONS.
+
+    Policies are ordered by the geometric mean of their ratios to the reference, as in the ranking.
+    Runs in which the reference has no value of a metric do not count for it. Policies that are
+    equal share a place.
+    """
+    ok = sorted((row for row in rows if row.ok), key=lambda row: (row.workload, row.seed))
+    names = sorted({row.policy for row in ok})
+    if REFERENCE not in names:
+        return []
+    scores = {yardstick: _scores(ok, names, yardstick) for yardstick in YARDSTICKS}
+    lines = []
+    for each in DIVISIONS:
+        here = [
+            name for name in names if any((row.policy, division(row)) == (name, each) for row in ok)
+        ]
+        for name in here:
+            places = tuple(_place(scores[yardstick], name, here) for yardstick in YARDSTICKS)
+            lines.append(Places(name, each, places))
+    return lines
+
+
+def agreements(lines: Sequence[Places]) -> list[Agreement]:
+    """Compare the orders of the policies that run jobs to completion, for each of YARDSTICKS."""
+    alike = [line for line in lines if line.division == COMPLETION]
+    found = []
+    for i, yardstick in enumerate(YARDSTICKS):
+        pairs = [
+            (first, other)
+            for line in alike
+            if (first := line.places[0]) is not None and (other := line.places[i]) is not None
+        ]
+        leaders = tuple(line.policy for line in alike if line.places[i] == 1)
+        found.append(Agreement(yardstick, _correlation(pairs), leaders))
+    return found
+
+
+def _scores(ok: Sequence[Row], names: Sequence[str], yardstick: Yardstick) -> dict[str, float]:
+    """The mean log ratio of each policy to the reference, less is better; NaN if unknown."""
+    logs = log_ratios(ok, names, yardstick.metric).by_policy
+    is_known = np.isfinite(logs[REFERENCE])
+    sign = -1.0 if yardstick.is_gain else 1.0
+    return {
+        name: sign * float(logs[name][is_known].mean()) if is_known.any() else float("nan")
+        for name in names
+    }
+
+
+def _place(scores: dict[str, float], name: str, here: Sequence[str]) -> int | None:
+    own = scores[name]
+    if np.isnan(own):
+        return None
+    return 1 + sum(scores[other] < own and not np.isclose(scores[other], own) for other in here)
+
+
+def _correlation(pairs: Sequence[tuple[int, int]]) -> float | None:
+    """The rank correlation of places; None for fewer than three policies, or if all are equal."""
+    if len(pairs) < 3:
+        return None
+    correlation = rank_correlation(*np.array(pairs, dtype=np.float64).T)
+    return correlation if np.isfinite(correlation) else None

@@ -1,0 +1,114 @@
+"""The bounds of a leaderboard's workloads: kept, checked, and shown beside the policies."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.bounds import (
+    METRIC,
+    bounds_file,
+    check_bounds,
+    find_bounds,
+    read_bounds,
+    rooms,
+    shares_closed,
+)
+from bfenv.leaderboard.report.room_left import room_left, room_lines
+from bfenv.leaderboard.store import read_leaderboard
+from tests.leaderboard.stores import make_store
+
+POLICIES = ("easy", "easy-saf", "fcfs", "multiqueue")
+WORKLOADS = {"small": "lublin:procs=16,jobs=120,load=0.9"}
+
+
+@pytest.fixture(scope="module")
+def bounded(tmp_path_factory):
+    """A leaderboard of two traces with their bounds."""
+    folder = make_store(tmp_path_factory.mktemp("bounded"), POLICIES, WORKLOADS, seeds=2)
+    leaderboard = read_leaderboard(folder)
+    found = list(find_bounds(leaderboard, moves=10, jobs=1))
+    assert [is_new for _, is_new in found] == [True, True]
+    return leaderboard
+
+
+def test_files_are_kept(bounded):
+    """A second search finds them, and every number holds."""
+    assert [is_new for _, is_new in find_bounds(bounded, jobs=1)] == [False, False]
+    assert check_bounds(bounded) == 2
+
+
+def test_shares(bounded):
+    """EASY closes nothing, others what lies between EASY and the best; trials are left out."""
+    bounds = read_bounds(bounded)
+    shares = shares_closed(bounded.rows, bounds)
+    assert shares["easy"]["small"] == 0
+    assert "multiqueue" not in shares
+    expected = [
+        (one.reference - row.metrics[METRIC]) / (one.reference - one.offline)
+        for row in bounded.rows
+        if row.policy == "fcfs"
+        for one in [bounds[row.workload_hash]]
+    ]
+    assert shares["fcfs"]["small"] == pytest.approx(np.mean(expected))
+    assert np.mean(expected) < 0
+
+
+def test_rooms(bounded):
+    """The room of a workload is the mean over its traces, with the best policy."""
+    (room,) = rooms(bounded.rows, read_bounds(bounded))
+    values = [row.metrics[METRIC] for row in bounded.rows if row.policy == "easy-saf"]
+    assert (room.policy, room.value) == ("easy-saf", np.mean(values))
+    assert room.closed == shares_closed(bounded.rows, read_bounds(bounded))["easy-saf"]["small"]
+    assert room.numbers.bound <= room.numbers.offline <= room.numbers.fair
+    assert room.numbers.fair <= room.numbers.reference
+
+
+def test_a_workload_without_all_bounds_is_left_out(bounded, tmp_path):
+    """A mean over some of the traces would not compare with the rows."""
+    folder = shutil.copytree(bounded.folder, tmp_path / "copy")
+    bounds_file(folder, bounded.rows[0].workload_hash).unlink()
+    leaderboard = read_leaderboard(folder)
+    assert rooms(leaderboard.rows, read_bounds(leaderboard)) == []
+    assert room_left(leaderboard) is None
+
+
+def test_text(bounded):
+    """The table has the numbers of the room, and the page has the share of each policy."""
+    ((workload, policy, *numbers, closed),) = room_lines(bounded)
+    assert (workload, policy, len(numbers)) == ("small", "easy-saf", 5)
+    assert closed.endswith("%")
+    page = str(room_left(bounded))
+    assert "Share of the room that each policy closes" in page
+    assert "fcfs" in page and "multiqueue" not in page
+
+
+def test_other_jobs(bounded, tmp_path):
+    """Bounds of another trace are refused."""
+    folder = shutil.copytree(bounded.folder, tmp_path / "copy")
+    first, second = sorted((folder / "bounds").iterdir())
+    shutil.copy(first, second)
+    with pytest.raises(BfenvError, match="is not about the mean_bounded_slowdown of small"):
+        read_bounds(read_leaderboard(folder))
+
+
+def test_a_row_below_the_bound_is_found(bounded):
+    """No honest row of a policy that runs jobs to completion is below the bound."""
+    row = bounded.rows[0]
+    forged = replace(row, metrics={**row.metrics, METRIC: 1.0})
+    with pytest.raises(BfenvError, match="1 is below the bound"):
+        check_bounds(bounded._replace(rows=[forged, *bounded.rows[1:]]))
+
+
+def test_a_forged_file_is_found(bounded, tmp_path):
+    """A number that its schedule does not have is found."""
+    folder = shutil.copytree(bounded.folder, tmp_path / "copy")
+    path = next((folder / "bounds").iterdir())
+    with np.load(path) as data:
+        arrays = dict(data)
+    text = bytes(arrays["head"]).replace(b'"offline": ', b'"offline": 1')
+    np.savez(path, **{**arrays, "head": np.frombuffer(text, dtype=np.uint8)})
+    with pytest.raises(BfenvError, match="other metrics than it says"):
+        check_bounds(read_leaderboard(folder))
