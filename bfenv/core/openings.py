@@ -43,12 +43,16 @@ class Openings(NamedTuple):
     longest: np.ndarray  # (ZONES, c) int64 seconds, of the intervals from a zone or before
     origin: np.ndarray  # (1,) int64 seconds, where the first zone begins
     zone_bits: np.ndarray  # (1,) int64: a zone has 2**zone_bits seconds
-    gained: np.ndarray  # (2, 2 n + 2, 2) int64 seconds: begins and ends, in THIS round and the LAST
+    gained: np.ndarray  # (2, r, 2) int64 seconds: begins and ends, in THIS round and the LAST
     count: np.ndarray  # (2,) int64 number of gains in THIS round and the LAST
 
 
-def new_openings(jobs: Jobs, processors: int) -> Openings:
-    """Return openings of a profile without reservations."""
+def new_openings(jobs: Jobs, processors: int, room: int = 0) -> Openings:
+    """Return openings of a profile without reservations, with `room` for the gains of a round.
+
+    By default that is enough for every job to end early and to move. Where it is not, the last
+    gains are taken together.
+    """
     powers = 2 ** np.arange(processors.bit_length(), dtype=np.int64)
     least = np.unique(np.concatenate([powers, powers + powers // 2]))
     count = len(jobs.submit)
@@ -61,7 +65,7 @@ def new_openings(jobs: Jobs, processors: int) -> Openings:
         longest=np.zeros((ZONES, len(least)), dtype=np.int64),
         origin=np.zeros(1, dtype=np.int64),
         zone_bits=np.zeros(1, dtype=np.int64),
-        gained=np.zeros((2, 2 * count + 2, 2), dtype=np.int64),
+        gained=np.zeros((2, room or 2 * count + 2, 2), dtype=np.int64),
         count=np.zeros(2, dtype=np.int64),
     )
 
@@ -119,9 +123,12 @@ def note_gain(openings, begin, end):
     while slot <= last:
         openings.wheel[slot & (SLOTS - 1)] = openings.gains[0]
         slot += 1
-    openings.gained[THIS, openings.count[THIS], 0] = begin
-    openings.gained[THIS, openings.count[THIS], 1] = end
-    openings.count[THIS] += 1
+    count, gained = openings.count[THIS], openings.gained[THIS]
+    if count == len(gained):  # as if all between had been gained, too: more jobs are looked at
+        count -= 1
+        begin, end = min(begin, gained[count, 0]), max(end, gained[count, 1])
+    gained[count, 0], gained[count, 1] = begin, end
+    openings.count[THIS] = count + 1
 
 
 @kernel
