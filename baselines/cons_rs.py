@@ -27,7 +27,6 @@ from bfenv.baselines.reservations import (
     Reservations,
     close_up,
     copy_reservations,
-    move_up,
     new_reservations,
     reserve_anchor_point,
     start_due,
@@ -38,7 +37,7 @@ from bfenv.core.cluster import advance, now, waiting, wake_at
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.openings import NEVER
+from bfenv.core.openings import note_gain
 from bfenv.core.policy import Policy
 from bfenv.core.profile import release
 
@@ -106,8 +105,6 @@ def search(cluster, jobs, memory, iterations):
             wait, slowdown = new_wait, new_slowdown
         else:
             copy_reservations(memory.before_move, reservations, queue)
-    for job in queue:  # the moves are not noted as gains
-        reservations.openings.looked[job] = NEVER
     return True
 
 
@@ -115,12 +112,11 @@ def search(cluster, jobs, memory, iterations):
 def move(reservations, cluster, jobs, queue, job):
     """Take a job out of the plan, let the others close up, and put it into the first gap."""
     planned = reservations.planned_start[job]
-    release(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
+    end = planned + jobs.estimate[job]
+    release(reservations.profile, jobs.size[job], planned, end)
+    note_gain(reservations.openings, reservations.profile, planned, end)
     reservations.planned_start[job] = NONE
-    for other in queue:
-        if reservations.planned_start[other] > now(cluster):
-            earliest = max(now(cluster), jobs.requested_start[other])
-            move_up(reservations, other, jobs.size[other], jobs.estimate[other], earliest)
+    close_up(reservations, jobs, queue, now(cluster))
     reserve_anchor_point(reservations, cluster, jobs, job)
 
 

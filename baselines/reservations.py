@@ -19,13 +19,13 @@ from bfenv.core.kernel import kernel
 from bfenv.core.openings import (
     NEVER,
     Openings,
-    begin_round,
-    end_round,
-    may_jump,
+    copy_openings,
+    forget_fronts,
+    front_of,
     may_slide,
     new_openings,
     note_gain,
-    note_move,
+    put_forward,
 )
 from bfenv.core.profile import (
     Profile,
@@ -51,7 +51,7 @@ class Reservations(NamedTuple):
     planned_start: np.ndarray  # (n,) int64 seconds; NONE without a reservation
     last_pass: np.ndarray  # (1,) int64: number of the last pass of this policy
     missed_pass: np.ndarray  # (1,) bool: another policy decided in a pass since then
-    openings: Openings  # which jobs may move up
+    openings: Openings  # where the profile may have room
 
 
 def new_reservations(jobs: Jobs, processors: int) -> Reservations:
@@ -82,7 +82,7 @@ def bring_up_to_now(reservations, cluster, jobs):
     for job in finished(cluster):
         if cluster.kill_time[job] > time:
             release(profile, jobs.size[job], time, cluster.kill_time[job])
-            note_gain(reservations.openings, time, cluster.kill_time[job])
+            note_gain(reservations.openings, profile, time, cluster.kill_time[job])
             any_early = True
     return any_early
 
@@ -109,6 +109,7 @@ def followed(reservations, cluster, jobs):
 def cancel_all(reservations, cluster, jobs):
     """Keep the running jobs only: every waiting job loses its reservation."""
     rebuild(reservations.profile, cluster, jobs)
+    forget_fronts(reservations.openings)
     for job in waiting(cluster):
         reservations.planned_start[job] = NONE
 
@@ -120,6 +121,7 @@ def keep_all(reservations, cluster, jobs):
     Where there is no room for them all, the profile goes below zero until jobs end.
     """
     rebuild(reservations.profile, cluster, jobs)
+    forget_fronts(reservations.openings)
     for job in waiting(cluster):
         planned = reservations.planned_start[job]
         if planned != NONE:
@@ -135,10 +137,14 @@ def keep_all(reservations, cluster, jobs):
 @kernel
 def reserve_anchor_point(reservations, cluster, jobs, job):
     """Reserve a job's anchor point, not before its requested start; return it, in seconds."""
+    size, duration, openings = jobs.size[job], jobs.estimate[job], reservations.openings
     earliest = max(now(cluster), jobs.requested_start[job])
-    anchor = place(reservations.profile, jobs.size[job], jobs.estimate[job], earliest)
+    search_from = max(earliest, front_of(openings, size, duration))
+    anchor = place(reservations.profile, size, duration, search_from)
+    if earliest == now(cluster):
+        put_forward(openings, size, duration, anchor)
     reservations.planned_start[job] = anchor
-    reservations.openings.looked[job] = reservations.openings.gains[0]
+    openings.looked[job] = openings.gains[0]
     return anchor
 
 
@@ -160,27 +166,28 @@ def close_up(reservations, jobs, line, time):
     """Move up the reservations of the jobs in `line` that are after `time`, one by one.
 
     Each moves to its anchor point, never later. Jobs that cannot have gained room are passed over.
+    All that is given back otherwise must have been noted.
     """
     openings, profile = reservations.openings, reservations.profile
-    begin_round(openings, profile)
     for job in line:
         planned = reservations.planned_start[job]
-        if planned > time:
-            size, duration = jobs.size[job], jobs.estimate[job]
-            earliest = max(time, jobs.requested_start[job])
-            jumps = may_jump(openings, job, size, duration, planned)
-            if jumps:
-                anchor = anchor_before(profile, size, duration, earliest, planned)
-            elif may_slide(openings, job, planned):
-                anchor = slide_point(profile, size, earliest, planned)
-            else:
-                continue
-            if anchor < planned:
-                left = bring_forward(profile, size, planned, planned + duration, anchor)
-                note_move(openings, profile, left, planned + duration)
-                reservations.planned_start[job] = anchor
-            openings.looked[job] = openings.gains[0]
-    end_round(openings)
+        if planned <= time:
+            continue
+        size, duration = jobs.size[job], jobs.estimate[job]
+        earliest = max(time, jobs.requested_start[job])
+        search_from, anchor = max(earliest, front_of(openings, size, duration)), planned
+        if search_from < planned:
+            anchor = anchor_before(profile, size, duration, search_from, planned)
+        elif not may_slide(openings, job, planned):
+            continue
+        anchor = slide_point(profile, size, earliest, anchor)  # it may begin before the front
+        if earliest == time:
+            put_forward(openings, size, duration, anchor)
+        if anchor < planned:
+            left = bring_forward(profile, size, planned, planned + duration, anchor)
+            note_gain(openings, profile, left, planned + duration)
+            reservations.planned_start[job] = anchor
+        openings.looked[job] = openings.gains[0]
 
 
 @kernel
@@ -189,7 +196,7 @@ def copy_reservations(reservations, other, queue):
     copy(reservations.profile, other.profile)
     for job in queue:
         other.planned_start[job] = reservations.planned_start[job]
-        other.openings.looked[job] = NEVER
+    copy_openings(reservations.openings, other.openings, queue)
 
 
 # Starts -----------------------------------------------------------------------------------------

@@ -1,18 +1,19 @@
-"""Openings: where a profile that is kept gained room since its reservations were last looked at.
+"""Openings: where a profile that is kept may have room for reservations to move up.
 
 After an early end the waiting jobs are moved up one by one. Nearly all of them cannot move, and a
-search of the profile for each would take most of a run. A job that could not move when it was last
-looked at can move now only if processors were given back since, in one of two ways:
+search of the profile for each would take most of a run. Two things are known without a search:
 
-* It slides: processors were given back right before its planned start. Each slot of a wheel of
-  time holds the number of the last gain in it; a job compares that with the number of gains when it
-  was last looked at.
-* It jumps: an interval in which enough processors are free, and some were given back, has become
-  as long as its estimate. For each class of sizes, the longest interval that a gain has made or
-  lengthened is noted, and where the first one begins.
+* Fronts. For classes of sizes and durations, a time before which no such job fits: what earlier
+  searches have shown. A search begins there, and none is needed for a job planned before. Time that
+  passes and new reservations leave a front true. Processors that are given back may open an
+  interval, and the fronts of the jobs that fit into it return to where it begins.
+* Slides. A job that fits right before its own planned start, together with its own processors,
+  moves by less than its duration. It could not when it was last looked at, so it can only where
+  processors were given back since. Each slot of a wheel of time holds the number of the last gain
+  in it; a job compares that with the number of gains when it was last looked at.
 
-Both answers may be yes for a job that cannot move, and are never no for one that can. Profiles that
-only fill up need no openings.
+Both may send a job to be looked at in vain, and never pass over one that can move, if all that is
+given back is noted. Profiles that only fill up need no slides.
 """
 
 from typing import NamedTuple
@@ -23,77 +24,61 @@ from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import inlined, kernel
 from bfenv.core.profile import step_at
 
-SLOTS = 4096  # of the wheel
-SLOT_BITS = 6  # a slot has 64 s; times that are 2**18 s apart share one
-ZONES = 64  # of the time from now to the end of the plan
-NEAR = 32  # steps that an interval is followed for, to either side
-FEW = 4  # steps of a gain that are taken together
+SLOTS = 1024  # of the wheel
+SLOT_BITS = 8  # a slot has 256 s; times that are 2**18 s apart share one
+DURATIONS = 32  # classes at most
+NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
-THIS, LAST = 0, 1  # rounds: each looks at all jobs
 
 
 class Openings(NamedTuple):
-    """The gains since each job was last looked at."""
+    """The fronts, and the gains since each job was last looked at."""
 
+    least: np.ndarray  # (c,) int64 processors, ascending: the smallest size of each class
+    shortest: np.ndarray  # (k,) int64 seconds, ascending: the shortest duration of each class
+    front: np.ndarray  # (c, k) int64 seconds: no `least` are free for `shortest` from before
     gains: np.ndarray  # (1,) int64 number of gains so far
     wheel: np.ndarray  # (SLOTS,) int64 number of the last gain in a slot
     looked: np.ndarray  # (n,) int64 number of gains when the job last could not move, or NEVER
-    class_of: np.ndarray  # (processors + 1,) int64, by size
-    least: np.ndarray  # (c,) int64 processors, ascending: the smallest size of each class
-    longest: np.ndarray  # (ZONES, c) int64 seconds, of the intervals from a zone or before
-    origin: np.ndarray  # (1,) int64 seconds, where the first zone begins
-    zone_bits: np.ndarray  # (1,) int64: a zone has 2**zone_bits seconds
-    gained: np.ndarray  # (2, r, 2) int64 seconds: begins and ends, in THIS round and the LAST
-    count: np.ndarray  # (2,) int64 number of gains in THIS round and the LAST
 
 
-def new_openings(jobs: Jobs, processors: int, room: int = 0) -> Openings:
-    """Return openings of a profile without reservations, with `room` for the gains of a round.
+def new_openings(jobs: Jobs, processors: int) -> Openings:
+    """Return openings of a profile of which nothing is known.
 
-    By default that is enough for every job to end early and to move. Where it is not, the last
-    gains are taken together.
+    The most frequent estimates of `jobs` get classes of their own.
     """
     powers = 2 ** np.arange(processors.bit_length(), dtype=np.int64)
     least = np.unique(np.concatenate([powers, powers + powers // 2]))
-    count = len(jobs.submit)
+    least = least[least <= processors]
+    shares = np.linspace(0, 1, DURATIONS - 1)
+    durations = np.append(jobs.estimate, 1)
+    shortest = np.unique(np.append(np.quantile(durations, shares, method="lower"), 1))
     return Openings(
+        least=least,
+        shortest=shortest.astype(np.int64),
+        front=np.zeros((len(least), len(shortest)), dtype=np.int64),
         gains=np.zeros(1, dtype=np.int64),
         wheel=np.zeros(SLOTS, dtype=np.int64),
-        looked=np.zeros(count, dtype=np.int64),
-        class_of=np.searchsorted(least, np.arange(processors + 1), side="right") - 1,
-        least=least,
-        longest=np.zeros((ZONES, len(least)), dtype=np.int64),
-        origin=np.zeros(1, dtype=np.int64),
-        zone_bits=np.zeros(1, dtype=np.int64),
-        gained=np.zeros((2, room or 2 * count + 2, 2), dtype=np.int64),
-        count=np.zeros(2, dtype=np.int64),
+        looked=np.full(len(jobs.submit), NEVER, dtype=np.int64),
     )
 
 
 @kernel
-def begin_round(openings, profile):
-    """Note the intervals at the gains since the last round began; then look at each job once."""
-    now, last = profile.time[0], profile.time[profile.steps[0] - 1]
-    openings.origin[0] = now
-    openings.zone_bits[0] = 0
-    while (last - now) >> openings.zone_bits[0] >= ZONES:
-        openings.zone_bits[0] += 1
-    openings.longest[:] = 0
-    for when in (THIS, LAST):
-        for i in range(openings.count[when]):
-            begin, end = openings.gained[when, i, 0], openings.gained[when, i, 1]
-            if end > now:
-                _note_intervals(openings, profile, step_at(profile, max(begin, now)), end)
+def front_of(openings, size, duration):
+    """Return a time before which no job of this size and duration fits."""
+    column = np.searchsorted(openings.least, size, side="right") - 1
+    row = np.searchsorted(openings.shortest, duration, side="right") - 1
+    return openings.front[column, row]
 
 
 @kernel
-def end_round(openings):
-    """Forget the gains that all jobs have seen."""
-    for i in range(openings.count[THIS]):
-        openings.gained[LAST, i, 0] = openings.gained[THIS, i, 0]
-        openings.gained[LAST, i, 1] = openings.gained[THIS, i, 1]
-    openings.count[LAST] = openings.count[THIS]
-    openings.count[THIS] = 0
+def put_forward(openings, size, duration, time):
+    """Note that no job as large and long as this, or more so, fits before `time`."""
+    front = openings.front
+    first = np.searchsorted(openings.shortest, duration)
+    for column in range(np.searchsorted(openings.least, size), front.shape[0]):
+        for row in range(first, front.shape[1]):
+            front[column, row] = max(front[column, row], time)
 
 
 @inlined
@@ -102,90 +87,75 @@ def may_slide(openings, job, planned):
     return openings.wheel[((planned - 1) >> SLOT_BITS) & (SLOTS - 1)] > openings.looked[job]
 
 
-@kernel
-def may_jump(openings, job, size, duration, planned):
-    """Tell whether a job may have gained an interval of its own before its planned start."""
-    longest = openings.longest[_zone(openings, planned), openings.class_of[size]]
-    return duration <= longest or openings.looked[job] == NEVER
-
-
 @inlined
-def _zone(openings, time):
-    return min((time - openings.origin[0]) >> openings.zone_bits[0], ZONES - 1)
+def forget_fronts(openings):
+    """Forget what is known of a profile that is made anew."""
+    openings.front[:] = 0
 
 
 @kernel
-def note_gain(openings, begin, end):
+def copy_openings(openings, other, queue):
+    """Make `other` know the same; of the jobs, those of `queue`."""
+    for column in range(openings.front.shape[0]):
+        for row in range(openings.front.shape[1]):
+            other.front[column, row] = openings.front[column, row]
+    other.gains[0] = openings.gains[0]
+    for slot in range(SLOTS):
+        other.wheel[slot] = openings.wheel[slot]
+    for job in queue:
+        other.looked[job] = openings.looked[job]
+
+
+@kernel
+def note_gain(openings, profile, begin, end):
     """Note that processors have been given back from `begin` until `end`."""
     openings.gains[0] += 1
-    slot, last = begin >> SLOT_BITS, (end - 1) >> SLOT_BITS
-    last = min(last, slot + SLOTS - 1)
-    while slot <= last:
+    slot, last_slot = begin >> SLOT_BITS, (end - 1) >> SLOT_BITS
+    last_slot = min(last_slot, slot + SLOTS - 1)
+    while slot <= last_slot:
         openings.wheel[slot & (SLOTS - 1)] = openings.gains[0]
         slot += 1
-    count, gained = openings.count[THIS], openings.gained[THIS]
-    if count == len(gained):  # as if all between had been gained, too: more jobs are looked at
-        count -= 1
-        begin, end = min(begin, gained[count, 0]), max(end, gained[count, 1])
-    gained[count, 0], gained[count, 1] = begin, end
-    openings.count[THIS] = count + 1
-
-
-@kernel
-def note_move(openings, profile, begin, end):
-    """Note a gain in a round."""
-    note_gain(openings, begin, end)
-    _note_intervals(openings, profile, step_at(profile, begin), end)
-
-
-@kernel
-def _note_intervals(openings, profile, first, end):
-    """Note, for each class, the intervals that meet the steps from `first` until the time `end`."""
-    steps, top, last = profile.steps[0], 0, first
+    steps, first = profile.steps[0], step_at(profile, begin)
+    top, last = 0, first
     while last < steps and profile.time[last] < end:
         top = max(top, profile.free[last])
         last += 1
-    column = openings.class_of[min(top, len(openings.class_of) - 1)] if top > 0 else -1
-    if last - first <= FEW:  # as if all of them had enough
-        near_first, near_last = first - NEAR, last + NEAR
-        while column >= 0 and openings.longest[0, column] < FOREVER:
-            size = openings.least[column]
-            while first > max(0, near_first) and profile.free[first - 1] >= size:
-                first -= 1
-            while last < min(steps, near_last) and profile.free[last] >= size:
-                last += 1
-            if first == near_first or last == near_last:  # not followed to its ends
-                first, last = 0, steps
-            begin = profile.time[first]
-            _note(openings, column, begin, profile.time[last] - begin if last < steps else FOREVER)
-            column -= 1
-        return
-    while column >= 0:
-        _note_class(openings, profile, column, first, end)
+    column = np.searchsorted(openings.least, top, side="right") - 1
+    while column >= 0 and openings.front[column, -1] > profile.time[0]:  # so for smaller sizes
+        if not _bring_back(openings, profile, column, first, last):
+            openings.front[: column + 1] = 0
+            break
         column -= 1
 
 
 @kernel
-def _note_class(openings, profile, column, first, end):
+def _bring_back(openings, profile, column, first, last):
+    """Bring the fronts of a class back to the intervals that meet the steps of a gain.
+
+    Return False if one of them is too long to be followed.
+    """
     size, steps = openings.least[column], profile.steps[0]
-    step = first
-    while step > 0 and profile.free[first] >= size and profile.free[step - 1] >= size:
+    step, low, high = first, max(0, first - NEAR), min(steps, last + NEAR)
+    while step > low and profile.free[step] >= size and profile.free[step - 1] >= size:
         step -= 1
+    if step == low and low > 0:
+        return False
     begin = FOREVER  # of the interval that `step` is in
-    while step < steps and (begin < FOREVER or profile.time[step] < end):
+    while step < high and (begin < FOREVER or step < last):
         if profile.free[step] >= size:
             begin = min(begin, profile.time[step])
         elif begin < FOREVER:
-            _note(openings, column, begin, profile.time[step] - begin)
+            _bring_back_to(openings, column, begin, profile.time[step] - begin)
             begin = FOREVER
         step += 1
-    if begin < FOREVER:
-        _note(openings, column, begin, FOREVER)
+    if begin < FOREVER:  # as if without end
+        _bring_back_to(openings, column, begin, FOREVER)
+    return True
 
 
 @kernel
-def _note(openings, column, begin, length):
-    zone = _zone(openings, begin)
-    while zone < ZONES and openings.longest[zone, column] < length:
-        openings.longest[zone, column] = length
-        zone += 1
+def _bring_back_to(openings, column, begin, length):
+    row = 0
+    while row < len(openings.shortest) and openings.shortest[row] <= length:
+        openings.front[column, row] = min(openings.front[column, row], begin)
+        row += 1

@@ -1,8 +1,10 @@
 """Reservations kept from pass to pass, one step at a time, on machines of a few processors."""
 
+from random import Random
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import bfenv
@@ -21,7 +23,7 @@ from bfenv.baselines.reservations import (
 )
 from bfenv.core.cluster import advance, commit_starts, new_cluster, now, start, waiting
 from bfenv.core.jobs import FOREVER
-from bfenv.core.openings import new_openings
+from bfenv.core.profile import anchor_point, place
 
 
 class Machine:
@@ -239,16 +241,22 @@ def overloaded(draw):
     return bfenv.make_trace(submit, size, runtime, processors, estimate=estimate)
 
 
-@given(overloaded(), st.randoms(use_true_random=False), st.integers(0, 3))
-def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, room):
-    """Closing up, in any order, leaves the plan that looking at every job leaves.
+def many_at_once():
+    """A trace of jobs that are all there from the first second on, for a larger machine."""
+    generator = np.random.default_rng(3)
+    size = generator.choice([1, 1, 1, 2, 3, 5, 8, 20, 33], 300)
+    estimate = generator.choice([7, 60, 300, 900, 3600, 40_000, 300_000], 300)
+    runtime = np.maximum(1, estimate * generator.random(300)).astype(int)
+    return bfenv.make_trace(np.zeros(300), size, runtime, 33, estimate=estimate)
 
-    So it does without room to note all gains.
-    """
+
+@given(overloaded(), st.randoms(use_true_random=False))
+@example(many_at_once(), Random(1))
+def test_jobs_that_are_passed_over_could_not_have_moved(trace, random):
+    """Closing up, in any order, leaves the plan that looking at every job leaves."""
     jobs = trace.jobs
     cluster, truth = new_cluster(trace)
     fast, slow = (new_reservations(jobs, trace.processors) for _ in range(2))
-    fast = fast._replace(openings=new_openings(jobs, trace.processors, room))
     while advance(cluster, jobs, truth):
         time, line = now(cluster), waiting(cluster).copy()
         random.shuffle(line)
@@ -262,6 +270,18 @@ def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, room):
         assert fast.planned_start.tolist() == slow.planned_start.tolist()
         for job in waiting(cluster):
             if fast.planned_start[job] == NONE:
-                for plan in (fast, slow):
-                    reserve_anchor_point(plan, cluster, jobs, job)
+                reserve_anchor_point(fast, cluster, jobs, job)
+                slow.planned_start[job] = place(
+                    slow.profile, jobs.size[job], jobs.estimate[job], time
+                )
+        check_fronts(fast)
         start_due(fast, cluster, jobs)
+
+
+def check_fronts(plan):
+    """No job of a class fits before the front of the class."""
+    openings, profile = plan.openings, plan.profile
+    for column, size in enumerate(openings.least):
+        for row, duration in enumerate(openings.shortest):
+            anchor = anchor_point(profile, size, duration, profile.time[0])
+            assert openings.front[column, row] <= anchor
