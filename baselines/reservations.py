@@ -175,14 +175,16 @@ def close_up(reservations, jobs, line, time):
             continue
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(time, jobs.requested_start[job])
-        search_from, anchor = max(earliest, front_of(openings, size, duration)), planned
+        search_from = max(earliest, front_of(openings, size, duration))
         if search_from < planned:
             anchor = anchor_before(profile, size, duration, search_from, planned)
-        elif not may_slide(openings, job, planned):
+            anchor = slide_point(profile, size, earliest, anchor)  # it may begin before the front
+            if earliest == time:
+                put_forward(openings, size, duration, anchor)
+        elif may_slide(openings, job, planned):
+            anchor = slide_point(profile, size, earliest, planned)
+        else:
             continue
-        anchor = slide_point(profile, size, earliest, anchor)  # it may begin before the front
-        if earliest == time:
-            put_forward(openings, size, duration, anchor)
         if anchor < planned:
             left = bring_forward(profile, size, planned, planned + duration, anchor)
             note_gain(openings, profile, left, planned + duration)

@@ -35,6 +35,7 @@ class Openings(NamedTuple):
     """The fronts, and the gains since each job was last looked at."""
 
     least: np.ndarray  # (c,) int64 processors, ascending: the smallest size of each class
+    class_of: np.ndarray  # (processors + 1,) int64, by size; -1 for 0
     shortest: np.ndarray  # (k,) int64 seconds, ascending: the shortest duration of each class
     front: np.ndarray  # (c, k) int64 seconds: no `least` are free for `shortest` from before
     gains: np.ndarray  # (1,) int64 number of gains so far
@@ -55,6 +56,7 @@ def new_openings(jobs: Jobs, processors: int) -> Openings:
     shortest = np.unique(np.append(np.quantile(durations, shares, method="lower"), 1))
     return Openings(
         least=least,
+        class_of=np.searchsorted(least, np.arange(processors + 1), side="right") - 1,
         shortest=shortest.astype(np.int64),
         front=np.zeros((len(least), len(shortest)), dtype=np.int64),
         gains=np.zeros(1, dtype=np.int64),
@@ -66,9 +68,8 @@ def new_openings(jobs: Jobs, processors: int) -> Openings:
 @kernel
 def front_of(openings, size, duration):
     """Return a time before which no job of this size and duration fits."""
-    column = np.searchsorted(openings.least, size, side="right") - 1
     row = np.searchsorted(openings.shortest, duration, side="right") - 1
-    return openings.front[column, row]
+    return openings.front[openings.class_of[size], row]
 
 
 @kernel
@@ -76,9 +77,13 @@ def put_forward(openings, size, duration, time):
     """Note that no job as large and long as this, or more so, fits before `time`."""
     front = openings.front
     first = np.searchsorted(openings.shortest, duration)
-    for column in range(np.searchsorted(openings.least, size), front.shape[0]):
-        for row in range(first, front.shape[1]):
-            front[column, row] = max(front[column, row], time)
+    column = openings.class_of[size - 1] + 1
+    while column < front.shape[0] and first < front.shape[1] and front[column, first] < time:
+        row = first
+        while row < front.shape[1] and front[column, row] < time:  # fronts ascend both ways
+            front[column, row] = time
+            row += 1
+        column += 1
 
 
 @inlined
@@ -120,7 +125,7 @@ def note_gain(openings, profile, begin, end):
     while last < steps and profile.time[last] < end:
         top = max(top, profile.free[last])
         last += 1
-    column = np.searchsorted(openings.least, top, side="right") - 1
+    column = openings.class_of[max(0, min(top, len(openings.class_of) - 1))]
     while column >= 0 and openings.front[column, -1] > profile.time[0]:  # so for smaller sizes
         if not _bring_back(openings, profile, column, first, last):
             openings.front[: column + 1] = 0
