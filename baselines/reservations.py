@@ -30,6 +30,7 @@ from bfenv.core.openings import (
 from bfenv.core.profile import (
     Profile,
     anchor_before,
+    anchor_point,
     begin_at,
     bring_forward,
     copy,
@@ -106,10 +107,16 @@ def followed(reservations, cluster, jobs):
 
 
 @kernel
-def cancel_all(reservations, cluster, jobs):
-    """Keep the running jobs only: every waiting job loses its reservation."""
+def keep_running(reservations, cluster, jobs):
+    """Make the profile hold the running jobs alone."""
     rebuild(reservations.profile, cluster, jobs)
     forget_fronts(reservations.openings)
+
+
+@kernel
+def cancel_all(reservations, cluster, jobs):
+    """Keep the running jobs only: every waiting job loses its reservation."""
+    keep_running(reservations, cluster, jobs)
     for job in waiting(cluster):
         reservations.planned_start[job] = NONE
 
@@ -120,8 +127,7 @@ def keep_all(reservations, cluster, jobs):
 
     Where there is no room for them all, the profile goes below zero until jobs end.
     """
-    rebuild(reservations.profile, cluster, jobs)
-    forget_fronts(reservations.openings)
+    keep_running(reservations, cluster, jobs)
     for job in waiting(cluster):
         planned = reservations.planned_start[job]
         if planned != NONE:
@@ -146,6 +152,13 @@ def reserve_anchor_point(reservations, cluster, jobs, job):
     reservations.planned_start[job] = anchor
     openings.looked[job] = openings.gains[0]
     return anchor
+
+
+@kernel
+def first_fit(reservations, cluster, size, duration):
+    """Return the anchor point of any job that has no reservation."""
+    search_from = max(now(cluster), front_of(reservations.openings, size, duration))
+    return anchor_point(reservations.profile, size, duration, search_from)
 
 
 @kernel
