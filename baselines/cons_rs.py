@@ -27,8 +27,9 @@ from bfenv.baselines.reservations import (
     Reservations,
     close_up,
     copy_reservations,
+    forget,
+    move_up,
     new_reservations,
-    reserve_anchor_point,
     start_due,
 )
 from bfenv.baselines.shuffling import new_stream, random_number
@@ -37,7 +38,6 @@ from bfenv.core.cluster import advance, now, waiting, wake_at
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.openings import note_gain
 from bfenv.core.policy import Policy
 from bfenv.core.profile import release
 
@@ -105,6 +105,7 @@ def search(cluster, jobs, memory, iterations):
             wait, slowdown = new_wait, new_slowdown
         else:
             copy_reservations(memory.before_move, reservations, queue)
+    forget(reservations, queue)  # the moves are not noted as gains
     return True
 
 
@@ -112,12 +113,16 @@ def search(cluster, jobs, memory, iterations):
 def move(reservations, cluster, jobs, queue, job):
     """Take a job out of the plan, let the others close up, and put it into the first gap."""
     planned = reservations.planned_start[job]
-    end = planned + jobs.estimate[job]
-    release(reservations.profile, jobs.size[job], planned, end)
-    note_gain(reservations.openings, reservations.profile, planned, end)
+    release(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
     reservations.planned_start[job] = NONE
-    close_up(reservations, jobs, queue, now(cluster))
-    reserve_anchor_point(reservations, cluster, jobs, job)
+    time = now(cluster)
+    for other in queue:
+        if reservations.planned_start[other] > time:
+            earliest = max(time, jobs.requested_start[other])
+            move_up(reservations, other, jobs.size[other], jobs.estimate[other], earliest)
+    earliest = max(time, jobs.requested_start[job])
+    anchor = place(reservations.profile, jobs.size[job], jobs.estimate[job], earliest)
+    reservations.planned_start[job] = anchor
 
 
 @kernel

@@ -19,7 +19,6 @@ from bfenv.core.kernel import kernel
 from bfenv.core.openings import (
     NEVER,
     Openings,
-    copy_openings,
     forget_fronts,
     front_of,
     may_slide,
@@ -134,7 +133,7 @@ def keep_all(reservations, cluster, jobs):
             planned = max(planned, now(cluster))
             reservations.planned_start[job] = planned
             reserve(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
-            reservations.openings.looked[job] = NEVER
+    forget(reservations, waiting(cluster))
 
 
 # Reservations -----------------------------------------------------------------------------------
@@ -207,11 +206,18 @@ def close_up(reservations, jobs, line, time):
 
 @kernel
 def copy_reservations(reservations, other, queue):
-    """Make `other` the same plan for the jobs of `queue`."""
+    """Make `other` the same plan for the jobs of `queue`; what is known of it is not copied."""
     copy(reservations.profile, other.profile)
     for job in queue:
         other.planned_start[job] = reservations.planned_start[job]
-    copy_openings(reservations.openings, other.openings, queue)
+
+
+@kernel
+def forget(reservations, queue):
+    """Forget where there may be room for the jobs of `queue`: the plan has changed unnoted."""
+    forget_fronts(reservations.openings)
+    for job in queue:
+        reservations.openings.looked[job] = NEVER
 
 
 # Starts -----------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from bfenv.baselines.reservations import (
     copy_reservations,
     first_fit,
     followed,
+    forget,
     keep_all,
     keep_running,
     new_reservations,
@@ -85,6 +86,7 @@ def decide(cluster, jobs, memory):
         ):
             start(cluster, jobs, job)
             copy_reservations(memory.tentative, reservations, waiting(cluster))
+            forget(reservations, waiting(cluster))
             for other in waiting(cluster):
                 memory.refused[memory.kind[other]] = NONE
             next_start = start_due(reservations, cluster, jobs)

@@ -99,19 +99,6 @@ def forget_fronts(openings):
 
 
 @kernel
-def copy_openings(openings, other, queue):
-    """Make `other` know the same; of the jobs, those of `queue`."""
-    for column in range(openings.front.shape[0]):
-        for row in range(openings.front.shape[1]):
-            other.front[column, row] = openings.front[column, row]
-    other.gains[0] = openings.gains[0]
-    for slot in range(SLOTS):
-        other.wheel[slot] = openings.wheel[slot]
-    for job in queue:
-        other.looked[job] = openings.looked[job]
-
-
-@kernel
 def note_gain(openings, profile, begin, end):
     """Note that processors have been given back from `begin` until `end`."""
     openings.gains[0] += 1
