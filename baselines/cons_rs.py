@@ -39,7 +39,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import release
+from bfenv.core.profile import place, release
 
 ITERATIONS = 20  # the paper gives no number; these have most of the effect
 BATCH = 5  # moves between two readings of the clock
@@ -117,10 +117,10 @@ def move(reservations, cluster, jobs, queue, job):
     reservations.planned_start[job] = NONE
     time = now(cluster)
     for other in queue:
-        if reservations.planned_start[other] > time:
-            earliest = max(time, jobs.requested_start[other])
+        if reservations.planned_start[other] > now(cluster):
+            earliest = max(now(cluster), jobs.requested_start[other])
             move_up(reservations, other, jobs.size[other], jobs.estimate[other], earliest)
-    earliest = max(time, jobs.requested_start[job])
+    earliest = max(now(cluster), jobs.requested_start[job])
     anchor = place(reservations.profile, jobs.size[job], jobs.estimate[job], earliest)
     reservations.planned_start[job] = anchor
 

@@ -98,10 +98,10 @@ def report(
 
 def _print(leaderboard: "Leaderboard", format: Format) -> None:
     from bfenv.leaderboard.report.as_it_ran import COLUMNS, calibration_lines
+    from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
+    from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
     from bfenv.leaderboard.report.markdown import render_markdown
     from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
-    from bfenv.leaderboard.report.room_left import COLUMNS as ROOM
-    from bfenv.leaderboard.report.room_left import MEANING, room_lines
 
     headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
     lines = ranked(leaderboard)
@@ -121,10 +121,10 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
         table = [[column.marked(line) for column in shown] for line in lines]
         show.table(ranking, table, numbers=len(shown) - 2, title=title(leaderboard))
         print("\n".join(notes(leaderboard, lines)))
-        if left := room_lines(leaderboard):
+        if left := gap_lines(leaderboard):
             print()
-            headings = [heading.replace(" ", "\n") for heading in ROOM]
-            show.table(headings, left, numbers=len(ROOM) - 2, whole_names=True, note=MEANING)
+            headings = [heading.replace(" ", "\n") for heading in GAP]
+            show.table(headings, left, numbers=len(GAP) - 2, whole_names=True, note=MEANING)
 
 
 def _print_metrics(leaderboard: "Leaderboard", format: Format) -> None:
