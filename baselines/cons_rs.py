@@ -115,7 +115,6 @@ def move(reservations, cluster, jobs, queue, job):
     planned = reservations.planned_start[job]
     release(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
     reservations.planned_start[job] = NONE
-    time = now(cluster)
     for other in queue:
         if reservations.planned_start[other] > now(cluster):
             earliest = max(now(cluster), jobs.requested_start[other])
