@@ -146,7 +146,7 @@ def reserve_anchor_point(reservations, cluster, jobs, job):
     earliest = max(now(cluster), jobs.requested_start[job])
     search_from = max(earliest, front_of(openings, size, duration))
     anchor = place(reservations.profile, size, duration, search_from)
-    if earliest == now(cluster):
+    if earliest == now(cluster) < anchor:
         put_forward(openings, size, duration, anchor)
     reservations.planned_start[job] = anchor
     openings.looked[job] = openings.gains[0]
@@ -191,7 +191,7 @@ def close_up(reservations, jobs, line, time):
         if search_from < planned:
             anchor = anchor_before(profile, size, duration, search_from, planned)
             anchor = slide_point(profile, size, earliest, anchor)  # it may begin before the front
-            if earliest == time:
+            if earliest == time < anchor:
                 put_forward(openings, size, duration, anchor)
         elif may_slide(openings, job, planned):
             anchor = slide_point(profile, size, earliest, planned)

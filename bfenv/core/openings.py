@@ -24,8 +24,8 @@ from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import inlined, kernel
 from bfenv.core.profile import step_at
 
-SLOTS = 1024  # of the wheel
-SLOT_BITS = 8  # a slot has 256 s; times that are 2**18 s apart share one
+SLOTS = 256  # of the wheel
+SLOT_BITS = 10  # a slot has 1,024 s; times that are 2**18 s apart share one
 DURATIONS = 32  # classes at most
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
