@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find bfenv baselines agents -name '*.py')
 
-.PHONY: demo test quick lint coverage wheel clean
+.PHONY: demo test quick lint coverage docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
@@ -28,16 +28,29 @@ coverage: .venv/all  ## lines of the kernels that the small scenarios reach, unc
 		-m pytest -q tests/core tests/baselines
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 
+docs: .venv/docs  ## the documentation site, docs/_build/html/index.html; warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+
+links: .venv/docs  ## the addresses outside of the site, listed and not fetched
+	@grep -rhoE "https?://[^] )>\"']+" README.md CONTRIBUTING.md docs --include='*.md' --exclude-dir=_build | sort | uniq -c
+
+pictures: .venv/all  ## those of the README and of the environment, docs/pictures
+	$(BIN)/python docs/site/pictures.py
+
 wheel: .venv/all
 	rm -rf build
 	$(BIN)/python -m build
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv build dist docs/_build docs/generated
 
 .venv/core: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/docs: .venv/core
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 # torch first and pinned: an unpinned one may bring several GB for a GPU that is not there

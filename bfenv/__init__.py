@@ -1,6 +1,6 @@
 """bfenv: backfilling schedulers of HPC clusters as engine, environment and fair comparison.
 
-The names below are imported from their rooms when you first use them, so that a part of bfenv
+The names below are imported from their packages when you first use them, so that a part of bfenv
 loads nothing but what it needs. `import bfenv` registers the environment "Backfill-v0".
 """
 

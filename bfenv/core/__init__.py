@@ -1,7 +1,7 @@
 """The simulated machine: jobs, cluster, policies, and the event loop.
 
 The names below are what you need to write and run a scheduler. To compile one, take the decorator
-`kernel` from `bfenv.core.kernel`. This room imports no other room of bfenv.
+`kernel` from `bfenv.core.kernel`. This package imports no other package of bfenv.
 """
 
 from bfenv.core.cluster import (

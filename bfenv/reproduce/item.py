@@ -162,4 +162,4 @@ class Paper:
     reference: str
     logs: tuple[Log, ...]
     items: tuple[Item, ...]
-    figures_lost: bool = True  # whether only the text is at hand, not the values of figures
+    figures_lost: bool = True  # whether only the text is available, not the values of figures

@@ -3,7 +3,7 @@
 from bfenv.reproduce.item import Cell, Claim, Comparison, Content, Item, Log, Paper
 from bfenv.reproduce.logs import stand_in, value_of
 
-_ABSENT = "not at hand"
+_ABSENT = "not available"
 META09 = Log(
     "Meta09", "METACENTRUM-2009-2(processors=806)", stand_in(128, 0.9), False,
     "99,944 jobs; the log has no estimates, so modal ones are drawn (model tsafrir), and its 14 "

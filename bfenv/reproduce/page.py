@@ -21,7 +21,7 @@ RULES = (
     "logs with the paper's jobs count; how many hold on other jobs is added in parentheses."
 )
 FIGURES = (
-    "The values of the figures are not at hand, only what the text says of them. Figures are "
+    "The values of the figures are not available, only what the text says of them. Figures are "
     "therefore drawn with our values, and beside them the values that the text states, marked ≈."
 )
 

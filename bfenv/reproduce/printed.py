@@ -12,7 +12,7 @@ class Printed(NamedTuple):
 
     value: float | str
     error: float = 0.0  # half a unit of the last digit, or how well a value of a figure is known
-    read: bool = False  # whether the text states it of a figure, which itself is not at hand
+    read: bool = False  # whether the text states it of a figure, which itself is not available
     text: str = ""  # as it is printed
 
 

@@ -11,7 +11,7 @@ _KTH_EDITION = (
     "cut at the log's estimates, which the paper did not have"
 )
 KTH = Log("KTH", "KTH-SP2-1996-2(overrun=extend)", stand_in(100), True, _KTH_EDITION)
-LNL = Log("LNL", "LLNL-T3D-1996-2", "LLNL-T3D-1996-2", True, "not at hand")
+LNL = Log("LNL", "LLNL-T3D-1996-2", "LLNL-T3D-1996-2", True, "not available")
 SUD = Log("SUD", "sud", "sud(jobs=1500)", False, "ours: sizes and arrivals were not published")
 CTC = Log(
     "CTC",

@@ -25,16 +25,14 @@ Estimates = tuple[np.ndarray, np.ndarray]  # estimates and runtimes, (n,) int64 
 def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: float) -> Trace:
     """Replace the estimates of a trace.
 
-    | model | estimate | parameters |
-    |---|---|---|
-    | user | as in the trace | |
-    | exact | the runtime | |
-    | deterministic | factor times the runtime | factor |
-    | uniform-zotkin | uniform from the runtime to 2 * factor times it | factor |
-    | uniform-tsafrir | uniform from the runtime to factor times it | factor |
-    | doubled | twice that in the trace | |
-    | phi | exact for a share of the jobs; for others, runtime / estimate is uniform | exact_share |
-    | tsafrir | popular round values | emax, emax_share |
+    * "user": as in the trace
+    * "exact": the runtime
+    * "deterministic": factor times the runtime
+    * "uniform-zotkin": uniform from the runtime to 2 * factor times it
+    * "uniform-tsafrir": uniform from the runtime to factor times it
+    * "doubled": twice that in the trace
+    * "phi": exact for a share of the jobs, exact_share; for others, runtime / estimate is uniform
+    * "tsafrir": popular round values, with the parameters emax and emax_share
 
     `bfenv.workloads.models` describes the models and names their papers. No estimate is below the
     runtime. Modal estimates ("tsafrir") are at most `emax` seconds, by default the longest estimate

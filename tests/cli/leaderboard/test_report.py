@@ -13,7 +13,7 @@ from bfenv.leaderboard.report.markdown import BEGIN, END, render_markdown
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import make_store
 
-README = Path(__file__).resolve().parents[3] / "README.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "leaderboard.md"
 
 
 @pytest.fixture(scope="module")
@@ -103,14 +103,12 @@ def test_several_commits(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_readme_leaderboard(run, tmp_path):
-    """The table of the README is the one that its commands make."""
-    text = README.read_text()
+def test_published_leaderboard(run, tmp_path):
+    """The table of the documentation is the one that its commands make."""
+    text = PAGE.read_text()
     assert text.count(BEGIN) == 1
     block = text.partition(BEGIN + "\n")[2].partition(END)[0]
-    line = re.search(r"^    bfenv (leaderboard run --suite synthetic-v1 (?:\\\n|.)*)", text, re.M)[
-        1
-    ]
+    line = re.search(r"^bfenv (leaderboard run --suite synthetic-v1 (?:\\\n|.)*)", text, re.M)[1]
     words = line.replace("\\\n", " ").split()
     assert words[-2:] == ["--out", "board"]
     assert run(*words[:-1], tmp_path / "board")[0] == 0

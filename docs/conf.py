@@ -1,0 +1,53 @@
+"""Settings of the documentation site, which `make docs` builds with Sphinx."""
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "site"))
+import generate
+
+project = "bfenv"
+author = "The bfenv developers"
+copyright = "2026, The bfenv developers. Code under the MIT licence"
+version = release = version_of("bfenv")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["_build", "generated", "site"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+default_role = "code"
+
+html_theme = "furo"
+html_title = f"bfenv {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0072B2", "color-brand-content": "#0072B2"},
+    "dark_css_variables": {"color-brand-primary": "#6db6e8", "color-brand-content": "#6db6e8"},
+}
+html_show_sphinx = False
+pygments_style = "tango"
+pygments_dark_style = "monokai"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def setup(app):
+    """Write the generated pages before Sphinx looks for pages."""
+    app.connect("config-inited", lambda app, config: generate.write_pages(Path(app.srcdir)))
+    app.connect("autodoc-process-docstring", generate.improve_docstring)

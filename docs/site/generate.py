@@ -1,0 +1,271 @@
+"""Write what the pages include: tables and texts of the code, and drawings of scenarios.
+
+Everything goes to the folder `generated` beside the pages; a file that would not change is left
+alone, so that Sphinx reads again only the pages that changed.
+"""
+
+import inspect
+import io
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from drawings import THEMES, draw_growth, draw_reservation, draw_scenario, save
+from matplotlib.figure import Figure
+from scenarios import SCENARIOS, Scenario
+
+import bfenv
+from bfenv.agents.models import read_card
+from bfenv.agents.models.cards import agent_names
+from bfenv.agents.network_agent import load_network, network_names
+from bfenv.baselines import policies
+from bfenv.baselines.priorities import ORDERS
+from bfenv.baselines.user_history import QUANTITIES
+from bfenv.cli.app import app
+from bfenv.core.files import write_atomically
+from bfenv.core.names import import_object
+from bfenv.envs import BackfillEnv
+from bfenv.speed import PUBLISHED, read_measurements
+
+# Page of a family: the names of its policies, or what they begin with
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "fcfs": ("fcfs",),
+    "orders": ("sjf", "lpt", "sqf", "lqf", "saf", "lxf", "wfp3", "unicef", "f1", "f2", "f3", "f4"),
+    "easy": ("easy", "easy++", "easy-*"),
+    "conservative": ("conservative", "conservative-*", "cons-rs"),
+    "multiqueue": ("multiqueue", "easy-speculative"),
+    "los": ("los", "los-*"),
+    "slack": ("selective", "slack", "relaxed"),
+}
+
+
+def write_pages(source: Path) -> None:
+    """Write the generated files of a site whose pages are in `source`."""
+    folder = source / "generated"
+    for name, text in _pages():
+        _write(folder / f"{name}.md", text)
+    for name, scenario in SCENARIOS.items():
+        _write_scenario(folder, name, scenario)
+    _write_drawings(folder)
+
+
+def _pages() -> Iterator[tuple[str, str]]:
+    yield "environment", inspect.cleandoc(BackfillEnv.__doc__ or "") + "\n"
+    yield "policies", _policy_table(policies().values())
+    for family in FAMILIES:
+        members = [one for one in policies().values() if _family(one.name) == family]
+        yield f"policies-{family}", _policy_table(members)
+    yield "orders", _orders()
+    yield "quantities", _quantities()
+    yield "agents", command("agents", "--format", "markdown")
+    yield "cards", "\n\n".join((*map(_card, agent_names()), *map(_network, network_names()))) + "\n"
+    yield "names", _names()
+    yield "speed", _speed()
+    yield "commands", "\n".join(_commands(typer.main.get_command(app), "bfenv")) + "\n"
+
+
+def _family(name: str) -> str:
+    """Return the page of a policy; the longest name or beginning counts."""
+    found = {
+        pattern: family
+        for family, patterns in FAMILIES.items()
+        for pattern in patterns
+        if name == pattern or (pattern[-1] == "*" and name.startswith(pattern[:-1]))
+    }
+    if not found:
+        raise LookupError(f"no page in FAMILIES for the policy {name}")
+    return found[max(found, key=len)]
+
+
+# Tables -----------------------------------------------------------------------------------------
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table; columns of numbers are aligned to the right."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    numbers = [
+        all(re.fullmatch(r"[-+\d.,]*", cell) for cell in column)
+        for column in zip(*rows, strict=True)
+    ]
+    lines = [header, ["--:" if number else "---" for number in numbers], *rows]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines
+    )
+
+
+def _policy_table(members: Iterable[bfenv.Policy]) -> str:
+    rows = [(f"`{one.name}`", one.summary.replace("*", "\\*"), one.source) for one in members]
+    return table(("policy", "what it does", "source"), rows)
+
+
+def _orders() -> str:
+    rows = [
+        (f"`{one.name}`", f"{one.meaning} first", f"`{one.formula}`", one.source)
+        for one in ORDERS.values()
+    ]
+    return table(("order", "which job comes first", "score", "source"), rows)
+
+
+def _quantities() -> str:
+    rows = [(f"`{one.name}`", one.unit, one.meaning) for one in QUANTITIES]
+    return table(("quantity", "unit", "meaning"), rows)
+
+
+def _card(name: str) -> str:
+    card = read_card(name)
+    scores = [
+        (
+            score["workload"],
+            "own" if score["load"] is None else f"{score['load']:g}",
+            f"{score['slowdown_ratio']:.3f}",
+            f"{score['lowest']:.3f} to {score['highest']:.3f}",
+            f"{score['wait_ratio']:.2f}",
+        )
+        for score in card.scores
+    ]
+    trained = [
+        f"jobs {part['first_job']:,} to {part['end_job'] - 1:,} of {part['workload']}"
+        for part in card.training
+    ]
+    return "\n".join(
+        (
+            f"## agent:{name}\n",
+            f"{card.what} Division: {card.division}.\n",
+            f"```text\n{card.policy}\n```\n",
+            f"Trained on {'; '.join(trained)}.\n",
+            table(("scored on", "load", "ratio", "lowest to highest", "longest wait"), scores),
+            *(f"* {failure}" for failure in card.failures),
+            f"\n:::{{dropdown}} How it was found\n```text\n{card.found['command']}\n```\n:::\n",
+        )
+    )
+
+
+def _network(name: str) -> str:
+    card = load_network(name).card
+    trained = sorted({span.trace for span in card.trained_on})
+    scores = [
+        (score["on"], f"{score['ratio']:.3f}", f"{score['wait_ratio']:.2f}")
+        for score in card.scores
+    ]
+    return "\n".join(
+        (
+            f"## agent:{name}\n",
+            f"{card.what}.\n",
+            f"Trained on {len(card.trained_on)} traces: {', '.join(trained)}.\n",
+            table(("scored on", "ratio", "longest wait"), scores),
+            *(f"* {failure}" for failure in card.failures),
+            f"\n:::{{dropdown}} How it was found\n```text\n{card.found['command']}\n```\n:::\n",
+        )
+    )
+
+
+def _names() -> str:
+    rows = []
+    for name in sorted(bfenv.__all__, key=str.lower):
+        thing = getattr(bfenv, name)
+        first_line = (inspect.getdoc(thing) or "").partition("\n")[0].replace("`", "")
+        rows.append((f"{{py:obj}}`{name} <{thing.__module__}.{thing.__qualname__}>`", first_line))
+    return table(("name", "what it is"), rows)
+
+
+def _speed() -> str:
+    groups = ("traces", "gymnasium.make", "gymnasium.make_vec", "BackfillVecEnv", "jobs")
+    chosen = [word for group in (*groups, "new process", "peak memory") for word in ("-g", group)]
+    return command("bench", "show", str(PUBLISHED), *chosen, "--format", "markdown")
+
+
+# The command line -------------------------------------------------------------------------------
+
+
+def command(*words: str) -> str:
+    """Return what a command of `bfenv` prints."""
+    printed = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(sys.stderr):
+        app(list(words), prog_name="bfenv", standalone_mode=False)
+    return printed.getvalue()
+
+
+def _commands(one: Any, name: str) -> Iterator[str]:
+    """Yield a section for a command and for each command below it."""
+    context = one.make_context(name, [], resilient_parsing=True, terminal_width=80)
+    if name != "bfenv":
+        yield f"{'##' if name.count(' ') == 1 else '###'} {name}\n"
+    yield f"```text\n{one.get_help(context).rstrip()}\n```\n"
+    if hasattr(one, "list_commands"):
+        for below in one.list_commands(context):
+            yield from _commands(one.get_command(context, below), f"{name} {below}")
+
+
+# Scenarios --------------------------------------------------------------------------------------
+
+
+def _write_scenario(folder: Path, name: str, scenario: Scenario) -> None:
+    schedules = scenario.schedules()
+    header = ["job", "submit", "size", "estimate"]
+    columns: list[Sequence[int]] = [scenario.submit, scenario.size, scenario.estimate]
+    if scenario.runtime:
+        header.append("runtime")
+        columns.append(scenario.runtime)
+    header += [f"start under `{schedule.policy}`" for schedule in schedules]
+    columns += scenario.starts.values()
+    rows = zip(range(len(scenario.submit)), *columns, strict=True)
+    names = ", ".join(schedule.policy for schedule in schedules)
+    alt = f"Gantt chart of the scenario under {names}"
+    _write(folder / "scenarios" / f"{name}.md", table(header, rows) + "\n" + picture(name, alt))
+    _draw(folder, name, lambda theme: draw_scenario(schedules, theme))
+
+
+def _write_drawings(folder: Path) -> None:
+    alt = "At second 4: running jobs, the head's reservation at the shadow time, 3 extra nodes"
+    _write(folder / "scenarios" / "shadow-time.md", picture("shadow-time", alt))
+    _draw(folder, "shadow-time", draw_reservation)
+    rows = read_measurements(PUBLISHED)["rows"]
+    alt = "Time per job over the number of jobs, of waiting jobs, and of processors"
+    _write(folder / "growth.md", picture("growth", alt))
+    _draw(folder, "growth", lambda theme: draw_growth(rows, theme))
+
+
+def _draw(folder: Path, name: str, draw: Callable[[str], Figure]) -> None:
+    for theme in THEMES:
+        text = io.BytesIO()
+        save(text, draw(theme), theme)
+        _write(folder / "scenarios" / f"{name}-{theme}.svg", text.getvalue().decode())
+
+
+def picture(name: str, alt: str) -> str:
+    """Return Markdown that shows the version of a drawing for the theme of the page."""
+    return "".join(
+        f"```{{image}} /generated/scenarios/{name}-{theme}.svg\n"
+        f":class: only-{theme}\n:alt: {alt}\n:width: 100%\n```\n"
+        for theme in ("light", "dark")
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    if path.is_file() and path.read_text() == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode())
+
+
+# Docstrings -------------------------------------------------------------------------------------
+
+
+def improve_docstring(
+    app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Shorten the environment's docstring, which is a page of its own; describe fields of tuples.
+
+    The comment behind a field is where the code says what it holds.
+    """
+    if thing is BackfillEnv:
+        lines[1:] = ["", "See the page on the environment for its whole specification."]
+    elif lines and lines[0].startswith("Alias for field number"):
+        path, _, field = name.rpartition(".")
+        source = inspect.getsource(import_object(":".join(path.rsplit(".", 1))))
+        comment = re.search(rf"^    {field}: .*?  # (.*(?:\n +# .*)*)", source, re.MULTILINE)
+        lines[0] = re.sub(r"\n +#", "", comment[1]) if comment else ""

@@ -1,0 +1,114 @@
+"""README and pages: their examples run and print what they say, their commands work.
+
+The blocks of a page run in order, in one folder and one namespace: examples with `>>>`, files
+(whose first line is `# name.py`), and commands in blocks of the language `console`.
+"""
+
+import doctest
+import re
+import shlex
+import sys
+
+import pytest
+
+from bfenv import cli
+from bfenv.baselines import registry
+from tests.conftest import ROOT
+
+DOCS = ROOT / "docs"
+SEPARATE = {"tutorials", "generated", "_build", "reproductions"}  # tested elsewhere, or generated
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
+TORCH = ("sb3", "torch", "--agent")
+
+
+def blocks(path):
+    """The language and text of each block that can be run."""
+    return BLOCK.findall(path.read_text())
+
+
+def pages():
+    """The README and every page with such blocks, as parameters of a test."""
+    found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+    for path in found:
+        text = "".join(text for _, text in blocks(path))
+        if text and not SEPARATE & set(path.relative_to(ROOT).parts):
+            marks = [pytest.mark.torch] if any(word in text for word in TORCH) else []
+            yield pytest.param(path, id=path.relative_to(ROOT).as_posix(), marks=marks)
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """An empty folder; what the examples register or import is forgotten after them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BFENV_TRACES", "")
+    monkeypatch.setattr(registry, "_registered", {})
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if (tmp_path / f"{name}.py").exists():
+            del sys.modules[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", list(pages()))
+def test_the_examples_of_a_page_work(path, folder, monkeypatch, capsys):
+    """Examples print what the page says; commands succeed, and print or write something."""
+    namespace = {}
+    for i, (language, text) in enumerate(blocks(path)):
+        file = re.match(r"# (\w+\.py)\n", text)
+        if language == "console":
+            for line in text.splitlines():
+                run_command(line, folder, monkeypatch, capsys)
+        elif file:
+            (folder / file[1]).write_text(text)
+        else:
+            run_examples(text, namespace, f"{path.name}, block {i}")
+
+
+def run_examples(text, namespace, name):
+    assert ">>>" in text, f"{name}: a block without examples and without the name of a file"
+    test = doctest.DocTestParser().get_doctest(text, namespace, name, name, 0)
+    failures = []
+    doctest.DocTestRunner(verbose=False).run(test, out=failures.append, clear_globs=False)
+    assert not failures, "".join(failures)
+    namespace.update(test.globs)
+
+
+def run_command(line, folder, monkeypatch, capsys):
+    prompt, command, *words = shlex.split(line)
+    assert (prompt, command) == ("$", "bfenv"), line
+    monkeypatch.setattr(sys, "argv", [command, *words])
+    before = set(folder.iterdir())
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    printed = capsys.readouterr()
+    assert not exit_.value.code, f"{line}: {printed.err}"
+    assert printed.out or set(folder.iterdir()) > before
+
+
+def test_the_readme_is_short_and_its_links_lead_to_files():
+    """At most 130 lines; pictures, pages and files that it links exist."""
+    text = (ROOT / "README.md").read_text()
+    assert text.count("\n") <= 130
+    links = re.findall(r'\]\(([^)#]+)|(?:src|srcset)="([^"]+)"', text)
+    assert len(links) > 10
+    for link in map("".join, links):
+        assert (ROOT / link).is_file(), link
+
+
+def test_the_first_rows_of_the_leaderboard_are_those_of_its_page():
+    """The README's table is the beginning of the whole table."""
+    readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/leaderboard.md"))
+    rows = re.search(r"^\| policy \| division .*\n(?:\|.*\n)+", readme, re.M)[0]
+    assert rows.count("\n") >= 5
+    assert rows in page
+
+
+def test_no_block_has_a_language_that_no_test_runs():
+    """Every block is run, or says that it is text, or is MyST's."""
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")):
+        if not SEPARATE & set(path.relative_to(ROOT).parts):
+            for language in re.findall(r"^ *```(\S+)", path.read_text(), re.M):
+                assert language in ("python", "console", "text") or language[0] == "{", path

@@ -1,0 +1,75 @@
+"""The documentation site: it builds without a warning, and has what its pages promise."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytest.importorskip("sphinx", reason="needs the extra docs")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built site. Warnings, such as links that lead nowhere, are errors."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", folder / "trees"]
+    command += [ROOT / "docs", folder / "html"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return folder / "html"
+
+
+def test_every_page_can_be_reached_from_the_first(site):
+    """The navigation of the first page, and what its pages link, leads to every page."""
+    start = site / "index.html"
+    found, new = {start}, [start]
+    while new:
+        page = new.pop()
+        for link in re.findall(r'href="([^"#:]+\.html)', page.read_text()):
+            target = (page.parent / link).resolve()
+            if target not in found and target.is_file():
+                found.add(target)
+                new.append(target)
+    pages = {path.resolve() for path in site.rglob("*.html") if "_static" not in path.parts}
+    assert pages - found == set()
+
+
+def test_the_pages_ask_nothing_of_other_machines(site):
+    """No script, style, font or picture comes from elsewhere."""
+    for page in site.rglob("*.html"):
+        loaded = re.findall(
+            r'<(?:script|link|img|source)\b[^>]*(?:src|href)="(https?:[^"]+)', page.read_text()
+        )
+        assert loaded == [], page.name
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("specification.html", "log_time(user"),
+        ("policies/index.html", "conservative-replan-aged-random"),
+        ("policies/easy.html", "shadow_intervals"),
+        ("agents/cards.html", "agent:scorer-lublin"),
+        ("commands.html", "bfenv leaderboard export"),
+        ("api/core.html", "bfenv.core.cluster.may_start"),
+        ("api/workloads.html", "uniform-tsafrir"),
+        ("performance.html", "10,240,000 jobs"),
+    ],
+)
+def test_what_is_made_from_the_code_is_there(site, page, text):
+    """Tables, signatures, cards and help texts."""
+    assert text in re.sub(r"<[^>]+>", "", (site / page).read_text()).replace("&#x27;", "'")
+
+
+def test_every_drawing_has_a_light_and_a_dark_version(site):
+    """And both are on a page."""
+    pages = "".join(page.read_text() for page in site.rglob("*.html"))
+    drawings = sorted(path.name for path in (site / "_images").glob("*.svg"))
+    assert len(drawings) >= 16
+    for drawing in drawings:
+        assert drawing in pages
+        assert drawing.replace("-light", "-dark") in drawings
