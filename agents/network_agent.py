@@ -197,7 +197,7 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
         "training": [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on],
         "observation_version": VERSION,
         **{name: [encode_span(span) for span in getattr(card, name)] for name in SPANS},
-        "weights": {name: _encode(values) for name, values in weights.items()},
+        "weights": {name: encode_array(values) for name, values in weights.items()},
     }
     try:
         text = json.dumps(content, indent=1, allow_nan=False)
@@ -255,7 +255,7 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
         values = {name: content[name] for name in NetworkCard._fields}
         for name in SPANS:
             values[name] = [decode_span(span) for span in values[name]]
-        weights = {name: _decode(array) for name, array in content["weights"].items()}
+        weights = {name: decode_array(array) for name, array in content["weights"].items()}
         agent = NetworkAgent(NetworkCard(**values), weights)
         _check_shapes(agent)
         return agent
@@ -290,12 +290,14 @@ def _relu(x: np.ndarray) -> np.ndarray:
     return positive
 
 
-def _encode(values: np.ndarray) -> dict[str, Any]:
+def encode_array(values: np.ndarray) -> dict[str, Any]:
+    """Return an array of float32 as JSON has it."""
     data = np.ascontiguousarray(values, dtype="<f4").tobytes()
     return {"shape": list(values.shape), "float32": base64.b64encode(data).decode()}
 
 
-def _decode(values: Mapping[str, Any]) -> np.ndarray:
+def decode_array(values: Mapping[str, Any]) -> np.ndarray:
+    """Read what `encode_array` returned; ValueError if a number is not finite."""
     data = base64.b64decode(values["float32"], validate=True)
     array = np.frombuffer(data, dtype="<f4").astype(np.float32).reshape(values["shape"])
     if not np.isfinite(array).all():

@@ -10,6 +10,13 @@ from bfenv.core.errors import PolicyError
 from bfenv.envs.backfill import BackfillEnv
 
 
+class Episode(NamedTuple):
+    """What an agent has done in one episode."""
+
+    info: dict[str, Any]  # the last one, with the metrics
+    seconds: np.ndarray  # (decisions,) float64, how long each took
+
+
 class Played(NamedTuple):
     """An episode that an agent has played."""
 
@@ -28,12 +35,48 @@ def play(
     strict: bool = False,
     options: dict[str, Any] | None = None,
 ) -> Played:
-    """Play one episode.
+    """Play one episode, and return the start times of its jobs.
 
     Parameters
     ----------
     env
         The environment, which is reset.
+    agent, seed, deterministic, strict, options
+        See `play_episode`.
+
+    Raises
+    ------
+    PolicyError
+        At the first illegal action, with `strict`.
+    """
+    replaced = getattr(agent, "replaced_actions", 0)
+    episode = play_episode(
+        env, agent, seed, deterministic=deterministic, strict=strict, options=options
+    )
+    jobs = env.episode_jobs
+    return Played(
+        episode.info,
+        env.cluster.start[jobs.start : jobs.stop].copy(),
+        episode.seconds,
+        getattr(agent, "replaced_actions", 0) - replaced,
+    )
+
+
+def play_episode(
+    env: Any,
+    agent: Any,
+    seed: int,
+    *,
+    deterministic: bool = True,
+    strict: bool = False,
+    options: dict[str, Any] | None = None,
+) -> Episode:
+    """Play one episode.
+
+    Parameters
+    ----------
+    env
+        An environment of Gymnasium with `window` and `action_masks`, which is reset.
     agent
         An object with the `predict` of stable-baselines3. Masks are passed if `predict` takes them.
     seed
@@ -59,16 +102,28 @@ def play(
     return _play(env, agent, seed, deterministic, strict, options)
 
 
+def check_legal(info: dict[str, Any], slot: int, window: int, now: int) -> None:
+    """Check that the last action was legal.
+
+    Raises
+    ------
+    PolicyError
+        If it was not; the message names the action and the time.
+    """
+    if info["illegal_action"]:
+        what = "the pass" if slot == window else f"slot {slot}"
+        raise PolicyError(f"illegal action at {now} s: {what}")
+
+
 def _play(
-    env: BackfillEnv,
+    env: Any,
     agent: Any,
     seed: int,
     deterministic: bool,
     strict: bool,
     options: dict[str, Any] | None,
-) -> Played:
+) -> Episode:
     takes_masks = _takes_masks(agent)
-    replaced = getattr(agent, "replaced_actions", 0)
     seconds, state, is_first, done = [], None, True, False
     observation, info = env.reset(seed=seed, options=options)
     while not done:
@@ -84,17 +139,10 @@ def _play(
         seconds.append(time.perf_counter() - begin)
         slot, now = int(np.asarray(action).reshape(())), info["now"]
         observation, _, terminated, truncated, info = env.step(slot)
-        if strict and info["illegal_action"]:
-            what = "the pass" if slot == env.window else f"slot {slot}"
-            raise PolicyError(f"illegal action at {now} s: {what}")
+        if strict:
+            check_legal(info, slot, env.window, now)
         done, is_first = terminated or truncated, False
-    jobs = env.episode_jobs
-    return Played(
-        info,
-        env.cluster.start[jobs.start : jobs.stop].copy(),
-        np.array(seconds),
-        getattr(agent, "replaced_actions", 0) - replaced,
-    )
+    return Episode(info, np.array(seconds))
 
 
 def _takes_masks(agent: Any) -> bool:

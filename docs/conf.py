@@ -22,7 +22,7 @@ extensions = [
 exclude_patterns = ["_build", "generated", "site"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
-myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 
 autodoc_typehints = "description"
@@ -41,6 +41,7 @@ html_theme_options = {
     "dark_css_variables": {"color-brand-primary": "#6db6e8", "color-brand-content": "#6db6e8"},
 }
 html_show_sphinx = False
+html_domain_indices = False
 pygments_style = "tango"
 pygments_dark_style = "monokai"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

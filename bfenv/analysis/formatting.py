@@ -3,6 +3,7 @@
 A missing number, None, is written as `MISSING`.
 """
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 from bfenv.core.durations import DAY, HOUR, MINUTE, SECOND, format_duration
@@ -13,6 +14,32 @@ MISSING = "–"
 def duration(seconds: float | None) -> str:
     """Format a duration in one unit, like 47 s, 12.3 min, 5.4 h or 3.1 d."""
     return MISSING if seconds is None else format_duration(seconds)
+
+
+def durations(seconds: Iterable[float | None]) -> list[str]:
+    """Format the durations of a table's column in one unit, that of their median."""
+    values = list(seconds)
+    sizes = sorted(abs(value) for value in values if value)
+    typical = sizes[len(sizes) // 2] if sizes else 0.0
+    unit, length = next(
+        (one for one in (("d", DAY), ("h", HOUR), ("min", MINUTE)) if typical >= 2 * one[1]),
+        ("s", SECOND),
+    )
+    return [MISSING if value is None else _in_unit(value / length, unit) for value in values]
+
+
+def signed_durations(seconds: Iterable[float]) -> list[str]:
+    """Format the differences of a table's column in one unit, each with its sign."""
+    values = list(seconds)
+    return [
+        ("−" if value < 0 else "+" if value > 0 else "") + text
+        for value, text in zip(values, durations(map(abs, values)), strict=True)
+    ]
+
+
+def _in_unit(value: float, unit: str) -> str:
+    digits = 0 if unit == "s" or value == 0 or value >= 100 else 2 if value < 0.95 else 1
+    return f"{value:,.{digits}f} {unit}"
 
 
 def compound_duration(seconds: float) -> str:

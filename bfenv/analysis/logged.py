@@ -118,9 +118,9 @@ def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
     chained = float(np.mean(records[:, PRECEDING] > 0))
     if chained:
         left_out.append(f"{percent(chained)} of the jobs wait for another job")
-    if trace.cleaning.clipped:
-        share = percent(trace.cleaning.clipped / len(trace))
-        left_out.append(f"{share} of the jobs ran beyond their estimate, and are cut here")
+    cut = float(np.mean(trace.runtime < requests_in(records).runtime))
+    if cut:
+        left_out.append(f"{percent(cut)} of the jobs ran beyond their estimate, and are cut here")
     if trace.cleaning.no_estimate:
         left_out.append(f"{trace.cleaning.no_estimate:,} jobs have no estimate in the log")
     if not trace.outages:

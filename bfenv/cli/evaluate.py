@@ -11,6 +11,7 @@ from bfenv.cli.options import (
     FormatOption,
     JobsOption,
     LoadOption,
+    PlayersOption,
     SchedulerOption,
     ShardOption,
     WorkloadOption,
@@ -20,6 +21,7 @@ from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
     from bfenv.agents.evaluation import EvaluationRow
+    from bfenv.core.policy import Policy
     from bfenv.parallel.evaluation import Run
 
 
@@ -35,6 +37,7 @@ def evaluate(
             "--policy", "-p", metavar="POLICY", help="Repeat for several. Default: all policies."
         ),
     ] = None,
+    player: PlayersOption = None,
     agent: Annotated[
         list[str] | None,
         typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
@@ -84,10 +87,12 @@ def evaluate(
       bfenv evaluate --policy easy --policy fcfs --load 0.9 --seeds 3 --jobs 2
       bfenv evaluate --policy easy --format csv
       bfenv evaluate --shard 3/20 --format csv
+      bfenv evaluate --policy easy --player "./my-scheduler"
       bfenv evaluate --agent random --workload lublin:jobs=3000 --episodes 4
     """
     if agent:
         used = {"--seeds": seeds != 1, "--jobs": jobs != 1, "--shard": shard != "1/1"}
+        used |= {"--player": bool(player)}
         used |= {"--backend": backend != "loky", "--scheduler": scheduler is not None}
         _refuse(used, "with --agent")
         _evaluate_agents(agent, workload, policy or [], load, episodes, split, trust, format)
@@ -98,9 +103,12 @@ def evaluate(
     from bfenv.baselines.registry import policies
     from bfenv.parallel.evaluation import plan_evaluation, run_plan
     from bfenv.parallel.shards import read_shard, take_shard
+    from bfenv.referee import check_command, player_policy
 
-    plan = plan_evaluation(workload, list(policy or policies()), seeds, load)
-    if not policy:
+    names: list[str | Policy] = list(policy or ([] if player else policies()))
+    names += [player_policy(check_command(command), command) for command in player or ()]
+    plan = plan_evaluation(workload, names, seeds, load)
+    if not (policy or player):
         plan = _able(plan)
     plan = take_shard(plan, read_shard(shard))
     with show.progress() as progress:

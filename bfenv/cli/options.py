@@ -2,14 +2,17 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from bfenv.cli.show import Format
-from bfenv.core.durations import parse_duration
+from bfenv.core.durations import MINUTE, parse_duration
 from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv.referee import PlayerLimits
 
 
 def choices(options: type[StrEnum]) -> str:
@@ -42,9 +45,6 @@ WorkloadOption = Annotated[
         help="Name or SWF file; see `bfenv workloads`.",
     ),
 ]
-PolicyOption = Annotated[
-    str, typer.Option("--policy", "-p", metavar="POLICY", help="See `bfenv policies`.")
-]
 LoadOption = Annotated[
     float | None,
     typer.Option(metavar="LOAD", help="Offered load to scale the workload to, such as 0.9."),
@@ -75,6 +75,37 @@ SchedulerOption = Annotated[
 ShardOption = Annotated[
     str, typer.Option(metavar="I/N", help="Run only the I-th of N shares, such as 3/20.")
 ]
+PlayersOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--player",
+        metavar="COMMAND",
+        help="Program that schedules, see docs/referee.md; repeat for several.",
+    ),
+]
+MEMORY = 4096  # MiB
+DECISION = MINUTE
+PlayerMemoryOption = Annotated[
+    int, typer.Option(min=16, metavar="MIB", help="Memory that a player may take, in MiB.")
+]
+DecisionOption = Annotated[
+    int,
+    duration_option("--decision", "Time limit of a player's decision.  [default: 1min]", least=1),
+]
+PlayerReadsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--player-reads", metavar="PATH", help="What players may also read; repeat for several."
+    ),
+]
+
+
+def player_limits(memory: int, decision: int, reads: list[Path] | None) -> "PlayerLimits":
+    """Return the limits that the options of players set."""
+    from bfenv.referee import MIB, PlayerLimits
+
+    paths = tuple(str(path.absolute()) for path in reads or ())
+    return PlayerLimits(memory=memory * MIB, decision=float(decision), reads=paths)
 
 
 class Once(TyperCommand):

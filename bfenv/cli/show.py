@@ -24,7 +24,7 @@ from rich.table import Table
 
 from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
 from bfenv.analysis.comparison import STARVES
-from bfenv.analysis.formatting import duration, percent, ratio, slowdown
+from bfenv.analysis.formatting import durations, percent, ratio, slowdown
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.policy import DIVISIONS
 from bfenv.leaderboard.reference import REFERENCE
@@ -176,25 +176,33 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     loads = [row["offered_load"] for row in rows]
     load = " to ".join(sorted({f"{min(loads):.2f}", f"{max(loads):.2f}"}))
     seeds = max(row["seed"] for row in rows) + 1
+    policies = sorted(
+        by_policy,
+        key=lambda one: (
+            one[1] != LOGGED,
+            DIVISIONS.index(one[0]),
+            mean(one, "mean_bounded_slowdown"),
+        ),
+    )
+    waits = zip(
+        *(
+            durations(mean(policy, name) for policy in policies)
+            for name in ("mean_wait", "p95_wait", "max_wait")
+        ),
+        strict=True,
+    )
     lines = [
         (
             "logged, as it ran" if policy[1] == LOGGED else policy[1],
             "" if policy[1] == LOGGED else policy[0],
             slowdown(mean(policy, "mean_bounded_slowdown")),
-            duration(mean(policy, "mean_wait")),
-            duration(mean(policy, "p95_wait")),
-            duration(mean(policy, "max_wait")) + (MARK if policy[1] in starving else ""),
+            mean_wait,
+            p95_wait,
+            max_wait + (MARK if policy[1] in starving else ""),
             percent(mean(policy, "utilization")),
             "" if policy[1] == LOGGED else quantity(mean(policy, "seconds"), "s"),
         )
-        for policy in sorted(
-            by_policy,
-            key=lambda one: (
-                one[1] != LOGGED,
-                DIVISIONS.index(one[0]),
-                mean(one, "mean_bounded_slowdown"),
-            ),
-        )
+        for policy, (mean_wait, p95_wait, max_wait) in zip(policies, waits, strict=True)
     ]
     table(
         COMPARED,

@@ -2,23 +2,35 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bfenv.cli.options import (
     ForceOption,
     LoadOption,
-    PolicyOption,
     SeedOption,
     WorkloadOption,
     check_new,
 )
+from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv.core.policy import Policy
 
 
 def simulate(
     workload: WorkloadOption = "lublin",
-    policy: PolicyOption = "easy",
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help="See `bfenv policies`.  [default: easy]"
+        ),
+    ] = None,
+    player: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Program that schedules instead; docs/referee.md."),
+    ] = None,
     seed: SeedOption = 0,
     load: LoadOption = None,
     out: Annotated[
@@ -39,6 +51,7 @@ def simulate(
       bfenv simulate --policy easy --out easy.swf.gz
       bfenv simulate --policy easy --out easy_jobs.csv
       bfenv simulate --policy fcfs --load 0.7
+      bfenv simulate --player "./my-scheduler" --out mine.csv
     """
     from bfenv.leaderboard.export import check_name, schedule_csv, write_schedule
     from bfenv.parallel.evaluation import simulate_safely
@@ -47,9 +60,20 @@ def simulate(
     if out is not None:
         check_name(out)
         check_new(out, force)
+    if player is not None and policy is not None:
+        raise BfenvError("--policy and --player exclude each other")
     trace = load_workload(workload, **({} if load is None else {"load": load}))
-    schedule = simulate_safely(trace, policy, seed)
+    schedule = simulate_safely(trace, _policy(policy or "easy", player), seed)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:
         write_schedule(schedule, out)
+
+
+def _policy(name: str, player: str | None) -> "str | Policy":
+    """Return the policy to simulate: by its name, or that of a program."""
+    if player is None:
+        return name
+    from bfenv.referee import check_command, player_policy
+
+    return player_policy(check_command(player), player)

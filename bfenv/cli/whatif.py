@@ -1,15 +1,17 @@
 """The command `bfenv whatif`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, FormatOption, check_page, duration_option
+from bfenv.cli.options import ForceOption, FormatOption, check_page
 from bfenv.cli.show import Format
-from bfenv.core.durations import format_duration
 from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv.leaderboard.site.whatif import Outcome
 
 
 def whatif(
@@ -20,17 +22,23 @@ def whatif(
         list[str] | None,
         typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several. Default: easy."),
     ] = None,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CHANGES",
+            help="Several changes at once, such as processors=+10%,estimates=-30%; repeat for "
+            "several variants.",
+        ),
+    ] = None,
     as_is: Annotated[
-        bool,
-        typer.Option("--as-is", show_default=False, help="No effect: always shown as variant 1."),
+        bool, typer.Option("--as-is/--no-as-is", help="Show the site as it is, first.")
     ] = True,
     processors: Annotated[
         list[str] | None,
         typer.Option(metavar="SIZE", help="Size of the machine: 512, +64, -64 or +10%."),
     ] = None,
     max_estimate: Annotated[
-        int | None,
-        duration_option("--max-estimate", "Longest estimate allowed, such as 24h.", least=1),
+        str | None, typer.Option(metavar="LIMIT", help="Longest estimate allowed, such as 24h.")
     ] = None,
     split_longer: Annotated[
         bool,
@@ -61,60 +69,57 @@ def whatif(
 ) -> None:
     """Compare variants of your site side by side.
 
-    The first variant is the site as it is. --processors, --max-estimate, --estimates, --load,
-    --maintenance and --without each add one that changes this only; repeat --processors,
-    --estimates and --load for more. The lines below the table count the jobs that no longer fit,
-    are cut or split, or keep an estimate as long as they run.
+    --processors, --max-estimate, --estimates, --load, --maintenance and --without each add a
+    variant that changes this only; repeat --processors, --estimates and --load for more. --variant
+    makes several changes at once, in the order given: processors=, max-estimate=, split-estimate=,
+    estimates=, load=, maintenance=FILE, without=outages. Changes of the mean wait are from the
+    first variant. The lines below the table count the jobs that no longer fit, are cut or split, or
+    keep an estimate as long as they run.
 
     \b
     Examples:
       bfenv whatif site.swf.gz --processors +10% --max-estimate 24h --split-longer
+      bfenv whatif site.swf.gz --variant processors=+10%,split-estimate=24h,estimates=-30%
       bfenv whatif site.swf.gz --estimates -30% --without outages --policy easy --policy easy-wfp3
     """
     from bfenv.core.files import write_atomically
-    from bfenv.leaderboard.site.whatif import (
-        COLUMNS,
-        Outcome,
-        what_if,
-        what_if_lines,
-        what_if_notes,
-        what_if_page,
-    )
-    from bfenv.workloads import whatif as changes
+    from bfenv.leaderboard.site.whatif import Outcome, what_if, what_if_page
     from bfenv.workloads.load import load_workload
-    from bfenv.workloads.logs.outages import load_outages
+    from bfenv.workloads.whatif import with_changes
 
     if split_longer and max_estimate is None:
         raise BfenvError("--split-longer needs --max-estimate")
-    if without not in (None, "outages"):
-        raise BfenvError(f"--without must be 'outages', got {without!r:.60}")
     if out is not None:
         check_page(out, force)
     trace = load_workload(log)
-    variants = {
-        f"{size} processors": changes.with_processors(trace, size) for size in processors or ()
-    }
+    changes = {f"{size} processors": f"processors={size}" for size in processors or ()}
     if max_estimate is not None:
-        how = "split" if split_longer else "cut"
-        label = f"at most {format_duration(max_estimate)}, {how}"
-        variants[label] = changes.with_max_estimate(trace, max_estimate, split=split_longer)
-    for text in estimates or ():
-        variants[f"estimates {text}"] = changes.with_other_estimates(trace, text)
-    for target in load or ():
-        variants[f"load {target:g}"] = changes.with_offered_load(trace, target)
+        how, name = ("split", "split-estimate") if split_longer else ("cut", "max-estimate")
+        changes[f"at most {max_estimate}, {how}"] = f"{name}={max_estimate}"
+    changes |= {f"estimates {how}": f"estimates={how}" for how in estimates or ()}
+    changes |= {f"load {target:g}": f"load={target}" for target in load or ()}
     if maintenance is not None:
-        found = load_outages(maintenance, trace)
-        variants[f"with {maintenance.name}"] = changes.with_maintenance(trace, found)
-    if without:
-        variants["without outages"] = changes.without_outages(trace)
+        changes[f"with {maintenance.name}"] = f"maintenance={maintenance}"
+    if without is not None:
+        changes[f"without {without}"] = f"without={without}"
+    changes |= {text: text for text in variant or ()}
+    variants = {label: with_changes(trace, text) for label, text in changes.items()}
     names = policy or ["easy"]
     with show.progress() as progress:
-        bar = progress.add_task("simulating", total=len(names) * (1 + len(variants)))
+        bar = progress.add_task("simulating", total=len(names) * (as_is + len(variants)))
 
         def done(outcome: Outcome) -> None:
             progress.update(bar, advance=1, description=outcome.variant)
 
-        outcomes = what_if(trace, variants, names, done=done)
+        outcomes = what_if(trace, variants, names, as_is=as_is, done=done)
+    _print(outcomes, trace.name, format)
+    if out is not None:
+        write_atomically(out, what_if_page(trace.name, outcomes).encode())
+
+
+def _print(outcomes: "list[Outcome]", name: str, format: Format) -> None:
+    from bfenv.leaderboard.site.whatif import COLUMNS, what_if_lines, what_if_notes
+
     if format in (Format.json, Format.csv):
         rows: list[dict[str, Any]] = [
             {"variant": one.variant, "policy": one.policy, "jobs": one.jobs,
@@ -122,11 +127,8 @@ def whatif(
             for one in outcomes
         ]  # fmt: skip
         show.rows(rows, format)
-    else:
-        note = "\n".join(what_if_notes(outcomes))
-        show.table(
-            COLUMNS, what_if_lines(outcomes), format, numbers=len(COLUMNS) - 2, whole_names=True,
-            title=trace.name, note=note,
-        )  # fmt: skip
-    if out is not None:
-        write_atomically(out, what_if_page(trace.name, outcomes).encode())
+        return
+    show.table(
+        COLUMNS, what_if_lines(outcomes), format, numbers=len(COLUMNS) - 2, whole_names=True,
+        title=name, note="\n".join(what_if_notes(outcomes)),
+    )  # fmt: skip

@@ -15,6 +15,7 @@ from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 
+READ_ONLY = "BFENV_CACHE_READ_ONLY"  # variable of a process that may load kernels, and keep none
 KEPT_FOR = 30 * DAY  # a folder not used for so long is removed
 KEPT_DIGESTS = 8  # of a module; checkouts side by side, and branches, have digests of their own
 
@@ -28,6 +29,10 @@ def cache_root() -> Path | None:
             continue
         folder = Path(parent) / "kernels"
         try:
+            if READ_ONLY in os.environ:
+                if folder.is_dir() and _private(folder):
+                    return folder
+                continue
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
             if _private(folder):
@@ -64,6 +69,8 @@ def _complain(why: str) -> None:
 
 def write_to_cache(file: Path, data: bytes) -> None:
     """Write a file as a whole; if that is impossible, say once that nothing is kept."""
+    if READ_ONLY in os.environ:
+        return
     try:
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_atomically(file, data)

@@ -164,13 +164,13 @@ def _format_value(value: Any) -> str:
     raise BfenvError(f"{value!r} contains quotes of both kinds")
 
 
-def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
-    """Import what "module:object" names.
+def split_object_name(text: str, error: type[BfenvError] = BfenvError) -> tuple[str, str]:
+    """Return module and object of "module:object"; imports nothing.
 
     Raises
     ------
     error
-        If the text names a file, the module cannot be imported, or it has no such object.
+        If the text is not of that form, or names a file.
     """
     module, _, name = text.rpartition(":")
     if not (module and name):
@@ -179,6 +179,18 @@ def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
     if file != module or file.endswith(".py"):
         example = f"{file.removesuffix('.py')}:{name}"
         raise error(f"{text}: name the module, not its file, as in {example}")
+    return module, name
+
+
+def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
+    """Import what "module:object" names.
+
+    Raises
+    ------
+    error
+        If the text names a file, the module cannot be imported, or it has no such object.
+    """
+    module, name = split_object_name(text, error)
     try:
         found = import_module(module)
     except (Exception, SystemExit) as cause:  # a module may raise anything when it is imported

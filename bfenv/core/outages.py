@@ -1,8 +1,9 @@
 """Simulation of a machine whose processors are out of service at known times.
 
-An outage is a job that nobody submits: at its begin it takes its processors, at its end it gives
-them back. All outages are announced long before, like maintenance: no job starts that could still
-run, by its estimate, when its processors go out of service. So an outage kills no job.
+The simulator treats an outage as a job that no user submitted: it takes its processors at its begin
+and gives them back at its end. All outages are announced long before, as maintenance is. So no job
+starts that could still be running, by its estimate, when its processors go out of service, and an
+outage kills no job.
 
 The policy decides as always. In each pass it sees only the waiting jobs that, taken alone, end in
 time or leave the outage enough processors. If the jobs that it starts together leave too few, the
@@ -16,23 +17,27 @@ import numpy as np
 from bfenv.core.cluster import (
     FINISHED,
     HORIZON,
+    LAST_JOB,
+    NEXT_JOB,
     PROCESSORS,
     QUEUE_BEGIN,
     QUEUE_END,
+    RUNNING,
     Cluster,
     Truth,
     advance,
     commit_starts,
-    expected_ends,
     now,
     retract,
-    running,
     start,
     started,
     waiting,
 )
 from bfenv.core.jobs import FOREVER, Jobs, Trace
+from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
+
+MET, WAITING = range(2)  # outages that a waiting job could meet, jobs that wait: Detour.counts
 
 
 class Blockers(NamedTuple):
@@ -42,7 +47,16 @@ class Blockers(NamedTuple):
     begin: np.ndarray  # (k,) int64 seconds, ascending
     end: np.ndarray  # (k,) int64 seconds
     processors: np.ndarray  # (k,) int64
-    longest: int  # seconds, the longest estimate of a real job
+
+
+class Detour(NamedTuple):
+    """What a pass around outages works with; only valid within it."""
+
+    counts: np.ndarray  # (2,) int64: MET, WAITING
+    room: np.ndarray  # (k,) int64 processors that jobs may hold when each outage to come begins
+    left: np.ndarray  # (k,) int64, of these, what is left beside the jobs started in the pass
+    queue: np.ndarray  # (n,) int64 jobs, all that wait
+    hidden: np.ndarray  # (n,) bool, of these, what the policy does not see
 
 
 def with_blockers(trace: Trace) -> tuple[Trace, Blockers]:
@@ -56,8 +70,7 @@ def with_blockers(trace: Trace) -> tuple[Trace, Blockers]:
     runtime = np.concatenate([trace.runtime, length])[order]
     place = np.flatnonzero(order >= len(trace))
     by_begin = order[place] - len(trace)
-    longest = int(jobs.estimate.max())
-    blockers = Blockers(place, begin[by_begin], end[by_begin], processors[by_begin], longest)
+    blockers = Blockers(place, begin[by_begin], end[by_begin], processors[by_begin])
     return Trace(joined, runtime, trace.processors, trace.name), blockers
 
 
@@ -66,95 +79,188 @@ def run_around(
 ) -> None:
     """Run all passes of a policy on a trace that `with_blockers` made.
 
-    Compiled policies run by themselves up to the first job that could meet the next outage.
+    Compiled policies run by themselves while no waiting job could meet the next outage.
     """
-    next_outage = 0
+    count, jobs_count = len(blockers.job), len(jobs.submit)
+    detour = Detour(
+        counts=np.zeros(2, dtype=np.int64),
+        room=np.empty(count, dtype=np.int64),
+        left=np.empty(count, dtype=np.int64),
+        queue=np.empty(jobs_count, dtype=np.int64),
+        hidden=np.empty(jobs_count, dtype=np.bool_),
+    )
+    coming, is_clear = 0, True  # the first outage that has not begun; no waiting job can meet it
     while True:
-        while (
-            next_outage < len(blockers.job) and cluster.start[blockers.job[next_outage]] < FOREVER
-        ):
-            next_outage += 1  # it has begun
-        if policy.run is not None:
-            is_last = next_outage == len(blockers.begin)
-            horizon = FOREVER if is_last else blockers.begin[next_outage] - blockers.longest
-            cluster.state[HORIZON] = horizon
+        while coming < count and cluster.start[blockers.job[coming]] < FOREVER:
+            coming += 1
+        if is_clear and policy.run is not None:
+            cluster.state[HORIZON] = _horizon(cluster, jobs, blockers, coming)
             policy.run(cluster, jobs, truth, memory)
             cluster.state[HORIZON] = FOREVER
         if not advance(cluster, jobs, truth):
             return
-        _start_blockers(cluster, jobs, truth, blockers)
-        _decide_around(policy, cluster, jobs, memory, blockers)
+        if coming < count and blockers.begin[coming] == now(cluster):
+            coming = _start_blockers(cluster, jobs, truth, blockers, coming)
+        is_clear = _decide_around(policy, cluster, jobs, memory, blockers, coming, detour)
 
 
-def _start_blockers(cluster: Cluster, jobs: Jobs, truth: Truth, blockers: Blockers) -> None:
-    due = blockers.job[blockers.begin == now(cluster)]
-    for job in due:
-        start(cluster, jobs, job)
-    if len(due):
-        commit_starts(cluster, jobs, truth)
+def _start_blockers(
+    cluster: Cluster, jobs: Jobs, truth: Truth, blockers: Blockers, coming: int
+) -> int:
+    """Start the outages that begin now; return the next one."""
+    while coming < len(blockers.job) and blockers.begin[coming] == now(cluster):
+        start(cluster, jobs, blockers.job[coming])
+        coming += 1
+    commit_starts(cluster, jobs, truth)
+    return coming
 
 
 def _decide_around(
-    policy: Policy, cluster: Cluster, jobs: Jobs, memory: Any, blockers: Blockers
-) -> None:
-    """Make one scheduling pass in which no job is started that would meet an outage."""
-    state, queue = cluster.state, waiting(cluster).copy()
-    if not len(queue):
+    policy: Policy,
+    cluster: Cluster,
+    jobs: Jobs,
+    memory: Any,
+    blockers: Blockers,
+    coming: int,
+    detour: Detour,
+) -> bool:
+    """Make one scheduling pass in which no job is started that would meet an outage.
+
+    Return whether no waiting job could have met one.
+    """
+    if _hide(cluster, jobs, blockers, coming, detour) == 0:
         policy.decide(cluster, jobs, memory)
-        return
-    begin, room = _room(cluster, jobs, blockers)
-    visible = _fits(jobs, queue, now(cluster), begin, room)
+        return True
     while True:
-        first, shown, hidden = state[QUEUE_BEGIN], queue[visible], queue[~visible]
-        cluster.queue[first : first + len(shown)] = shown
-        state[QUEUE_END] = first + len(shown)
-        cluster.start[hidden] = FOREVER  # policies that keep a list of their own drop them
         policy.decide(cluster, jobs, memory)
-        cluster.start[hidden] = -1
-        cluster.queue[first : first + len(queue)] = queue
-        state[QUEUE_END] = first + len(queue)
-        too_many = _first_too_many(cluster, jobs, begin, room)
-        if too_many < 0:
-            return
-        visible &= queue != too_many
-        retract(cluster, jobs)
-        state[FINISHED] = 0  # the policy has learned of these already
+        if not _hide_too_many(cluster, jobs, blockers, coming, detour):
+            return False
 
 
-def _room(cluster: Cluster, jobs: Jobs, blockers: Blockers) -> tuple[np.ndarray, np.ndarray]:
-    """Return the begins of the outages to come, and the processors that jobs may hold then.
+@kernel
+def _horizon(cluster, jobs, blockers, coming):
+    """Return the instant before which no waiting job could meet an outage, in seconds.
+
+    Jobs that come until then count. It may be in the past.
+    """
+    if coming == len(blockers.begin):
+        return FOREVER
+    longest = 0
+    for job in waiting(cluster):
+        if cluster.start[job] < 0:
+            longest = max(longest, jobs.estimate[job])
+    begin = blockers.begin[coming]
+    for job in range(cluster.state[NEXT_JOB], cluster.state[LAST_JOB]):
+        if jobs.submit[job] >= begin - longest:
+            break
+        if jobs.submit[job] + jobs.estimate[job] > begin:
+            return jobs.submit[job]
+        longest = max(longest, jobs.estimate[job])
+    return begin - longest
+
+
+@kernel
+def _hide(cluster, jobs, blockers, coming, detour):
+    """Hide the waiting jobs that alone leave an outage too little.
+
+    Return how many outages a waiting job could meet: with none, nothing is hidden.
+    """
+    met = _find_room(cluster, jobs, blockers, coming, detour)
+    if met == 0:
+        return 0
+    size = 0
+    for job in waiting(cluster):
+        detour.queue[size] = job
+        detour.hidden[size] = False
+        for i in range(met):
+            if blockers.begin[coming + i] >= now(cluster) + jobs.estimate[job]:
+                break
+            if jobs.size[job] > detour.room[i]:
+                detour.hidden[size] = True
+                break
+        size += 1
+    detour.counts[MET] = met
+    detour.counts[WAITING] = size
+    _show(cluster, detour)
+    return met
+
+
+@kernel
+def _find_room(cluster, jobs, blockers, coming, detour):
+    """Find what jobs may hold when each outage begins; return how many a waiting job can meet.
 
     Running jobs only end, and an outage only begins, at one of these instants; so a job that
     leaves enough there leaves enough all the time.
     """
-    to_come = blockers.begin > now(cluster)
-    begin, end = blockers.begin[to_come], blockers.end[to_come]
-    processors = blockers.processors[to_come]
-    ends, sizes = expected_ends(cluster), jobs.size[running(cluster)]
-    total = cluster.state[PROCESSORS]
-    room = [
-        total - sizes[ends > instant].sum() - processors[(begin <= instant) & (end > instant)].sum()
-        for instant in begin
-    ]
-    return begin, np.array(room, dtype=np.int64)
+    state, longest, held = cluster.state, 0, 0
+    for job in waiting(cluster):
+        longest = max(longest, jobs.estimate[job])
+    for i in range(state[RUNNING]):
+        held += jobs.size[cluster.running[i]]
+    ended, met = 0, 0
+    for k in range(coming, len(blockers.begin)):
+        begin, out = blockers.begin[k], 0
+        if begin >= now(cluster) + longest:
+            break
+        while ended < state[RUNNING] and cluster.expected_end[ended] <= begin:
+            held -= jobs.size[cluster.running[ended]]
+            ended += 1
+        for other in range(coming, len(blockers.begin)):
+            if blockers.begin[other] > begin:
+                break
+            if blockers.end[other] > begin:
+                out += blockers.processors[other]
+        detour.room[met] = state[PROCESSORS] - held - out
+        met += 1
+    return met
 
 
-def _fits(
-    jobs: Jobs, queue: np.ndarray, time: int, begin: np.ndarray, room: np.ndarray
-) -> np.ndarray:
-    """Return which waiting jobs, started now, leave each outage its processors: (q,) bool."""
-    least = np.minimum.accumulate(np.concatenate([[FOREVER], room]))
-    met = np.searchsorted(begin, time + jobs.estimate[queue])  # outages that begin before its end
-    fits: np.ndarray = jobs.size[queue] <= least[met]
-    return fits
+@kernel
+def _hide_too_many(cluster, jobs, blockers, coming, detour):
+    """Put all jobs back into the queue, and tell if one was started that is too many.
+
+    The first such job is hidden, and the starts of this pass are undone.
+    """
+    for i in range(detour.counts[WAITING]):
+        cluster.queue[cluster.state[QUEUE_BEGIN] + i] = detour.queue[i]
+        if detour.hidden[i]:
+            cluster.start[detour.queue[i]] = -1
+    cluster.state[QUEUE_END] = cluster.state[QUEUE_BEGIN] + detour.counts[WAITING]
+    too_many = _first_too_many(cluster, jobs, blockers, coming, detour)
+    if too_many < 0:
+        return False
+    place = np.searchsorted(detour.queue[: detour.counts[WAITING]], too_many)
+    detour.hidden[place] = True
+    retract(cluster, jobs)
+    cluster.state[FINISHED] = 0  # the policy has learned of these already
+    _show(cluster, detour)
+    return True
 
 
-def _first_too_many(cluster: Cluster, jobs: Jobs, begin: np.ndarray, room: np.ndarray) -> int:
+@kernel
+def _show(cluster, detour):
+    """Leave in the queue what the policy may see."""
+    state = cluster.state
+    state[QUEUE_END] = state[QUEUE_BEGIN]
+    for i in range(detour.counts[WAITING]):
+        job = detour.queue[i]
+        if detour.hidden[i]:
+            cluster.start[job] = FOREVER  # policies that keep a list of their own drop it
+        else:
+            cluster.queue[state[QUEUE_END]] = job
+            state[QUEUE_END] += 1
+
+
+@kernel
+def _first_too_many(cluster, jobs, blockers, coming, detour):
     """Return the first job started in this pass for which there is no room; -1 if there is none."""
-    left = room.copy()
+    for i in range(detour.counts[MET]):
+        detour.left[i] = detour.room[i]
     for job in started(cluster):
-        met = begin < cluster.kill_time[job]
-        left[met] -= jobs.size[job]
-        if (left[met] < 0).any():
-            return int(job)
+        for i in range(detour.counts[MET]):
+            if blockers.begin[coming + i] >= cluster.kill_time[job]:
+                break
+            detour.left[i] -= jobs.size[job]
+            if detour.left[i] < 0:
+                return job
     return -1

@@ -165,15 +165,14 @@ def _imported(module: str, name: str) -> Any:
         return None
 
 
-def division_of(policy: Policy | None, trace: Trace) -> str:
-    """Return the division of a run, one of DIVISIONS; a policy of None is an agent.
+def division_of(trials: bool, trace: Trace) -> str:
+    """Return the division of a run, one of DIVISIONS, with trials or without.
 
-    With estimates that are the runtimes every scheduler is clairvoyant. Agents on the
-    leaderboard start no trials.
+    With estimates that are the runtimes every scheduler is clairvoyant.
     """
     if bool((trace.jobs.estimate == trace.runtime).all()):
         return CLAIRVOYANT
-    return TRIALS if policy is not None and policy.trials else COMPLETION
+    return TRIALS if trials else COMPLETION
 
 
 def able(policy: Policy, jobs: Jobs) -> bool:

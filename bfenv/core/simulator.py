@@ -3,12 +3,22 @@
 `bfenv.core.cluster` states the semantics of the machine.
 """
 
+from typing import Any
+
 import numpy as np
 
-from bfenv.core.cluster import advance, new_cluster
+from bfenv.core.cluster import (
+    FINISHED,
+    NOW,
+    Cluster,
+    Truth,
+    advance,
+    finished,
+    new_cluster,
+)
 from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
 from bfenv.core.illegal_start import find_illegal_start
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.outages import Blockers, run_around, with_blockers
 from bfenv.core.policy import Policy, able, new_memory
 from bfenv.core.schedule import Schedule
@@ -40,7 +50,8 @@ def simulate(
     StarvationError
         If the policy leaves jobs waiting although nothing else is left to happen.
     PolicyError
-        If jobs have requested start times and the policy does not plan for them.
+        If jobs have requested start times and the policy does not plan for them, or a policy that
+        is called from Python changes when a job started or ended.
     BfenvError
         If the seed is not an integer >= 0, or there is no such event order.
     """
@@ -64,8 +75,7 @@ def simulate(
         elif policy.run is not None:
             policy.run(cluster, jobs, truth, memory)
         else:
-            while advance(cluster, jobs, truth):
-                policy.decide(cluster, jobs, memory)
+            _run_in_python(policy, cluster, jobs, truth, memory)
     except ValueError as error:
         illegal_start = find_illegal_start(cluster, jobs, policy.name)
         if illegal_start is None:  # a fault of the policy's own code
@@ -91,6 +101,26 @@ def simulate(
         np.where(tried, cluster.trial_end[own], -1),
         records,
     )
+
+
+def _run_in_python(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
+    """Run all passes of a policy that is called from Python, and check what it left of the past.
+
+    Raises
+    ------
+    PolicyError
+        If the policy has changed when a job started or ended.
+    """
+    state, end = cluster.state, np.full(len(jobs.submit), -1)
+    while advance(cluster, jobs, truth):
+        if state[FINISHED]:
+            end[finished(cluster)] = state[NOW]
+        policy.decide(cluster, jobs, memory)
+    ended = end >= 0
+    changed = (cluster.end != end) | (ended & (cluster.start != end - truth.runtime))
+    if changed.any():
+        job = int(np.argmax(changed))
+        raise PolicyError(f"{policy.name} changed the start or the end of job {job} afterwards")
 
 
 def _blocked(trace: Trace, event_order: str) -> tuple[Trace, Blockers | None]:

@@ -1,15 +1,16 @@
 """The schedule that an agent makes of a whole trace, in one episode of the environment."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
-from bfenv.agents.player import play
-from bfenv.core.errors import BfenvError
+from bfenv.agents.player import Played, play
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.referee import DEFAULT, PlayerLimits, play_remotely, whole_trace_settings
 
 
 class AgentRun(NamedTuple):
@@ -20,8 +21,14 @@ class AgentRun(NamedTuple):
     notes: dict[str, float]  # numbers for the row's metrics
 
 
-def agent_schedule(trace: Trace, name: str, seed: int) -> AgentRun:
-    """Run an agent on a whole trace, from an empty machine, as `bfenv.agents.player.play` does.
+def agent_schedule(
+    trace: Trace,
+    name: str,
+    seed: int,
+    command: Sequence[str] = (),
+    limits: PlayerLimits = DEFAULT,
+) -> AgentRun:
+    """Run an agent on a whole trace, from an empty machine, in one episode.
 
     The notes are the decisions, the share of them at which jobs waited outside the window, and how
     many illegal choices of a model without masks were replaced by legal ones.
@@ -31,26 +38,25 @@ def agent_schedule(trace: Trace, name: str, seed: int) -> AgentRun:
     trace
         The jobs; there are no others.
     name
-        See `bfenv.agents.agent_names.read_agent`. A saved model is opened: it must be trusted.
+        See `bfenv.agents.agent_names.read_agent`.
     seed
         For the environment, for agents that take one, and for models that sample actions.
+    command
+        Of its player, for an agent that is not bfenv's own; else empty.
+    limits
+        What its player may use.
 
     Raises
     ------
     PolicyError
-        At the first illegal action that cannot be replaced.
+        At the first illegal action that cannot be replaced, and if a player fails.
     BfenvError
         If there is no such agent, a saved model does not fit the environment, the agent starts
         trials, or it was trained on some of the jobs.
     """
-    opened = open_agent(name, trust=True)
-    opened.check_unseen(trace)
-    settings = opened.settings_with(WHOLE_TRACE)
-    if settings.get("trial_limit") is not None:
-        raise BfenvError(f"{name} starts jobs for trials, and agents that do are not ranked")
-    env = BackfillEnv(trace, **settings)
-    agent = opened.make(env, seed)
-    played = play(env, agent, seed, deterministic=read_agent(name).deterministic, strict=True)
+    played = (
+        play_remotely(trace, name, command, seed, limits) if command else _play(trace, name, seed)
+    )
     no_trials = np.full(len(trace), -1)
     end = played.start + trace.runtime
     return AgentRun(
@@ -62,6 +68,15 @@ def agent_schedule(trace: Trace, name: str, seed: int) -> AgentRun:
             "replaced_actions": float(played.replaced_actions),
         },
     )
+
+
+def _play(trace: Trace, name: str, seed: int) -> Played:
+    """Let an agent of bfenv's own play in this process."""
+    opened = open_agent(name)
+    opened.check_unseen(trace)
+    env = BackfillEnv(trace, **whole_trace_settings(opened))
+    agent = opened.make(env, seed)
+    return play(env, agent, seed, deterministic=read_agent(name).deterministic, strict=True)
 
 
 def warm_environment() -> None:

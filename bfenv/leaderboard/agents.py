@@ -1,21 +1,27 @@
 """What identifies the code of a policy or an agent."""
 
 import hashlib
-import inspect
-import sys
 from pathlib import Path
 
 from bfenv.agents.agent_names import read_agent
 from bfenv.agents.model_card import card_path
-from bfenv.baselines.registry import find_policy
-from bfenv.core.names import import_object, parse_name
+from bfenv.core.errors import PolicyError
+from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
+from bfenv.referee import CARDS, is_strange_agent, is_strange_policy, source_of
 
 
 def card_of(policy: Policy) -> str | None:
     """Return the name or path of the card that a policy was loaded from; None of other policies."""
     prefix, _, card = policy.name.partition(":")
     return card if prefix == "agent" and card else None
+
+
+def _card_named(name: str) -> str:
+    """Return the name or path of the card that a policy's name asks for; "" of other policies."""
+    base, options = parse_name(name, PolicyError)
+    prefix, _, card = base.partition(":")
+    return (card or str(read_value(options.get("name", "''")))) if prefix == CARDS else ""
 
 
 def code_hash(kind: str, name: str) -> str | None:
@@ -31,14 +37,12 @@ def code_hash(kind: str, name: str) -> str | None:
     elif kind == "agent" and read_agent(name).is_network:
         file = Path(read_agent(name).base)
         files = [file] if file.is_file() else []  # bfenv comes with the others
-    elif kind == "policy" and (card := card_of(find_policy(name))):
+    elif kind == "policy" and (card := _card_named(name)):
         files = [Path(card)] if card.endswith(".json") else []
+    elif (is_strange_agent if kind == "agent" else is_strange_policy)(name):
+        source = source_of(name)
+        files = [source] if source else []
     else:
-        module, colon, _ = parse_name(name).base.partition(":")
-        if not colon:
-            return None
-        import_object(parse_name(name).base)
-        source = inspect.getsourcefile(sys.modules[module])
-        files = [Path(source)] if source else []
+        return None
     content = b"".join(file.read_bytes() for file in files)
     return f"sha256:{hashlib.sha256(content).hexdigest()}" if files else None

@@ -15,8 +15,9 @@ from bfenv.agents.models import check_unseen, read_card
 from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import division_of
+from bfenv.core.policy import Policy, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of
@@ -24,10 +25,20 @@ from bfenv.leaderboard.provenance import commit, model_versions, versions
 from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.replay import schedule_arrays
 from bfenv.leaderboard.row import Row
-from bfenv.leaderboard.suite import FrozenTrace, load_frozen
+from bfenv.leaderboard.suite import FrozenTrace, content_hash, load_frozen
 from bfenv.leaderboard.task import Task
 from bfenv.parallel.sweep import warm_up
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker, describe_error
+from bfenv.referee import (
+    DEFAULT,
+    NONE_FOUND,
+    NOT_CHECKED,
+    Flags,
+    PlayerLimits,
+    foresight_of,
+    hide_memory,
+    program_policy,
+)
 from bfenv.workloads.load import load_workload
 
 PROBE = "lublin:procs=128,jobs=1000,load=0.9"  # on which a policy's speed is measured
@@ -41,11 +52,14 @@ class MadeRow(NamedTuple):
     arrays: dict[str, np.ndarray]
 
 
-def make_row(task: Task, timeout: float, keep_schedule: bool) -> MadeRow:
-    """Make the row of a task in a separate process.
+def make_row(
+    task: Task, timeout: float, keep_schedule: bool, limits: PlayerLimits = DEFAULT
+) -> MadeRow:
+    """Make the row of a task in a separate process, which is the referee.
 
-    If the policy or agent raises, crashes or takes more than `timeout` seconds, the row has the
-    status "failed" and the reason.
+    Code that is not bfenv's own runs in a player, a process of the referee. If the policy or agent
+    raises, crashes or takes more than `timeout` seconds, the row has the status "failed" and the
+    reason.
 
     Raises
     ------
@@ -54,14 +68,15 @@ def make_row(task: Task, timeout: float, keep_schedule: bool) -> MadeRow:
     """
     begin = time.perf_counter()
     try:
-        return call_in_worker(_make_row, task, keep_schedule, timeout=timeout)
+        return call_in_worker(_make_row, task, keep_schedule, limits, timeout=timeout)
     except WorkerDiedError as error:
         trace = load_frozen(task.trace.source, task.trace.hash)
         row = replace(_row_without_results(task, trace), status="failed", error=str(error))
         return MadeRow(row, _timing(task, time.perf_counter() - begin), {})
 
 
-def _make_row(task: Task, keep_schedule: bool) -> MadeRow:
+def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
+    hide_memory()
     begin, busy = time.perf_counter(), time.process_time()
     trace, reference, fair, logged = _load_trace(task.trace)
     row, arrays = _row_without_results(task, trace), {}
@@ -71,8 +86,9 @@ def _make_row(task: Task, keep_schedule: bool) -> MadeRow:
         if task.kind == "log" and logged is not None:
             schedule = logged  # which need not be what this machine allows
         else:
-            schedule, seconds, notes = _run(task, trace)
+            schedule, seconds, notes = _run(task, trace, limits)
             schedule.check()
+            row = replace(row, foresight=_foresight(task, trace, limits))
         results = summarize(schedule, reference, fcfs=fair, logged=logged)
         row = row.with_results(results | {"metrics": results["metrics"] | notes})
         if keep_schedule:
@@ -83,29 +99,51 @@ def _make_row(task: Task, keep_schedule: bool) -> MadeRow:
     return MadeRow(row, _timing(task, time.perf_counter() - begin, **seconds), arrays)
 
 
-def _run(task: Task, trace: Trace) -> tuple[Schedule, dict[str, float], dict[str, float]]:
+def _run(
+    task: Task, trace: Trace, limits: PlayerLimits
+) -> tuple[Schedule, dict[str, float], dict[str, float]]:
     """Make the schedule; also return its seconds and those per decision, and an agent's notes.
 
     A decision is a pass of a policy, or an action of an agent.
     """
     if task.kind == "agent":
         begin = time.perf_counter()
-        schedule, decisions, notes = agent_schedule(trace, task.policy, task.seed)
+        schedule, decisions, notes = agent_schedule(
+            trace, task.policy, task.seed, task.command, limits
+        )
         seconds = {
             "seconds": time.perf_counter() - begin,
             "decision_mean": float(decisions.mean()),
             "decision_p99": float(np.percentile(decisions, 99)),
         }
         return schedule, seconds, notes
-    policy = find_policy(task.policy)
+    policy = _find_policy(task, limits)
     if card := card_of(policy):
         check_unseen(read_card(card), task.trace.source, trace)
-    warm_up(policy)
+    if not task.command:
+        warm_up(policy)
     begin = time.perf_counter()
     schedule = simulate(trace, policy, task.seed)
     total = time.perf_counter() - begin
     passes = len(np.unique(np.concatenate([trace.jobs.submit, schedule.end])))
     return schedule, {"seconds": total, "decision_mean": total / passes}, {}
+
+
+def _foresight(task: Task, trace: Trace, limits: PlayerLimits) -> str | None:
+    """Return what an agent or a player foresees; PolicyError if it foresees anything."""
+    if not task.command and task.kind != "agent":
+        return None
+    found = foresight_of(task.kind, task.policy, task.command, trace, task.seed, limits)
+    if found != NONE_FOUND and not found.startswith(NOT_CHECKED):
+        raise PolicyError(found)
+    return found
+
+
+def _find_policy(task: Task, limits: PlayerLimits) -> Policy:
+    if not task.command:
+        return find_policy(task.policy)
+    flags = Flags(trials=bool(task.trials), requested_starts=task.requested_starts)
+    return program_policy(task.command, task.policy, flags, limits)
 
 
 def warm_seconds(name: str) -> float:
@@ -140,18 +178,17 @@ def _load_trace(
 def _row_without_results(task: Task, trace: Trace) -> Row:
     load = trace.offered_load
     is_saved = task.kind == "agent" and read_agent(task.policy).is_saved
-    option = "--agent" if task.kind == "agent" else "--policy"
     on = ["--workload", task.trace.source] if task.is_own else ["--suite", task.suite]
     words = ["bfenv", "leaderboard", "run", *on]
     if task.kind != "log":
-        words += [option, task.policy]
+        words += [f"--{task.kind}", task.policy]
     return Row(
         suite=task.suite,
         policy=task.policy,
         kind=task.kind,
         workload=task.workload,
         source=task.trace.source,
-        workload_hash=task.trace.hash,
+        workload_hash=content_hash(trace),
         processors=trace.processors,
         jobs=len(trace),
         load=task.load,
@@ -162,18 +199,8 @@ def _row_without_results(task: Task, trace: Trace) -> Row:
         commit=commit(),
         command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),
         code=task.code,
-        division=_division(task, trace),
+        division=None if task.trials is None else division_of(task.trials, trace),
     )
-
-
-def _division(task: Task, trace: Trace) -> str | None:
-    """Return the division of the run; None if the policy cannot be found, so that it fails."""
-    if task.kind == "agent":
-        return division_of(None, trace)
-    try:
-        return division_of(find_policy(task.policy), trace)
-    except Exception:  # of a module that cannot be imported
-        return None
 
 
 def _timing(task: Task, total: float, **seconds: float) -> dict[str, Any]:

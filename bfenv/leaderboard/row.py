@@ -131,6 +131,7 @@ class Row:
     error: str = ""  # why it failed
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
     division: str | None = None  # one of DIVISIONS; None in rows that are older than these
+    foresight: str | None = None  # what was found, see `bfenv.referee.foresight`; None: not tried
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # of jobs
     versus: Versus = field(default_factory=Versus)
@@ -159,7 +160,7 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON has it; failed rows have no results."""
         values = {name: value for name, value in vars(self).items() if name not in PARTS}
-        for name in ("code", "division"):
+        for name in ("code", "division", "foresight"):
             if values[name] is None:
                 del values[name]
         parts = {
@@ -211,6 +212,7 @@ class Row:
         known = {name: values[name] for name in REQUIRED}
         known["versions"] = {name: str(value) for name, value in values["versions"].items()}
         code, division = values.get("code"), values.get("division")
+        foresight = values.get("foresight")
         if division not in (None, *DIVISIONS):
             expected = f"must be one of {', '.join(DIVISIONS)}, got {division!r:.60}"
             raise BfenvError(f"{where}: field 'division' {expected}")
@@ -219,6 +221,7 @@ class Row:
             error=str(values.get("error", "")),
             code=None if code is None else str(code),
             division=division,
+            foresight=None if foresight is None else str(foresight),
         )
         return row.with_results(results)
 

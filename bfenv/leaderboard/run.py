@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from bfenv.agents.agent_names import read_agent
 from bfenv.core.arguments import check_number
 from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
 from bfenv.leaderboard.agent_schedule import warm_environment
 from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.row import Row
@@ -23,10 +24,11 @@ from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import check_workers, run_tasks
 from bfenv.parallel.worker_process import TIMEOUT, WorkerDiedError, call_in_worker, close_worker
+from bfenv.referee import DEFAULT, PlayerLimits, warm_mirror
 
 LONGEST_TIMEOUT = 1e6  # seconds
 LONGEST_WARM_UP = 120.0  # seconds for a policy to be compiled and tried
-AGENT_COST = 2e-3  # seconds per job, assumed
+AGENT_COST = 2e-3  # seconds per job of agents and players, assumed
 
 
 class Outcome(NamedTuple):
@@ -47,6 +49,8 @@ def run_suite(
     trust: bool = False,
     keep_schedules: bool = False,
     retry: bool = False,
+    players: Sequence[str] = (),
+    limits: PlayerLimits = DEFAULT,
     shard: tuple[int, int] = (1, 1),
     argv: Sequence[str] = (),
     begin: Callable[[int, float], None] = lambda rows, cost: None,
@@ -59,7 +63,7 @@ def run_suite(
 
     Parameters
     ----------
-    suite, policies, agents, seeds
+    suite, policies, agents, players, seeds
         What to run, see `plan_rows`.
     out
         The folder, see `bfenv.leaderboard.store`; made if it does not exist.
@@ -71,6 +75,8 @@ def run_suite(
         Also write the start and end of every job.
     retry
         Make failed rows again.
+    limits
+        What a player may use: code that is not bfenv's own.
     shard
         (i, n): make only the i-th of n parts of the rows.
     argv
@@ -97,7 +103,7 @@ def run_suite(
     check_number("timeout", timeout, positive=True)
     check_number("timeout", timeout, most=LONGEST_TIMEOUT)
     _check_trust(agents, trust)
-    plan = take_shard(plan_rows(suite, policies, agents, seeds), shard)
+    plan = take_shard(plan_rows(suite, policies, agents, seeds, players, limits), shard)
     folder = Path(out)
     open_store(folder, suite)
     existing = {task.key: _existing_row(folder, task, retry) for task in plan}
@@ -108,7 +114,7 @@ def run_suite(
     costs = _warm_up(tasks, timeout, check=backend == "loky")
     tasks.sort(key=lambda task: _turn(task, costs))
     begin(len(tasks), sum(_cost(task, costs) for task in tasks))
-    calls = [(task, timeout, keep_schedules) for task in tasks]
+    calls = [(task, timeout, keep_schedules, limits) for task in tasks]
     workers = {"argv": list(argv), "workers": str(scheduler or jobs)}
     try:
         with closing(
@@ -121,7 +127,24 @@ def run_suite(
                 done(made.row, _cost(tasks[i], costs))
     finally:
         close_worker()
+    if any(task.command for task in plan):
+        _check_rows(folder, [*outcome.new_rows, *outcome.existing_rows])
     return outcome
+
+
+def _check_rows(folder: Path, rows: Iterable[Row]) -> None:
+    """Check that no row was changed by others while players ran, and write those that were again.
+
+    Where the kernel has Landlock, players cannot write to the folder.
+    """
+    changed = [row for row in rows if find_row(folder, row.key) != row]
+    for row in changed:
+        write_atomically(folder / "rows" / f"{row.key}.json", row.to_json())
+    if changed:
+        names = ", ".join(dict.fromkeys(row.policy for row in changed))
+        raise BfenvError(
+            f"{folder}: rows were changed during the run, and are written again: {names}"
+        )
 
 
 def _check_trust(agents: Iterable[str], trust: bool) -> None:
@@ -154,8 +177,11 @@ def _warm_up(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, fl
             call_in_worker(_check_traces, traces, timeout=TIMEOUT)
         if any(task.kind == "agent" for task in tasks):
             call_in_worker(warm_environment, timeout=TIMEOUT)
+        if any(task.command for task in tasks):
+            call_in_worker(warm_mirror, timeout=TIMEOUT)
         limit = min(timeout, LONGEST_WARM_UP)
-        for name in sorted({task.policy for task in tasks if task.kind == "policy"}):
+        own = {task.policy for task in tasks if task.kind == "policy" and not task.command}
+        for name in sorted(own):
             try:
                 costs[name] = call_in_worker(warm_seconds, name, timeout=limit)
             except WorkerDiedError:

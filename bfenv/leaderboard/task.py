@@ -1,28 +1,31 @@
 """The rows that a suite asks for, before they are made."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
-from bfenv.agents.agent_names import is_stochastic, training_of
 from bfenv.analysis.logged import LOGGED
-from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.agents import code_hash
+from bfenv.leaderboard.competitors import KINDS, find_competitor
 from bfenv.leaderboard.row import row_key
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
+from bfenv.referee import DEFAULT, PlayerLimits
 
 
 class Task(NamedTuple):
     """What one row takes to make, in names and numbers."""
 
     suite: str
-    kind: str  # "policy", "agent", or "log" for what a log records
+    kind: str  # "policy", "agent", "player" for a program, or "log" for what a log records
     policy: str  # its name or expression
     workload: str  # label of the suite's entry
     load: float | None
     trace: FrozenTrace
     seed: int
-    code: str | None = None  # hash of a saved model, or of a module outside bfenv
+    code: str | None = None  # hash of a saved model, of a module outside bfenv, or of a program
+    command: tuple[str, ...] = ()  # of its player; empty for bfenv's own code
+    trials: bool | None = False  # whether it starts jobs for trials; None if that is unknown
+    requested_starts: bool = False  # whether a player plans for jobs with requested start times
 
     @property
     def key(self) -> str:
@@ -36,9 +39,14 @@ class Task(NamedTuple):
 
 
 def plan_rows(
-    suite: Suite, policies: Sequence[str], agents: Sequence[str], seeds: int | None = None
+    suite: Suite,
+    policies: Sequence[str],
+    agents: Sequence[str],
+    seeds: int | None = None,
+    players: Sequence[str] = (),
+    limits: PlayerLimits = DEFAULT,
 ) -> list[Task]:
-    """List every row of these policies and agents on a suite, in a fixed order.
+    """List every row of these policies, agents and players on a suite, in a fixed order.
 
     A workload whose log records its starts has a row of these as well, before all others.
 
@@ -53,36 +61,58 @@ def plan_rows(
         Their names; a name given twice counts once.
     seeds
         How many of the suite's seeds to use, from the first; None for all.
+    players
+        Command lines of programs that schedule, see docs/referee.md.
+    limits
+        What a player may use.
 
     Raises
     ------
     BfenvError
-        If the suite has fewer seeds, a name is unknown or names both a policy and an agent, or
-        an agent may have been trained on the suite's jobs.
+        If the suite has fewer seeds, a name is unknown or names two competitors, or an agent may
+        have been trained on the suite's jobs.
     """
     if seeds is not None and not 1 <= seeds <= suite.seeds:
         raise BfenvError(f"{suite.name} has 1 to {suite.seeds} seeds, not {seeds}")
-    for name in () if suite.unseen else agents:
-        if training_of(name) is None:
+    names = {"policy": policies, "agent": agents, "player": players}
+    for one, other in combinations(KINDS, 2):
+        for name in set(names[one]) & set(names[other]):  # in a ranking they would be one
+            raise BfenvError(f"{name} is given as {_a(one)} and as {_a(other)}: choose one")
+    competitors = [
+        find_competitor(kind, name, limits) for kind in KINDS for name in dict.fromkeys(names[kind])
+    ]
+    for each in () if suite.unseen else competitors:
+        if each.trained_on is None:
             raise BfenvError(
                 f"{suite.name} takes agents only if the jobs that they were trained on are known: "
-                f"{name} needs a model's card, or an attribute trained_on"
+                f"{each.name} needs a model's card, or an attribute trained_on"
             )
-    for name in set(policies) & set(agents):  # in a ranking they would be one
-        raise BfenvError(f"{name} is given as a policy and as an agent: choose one")
-    competitors = [("policy", name, find_policy(name).stochastic) for name in policies]
-    competitors += [("agent", name, is_stochastic(name)) for name in agents]
-    codes = {(kind, name): code_hash(kind, name) for kind, name, _ in competitors}
     tasks = {}
     for entry in suite.entries:
         if entry.logged:
             task = Task(suite.name, "log", LOGGED, entry.label, entry.load, entry.traces[0], 0)
             tasks[task.key] = task
         has_many = len(entry.traces) > 1
-        for kind, name, is_random in competitors:
-            for seed in range(seeds or suite.seeds if has_many or is_random else 1):
+        for each in competitors:
+            is_random = has_many or each.stochastic
+            for seed in range(seeds or suite.seeds if is_random else 1):
                 trace = entry.traces[seed if has_many else 0]
-                code = codes[kind, name]
-                task = Task(suite.name, kind, name, entry.label, entry.load, trace, seed, code)
+                task = Task(
+                    suite.name,
+                    each.kind,
+                    each.name,
+                    entry.label,
+                    entry.load,
+                    trace,
+                    seed,
+                    each.code,
+                    each.command,
+                    each.trials,
+                    each.requested_starts,
+                )
                 tasks[task.key] = task
     return list(tasks.values())
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind == "agent" else f"a {kind}"

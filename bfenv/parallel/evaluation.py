@@ -156,12 +156,14 @@ def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, s
     trace = load_workload(workload, **options)
     logged = logged_schedule(trace)
     if policy == LOGGED and logged is not None:
-        schedule, seconds = logged, 0.0
+        schedule, seconds, division = logged, 0.0, DIVISIONS[0]
     else:
-        schedule, seconds = _timed(trace, find_policy(policy), seed)
+        resolved = find_policy(policy)
+        schedule, seconds = _timed(trace, resolved, seed)
+        division = division_of(resolved.trials, trace)
     return {
         "policy": schedule.policy,
-        "division": DIVISIONS[0] if schedule is logged else division_of(find_policy(policy), trace),
+        "division": division,
         "workload": trace.name,
         "processors": trace.processors,
         "jobs": len(trace),

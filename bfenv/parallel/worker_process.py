@@ -87,7 +87,7 @@ class WorkerProcess:
             with suppress(subprocess.TimeoutExpired):
                 connection.process.wait(GRACE)  # report how it ends by itself, if it does
             self.close()
-            cause = f"its process died ({_describe_status(connection.process.returncode)})"
+            cause = f"its process died ({describe_status(connection.process.returncode)})"
             raise WorkerDiedError(f"no result within {timeout:g} s" if is_late else cause) from None
         except BaseException:  # interrupted: the next call would take this one's answer for its own
             self.close()
@@ -162,7 +162,10 @@ def serve(parent: int) -> None:
 
 def describe_error(error: BaseException) -> str:
     """Describe an exception in one printable line, with its type unless it is a BfenvError."""
-    text = " ".join(str(error).split())[:500]
+    try:
+        text = " ".join(str(error).split())[:500]
+    except BaseException:  # the message is a stranger's code
+        return f"{type(error).__name__}, whose message cannot be shown"
     text = "".join(letter if letter.isprintable() else "?" for letter in text)
     if isinstance(error, BfenvError):
         return text
@@ -208,7 +211,8 @@ def _send(message: Any, file: IO[bytes]) -> None:
     file.flush()
 
 
-def _describe_status(status: int | None) -> str:
+def describe_status(status: int | None) -> str:
+    """Name the signal that ended a process, or its exit status."""
     if status is not None and status < 0:
         with suppress(ValueError):
             return signal.Signals(-status).name

@@ -1,7 +1,7 @@
 """Small traces to run a policy on, and what a policy without faults does on them."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -217,26 +217,42 @@ class _SkipIdlePasses:
 
 
 def _probe_foresight(policy: Policy, schedule: Schedule, on_pass: OnPass) -> Iterator[Fault]:
-    """Check that decisions up to an instant depend on nothing that is unknown until then.
+    """Check that decisions up to an instant depend on nothing that is unknown until then."""
+    yield from find_foresight(schedule, lambda other: _simulate(policy, other, 0, on_pass))
+
+
+def find_foresight(
+    schedule: Schedule, simulate_other: Callable[[Trace], Schedule], instants: int = INSTANTS
+) -> Iterator[Fault]:
+    """Yield what decisions depend on although it was unknown, at most one fault of a kind.
 
     Two traces that differ only in what is unknown must have equal schedules, however a policy
     might learn the secret.
+
+    Parameters
+    ----------
+    schedule
+        What the policy or agent made of a trace.
+    simulate_other
+        Returns what it makes of another trace, with the same seed.
+    instants
+        At how many starts the rest of the trace is changed.
     """
-    trace, rng = schedule.trace, np.random.default_rng(1)
-    instants = np.unique(schedule.start)
-    instants = instants[np.unique(np.linspace(0, len(instants) - 1, INSTANTS).astype(int))]
+    rng = np.random.default_rng(1)
+    times = np.unique(schedule.start)
+    times = times[np.unique(np.linspace(0, len(times) - 1, instants).astype(int))]
     kinds = set()
-    for instant in instants.tolist():
+    for instant in times.tolist():
         known = _known_starts(schedule, instant)
         for kind, what, other in _indistinguishable(schedule, instant, rng):
             if kind in kinds:
                 continue
-            starts = _known_starts(_simulate(policy, other, 0, on_pass), instant)
+            starts = _known_starts(simulate_other(other), instant)
             differs = first_difference(known[0], starts[0])
             differs = differs or first_difference(known[1], starts[1])
             if differs:
                 kinds.add(kind)
-                where = f"up to {instant} s of {trace.name!r}"
+                where = f"up to {instant} s of {schedule.trace.name!r}"
                 yield Fault(kind, f"{where} it depends on {what}: {differs}")
 
 

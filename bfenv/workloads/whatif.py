@@ -1,20 +1,23 @@
 """Changes to a site: another machine, other limits and requests, other loads and outages.
 
 Each function returns the changed trace and notes: a sentence for each way in which jobs were left
-out, cut, split or held.
+out, cut, split or held. `with_changes` makes several changes of the same site.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from bfenv.core.arguments import check_integer
-from bfenv.core.errors import WorkloadError
+from bfenv.core.durations import parse_duration
+from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.logs.outages import load_outages
 from bfenv.workloads.requests import with_estimates
 from bfenv.workloads.transform import with_load
 
@@ -27,6 +30,35 @@ class Changed(NamedTuple):
 
     trace: Trace
     notes: tuple[str, ...]
+
+
+def with_changes(trace: Trace, text: str) -> Changed:
+    """Make several changes, one after the other.
+
+    Parameters
+    ----------
+    trace
+        The trace.
+    text
+        Changes separated by commas: "processors=SIZE", "max-estimate=LIMIT", "split-estimate=LIMIT"
+        which splits the jobs, "estimates=HOW", "load=LOAD", "maintenance=FILE", "without=outages".
+
+    Raises
+    ------
+    BfenvError
+        If there is no such change, or one cannot be made.
+    """
+    check_trace(trace)
+    notes: tuple[str, ...] = ()
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if name not in CHANGES:
+            raise UnknownNameError("change", name, tuple(CHANGES))
+        if not equals or not value:
+            raise WorkloadError(f"{name} needs a value, like {name}={CHANGES[name].example}")
+        trace, more = CHANGES[name].make(trace, value)
+        notes += more
+    return Changed(trace, notes)
 
 
 def with_processors(trace: Trace, size: str) -> Changed:
@@ -168,6 +200,27 @@ def with_maintenance(trace: Trace, outages: Iterable[Outage]) -> Changed:
     return Changed(replace(trace, outages=tuple(sorted({*trace.outages, *outages}))), ())
 
 
+def _with_max_estimate(trace: Trace, text: str, split: bool) -> Changed:
+    return with_max_estimate(trace, parse_duration(text, WorkloadError), split=split)
+
+
+def _with_offered_load(trace: Trace, text: str) -> Changed:
+    try:
+        return with_offered_load(trace, float(text))
+    except ValueError:
+        raise WorkloadError(f"load must be a number like 0.9, got {text!r:.60}") from None
+
+
+def _with_maintenance(trace: Trace, path: str) -> Changed:
+    return with_maintenance(trace, load_outages(path, trace))
+
+
+def _without(trace: Trace, what: str) -> Changed:
+    if what != "outages":
+        raise WorkloadError(f"without must be 'outages', got {what!r:.60}")
+    return without_outages(trace)
+
+
 def without_outages(trace: Trace) -> Changed:
     """Leave out all outages."""
     check_trace(trace)
@@ -183,3 +236,21 @@ def _taken(trace: Trace, those: np.ndarray) -> Trace:
         runtime=trace.runtime[those],
         records=None if trace.records is None else trace.records[those],
     )
+
+
+class Change(NamedTuple):
+    """A change of which `with_changes` knows."""
+
+    make: Callable[[Trace, str], Changed]
+    example: str  # of its value
+
+
+CHANGES = {
+    "processors": Change(with_processors, "+10%"),
+    "max-estimate": Change(partial(_with_max_estimate, split=False), "24h"),
+    "split-estimate": Change(partial(_with_max_estimate, split=True), "24h"),
+    "estimates": Change(with_other_estimates, "-30%"),
+    "load": Change(_with_offered_load, "0.9"),
+    "maintenance": Change(_with_maintenance, "down.csv"),
+    "without": Change(_without, "outages"),
+}

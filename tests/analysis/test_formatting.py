@@ -6,9 +6,11 @@ from bfenv.analysis.formatting import (
     MISSING,
     compound_duration,
     duration,
+    durations,
     moment,
     percent,
     ratio,
+    signed_durations,
     slowdown,
 )
 
@@ -55,3 +57,22 @@ def test_numbers():
 def test_missing(function):
     """None is written as a dash."""
     assert function(None) == MISSING
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        ([45, 30, 7200], ["45 s", "30 s", "7,200 s"]),
+        ([1200, 30, 7200], ["20.0 min", "0.50 min", "120 min"]),
+        ([90_000, 0, None, 7200], ["25.0 h", "0 h", "–", "2.0 h"]),
+        ([], []),
+    ],
+)
+def test_column(seconds, expected):
+    """A column has one unit, that of its median, and as many digits as matter."""
+    assert durations(seconds) == expected
+
+
+def test_signs():
+    """Differences have a sign, but for zero."""
+    assert signed_durations([-7200, 0, 360]) == ["−2.0 h", "0 h", "+0.10 h"]

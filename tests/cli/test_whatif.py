@@ -5,6 +5,7 @@ import json
 import pytest
 
 import bfenv
+from bfenv.workloads.whatif import with_other_estimates, with_processors
 from tests.leaderboard.site.conftest import write_site
 
 
@@ -39,6 +40,20 @@ def test_told(run, site, tmp_path):
         assert words in out and words in page.read_text()
 
 
+def test_several_changes(run, site):
+    """A variant may change several things, and the site as it is may be left out."""
+    text = "processors=+50%,estimates=-30%"
+    options = ("--variant", text, "--processors", "+50%", "--no-as-is")
+    status, out, _ = run("whatif", site, *options, "-f", "json")
+    assert status == 0
+    rows = json.loads(out)
+    assert [row["variant"] for row in rows] == ["+50% processors", text]
+    trace = bfenv.load_workload(str(site))
+    more = with_other_estimates(with_processors(trace, "+50%").trace, "-30%").trace
+    expected = bfenv.metrics(bfenv.simulate(more, "easy"))
+    assert {name: rows[1][name] for name in expected} == expected
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -47,6 +62,8 @@ def test_told(run, site, tmp_path):
         (["--without", "jobs"], "'jobs'"),
         (["--estimates", "fewer"], "'fewer'"),
         (["--maintenance", "none.csv"], "none.csv"),
+        (["--variant", "processors=4,speed=2"], "'speed'"),
+        (["--no-as-is"], "no variant"),
     ],
 )
 def test_wrong(run, site, options, message):

@@ -30,6 +30,20 @@ def test_a_kernel_called_from_python_makes_the_schedule_of_its_compiled_loop(tra
             assert one.end.tolist() == other.end.tolist()
 
 
+@pytest.mark.parametrize("column", ["start", "end"])
+def test_rewritten_history(column):
+    """A policy that changes when a job ran, after it has ended, is found out."""
+
+    def rewrite(cluster, jobs, memory):
+        greedy(cluster, jobs, memory)
+        if cluster.end[0] >= 0:
+            getattr(cluster, column)[0] = 1
+
+    trace = bfenv.make_trace([0, 0, 9], [1, 1, 1], [5, 20, 5], 2)
+    with pytest.raises(bfenv.PolicyError, match="rewrite changed the start or the end of job 0"):
+        bfenv.simulate(trace, bfenv.Policy(name="rewrite", decide=rewrite))
+
+
 @given(small_traces(requested_starts=True))
 def test_a_plain_python_policy_can_honour_requested_starts(trace):
     policy = bfenv.Policy(name="greedy", decide=greedy, requested_starts=True)

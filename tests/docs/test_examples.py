@@ -8,9 +8,11 @@ import doctest
 import re
 import shlex
 import sys
+from importlib.metadata import metadata
 
 import pytest
 
+import bfenv
 from bfenv import cli
 from bfenv.baselines import registry
 from tests.conftest import ROOT
@@ -76,7 +78,7 @@ def run_examples(text, namespace, name):
 
 
 def run_command(line, folder, monkeypatch, capsys):
-    prompt, command, *words = shlex.split(line)
+    prompt, command, *words = shlex.split(line, comments=True)
     assert (prompt, command) == ("$", "bfenv"), line
     monkeypatch.setattr(sys, "argv", [command, *words])
     before = set(folder.iterdir())
@@ -112,3 +114,10 @@ def test_no_block_has_a_language_that_no_test_runs():
         if not SEPARATE & set(path.relative_to(ROOT).parts):
             for language in re.findall(r"^ *```(\S+)", path.read_text(), re.M):
                 assert language in ("python", "console", "text") or language[0] == "{", path
+
+
+def test_the_citation_has_the_version_of_the_package():
+    """And the licence of the package."""
+    text = (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^version: (.*)$", text, re.M)[1] == bfenv.__version__
+    assert re.search(r"^license: (.*)$", text, re.M)[1] == metadata("bfenv")["License-Expression"]

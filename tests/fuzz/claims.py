@@ -15,10 +15,12 @@ from bfenv.core.errors import BfenvError
 from bfenv.workloads.logs.lsf import read_lsf
 from bfenv.workloads.logs.pbs import read_pbs
 from bfenv.workloads.logs.sge import read_sge
-from bfenv.workloads.logs.slurm import JOB, read_sacct
+from bfenv.workloads.logs.slurm import read_sacct
+from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.swf import read_swf, write_swf
 from bfenv.workloads.logs.table import read_columns
+from bfenv.workloads.logs.xdmod import read_xdmod
 
 FOLDER = tempfile.TemporaryDirectory(prefix="bfenv-fuzz-")
 ZONES = ("UTC", "Europe/Prague", "America/St_Johns", "Pacific/Apia")
@@ -78,6 +80,18 @@ def sacct_json(data: bytes) -> None:
     _holds(read_sacct_json, path, jobs if isinstance(jobs, list) else [], options)
 
 
+def xdmod(data: bytes) -> None:
+    """Each line after the first that is not blank is a job or counted."""
+    choice, path = _file(data, "export.csv")
+    options = {
+        "processors": (None, 6, 2**40)[choice % 3],
+        "resource": ("cores", "nodes", "gpus")[choice // 3 % 3],
+        "eligible": bool(choice // 9 % 2),
+        "longest": (None, 3600)[choice // 18 % 2],
+    }
+    _holds(read_xdmod, path, _after_the_first(path), options)
+
+
 def columns(data: bytes) -> None:
     """As of `sacct`, of a table; whether Parquet or text is for the file to say."""
     choice, path = _file(data, "table.csv")
@@ -99,6 +113,7 @@ CLAIMS = {
     "pbs": partial(accounting, read_pbs),
     "sge": partial(accounting, read_sge),
     "lsf": partial(accounting, read_lsf),
+    "xdmod": xdmod,
 }
 
 

@@ -21,16 +21,15 @@ from tests.leaderboard.test_standings import row
         ("multiqueue(speculation=0)", COMPLETION),
         ("easy(order=sjf, trial=180)", TRIALS),
         ("easy(order=sjf, trial=0)", COMPLETION),
-        (None, COMPLETION),  # an agent
     ],
 )
 def test_division_of_a_run(policy, expected):
     """A policy's options decide, and exact estimates before them."""
-    found = policy and bfenv.find_policy(policy)
+    trials = bfenv.find_policy(policy).trials
     jobs = ([0, 0], [1, 1], [5, 6], 2)
     inexact = bfenv.make_trace(*jobs, estimate=[5, 7])
-    assert division_of(found, inexact) == expected
-    assert division_of(found, bfenv.make_trace(*jobs)) == CLAIRVOYANT
+    assert division_of(trials, inexact) == expected
+    assert division_of(trials, bfenv.make_trace(*jobs)) == CLAIRVOYANT
 
 
 @pytest.mark.parametrize(

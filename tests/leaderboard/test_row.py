@@ -206,6 +206,7 @@ ROWS = st.builds(
     versions=st.dictionaries(NAMES, NAMES, max_size=2),
     error=NAMES,
     code=st.none() | NAMES,
+    foresight=st.none() | NAMES,
     **RESULTS,
 )
 
@@ -221,7 +222,7 @@ def test_round_trip(row):
 
 def test_every_field_is_required_or_a_result():
     """A new field must be added to these tests."""
-    assert set(REQUIRED) | {"error", "code", "division", *PARTS} == {
+    assert set(REQUIRED) | {"error", "code", "division", "foresight", *PARTS} == {
         field.name for field in fields(Row)
     }
 

@@ -112,3 +112,33 @@ def test_load():
     changed = whatif.with_offered_load(TRACE, 0.5).trace
     assert changed.offered_load == pytest.approx(0.5, rel=0.02)
     assert changed.runtime.tolist() == TRACE.runtime.tolist()
+
+
+def test_changes(tmp_path):
+    """Several changes are made one after the other, and all their notes are kept."""
+    text = "processors=4, max-estimate=100,estimates=-50%,without=outages"
+    one = whatif.with_processors(TRACE, "4")
+    two = whatif.with_max_estimate(one.trace, 100)
+    three = whatif.with_other_estimates(two.trace, "-50%")
+    changed = whatif.with_changes(TRACE, text)
+    assert changed.trace.hash == whatif.without_outages(three.trace).trace.hash
+    assert changed.notes == one.notes + two.notes + three.notes
+    split = whatif.with_changes(TRACE, "split-estimate=100,load=0.5").trace
+    assert len(split) == 5 and split.offered_load == pytest.approx(0.5, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("procesors=4", "processors"),
+        ("processors", "processors needs a value, like processors=.10%"),
+        ("load=much", "'much'"),
+        ("max-estimate=soon", "'soon'"),
+        ("without=jobs", "'jobs'"),
+        ("processors=4,", "change"),
+    ],
+)
+def test_no_change(text, message):
+    """A change that cannot be made is named."""
+    with pytest.raises(BfenvError, match=message):
+        whatif.with_changes(TRACE, text)

@@ -1,7 +1,7 @@
 """A Gantt chart as a picture: which job runs where and when, under one policy or two.
 
 `bfenv.analysis.placement` assigns the processors. A job has the same number and colour under every
-policy.
+policy. Of a large machine it shows the use by the size of jobs, and the largest jobs.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bfenv.analysis.formatting import compound_duration, moment
 from bfenv.analysis.placement import Placed
 from bfenv.analysis.plots.figure import BLUE, GREY, STYLE, check_matplotlib, write_figure
+from bfenv.analysis.plots.gantt_overview import draw_largest, draw_use, is_large, use_by_size
 from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, scene
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.schedule import Schedule
@@ -57,20 +58,28 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
     with rc_context(STYLE | {"hatch.linewidth": 0.6}):
         layout = ConstrainedLayoutEngine(h_pad=0.04, hspace=0.03)
         figure = Figure(figsize=(WIDTH, 1.2 + HEIGHT * len(scenes)), layout=layout)
+        ratios = [3, 4, 1] if is_large(scenes[0]) else [5, 1]
         panels = figure.subplots(
-            2 * len(scenes), 1, sharex=True, height_ratios=[5, 1] * len(scenes), squeeze=False
-        )[:, 0]
+            len(ratios) * len(scenes), 1, sharex=True, height_ratios=ratios * len(scenes),
+            squeeze=False,
+        )[:, 0]  # fmt: skip
         longest = max(1, *(int(one.waiting()[1].max()) for one in scenes))
         for i, one in enumerate(scenes):
-            _machine(panels[2 * i], one)
-            _queue(panels[2 * i + 1], one, longest)
+            own = panels[len(ratios) * i : len(ratios) * (i + 1)]
+            if is_large(one):
+                draw_use(own[0], one)
+                draw_largest(own[1], one)
+            else:
+                _machine(own[0], one)
+            _entitle(own[0], one)
+            _queue(own[-1], one, longest)
         _time_axis(panels[-1], begin, span)
         trace = schedules[0].trace
         figure.suptitle(
             f"{trace.name}: {compound_duration(span)} on {trace.processors:,} processors",
             fontsize=13, x=0.01, ha="left",
         )  # fmt: skip
-        _legend(figure, any(run.trial for one in scenes for run in one.runs))
+        _legend(figure, scenes)
     return figure
 
 
@@ -95,11 +104,14 @@ def _machine(axes: "Axes", one: Scene) -> None:
                           linestyle="--" if run.trial else "-")
             )  # fmt: skip
         _number(axes, one, run, left, right)
-    axes.set_title(one.schedule.policy, fontsize=11)
-    axes.set_title(one.heading(), loc="right", fontsize=9, fontweight="normal", color=GREY)
     axes.set(ylim=(processors, 0), ylabel="processor")
     axes.grid(False)
     axes.tick_params(bottom=False)
+
+
+def _entitle(axes: "Axes", one: Scene) -> None:
+    axes.set_title(one.schedule.policy, fontsize=11)
+    axes.set_title(one.heading(), loc="right", fontsize=9, fontweight="normal", color=GREY)
 
 
 def _number(axes: "Axes", one: Scene, run: Placed, left: int, right: int) -> None:
@@ -132,15 +144,23 @@ def _time_axis(axes: "Axes", begin: int, span: int) -> None:
     axes.set(xlim=(begin, begin + span), xlabel="time since the first submission")
 
 
-def _legend(figure: "Figure", trials: bool) -> None:
+def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:
     from matplotlib.patches import Patch
 
-    entries = [
-        Patch(facecolor=COLOURS[0], label="a job, with its number"),
-        Patch(facecolor=COLOURS[0], edgecolor=HATCH, hatch="////", linewidth=0, label="backfilled"),
-        Patch(facecolor="white", edgecolor="#BBBBBB", linewidth=0.8, label="idle"),
-    ]
-    if trials:
+    backfilled = Patch(
+        facecolor=COLOURS[0], edgecolor=HATCH, hatch="////", linewidth=0, label="backfilled"
+    )
+    if is_large(scenes[0]):
+        _, uses = use_by_size(scenes[0])
+        entries = [Patch(facecolor=COLOURS[k], label=use.label) for k, use in enumerate(uses)]
+        entries.append(backfilled)
+    else:
+        entries = [
+            Patch(facecolor=COLOURS[0], label="a job, with its number"),
+            backfilled,
+            Patch(facecolor="white", edgecolor="#BBBBBB", linewidth=0.8, label="idle"),
+        ]
+    if any(run.trial for one in scenes for run in one.runs):
         entries.append(
             Patch(facecolor="white", edgecolor=GREY, linestyle="--", label="a trial, then killed")
         )

@@ -48,6 +48,7 @@ def run(
         list[str] | None,
         typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
     ] = None,
+    player: options.PlayersOption = None,
     seeds: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="Run only the first N seeds of the suite."),
@@ -65,6 +66,9 @@ def run(
             "--timeout", f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]", least=1
         ),
     ] = int(TIMEOUT),
+    player_memory: options.PlayerMemoryOption = options.MEMORY,
+    decision: options.DecisionOption = options.DECISION,
+    player_reads: options.PlayerReadsOption = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed rows again.")] = False,
     trust: Annotated[
         bool,
@@ -87,6 +91,11 @@ def run(
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservation_depth=0.
 
+    Code that is not bfenv's own ("module:object", saved models, programs of --player) runs in a
+    player: a process that is never given the trace, with limits on time, memory, processes and
+    output. docs/referee.md describes them, and the messages that a program of any language
+    exchanges with the referee.
+
     With --workload, the suite is your own logs, each identified by the hash of its content. If a
     log records start times, its own schedule is a row, "logged".
 
@@ -96,16 +105,19 @@ def run(
       bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 \\
         --out board
+      bfenv leaderboard run --suite smoke-v1 --policy easy --player "./my-scheduler" --out board
     """
     from bfenv.baselines.registry import policies
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
     from bfenv.leaderboard.suite import find_suite, suite_of
     from bfenv.parallel.shards import read_shard
+    from bfenv.referee import hide_memory
 
+    hide_memory()
     names = [*(policies() if all_ else ()), *(policy or ())]
-    if not names and not agent:
-        raise BfenvError("nothing to run: see --policy, --all and --agent")
+    if not (names or agent or player):
+        raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
     with show.progress(show.ROWS) as progress:
@@ -133,6 +145,8 @@ def run(
             trust=trust,
             keep_schedules=keep_schedules,
             retry=retry,
+            players=player or (),
+            limits=options.player_limits(player_memory, decision, player_reads),
             shard=read_shard(shard),
             argv=sys.argv[1:],
             begin=begin,

@@ -7,15 +7,18 @@ import warnings
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bfenv.analysis.formatting import duration
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, check_new, choices, duration_option
+from bfenv.cli.options import ForceOption, check_new, choices
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
+
+if TYPE_CHECKING:
+    from bfenv.workloads.logs.selection import Selection
 
 
 class Source(StrEnum):
@@ -27,6 +30,7 @@ class Source(StrEnum):
     pbs = "pbs"
     sge = "sge"
     lsf = "lsf"
+    xdmod = "xdmod"
     csv = "csv"
     parquet = "parquet"
 
@@ -47,6 +51,19 @@ class Overrun(StrEnum):
 
     kill = "kill"
     extend = "extend"
+
+
+TABLES = (Source.csv, Source.parquet)
+SLURM = (Source.sacct, Source.sacct_json)
+KINDS_WITH = {
+    "map": TABLES,
+    "delimiter": TABLES,
+    "fields": (Source.sacct,),
+    "capacity": SLURM,
+    "eligible": (*SLURM, Source.xdmod),
+    "resource": (*SLURM, Source.xdmod),
+}  # the kinds of logs that have an option of their own
+WITH_EPOCHS = (Source.sge, Source.lsf, Source.pbs, Source.xdmod)  # without local times
 
 
 def import_log(
@@ -97,7 +114,9 @@ def import_log(
     ] = None,
     resource: Annotated[
         Resource,
-        typer.Option(metavar="WHAT", help=f"What a processor is (sacct): {choices(Resource)}."),
+        typer.Option(
+            metavar="WHAT", help=f"What a processor is (sacct, xdmod): {choices(Resource)}."
+        ),
     ] = Resource.cores,
     capacity: Annotated[
         str | None,
@@ -107,15 +126,15 @@ def import_log(
         str | None, typer.Option(metavar="LIST", help="Columns of sacct -n, as given to -o.")
     ] = None,
     eligible: Annotated[
-        bool, typer.Option("--eligible", help="Take the eligible time as submit time (sacct).")
+        bool,
+        typer.Option("--eligible", help="Take the eligible time as submit time (sacct, xdmod)."),
     ] = False,
     longest: Annotated[
-        int | None,
-        duration_option(
-            "--longest",
-            "Limit of jobs without one, such as 2d or 1-12:00:00.  [default: their partition's "
-            "longest]",
-            least=1,
+        str | None,
+        typer.Option(
+            metavar="LIMIT",
+            help="Limit of jobs without one, such as 2d or 1-12:00:00, or of their partitions: "
+            "gpu=2d,long=14d.  [default: the longest seen in their partition]",
         ),
     ] = None,
     overrun: Annotated[
@@ -155,7 +174,7 @@ def import_log(
     choose one, or split them.
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
-    fields are estimate, user, group, queue and partition. Times are ISO 8601 or seconds since 1970;
+    fields are estimate, user, group, queue, partition, cluster and job. Times are ISO 8601 or seconds since 1970;
     durations are seconds, or like 90m, 2d or 1-12:00:00.
 
     \b
@@ -166,60 +185,64 @@ def import_log(
       bfenv workloads import --from csv jobs.csv --out site.swf.gz \\
         --processors 512 --map submit=Submitted,size=CPUs,start=Begin,end=End
     """  # noqa: E501  # a list of columns that can be copied
-    from bfenv.workloads.logs.conversion import Selection
     from bfenv.workloads.logs.formats import find_format
-    from bfenv.workloads.logs.outages import find_outages, load_outages
-    from bfenv.workloads.logs.swf import write_swf
+    from bfenv.workloads.logs.selection import Selection
 
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
     check_new(out, force)
-    if source is Source.auto:
-        source = Source(find_format(log))
-    sizes = _sizes(processors, split)
-    is_local = timezone is None and source not in (Source.sge, Source.lsf, Source.pbs)
-    timezone = timezone or "UTC"
-    options: dict[str, Any] = {
-        "timezone": timezone,
+    kind = Source(find_format(log)) if source is Source.auto else source
+    own = _own_options(
+        kind,
+        map=columns,
+        delimiter=delimiter,
+        fields=fields,
+        capacity=capacity,
+        eligible=eligible or None,
+        resource=None if resource is Resource.cores else resource.value,
+    )
+    selection = Selection(tuple(partition or ()), cluster, since, until, ids, names)
+    common: dict[str, Any] = {
+        "timezone": timezone or "UTC",
         "longest": longest,
         "overrun": overrun.value,
         "on_error": "skip" if skip else "raise",
     }
-    own: dict[str, Any] = {
-        "map": columns,
-        "delimiter": delimiter,
-        "fields": fields,
-        "capacity": capacity,
-    }
-    own |= {
-        "eligible": eligible or None,
-        "resource": None if resource == "cores" else resource.value,
-    }
-    _check_own(source, own)
-    selection = Selection(tuple(partition or ()), cluster, since, until, ids, names)
-    parts = list(sizes) if split else [""]
-    for part in parts:
+    is_local = timezone is None and kind not in WITH_EPOCHS
+    sizes = _sizes(processors, split)
+    for part in sizes if split else [""]:
         path = _part_path(out, part)
         check_new(path, force)
-        chosen = selection._replace(partitions=(part,)) if part else selection
-        with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
-            progress.add_task(f"reading {log.name}"[:24], total=None)
-            warnings.simplefilter("always")
-            trace = _read_log(
-                log, source, own, selection=chosen, processors=sizes.get(part), **options
-            )
-            if outages is not None:
-                found = (
-                    find_outages(trace)
-                    if outages == "find"
-                    else load_outages(outages, trace, timezone)
-                )
-                trace = replace(trace, outages=found)
-            write_swf(trace, path)
-        for warning in caught:
-            print(f"bfenv: {warning.message}", file=sys.stderr)
+        common |= {"selection": _of_part(selection, part), "processors": sizes.get(part)}
+        trace = _import(log, path, kind, own, outages, common)
         _report(log, trace)
         _tell(path, trace, is_local)
+
+
+def _import(
+    log: Path,
+    out: Path,
+    kind: Source,
+    own: dict[str, Any],
+    outages: str | None,
+    common: dict[str, Any],
+) -> Trace:
+    """Read the log, add outages, write the workload, and print the warnings."""
+    from bfenv.workloads.logs.outages import find_outages, load_outages
+    from bfenv.workloads.logs.swf import write_swf
+
+    with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
+        progress.add_task(f"reading {log.name}"[:24], total=None)
+        warnings.simplefilter("always")
+        trace = _read_log(log, kind, own, common)
+        if outages == "find":
+            trace = replace(trace, outages=find_outages(trace))
+        elif outages is not None:
+            trace = replace(trace, outages=load_outages(outages, trace, common["timezone"]))
+        write_swf(trace, out)
+    for warning in caught:
+        print(f"bfenv: {warning.message}", file=sys.stderr)
+    return trace
 
 
 def _tell(out: Path, trace: Trace, is_local: bool) -> None:
@@ -247,8 +270,22 @@ def _part_path(out: Path, part: str) -> Path:
     if not part:
         return out
     name, dot, suffix = out.name.partition(".swf")
-    safe = re.sub(r"[^A-Za-z0-9.+-]+", "-", part)
-    return out.with_name(f"{name}-{safe}{dot}{suffix}")
+    return out.with_name(f"{name}-{_safe(part)}{dot}{suffix}")
+
+
+def _of_part(selection: "Selection", part: str) -> "Selection":
+    """Return what to select for the file of a partition, "" for the file of all."""
+    if not part:
+        return selection
+    if selection.ids is not None:
+        ids = Path(selection.ids)
+        own = ids.with_name(f"{ids.stem}-{_safe(part)}{ids.suffix}")
+        selection = selection._replace(ids=own)
+    return selection._replace(partitions=(part,))
+
+
+def _safe(part: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", part)
 
 
 def _sizes(text: str | None, split: bool) -> dict[str, int]:
@@ -269,34 +306,29 @@ def _integer(text: str) -> int:
     return int(text)
 
 
-def _check_own(source: Source, own: dict[str, Any]) -> None:
-    """Check that the options given are those of the kind of log."""
-    kinds = {
-        "map": ("csv", "parquet"),
-        "delimiter": ("csv", "parquet"),
-        "fields": ("sacct",),
-        "capacity": ("sacct", "sacct-json"),
-        "eligible": ("sacct", "sacct-json"),
-        "resource": ("sacct", "sacct-json"),
-    }
-    for name, value in own.items():
-        if value is not None and source.value not in kinds[name]:
-            raise BfenvError(f"--{name} needs --from {' or --from '.join(kinds[name])}")
+def _own_options(kind: Source, **given: Any) -> dict[str, Any]:
+    """Return the options that were given, all of which the kind of log must have."""
+    own = {name: value for name, value in given.items() if value is not None}
+    for name in own:
+        if kind not in KINDS_WITH[name]:
+            kinds = " or --from ".join(KINDS_WITH[name])
+            raise BfenvError(f"--{name} needs --from {kinds}")
+    return own
 
 
-def _read_log(log: Path, source: Source, own: dict[str, Any], **options: Any) -> Trace:
-    """Read the log; `own` are options of some kinds of log, `options` those of every kind."""
-    if source in (Source.csv, Source.parquet):
+def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> Trace:
+    """Read the log; `own` are options of some kinds of log, `common` those of every kind."""
+    if kind in (Source.csv, Source.parquet):
         from bfenv.workloads.logs.parquet import is_parquet
         from bfenv.workloads.logs.table import read_columns
 
-        if is_parquet(log) is not (source is Source.parquet):
-            raise BfenvError(f"{log} is not a {source.value} file")
-        return read_columns(log, _mapping(own["map"]), delimiter=own["delimiter"], **options)
+        if is_parquet(log) is not (kind is Source.parquet):
+            raise BfenvError(f"{log} is not a {kind.value} file")
+        mapping = _mapping(own.get("map"))
+        return read_columns(log, mapping, delimiter=own.get("delimiter"), **common)
     from bfenv.workloads.logs.formats import READERS
 
-    kept = {name: value for name, value in own.items() if value is not None}
-    return READERS[source.value](log, **kept, **options)
+    return READERS[kind.value](log, **own, **common)
 
 
 def _mapping(text: str | None) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What the logs record, and beside it how well each policy's simulation repeats it."""
 
 from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
-from bfenv.analysis.formatting import duration, percent, ratio, slowdown
+from bfenv.analysis.formatting import durations, percent, ratio, slowdown
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.row import Row
@@ -21,12 +21,13 @@ def calibration_lines(leaderboard: Leaderboard) -> dict[str, list[tuple[str, ...
     """
     tables = {}
     for logged in leaderboard.logged:
-        lines = [(AS_IT_RAN, *_waits(logged), "", "", "", "")]
+        lines: list[tuple[str, ...]] = [("", "", "", "")]
         first: dict[str, Row] = {}
         for row in leaderboard.rows:
             if row.workload == logged.workload and row.workload_hash == logged.workload_hash:
                 first.setdefault(row.policy, row)
-        for row in sorted(first.values(), key=_closeness):
+        rows = sorted(first.values(), key=_closeness)
+        for row in rows:
             value = row.metrics.get
             how = (
                 ratio(value("log_mean_wait_ratio")),
@@ -34,8 +35,12 @@ def calibration_lines(leaderboard: Leaderboard) -> dict[str, list[tuple[str, ...
                 percent(value("log_close")),
                 verdict(row.metrics),
             )
-            lines.append((row.policy, *_waits(row), *how))
-        tables[logged.workload] = lines
+            lines.append(how)
+        names = [AS_IT_RAN, *(row.policy for row in rows)]
+        waits = zip(*_waits([logged, *rows]), strict=True)
+        tables[logged.workload] = [
+            (name, *wait, *how) for name, wait, how in zip(names, waits, lines, strict=True)
+        ]
     return tables
 
 
@@ -60,9 +65,10 @@ def as_it_ran(leaderboard: Leaderboard) -> Markup | None:
     return join([*parts, element("p", explanation, class_="note")])
 
 
-def _waits(row: Row) -> tuple[str, ...]:
+def _waits(rows: list[Row]) -> list[list[str]]:
+    """Return four columns of waits."""
     names = ("mean_wait", "median_wait", "p95_wait", "max_wait")
-    return tuple(duration(row.metrics.get(name)) for name in names)
+    return [durations(row.metrics.get(name) for row in rows) for name in names]
 
 
 def _closeness(row: Row) -> tuple[float, str]:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from bfenv.analysis.formatting import MISSING, duration, moment
 from bfenv.analysis.formatting import compound_duration as length
 from bfenv.analysis.placement import Placed
+from bfenv.analysis.plots.gantt_overview import is_large
 from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, scene
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.report.charts import badge, data
 from bfenv.leaderboard.report.element import Markup, element, join
+from bfenv.leaderboard.report.gantt_overview import overview
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.plot import SCALE, Axis, linear, percents, plot, stretched
@@ -27,6 +29,15 @@ SIZE = (560, 400)  # of a plot in pixels, about
 APART = 7  # pixels between diagonals, about
 
 Line = tuple[float, float, float, float]  # x and y of both ends
+
+
+MEANING = {
+    False: "Hatched jobs were backfilled, gaps are idle processors. Where there are very many "
+    "jobs, the smallest are grey and have no number.",
+    True: "So many processors cannot be drawn one by one. Above are those in use, by the size of "
+    "the jobs; below, the jobs that hold most of the machine, each with its number and "
+    "processors, after a line for the time that it waited.",
+}  # of the drawing, whether the machine is large
 
 
 def gantt(selection: GanttSelection, starving: set[str]) -> Markup:
@@ -45,9 +56,8 @@ def gantt(selection: GanttSelection, starving: set[str]) -> Markup:
                 f"{selection.workload}: {length(selection.span)} from "
                 f"{_when(selection.schedules[0], selection.begin)} "
                 f"on, the same jobs on the same {processors:,} processors. A job has the same "
-                "colour and number under both policies, hatched jobs were backfilled, gaps are "
-                "idle processors. Where there are very many jobs, the smallest are grey and have "
-                "no number. Below the machine is the number of waiting jobs.",
+                f"colour and number under both policies. {MEANING[is_large(scenes[0])]} Below is "
+                "the number of waiting jobs.",
             ),
             element("div", [_panel(f"gantt{i}", one, starving) for i, one in enumerate(scenes)],
                     class_="pair"),
@@ -62,20 +72,26 @@ def _absent(reason: str) -> Markup:
 
 def _panel(key: str, one: Scene, starving: set[str]) -> Markup:
     x = _time_axis(one)
-    y = linear(0, one.schedule.trace.processors, "processors")
-    large, small = _by_size(one)
-    boxes = [_small_boxes(one, small, x), *(_boxes(one, run, x) for run in large)]
-    numbers = [_number(one, run, x) for run in large]
+    drawing = overview(key, one, x) if is_large(one) else (_machine(key, one, x),)
     policy = one.schedule.policy
-    title = f"{policy}: which job ran where"
     return element(
         "figure",
         element("figcaption", policy, badge(policy in starving)),
         element("p", one.heading(), class_="note"),
-        plot(
-            key, title, one.heading(), x, y, *boxes, _hatching(one, large, x), *numbers, size="tall"
-        ),
+        *drawing,
         _queue(one, x),
+    )
+
+
+def _machine(key: str, one: Scene, x: Axis) -> Markup:
+    """Draw every job on its processors."""
+    y = linear(0, one.schedule.trace.processors, "processors")
+    large, small = _by_size(one)
+    boxes = [_small_boxes(one, small, x), *(_boxes(one, run, x) for run in large)]
+    numbers = [_number(one, run, x) for run in large]
+    title = f"{one.schedule.policy}: which job ran where"
+    return plot(
+        key, title, one.heading(), x, y, *boxes, _hatching(one, large, x), *numbers, size="tall"
     )
 
 

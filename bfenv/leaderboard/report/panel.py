@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from bfenv.analysis.formatting import MISSING, duration, percent, slowdown
+from bfenv.analysis.formatting import MISSING, durations, percent, slowdown
 from bfenv.leaderboard.reference import REFERENCE
 from bfenv.leaderboard.report import charts
 from bfenv.leaderboard.report.charts import Slots, Summaries, legend
@@ -60,18 +60,29 @@ def _comparison(workload: str, summaries: Summaries) -> Markup:
         ends = [end for one in summaries.values() for end in one.versus[name] or ()]
         scales[name] = signed_scale(ends or [0.0])
     rows = []
-    for n, one in summaries.items():
+    waits = zip(
+        *(
+            durations(one.metrics.get(name) for one in summaries.values())
+            for name in ("mean_wait", "p95_wait", "max_wait")
+        ),
+        strict=True,
+    )
+    for (n, one), (mean_wait, p95_wait, max_wait) in zip(summaries.items(), waits, strict=True):
         value = one.metrics.get
         cells = [charts.named(one)]
-        for name, words, signed_words in (
-            ("mean_bounded_slowdown", slowdown, _signed_slowdown),
-            ("mean_wait", duration, signed_duration),
+        for name, text, signed_words in (
+            (
+                "mean_bounded_slowdown",
+                slowdown(value("mean_bounded_slowdown")),
+                _signed_slowdown,
+            ),
+            ("mean_wait", mean_wait, signed_duration),
         ):
-            cells.append(Cell(words(value(name)), value(name)))
+            cells.append(Cell(text, value(name)))
             cells += _difference(one.policy, one.versus[name], scales[name], signed_words)
         cells += [
-            Cell(duration(value("p95_wait")), value("p95_wait")),
-            Cell(duration(value("max_wait")), value("max_wait")),
+            Cell(p95_wait, value("p95_wait")),
+            Cell(max_wait, value("max_wait")),
             Cell(percent(value("utilization")), value("utilization")),
         ]
         rows.append((str(n), cells))

@@ -2,15 +2,12 @@
 
 from collections.abc import Iterable
 
-import numpy as np
-
-from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.formatting import durations, percent, signed_durations
 from bfenv.analysis.logged import cautions
 from bfenv.analysis.parties import Party, parties
 from bfenv.leaderboard.report.as_it_ran import AS_IT_RAN
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
-from bfenv.leaderboard.report.plot import signed_duration
 from bfenv.leaderboard.site.comparison import Finding, SiteComparison
 from bfenv.leaderboard.site.words import less_or_more, sentences
 
@@ -32,36 +29,34 @@ def candidate_lines(comparison: SiteComparison) -> tuple[list[list[str]], list[l
 
     Each list has one list of cells for each line.
     """
-    today = comparison.today
-    lines = []
-    if comparison.logged is not None:
-        lines.append([AS_IT_RAN, *_waits(comparison.logged.wait)])
-    lines.append([f"{today.policy} (today)", *_waits(today.wait)])
-    starving = [_line(one) for one in comparison.findings if one.starves]
-    return lines + [_line(one) for one in comparison.findings if not one.starves], starving
+    own, real, findings = comparison.today, comparison.logged, comparison.findings
+    schedules = [*([] if real is None else [real]), own, *(one.schedule for one in findings)]
+    changes = signed_durations(one.change.value for one in findings)
+    means = durations(float(one.wait.mean()) for one in schedules)
+    longest = durations(int(one.wait.max()) for one in schedules)
+    lines = [
+        ["", mean, "", wait, "", "", "", ""] for mean, wait in zip(means, longest, strict=True)
+    ]
+    if real is not None:
+        lines[0][0] = AS_IT_RAN
+    first = len(lines) - len(findings)
+    lines[first - 1][0] = f"{own.policy} (today)"
+    for line, one, change in zip(lines[first:], findings, changes, strict=True):
+        line[0], line[2] = one.policy, change
+        line[4:] = (
+            one.slurm.answer,
+            f"{one.users_less:,}",
+            f"{one.users_more:,}",
+            less_or_more(one.change).removeprefix("95 %: "),
+        )
+    starving = sum(one.starves for one in findings)  # they come last
+    return lines[: len(lines) - starving], lines[len(lines) - starving :]
 
 
 def winners_and_losers(members: list[Party]) -> tuple[list[Party], int]:
     """Return the parties to list, and how many between them are left out."""
     left_out = max(0, len(members) - 2 * MOST)
     return (members[:MOST] + members[-MOST:] if left_out else members), left_out
-
-
-def _waits(wait: np.ndarray) -> list[str]:
-    return [duration(float(wait.mean())), "", duration(int(wait.max())), "", "", "", ""]
-
-
-def _line(one: Finding) -> list[str]:
-    return [
-        one.policy,
-        duration(one.mean_wait),
-        signed_duration(one.change.value),
-        duration(one.longest_wait),
-        one.slurm.answer,
-        f"{one.users_less:,}",
-        f"{one.users_more:,}",
-        less_or_more(one.change).removeprefix("95 %: "),
-    ]
 
 
 def _part(comparison: SiteComparison) -> Markup:
@@ -103,6 +98,9 @@ def _parties(comparison: SiteComparison, best: Finding) -> Markup:
     tables = []
     for what, members in parties(comparison.today, best.schedule).items():
         listed, left_out = winners_and_losers(members)
+        before = durations(one.before for one in listed)
+        after = durations(one.after for one in listed)
+        changes = signed_durations(one.after - one.before for one in listed)
         rows = [
             (
                 None,
@@ -110,12 +108,10 @@ def _parties(comparison: SiteComparison, best: Finding) -> Markup:
                     Cell(one.label),
                     Cell(f"{one.jobs:,}"),
                     Cell(percent(one.jobs / len(comparison.today.trace))),
-                    Cell(duration(one.before)),
-                    Cell(duration(one.after)),
-                    Cell(signed_duration(one.after - one.before)),
+                    *map(Cell, waits),
                 ],
             )
-            for one in listed
+            for one, *waits in zip(listed, before, after, changes, strict=True)
         ]
         caption = f"Mean waits by {what}" + (
             f", {left_out:,} between not shown" if left_out else ""

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.formatting import durations, percent, signed_durations
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import simulate
+from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.page import document
-from bfenv.leaderboard.report.plot import signed_duration
 from bfenv.workloads.whatif import Changed
 
 AS_IS = "as is"
@@ -36,9 +36,10 @@ def what_if(
     variants: Mapping[str, Changed],
     policies: Sequence[str] = ("easy",),
     *,
+    as_is: bool = True,
     done: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
-    """Simulate a trace as it is, and its variants, under each policy.
+    """Simulate variants of a trace, and the trace as it is, under each policy.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def what_if(
         What the functions of `bfenv.workloads.whatif` return, by label.
     policies
         Names of policies.
+    as_is
+        Simulate the trace as it is, too.
     done
         Called with each outcome.
 
@@ -59,11 +62,14 @@ def what_if(
     Raises
     ------
     BfenvError
-        If a policy is unknown or cannot run.
+        If a policy is unknown or cannot run, or there is nothing to simulate.
     """
+    every = ({AS_IS: Changed(trace, ())} if as_is else {}) | dict(variants)
+    if not every:
+        raise BfenvError("there is no variant, and the site as it is was left out")
     outcomes = []
     for policy in policies:
-        for label, changed in ({AS_IS: Changed(trace, ())} | dict(variants)).items():
+        for label, changed in every.items():
             numbers = metrics(simulate(changed.trace, policy))
             outcome = Outcome(
                 label, policy, len(changed.trace), changed.trace.processors, numbers, changed.notes
@@ -74,23 +80,30 @@ def what_if(
 
 
 def what_if_lines(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
-    """Return the cells of COLUMNS for each outcome."""
-    usual = {one.policy: one.metrics["mean_wait"] for one in outcomes if one.variant == AS_IS}
+    """Return the cells of COLUMNS for each outcome; changes are from its policy's first variant."""
+    first: dict[str, Outcome] = {}
+    for one in outcomes:
+        first.setdefault(one.policy, one)
+    changes = signed_durations(
+        one.metrics["mean_wait"] - first[one.policy].metrics["mean_wait"] for one in outcomes
+    )
+    waits = (
+        durations(one.metrics[name] for one in outcomes)
+        for name in ("mean_wait", "p95_wait", "max_wait")
+    )
     return [
         (
             one.variant,
             one.policy,
-            duration(one.metrics["mean_wait"]),
-            ""
-            if one.variant == AS_IS
-            else signed_duration(one.metrics["mean_wait"] - usual[one.policy]),
-            duration(one.metrics["p95_wait"]),
-            duration(one.metrics["max_wait"]),
+            mean,
+            "" if one is first[one.policy] else change,
+            p95,
+            longest,
             percent(one.metrics["utilization"]),
             f"{one.jobs:,}",
             f"{one.processors:,}",
         )
-        for one in outcomes
+        for one, change, mean, p95, longest in zip(outcomes, changes, *waits, strict=True)
     ]
 
 
@@ -107,4 +120,4 @@ def what_if_page(name: str, outcomes: Sequence[Outcome]) -> str:
     if notes:
         content.append(element("ul", notes))
     sections = [("variants", "Variants", join(content))]
-    return document(f"What if: {name}", "The same site, changed in one way each", sections)
+    return document(f"What if: {name}", "The same site under other conditions", sections)

@@ -4,18 +4,14 @@ import operator
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from datetime import tzinfo
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypedDict, TypeVar
 
 import numpy as np
 
-from bfenv.core.arguments import check_integer
-from bfenv.core.durations import parse_duration
 from bfenv.core.errors import WorkloadError
-from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.workloads.logs import records as swf
 from bfenv.workloads.logs.cleaning import (
@@ -28,36 +24,34 @@ from bfenv.workloads.logs.cleaning import (
     count_reasons,
     malformed_warning,
 )
+from bfenv.workloads.logs.estimates import check_unit, fill_estimates, read_longest
 from bfenv.workloads.logs.run import Run, number_names, peak_use
-from bfenv.workloads.logs.times import LATEST, find_zone, read_time, time_of_day
+from bfenv.workloads.logs.selection import (
+    EVERYTHING,
+    Selection,
+    check_partitions,
+    select,
+    write_ids,
+)
+from bfenv.workloads.logs.times import find_zone, time_of_day
 
 Line = TypeVar("Line")
-FEW = 50  # jobs that may exceed their estimates without a word
 
 
-class Selection(NamedTuple):
-    """Which jobs of a log to take, and where to note their ids."""
+class CommonOptions(TypedDict, total=False):
+    """Options of all readers; `read_sacct` describes them, and `convert` has the defaults."""
 
-    partitions: tuple[str, ...] = ()  # none for all
-    cluster: str | None = None
-    since: str | None = None  # first submit time
-    until: str | None = None  # submit time from which jobs are left out
-    ids: str | os.PathLike[str] | None = None  # file to write, a line for each job
-    names: bool = False  # name queues and partitions in the header
-
-
-EVERYTHING = Selection()
+    timezone: str
+    selection: Selection
+    longest: int | str | None
+    overrun: str
+    on_error: str
 
 
-class Options(NamedTuple):
-    """Options of `convert`, as users give them to a reader."""
+class ReaderOptions(CommonOptions, total=False):
+    """All options of a reader that has none of its own."""
 
-    processors: int | None  # of the machine
-    timezone: str  # of the times of day
-    longest: int | str | None  # estimate of jobs without one: seconds or a duration
-    overrun: str  # one of OVERRUNS
-    on_error: str  # one of ON_ERROR
-    selection: Selection = EVERYTHING
+    processors: int | None
 
 
 def parse_lines(
@@ -114,16 +108,21 @@ def convert(
     path: str | os.PathLike[str],
     lines: Iterable[tuple[int, Line]],
     parse: Callable[[Line], Run | str],
-    options: Options,
     notes: Iterable[str],
+    *,
+    processors: int | None = None,
+    timezone: str = "UTC",
+    selection: Selection = EVERYTHING,
+    longest: int | str | None = None,
+    overrun: str = "kill",
+    on_error: str = "raise",
 ) -> Trace:
     """Convert a log to a trace, in order of submit time, with SWF records and header.
 
     Users, groups, queues and partitions are numbered by first appearance. A run without an estimate
-    gets `longest`, or its runtime if that is longer. With `longest` None it gets the longest
-    estimate in its partition, or else in the log, and its runtime if no run has an estimate.
-    Duplicates, and runs larger than the machine, are dropped and counted. Limits that cut most jobs
-    are a warning: they may be in another unit.
+    gets one, see `fill_estimates`, or else its runtime. Duplicates, and runs larger than the
+    machine, are dropped and counted. Limits that cut most jobs are a warning: they may be in
+    another unit.
 
     Parameters
     ----------
@@ -131,10 +130,10 @@ def convert(
         The log, which names the trace.
     lines, parse
         See `parse_lines`.
-    options
-        Options of the reader.
     notes
         Lines for the header about how the log was read.
+    processors, timezone, selection, longest, overrun, on_error
+        As in `read_sacct`.
 
     Raises
     ------
@@ -142,31 +141,27 @@ def convert(
         If an option is out of range, a line is malformed, or no run is left. If `processors` is
         None, the message states how many were in use at once.
     """
-    check_options(options.overrun, options.on_error)
-    longest = _check_longest(options.longest)
-    zone = find_zone(options.timezone)
-    runs, counts = parse_lines(path, lines, parse, options.on_error)
-    runs = _selected(path, runs, counts, options.selection, zone)
-    runs, processors = _usable(path, runs, counts, options.processors)
+    check_options(overrun, on_error)
+    limits, zone = read_longest(longest), find_zone(timezone)
+    runs, counts = parse_lines(path, lines, parse, on_error)
+    check_partitions(path, runs, [*selection.partitions, *filter(None, limits)])
+    runs = _without_duplicates(select(runs, counts, selection, zone), counts)
+    processors = _machine_size(path, runs, processors)
+    runs = _jobs(path, runs, counts, processors)
     origin = runs[0].submit
     records = _records(runs, origin)
+    own = records[:, swf.ESTIMATE].astype(np.int64)
+    records[:, swf.ESTIMATE] = fill_estimates(runs, own, limits)
     submit, runtime, size, estimate = records[
         :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
     ].T.astype(np.int64)
-    missing = estimate < 1
-    counts["no_estimate"] = int(missing.sum())
-    limits = _longest_estimates(records) if longest is None else np.full(len(runs), longest)
-    known = missing & (limits > 0)
-    estimate[known] = np.maximum(runtime, limits)[known]
-    records[known, swf.ESTIMATE] = estimate[known]
-    _check_unit(path, runtime[~missing], estimate[~missing])
+    check_unit(path, runtime[own > 0], own[own > 0])
     runtime, estimate, changed = apply_overrun(
-        runtime, np.where(estimate < 1, runtime, estimate), options.overrun
+        runtime, np.where(estimate < 1, runtime, estimate), overrun
     )
-    counts.update(changed)
-    counts["early_start"] = sum(0 <= run.start < run.submit for run in runs)
-    if options.selection.ids is not None:
-        _write_ids(Path(options.selection.ids), runs)
+    counts.update(changed, no_estimate=int(np.sum(own < 1)))
+    if selection.ids is not None:
+        write_ids(selection.ids, runs)
     records.flags.writeable = False
     user = records[:, swf.USER]
     return make_trace(
@@ -179,37 +174,48 @@ def convert(
         name=Path(path).name.split(".")[0],
         cleaning=Conversion(**counts),
         time_of_day=time_of_day(origin, zone),
-        header=_header(runs, origin, options, processors, notes, counts),
+        header=(
+            *_machine_header(len(runs), origin, timezone, processors),
+            *(_names(runs) if selection.names else ()),
+            *_notes(notes, counts),
+        ),
         records=records,
     )
 
 
-def _check_longest(longest: int | str | None) -> int | None:
-    if isinstance(longest, str):
-        longest = parse_duration(longest, WorkloadError)
-    if longest is None:
-        return None
-    return check_integer("longest", longest, 1, LATEST - 1, error=WorkloadError)
-
-
-def _usable(
-    path: str | os.PathLike[str], runs: list[Run], counts: Counter[str], processors: int | None
-) -> tuple[list[Run], int]:
-    """Return the runs that are jobs of the machine, in order, and its size; count the others."""
-    seen: set[Hashable] = set()
+def _without_duplicates(runs: list[Run], counts: Counter[str]) -> list[Run]:
+    """Return each run once, and count the others: those of equal id, submit and start time."""
+    first: dict[str, Run] = {}
+    others: set[tuple[str, int, int]] = set()  # few, while each id is that of one run
     once = []
     for run in runs:
-        if run.same is None or run.same not in seen:
-            once.append(run)
-            seen.add(run.same)
+        if run.job and (known := first.setdefault(run.job, run)) is not run:
+            if (known.submit, known.start) == (run.submit, run.start):
+                continue
+            key = run.job, run.submit, run.start
+            if key in others:
+                continue
+            others.add(key)
+        once.append(run)
     counts["duplicates"] += len(runs) - len(once)
+    return once
+
+
+def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors: int | None) -> int:
+    """Return the processors that the user gave; WorkloadError suggests a number if none."""
     if processors is None:
-        peak = peak_use(once)
+        peak = peak_use(runs)
         hint = f"; at least {peak} were in use at once" if peak else ""
         raise WorkloadError(f"{path}: processors must be the size of the machine, got None{hint}")
-    processors = check_processors("processors", processors)
-    jobs = [run for run in once if run.size <= processors]
-    counts["too_large"] += len(once) - len(jobs)
+    return check_processors("processors", processors)
+
+
+def _jobs(
+    path: str | os.PathLike[str], runs: Sequence[Run], counts: Counter[str], processors: int
+) -> list[Run]:
+    """Return the runs that are jobs of the machine, by submit time; count the others."""
+    jobs = [run for run in runs if run.size <= processors]
+    counts["too_large"] += len(runs) - len(jobs)
     if not jobs:
         reasons = ", ".join(f"{why}: {count}" for count, why in count_reasons(counts, DROPPED))
         raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
@@ -223,29 +229,18 @@ def _usable(
     ids = [run.job for run in jobs if run.job]
     counts["requeued"] = len(ids) - len(set(ids))
     counts["components"] = sum("+" in job for job in ids)
-    return jobs, processors
+    counts["early_start"] = sum(0 <= run.start < run.submit for run in jobs)
+    return jobs
 
 
-def _header(
-    runs: Sequence[Run],
-    origin: int,
-    options: Options,
-    processors: int,
-    notes: Iterable[str],
-    counts: Counter[str],
-) -> tuple[str, ...]:
+def _machine_header(jobs: int, origin: int, timezone: str, processors: int) -> tuple[str, ...]:
     return (
         "Version: 2.2",
-        f"MaxJobs: {len(runs)}",
-        f"MaxRecords: {len(runs)}",
+        f"MaxJobs: {jobs}",
+        f"MaxRecords: {jobs}",
         f"UnixStartTime: {origin}",
-        f"TimeZoneString: {options.timezone}",
+        f"TimeZoneString: {timezone}",
         f"MaxProcs: {processors}",
-        *(_names(runs) if options.selection.names else ()),
-        *(f"Note: {note}" for note in notes),
-        "Note: users, groups, queues and partitions are numbered by first appearance",
-        *(f"Note: not a job: {why}: {count}" for count, why in count_reasons(counts, DROPPED)),
-        *(f"Note: {why}: {count}" for count, why in count_reasons(counts, CHANGED)),
     )
 
 
@@ -258,90 +253,30 @@ def _names(runs: Sequence[Run]) -> Iterable[str]:
                 yield f"{label}: {number} {'_'.join(name.split())}"
 
 
-def _selected(
-    path: str | os.PathLike[str],
-    runs: list[Run],
-    counts: Counter[str],
-    selection: Selection,
-    zone: tzinfo,
-) -> list[Run]:
-    """Return the runs to take; count the others."""
-    since, until = (_instant(text, zone) for text in (selection.since, selection.until))
-    known = {run.partition for run in runs}
-    if unknown := [name for name in selection.partitions if name not in known]:
-        names = ", ".join(sorted(filter(None, known))) or "none"
-        raise WorkloadError(f"{path}: no jobs in a partition {unknown[0]!r}; there are {names}")
-    taken = []
-    for run in runs:
-        if (selection.partitions and run.partition not in selection.partitions) or (
-            selection.cluster is not None and run.cluster != selection.cluster
-        ):
-            counts["other_partition"] += 1
-        elif (since is not None and run.submit < since) or (
-            until is not None and run.submit >= until
-        ):
-            counts["other_time"] += 1
-        else:
-            taken.append(run)
-    return taken
-
-
-def _instant(text: str | None, zone: tzinfo) -> int | None:
-    if text is None:
-        return None
-    try:
-        return read_time(f"{text} 00:00:00" if len(text) == len("2026-01-31") else text, zone)[0]
-    except (ValueError, IndexError):
-        raise WorkloadError(
-            f"{text!r:.60} is not a date or time like 2026-01-31T12:00:00"
-        ) from None
-
-
-def _longest_estimates(records: np.ndarray) -> np.ndarray:
-    """Return the longest estimate in each job's partition, or else in the log: (n,) int64 s."""
-    _, partition = np.unique(records[:, swf.PARTITION], return_inverse=True)
-    longest = np.zeros(int(partition.max()) + 1)
-    np.maximum.at(longest, partition, records[:, swf.ESTIMATE])
-    longest[longest < 1] = longest.max()
-    limits: np.ndarray = longest[partition].astype(np.int64)
-    return limits
-
-
-def _check_unit(path: str | os.PathLike[str], runtime: np.ndarray, estimate: np.ndarray) -> None:
-    """Warn if so many jobs exceed their estimates that these are likely in another unit."""
-    longer = int(np.sum(runtime > estimate))
-    if longer >= FEW and 2 * longer > len(runtime):
-        warnings.warn(
-            f"{path}: {longer:,} of {len(runtime):,} jobs ran longer than their limit, which may "
-            "be in minutes or hours but is read as seconds",
-            stacklevel=4,
-        )
-
-
-def _write_ids(path: Path, runs: Sequence[Run]) -> None:
-    """Write the number of each job in the trace, from 0, beside its id in the log."""
-    lines = ["job,id", *(f'{job},"{run.job}"' for job, run in enumerate(runs))]
-    write_atomically(path, ("\n".join(lines) + "\n").encode())
+def _notes(notes: Iterable[str], counts: Counter[str]) -> tuple[str, ...]:
+    return (
+        *(f"Note: {note}" for note in notes),
+        "Note: users, groups, queues and partitions are numbered by first appearance",
+        *(f"Note: not a job: {why}: {count}" for count, why in count_reasons(counts, DROPPED)),
+        *(f"Note: {why}: {count}" for count, why in count_reasons(counts, CHANGED)),
+    )
 
 
 def _records(runs: Sequence[Run], origin: int) -> np.ndarray:
     """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1."""
     records = np.full((len(runs), len(swf.FIELDS)), -1.0)
-    size = [run.size for run in runs]
-    columns: dict[int, Iterable[int]] = {
-        swf.JOB: range(1, len(runs) + 1),
-        swf.SUBMIT: [run.submit - origin for run in runs],
-        swf.WAIT: [run.start - run.submit if run.start >= run.submit else -1 for run in runs],
-        swf.RUNTIME: [run.runtime for run in runs],
-        swf.ALLOCATED: size,
-        swf.REQUESTED: size,  # a request may be for less than the job kept from others
-        swf.ESTIMATE: [run.estimate for run in runs],
-        swf.STATUS: [run.status for run in runs],
-        swf.USER: number_names([run.user for run in runs]),
-        swf.GROUP: number_names([run.group for run in runs]),
-        swf.QUEUE: number_names([run.queue for run in runs]),
-        swf.PARTITION: number_names([run.partition for run in runs]),
-    }
-    for field, values in columns.items():
-        records[:, field] = list(values)
+    records[:, swf.JOB] = np.arange(1, len(runs) + 1)
+    records[:, swf.SUBMIT] = [run.submit - origin for run in runs]
+    records[:, swf.WAIT] = [
+        run.start - run.submit if run.start >= run.submit else -1 for run in runs
+    ]
+    records[:, swf.RUNTIME] = [run.runtime for run in runs]
+    records[:, swf.ALLOCATED] = [run.size for run in runs]
+    records[:, swf.REQUESTED] = records[:, swf.ALLOCATED]  # no other job could have the rest
+    records[:, swf.ESTIMATE] = [run.estimate for run in runs]
+    records[:, swf.STATUS] = [run.status for run in runs]
+    records[:, swf.USER] = number_names([run.user for run in runs])
+    records[:, swf.GROUP] = number_names([run.group for run in runs])
+    records[:, swf.QUEUE] = number_names([run.queue for run in runs])
+    records[:, swf.PARTITION] = number_names([run.partition for run in runs])
     return records

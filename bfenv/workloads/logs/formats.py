@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs import pbs
+from bfenv.workloads.logs import pbs, xdmod
 from bfenv.workloads.logs.lsf import read_lsf
 from bfenv.workloads.logs.parquet import is_parquet
 from bfenv.workloads.logs.sge import read_sge
-from bfenv.workloads.logs.slurm import COMMAND, JOB, read_sacct
+from bfenv.workloads.logs.slurm import COMMAND, read_sacct
+from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
-from bfenv.workloads.logs.text import numbered_lines
+from bfenv.workloads.logs.text import first_lines
 
 KINDS = {
     "sacct": "Slurm, sacct -P",
@@ -20,6 +21,7 @@ KINDS = {
     "pbs": "PBS Professional, OpenPBS or Torque",
     "sge": "Grid Engine",
     "lsf": "LSF, lsb.acct",
+    "xdmod": "Open XDMoD, a data export of jobs as CSV",
     "csv": "a table with a line of column names",
     "parquet": "a table",
 }
@@ -29,6 +31,7 @@ READERS: dict[str, Callable[..., Trace]] = {
     "pbs": pbs.read_pbs,
     "sge": read_sge,
     "lsf": read_lsf,
+    "xdmod": xdmod.read_xdmod,
 }  # of those kinds that say themselves where everything is
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 
@@ -45,7 +48,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
     """
     if is_parquet(path):
         return "parquet"
-    lines = [line for _, line in numbered_lines(path)]
+    lines = first_lines(path)
     if lines[0].lstrip().startswith("{"):
         return "sacct-json"
     first = next((line for line in lines if not line.startswith("#")), lines[0])
@@ -61,6 +64,8 @@ def find_format(path: str | os.PathLike[str]) -> str:
     is_headless = JOB.fullmatch(names[0].strip()) and len(names) == COMMAND.count(",") + 1
     if "jobid" in map(str.strip, names) or is_headless:
         return "sacct"
+    if xdmod.SUBMIT in first and xdmod.JOB in first:
+        return "xdmod"
     if max(map(first.count, ",;\t|")):
         return "csv"
     kinds = "; ".join(KINDS.values())

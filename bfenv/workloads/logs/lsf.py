@@ -6,40 +6,39 @@ in quotes; JOB_FINISH is the end of a job.
 
 import os
 import re
+from typing import Unpack
 
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
-from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.conversion import ReaderOptions, convert
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
 from bfenv.workloads.logs.text import consumed, numbered_lines
 from bfenv.workloads.logs.times import read_epoch, read_integer
 
 WORD = re.compile(r'"(?:[^"]|"")*"|[^\s"]+')
+WHOLE = re.compile(r"-?[0-9]{1,15}")
 LEAST = 24  # words of JOB_FINISH, up to the number of execution hosts
-EVENT, END, SLOTS, SUBMIT, START, USER, QUEUE, ASKED = 0, 2, 6, 7, 10, 11, 12, 22
-JOB_ID, DONE = 3, 64  # the value of jStatus for a job that ended with exit status 0
-COMPLETED, FAILED = 1, 0  # SWF field 11
+EVENT, END, JOB_ID, SLOTS, SUBMIT, START, USER, QUEUE, ASKED = 0, 2, 3, 6, 7, 10, 11, 12, 22
+DONE = 64  # the status of a job that ended with exit status 0
+# Places counted from the status, which follows the execution hosts. Where a line has text and whole
+# numbers at these, it has the fields of a version of LSF.
+INDEX, INDEX_TEXTS, INDEX_NUMBERS = 29, (2, 3, 23, 24, 27, 28), (25, 26, 29)  # any version
+PAIRS = 53  # that follow this number of them, since LSF 9.1
+LIMIT_TEXTS = (32, 33, 34, 35, 37, 41, 42, 43, 44, 46, 47, 49, 51, 52)
+LIMIT_NUMBERS = (30, 31, 36, 38, 45, 48, 50, 53)
 
 
-def read_lsf(
-    path: str | os.PathLike[str],
-    *,
-    processors: int | None = None,
-    timezone: str = "UTC",
-    selection: Selection = EVERYTHING,
-    longest: int | str | None = None,
-    overrun: str = "kill",
-    on_error: str = "raise",
-) -> Trace:
+def read_lsf(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> Trace:
     """Read the jobs that ended from LSF's lsb.acct.
 
     Size is the number of execution hosts listed, one for each slot, or else of the slots requested.
-    The run limit's place in the line differs between versions, so no job has an estimate of its
-    own: give `longest`, or estimates are the runtimes. The queue is also the partition.
+    The estimate is the run limit of `bsub -W`, in seconds, where a line has the fields of LSF 9.1
+    and later. Older lines have none: give `longest`, or estimates are the runtimes. The queue is
+    also the partition.
 
     Parameters
     ----------
-    path, processors, timezone, selection, longest, overrun, on_error
-        As in `read_sacct`.
+    path, **options
+        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
 
     Raises
     ------
@@ -48,13 +47,8 @@ def read_lsf(
     WorkloadError
         If no job is left, an option is out of range, or a line is malformed.
     """
-    return convert(
-        path,
-        consumed(numbered_lines(path)),
-        _parse,
-        Options(processors, timezone, longest, overrun, on_error, selection),
-        notes=["made of LSF accounting; a processor is a slot", "run limits were not read"],
-    )
+    notes = ["made of LSF accounting; a processor is a slot"]
+    return convert(path, consumed(numbered_lines(path)), _parse, notes, **options)
 
 
 def _parse(line: str) -> Run | str:
@@ -87,17 +81,40 @@ def _parse(line: str) -> Run | str:
     if size < 1:
         return "no_size"
     queue = words[QUEUE].strip('"')
+    index = _index(words[status_at:])
     return Run(
         submit,
         start,
         end - start,
         size,
+        estimate=_limit(words[status_at:]),
         user=words[USER].strip('"'),
         queue=queue,
         partition=queue,
         status=COMPLETED if _integer(words[status_at]) == DONE else FAILED,
-        job=words[JOB_ID],
-        same=(words[JOB_ID], start, end, tuple(words[SUBMIT : START + 1])),
+        job=words[JOB_ID] + (f"[{index}]" if index else ""),
+    )
+
+
+def _index(words: list[str]) -> int:
+    """Return a job's index in its array, 0 if it has none; `words` begin with the status."""
+    return _integer(words[INDEX]) if _has(words, INDEX_TEXTS, INDEX_NUMBERS) else 0
+
+
+def _limit(words: list[str]) -> int:
+    """Return a job's run limit in seconds, -1 if it has none; `words` begin with the status."""
+    if not _has(words, INDEX_TEXTS + LIMIT_TEXTS, INDEX_NUMBERS + LIMIT_NUMBERS):
+        return -1
+    place = PAIRS + 2 * _integer(words[PAIRS]) + 2  # after the pairs and a number of flags
+    return (_integer(words[place]) if place < len(words) else 0) or -1
+
+
+def _has(words: list[str], texts: tuple[int, ...], numbers: tuple[int, ...]) -> bool:
+    """Return whether there are words in quotes, and whole numbers, at these places."""
+    return (
+        len(words) > max(*texts, *numbers)
+        and all(words[i].startswith('"') for i in texts)
+        and all(WHOLE.fullmatch(words[i]) for i in numbers)
     )
 
 

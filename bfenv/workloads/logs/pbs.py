@@ -9,29 +9,20 @@ import os
 import re
 from datetime import datetime, tzinfo
 from functools import partial
+from typing import Unpack
 
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
-from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.conversion import ReaderOptions, convert
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
 from bfenv.workloads.logs.text import consumed, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_epoch, read_integer
 
 DATE = "%m/%d/%Y %H:%M:%S"
 LINE = re.compile(r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:]{8}[0-9.]*;[A-Za-z];")
 PPN = re.compile(r"(?:^|:)ppn=([0-9]{1,9})")
-COMPLETED, FAILED = 1, 0  # SWF field 11
 
 
-def read_pbs(
-    path: str | os.PathLike[str],
-    *,
-    processors: int | None = None,
-    timezone: str = "UTC",
-    selection: Selection = EVERYTHING,
-    longest: int | str | None = None,
-    overrun: str = "kill",
-    on_error: str = "raise",
-) -> Trace:
+def read_pbs(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> Trace:
     """Read the jobs that ended from PBS or Torque accounting; several days may be in one file.
 
     Size is Resource_List.ncpus, or else what Resource_List.nodes, as in "2:ppn=8+1:ppn=4", or
@@ -40,8 +31,8 @@ def read_pbs(
 
     Parameters
     ----------
-    path, processors, timezone, selection, longest, overrun, on_error
-        As in `read_sacct`.
+    path, **options
+        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
 
     Raises
     ------
@@ -50,14 +41,9 @@ def read_pbs(
     WorkloadError
         If no job is left, an option is out of range, or a line is malformed.
     """
-    zone = find_zone(timezone)
-    return convert(
-        path,
-        consumed(numbered_lines(path)),
-        partial(_parse, zone),
-        Options(processors, timezone, longest, overrun, on_error, selection),
-        notes=["made of PBS accounting; a processor is a CPU"],
-    )
+    zone = find_zone(options.get("timezone", "UTC"))
+    notes = ["made of PBS accounting; a processor is a CPU"]
+    return convert(path, consumed(numbered_lines(path)), partial(_parse, zone), notes, **options)
 
 
 def _parse(zone: tzinfo, line: str) -> Run | str:
@@ -96,7 +82,6 @@ def _parse(zone: tzinfo, line: str) -> Run | str:
         partition=fields.get("queue", ""),
         status=COMPLETED if fields.get("Exit_status") == "0" else FAILED,
         job=job.strip(),
-        same=(job, start),
     )
 
 

@@ -1,12 +1,17 @@
 """A run: one execution of a job, as any system's log records it."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, product
 from typing import NamedTuple
 
+COMPLETED, FAILED, CANCELLED = 1, 0, 5  # SWF field 11
+
 
 class Run(NamedTuple):
-    """One execution of a job. Readers make runs of lines; `convert` makes a trace of runs."""
+    """One execution of a job. Readers make runs of lines; `convert` makes a trace of runs.
+
+    Lines of the same job id, submit and start time are about the same run.
+    """
 
     submit: int  # seconds since 1970
     start: int  # seconds since 1970; -1 if not known
@@ -18,9 +23,8 @@ class Run(NamedTuple):
     queue: str = ""
     partition: str = ""
     status: int = -1  # SWF field 11
-    job: str = ""  # its id in the log
+    job: str = ""  # its id in the log; "" if it is not known
     cluster: str = ""
-    same: Hashable = None  # equal for lines about the same run; None if they cannot be compared
 
 
 def order_times(

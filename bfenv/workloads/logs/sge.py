@@ -5,30 +5,21 @@ Source: the manual page accounting(5). A line is 45 or more fields separated by 
 
 import os
 import re
+from typing import Unpack
 
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
-from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.conversion import ReaderOptions, convert
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
 from bfenv.workloads.logs.text import consumed, numbered_lines
 from bfenv.workloads.logs.times import LATEST, read_duration, read_epoch, read_integer
 
 LEAST = 35  # fields, up to the slots
 (QUEUE, GROUP, OWNER, JOB, SUBMIT, START, END) = (0, 2, 3, 5, 8, 9, 10)
-FAILED, EXIT, SLOTS, TASK, CATEGORY, PE_TASK = 11, 12, 34, 35, 39, 41
+FAILURE, EXIT, SLOTS, TASK, CATEGORY, PE_TASK = 11, 12, 34, 35, 39, 41
 LIMIT = re.compile(r"\b[hs]_rt=([0-9:]+)")
-COMPLETED, FAILED_STATUS = 1, 0  # SWF field 11
 
 
-def read_sge(
-    path: str | os.PathLike[str],
-    *,
-    processors: int | None = None,
-    timezone: str = "UTC",
-    selection: Selection = EVERYTHING,
-    longest: int | str | None = None,
-    overrun: str = "kill",
-    on_error: str = "raise",
-) -> Trace:
+def read_sge(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> Trace:
     """Read the jobs that ended from the accounting file of Grid Engine.
 
     Size is the number of slots; the estimate is h_rt or s_rt in the job's category. Times in
@@ -37,8 +28,8 @@ def read_sge(
 
     Parameters
     ----------
-    path, processors, timezone, selection, longest, overrun, on_error
-        As in `read_sacct`.
+    path, **options
+        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
 
     Raises
     ------
@@ -47,13 +38,8 @@ def read_sge(
     WorkloadError
         If no job is left, an option is out of range, or a line is malformed.
     """
-    return convert(
-        path,
-        consumed(numbered_lines(path)),
-        _parse,
-        Options(processors, timezone, longest, overrun, on_error, selection),
-        notes=["made of Grid Engine accounting; a processor is a slot"],
-    )
+    notes = ["made of Grid Engine accounting; a processor is a slot"]
+    return convert(path, consumed(numbered_lines(path)), _parse, notes, **options)
 
 
 def _parse(line: str) -> Run | str:
@@ -78,7 +64,7 @@ def _parse(line: str) -> Run | str:
     task = fields[TASK].strip() if len(fields) > TASK else "0"
     job = fields[JOB].strip() + ("" if task in ("", "0") else f".{task}")
     limit = LIMIT.search(":".join(fields[CATEGORY:])) if len(fields) > CATEGORY else None
-    is_done = fields[FAILED].strip().partition(" ")[0] == "0" and fields[EXIT].strip() == "0"
+    is_done = fields[FAILURE].strip().partition(" ")[0] == "0" and fields[EXIT].strip() == "0"
     return Run(
         submit,
         start,
@@ -89,9 +75,8 @@ def _parse(line: str) -> Run | str:
         group=fields[GROUP].strip(),
         queue=fields[QUEUE].strip(),
         partition=fields[QUEUE].strip(),
-        status=COMPLETED if is_done else FAILED_STATUS,
+        status=COMPLETED if is_done else FAILED,
         job=job,
-        same=(job, start),
     )
 
 

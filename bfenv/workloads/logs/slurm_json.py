@@ -6,18 +6,18 @@ states as lists.
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
-from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
+from bfenv.workloads.logs.conversion import CommonOptions, convert
 from bfenv.workloads.logs.run import Run
-from bfenv.workloads.logs.slurm import SIZES, Fields, parse_fields, read_capacity, size_of
+from bfenv.workloads.logs.slurm_job import parse_fields
 from bfenv.workloads.logs.text import read_lines
+from bfenv.workloads.logs.tres import Fields, sizes_in
 
 KINDS = {"cpu": "cpu", "mem": "mem", "node": "node", "billing": "billing", "gres": "gres/"}
 
@@ -26,14 +26,10 @@ def read_sacct_json(
     path: str | os.PathLike[str],
     *,
     processors: int | None = None,
-    timezone: str = "UTC",
     resource: str = "cores",
     capacity: str | None = None,
-    selection: Selection = EVERYTHING,
     eligible: bool = False,
-    longest: int | str | None = None,
-    overrun: str = "kill",
-    on_error: str = "raise",
+    **options: Unpack[CommonOptions],
 ) -> Trace:
     """Read the jobs that ran from the output of `sacct --json`.
 
@@ -42,7 +38,7 @@ def read_sacct_json(
 
     Parameters
     ----------
-    path, processors, timezone, resource, capacity, selection, eligible, longest, overrun, on_error
+    path, processors, resource, capacity, eligible, **options
         As in `read_sacct`.
 
     Raises
@@ -53,20 +49,13 @@ def read_sacct_json(
         If the file is not such JSON, no job is left, an option is out of range, or a record is
         malformed.
     """
-    check_choice("resource", resource, SIZES, error=WorkloadError)
-    has = read_capacity(capacity) if resource == "dominant" else {}
-    if has and processors is None:
-        processors = sum(one["cpu"] for one in has.values())
-    return convert(
-        path,
-        _jobs(path),
-        partial(_parse, partial(size_of, resource, has), eligible),
-        Options(processors, timezone, longest, overrun, on_error, selection),
-        notes=[
-            "made of Slurm accounting (sacct --json)",
-            f"a processor is one of Slurm's {resource}; both sizes are what was allocated",
-        ],
-    )
+    size, processors = sizes_in(resource, capacity, processors)
+    notes = [
+        "made of Slurm accounting (sacct --json)",
+        f"a processor is one of Slurm's {resource}; both sizes are what was allocated",
+    ]
+    parse = partial(_parse, size, eligible)
+    return convert(path, _jobs(path), parse, notes, processors=processors, **options)
 
 
 def _jobs(path: str | os.PathLike[str]) -> Iterable[tuple[int, Any]]:
@@ -80,7 +69,7 @@ def _jobs(path: str | os.PathLike[str]) -> Iterable[tuple[int, Any]]:
     return enumerate(jobs, start=1)
 
 
-def _parse(size: Any, eligible: bool, job: Any) -> Run | str:
+def _parse(size: Callable[[Fields], int], eligible: bool, job: Any) -> Run | str:
     """Return the run of a job, or why there is none; ValueError if it is malformed."""
     if not isinstance(job, dict):
         raise ValueError("a job must be an object")
@@ -98,20 +87,20 @@ def _fields(job: dict[str, Any]) -> Fields:
     amounts = _amounts(allocated if isinstance(allocated, list) else [])
     cpus = amounts.get("cpu") or _number(_object(job.get("required")).get("CPUs"))
     fields = {
-        "jobid": _job_id(job),
-        "state": str(state or ""),
-        "submit": _number(times.get("submission")),
-        "eligible": _number(times.get("eligible")),
-        "start": _instant(times.get("start")),
-        "end": _instant(times.get("end")),
-        "elapsedraw": _number(times.get("elapsed")),
-        "timelimitraw": "UNLIMITED" if is_unlimited else _number(limit),
-        "alloccpus": cpus,
-        "nnodes": _number(job.get("allocation_nodes")) or amounts.get("node", ""),
-        "alloctres": ",".join(f"{name}={amount}" for name, amount in amounts.items()),
+        "JobID": _job_id(job),
+        "State": str(state or ""),
+        "Submit": _number(times.get("submission")),
+        "Eligible": _number(times.get("eligible")),
+        "Start": _instant(times.get("start")),
+        "End": _instant(times.get("end")),
+        "ElapsedRaw": _number(times.get("elapsed")),
+        "TimelimitRaw": "UNLIMITED" if is_unlimited else _number(limit),
+        "AllocCPUS": cpus,
+        "NNodes": _number(job.get("allocation_nodes")) or amounts.get("node", ""),
+        "AllocTRES": ",".join(f"{name}={amount}" for name, amount in amounts.items()),
     }
-    for name in ("user", "group", "account", "partition", "qos", "cluster"):
-        fields[name] = str(job.get(name) or "")
+    for name in ("User", "Group", "Account", "Partition", "QOS", "Cluster"):
+        fields[name] = str(job.get(name.lower()) or "")
     return fields
 
 
@@ -134,10 +123,11 @@ def _job_id(job: dict[str, Any]) -> str:
 
 def _amounts(allocated: list[Any]) -> dict[str, str]:
     amounts: dict[str, str] = {}
-    for one in allocated:
-        if isinstance(one, dict) and one.get("type") in KINDS:
-            name = str(one.get("name") or "") if one["type"] == "gres" else ""
-            amounts[KINDS[one["type"]] + name] = _number(one.get("count"))
+    for one in map(_object, allocated):
+        kind = str(one.get("type"))
+        if kind in KINDS:
+            name = str(one.get("name") or "") if kind == "gres" else ""
+            amounts[KINDS[kind] + name] = _number(one.get("count"))
     return amounts
 
 

@@ -5,18 +5,19 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import EVERYTHING, Options, Selection, convert
+from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
 from bfenv.workloads.logs.run import Run, order_times
-from bfenv.workloads.logs.text import consumed, numbered_lines
+from bfenv.workloads.logs.text import consumed, first_lines, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
 
 FIELDS = (
     "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "queue", "partition",
+    "cluster", "job",
 )  # fmt: skip
 DELIMITERS = ",;\t|"
 NOTES = ("made of a table of jobs; both sizes are the table's one",)
@@ -28,13 +29,8 @@ def read_columns(
     path: str | os.PathLike[str],
     mapping: Mapping[str, str],
     *,
-    processors: int | None = None,
-    timezone: str = "UTC",
     delimiter: str | None = None,
-    selection: Selection = EVERYTHING,
-    longest: int | str | None = None,
-    overrun: str = "kill",
-    on_error: str = "raise",
+    **options: Unpack[ReaderOptions],
 ) -> Trace:
     """Read the jobs of a table: text with a line of column names, or Parquet.
 
@@ -51,23 +47,12 @@ def read_columns(
         The file, text gzipped or not.
     mapping
         The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Required are submit,
-        size, and runtime or both start and end. Optional are estimate, user, group, queue and
-        partition. Other columns are ignored.
-    processors
-        Processors of the machine.
-    timezone
-        Time zone of local times, and of the trace's times of day.
+        size, and runtime or both start and end. Optional are estimate, user, group, queue,
+        partition, cluster, and job, its id. Other columns are ignored.
     delimiter
         One character. None chooses that of , ; tab | which is most frequent in the first line.
-    selection
-        Which jobs to take.
-    longest
-        Estimate of jobs without one, or their runtime if that is longer: seconds, or a duration
-        such as "2d" or "1-12:00". None is the runtime.
-    overrun
-        If a runtime exceeds the estimate: "kill" cuts the runtime, "extend" raises the estimate.
-    on_error
-        On a malformed line: "raise", or "skip" it with a warning and count it.
+    **options
+        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
 
     Returns
     -------
@@ -84,18 +69,30 @@ def read_columns(
         were in use at once.
     """
     mapping = _check_mapping(mapping)
-    zone = find_zone(timezone)
-    options = Options(processors, timezone, longest, overrun, on_error, selection)
+    zone = find_zone(options.get("timezone", "UTC"))
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
-        return convert(path, read_rows(path, mapping), partial(_parse, zone), options, NOTES)
+        return convert(path, read_rows(path, mapping), partial(_parse, zone), NOTES, **options)
     lines = numbered_lines(path)
     header = lines.popleft()[1]
     delimiter = delimiter or max(DELIMITERS, key=header.count)
     columns, width = _find_columns(path, header, mapping, delimiter)
     parse = partial(_parse_text, zone, header, columns, width, delimiter)
-    return convert(path, consumed(lines), parse, options, NOTES)
+    return convert(path, consumed(lines), parse, NOTES, **options)
+
+
+def table_columns(path: str | os.PathLike[str], delimiter: str) -> list[str]:
+    """Return the names in the first line of a table that is text.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    WorkloadError
+        If it cannot be read.
+    """
+    return _names(path, first_lines(path)[0], delimiter)
 
 
 def _check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
@@ -114,12 +111,16 @@ def _find_columns(
     path: str | os.PathLike[str], header: str, mapping: dict[str, str], delimiter: str
 ) -> tuple[dict[str, int], int]:
     """Return the column of each field, counted from 0, and the number of columns."""
-    try:
-        names = [name.strip() for name in _split(header, delimiter)]
-    except ValueError as error:
-        raise WorkloadError(f"{path}: the line of column names: {error}") from None
+    names = _names(path, header, delimiter)
     check_columns(path, mapping, names)
     return {field: names.index(column) for field, column in mapping.items()}, len(names)
+
+
+def _names(path: str | os.PathLike[str], header: str, delimiter: str) -> list[str]:
+    try:
+        return [name.strip() for name in _split(header, delimiter)]
+    except ValueError as error:
+        raise WorkloadError(f"{path}: the line of column names: {error}") from None
 
 
 def _split(line: str, delimiter: str) -> list[str]:
@@ -167,6 +168,8 @@ def _parse(zone: tzinfo, row: dict[str, Any]) -> Run | str:
         group=_name(row.get("group")),
         queue=_name(row.get("queue")),
         partition=_name(row.get("partition")),
+        cluster=_name(row.get("cluster")),
+        job=_name(row.get("job")),
     )
 
 

@@ -19,6 +19,7 @@ CHUNK = 2**18  # bytes
 MAGIC = b"\x1f\x8b"  # gzip
 XZ, ZSTD = b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 SUFFIXES = {".gz": "a gzip", ".xz": "an xz", ".zst": "a zstd"}
+Lines = deque[tuple[int, str]]  # number and text
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -36,30 +37,24 @@ def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
         If it is not a file, cannot be read, is a damaged compressed file, or is larger than any
         log: a small file must not fill the memory.
     """
-    path = Path(path)
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"no such file: {path}")
-    if not os.path.isfile(path):  # a pipe might never end
-        raise WorkloadError(f"{path}: not a file")
-    try:
-        if _begin(path).startswith((MAGIC, XZ, ZSTD)):
-            data = b"".join(unzip(path))
-        elif path.suffix in SUFFIXES:
-            raise WorkloadError(f"{path}: not {SUFFIXES[path.suffix]} file")
-        elif path.stat().st_size > MOST:
-            raise WorkloadError(f"{path}: more than {MOST:,} bytes, which no log has")
-        else:
-            data = path.read_bytes()
-    except OSError as error:
-        raise WorkloadError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if data.startswith(UTF_16):
-        encoding = "utf-16"
-    text = data.removeprefix(codecs.BOM_UTF8).decode(encoding, errors="replace")
-    del data
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return _decoded_lines(_read(Path(path)), encoding)
 
 
-def numbered_lines(path: str | os.PathLike[str]) -> deque[tuple[int, str]]:
+def first_lines(path: str | os.PathLike[str]) -> list[str]:
+    """Return the lines with which a file begins and that are not blank; the last may be cut.
+
+    Raises
+    ------
+    FileNotFoundError, WorkloadError
+        As `read_lines` does, and if the file begins with no such line.
+    """
+    lines = _decoded_lines(_read(Path(path), whole=False), "utf-8")
+    if not (found := [line for line in lines if line.strip()]):
+        raise WorkloadError(f"{path}: the file is empty")
+    return found
+
+
+def numbered_lines(path: str | os.PathLike[str]) -> Lines:
     """Return number and text of the lines that are not blank.
 
     Raises
@@ -76,7 +71,7 @@ def numbered_lines(path: str | os.PathLike[str]) -> deque[tuple[int, str]]:
     return numbered
 
 
-def consumed(lines: deque[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def consumed(lines: Lines) -> Iterator[tuple[int, str]]:
     """Yield lines and forget each, because the runs in them take memory as well."""
     while lines:
         yield lines.popleft()
@@ -105,6 +100,33 @@ def unzip(path: Path) -> Iterator[bytes]:
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
         kind = "xz" if _begin(path).startswith(XZ) else "gzip"
         raise WorkloadError(f"{path}: corrupted {kind} file: {error}") from error
+
+
+def _read(path: Path, whole: bool = True) -> bytes:
+    """Return the content of a file, decompressed, or the first CHUNK of it."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"no such file: {path}")
+    if not os.path.isfile(path):  # a pipe might never end
+        raise WorkloadError(f"{path}: not a file")
+    try:
+        if _begin(path).startswith((MAGIC, XZ, ZSTD)):
+            chunks = unzip(path)
+            return b"".join(chunks) if whole else next(chunks, b"")
+        if path.suffix in SUFFIXES:
+            raise WorkloadError(f"{path}: not {SUFFIXES[path.suffix]} file")
+        if path.stat().st_size > MOST:
+            raise WorkloadError(f"{path}: more than {MOST:,} bytes, which no log has")
+        with open(path, "rb") as file:
+            return file.read(-1 if whole else CHUNK)
+    except OSError as error:
+        raise WorkloadError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _decoded_lines(data: bytes, encoding: str) -> list[str]:
+    encoding = "utf-16" if data.startswith(UTF_16) else encoding
+    text = data.removeprefix(codecs.BOM_UTF8).decode(encoding, errors="replace")
+    del data
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _begin(path: Path) -> bytes:

@@ -14,6 +14,10 @@ DUMP = """JobID|User|Submit|Start|End|State|AllocCPUS|Timelimit
 2|bob|1767268900|Unknown|Unknown|PENDING|0|1-00:00:00
 3|bob|1767269000|1767269010|1767269910|COMPLETED|2|UNLIMITED
 """
+PARTS = """JobID|Partition|Submit|Start|End|State|AllocCPUS|Timelimit
+1|a|1767268800|1767268810|1767268910|COMPLETED|4|00:05:00
+2|b|1767268900|1767268910|1767268950|COMPLETED|2|UNLIMITED
+"""
 TABLE = """when;cpus;ran
 1767268800;4;100
 then;4;100
@@ -56,6 +60,18 @@ def test_options(command):
     command("dump.txt -o a.swf --processors 8 --longest 1d --overrun extend --eligible")
     assert bfenv.read_swf("a.swf").jobs.estimate.tolist() == [100, 86_400]
     assert "NNodes" in command("dump.txt -o b.swf --processors 8 --resource nodes")[2]
+
+
+def test_a_file_for_each(command):
+    """A file of jobs, and one of ids, for each partition; limits may be those of one of them."""
+    Path("parts.txt").write_text(PARTS)
+    options = "--split-partitions --processors a=4,b=4 --longest b=2d --ids ids.csv"
+    assert command(f"parts.txt -o c.swf {options}")[2] == ""
+    assert bfenv.read_swf("c-a.swf").jobs.estimate.tolist() == [300]
+    assert bfenv.read_swf("c-b.swf").jobs.estimate.tolist() == [172_800]
+    assert Path("ids-a.csv").read_text() == 'job,id\n0,"1"\n'
+    assert Path("ids-b.csv").read_text() == 'job,id\n0,"2"\n'
+    assert "no jobs in a partition 'x'" in command("parts.txt -o d.swf --longest x=2d")[2]
 
 
 def test_table(command):

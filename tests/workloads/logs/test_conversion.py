@@ -3,7 +3,7 @@
 import pytest
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs import Options, Run, convert
+from bfenv.workloads.logs import Run, convert
 from bfenv.workloads.logs.records import WAIT
 from tests.workloads.refusals import refused
 
@@ -15,16 +15,17 @@ RUNS = [
 ]
 
 
-def read(lines, *, processors=8, timezone="UTC", longest=None, overrun="kill", on_error="skip"):
+def read(lines, **options):
     """The trace of lines that are runs, reasons, or malformed (None)."""
+
+    options = {"processors": 8, "on_error": "skip"} | options
 
     def parse(line):
         if line is None:
             raise ValueError("nothing there")
         return line
 
-    options = Options(processors, timezone, longest, overrun, on_error)
-    return convert("logs/site.txt", list(enumerate(lines, start=2)), parse, options, ["a note"])
+    return convert("logs/site.txt", list(enumerate(lines, start=2)), parse, ["a note"], **options)
 
 
 def test_trace():
@@ -42,7 +43,7 @@ def test_trace():
 
 def test_every_line_is_counted():
     """Reasons, malformed lines, duplicates and jobs too large for the machine are counted."""
-    twice = [Run(NOON, NOON, 5, 1, same="x") for _ in range(2)]
+    twice = [Run(NOON, NOON, 5, 1, job="x") for _ in range(2)]
     lines = [*RUNS, "pending", "steps", "pending", *twice, Run(NOON, NOON, 5, 9), None]
     with pytest.warns(UserWarning, match=r"logs/site\.txt:11: nothing there"):
         trace = read(lines)

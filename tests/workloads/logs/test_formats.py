@@ -7,9 +7,16 @@ import lzma
 import pytest
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs import read_lsf, read_pbs, read_sacct, read_sacct_json, read_sge
-from bfenv.workloads.logs.conversion import Selection
+from bfenv.workloads.logs import (
+    read_lsf,
+    read_pbs,
+    read_sacct,
+    read_sacct_json,
+    read_sge,
+    read_xdmod,
+)
 from bfenv.workloads.logs.formats import KINDS, READERS, find_format
+from bfenv.workloads.logs.selection import Selection
 from tests.workloads.refusals import refused
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
@@ -46,6 +53,29 @@ LSF = f'''# lsb.acct
 "JOB_FINISH" "10.1" {NOON + 300} 9 1001 33554438 1 {NOON + 6} 0 0 0 "bob" "long" "" "" \
 "" "login" "dir" "" "" "" "file" 0 0 32 60.0 "name" "x" 0.1
 '''
+
+XDMOD = f""""Local Job Id",Resource,Timezone,"System Username (Deidentified)","User ID","Principal \
+Investigator ID","Quality of Service","Submit Time (Timestamp)","Start Time (Timestamp)","End Time \
+(Timestamp)","Eligible Time (Timestamp)",Nodes,Cores,GPUs,"Wall Time","Wait Time","Exit State",\
+"Requested Wall Time",Queue
+7,fat,UTC,0a,12,3,normal,{NOON},{NOON + 60},{NOON + 180},{NOON + 30},1,4,2,120,60,COMPLETED,600,gpu
+8[3],fat,UTC,2c3d,14,3,normal,{NOON + 5},{NOON + 65},{NOON + 95},{NOON + 5},2,8,0,30,60,FAILED,0,cpu
+9,thin,UTC,2c3d,14,3,normal,{NOON + 6},{NOON + 65},{NOON + 65},{NOON + 6},1,4,0,0,59,FAILED,60,cpu
+"""
+
+
+def lsf_line(index=0, limit=0, *, pairs=(), old=False):
+    """A JOB_FINISH in the layout of LSF 10.1, or of a version before 9.1."""
+    head = (
+        f'"JOB_FINISH" "10.1" {NOON + 180} 7 1000 33554438 4 {NOON} 0 0 {NOON + 60} "ann" "normal"'
+    )
+    head += ' "" "" "" "login" "dir" "" "out" "err" "file" 0 2 "2*n1" "2*n2"'
+    usage = " ".join(["0.5"] * 19)
+    tail = f'64 60.0 "name[1-9]" "sleep 1" {usage} "mail" "chem" 0 4 "" "" {index} 1024 2048'
+    if not old:
+        tail += ' "" "" "" "" 0 "" 0 "" -1 "/ann" "" "" "" -1 "" "" 1024 "" 0 "" "text"'
+        tail += f' {len(pairs) // 2} {" ".join(pairs)} 0 {limit} 0 "" 0 120'
+    return head + " " + " ".join(tail.split())
 
 
 def slurm_job(**changes):
@@ -88,7 +118,7 @@ WAITING = slurm_job(
     job_id=10, state={"current": ["PENDING"]}, time={"submission": NOON + 7, "start": 0, "end": 0}
 )
 JSON = json.dumps({"jobs": [slurm_job(), OLD_JOB, WAITING]})
-TEXTS = {"pbs": PBS, "sge": SGE, "lsf": LSF, "sacct-json": JSON}
+TEXTS = {"pbs": PBS, "sge": SGE, "lsf": LSF, "sacct-json": JSON, "xdmod": XDMOD}
 
 
 def written(folder, text, name="log"):
@@ -168,6 +198,42 @@ def test_lsf(tmp_path):
     assert trace.cleaning.never_started == 1
 
 
+@pytest.mark.parametrize("pairs", [(), ("1", '"one"', "2", '"two"')])
+def test_lsf_limits(tmp_path, pairs):
+    """Run limits and array indices are read where a line has them, after any pairs."""
+    lines = [lsf_line(3, 600, pairs=pairs), lsf_line(4, 900, pairs=pairs), lsf_line(4, 900)]
+    ids = tmp_path / "ids"
+    path = written(tmp_path, "\n".join([*lines, lsf_line(5, old=True)]))
+    trace = read_lsf(path, processors=64, selection=Selection(ids=ids))
+    assert trace.jobs.estimate.tolist() == [600, 900, 900]  # the last has the longest seen
+    assert trace.cleaning.duplicates == 1
+    assert ids.read_text().splitlines()[1:] == ['0,"7[3]"', '1,"7[4]"', '2,"7[5]"']
+
+
+def test_xdmod(tmp_path):
+    """Columns are known by their names; a resource is a cluster, and the queue the partition."""
+    path, ids = written(tmp_path, XDMOD), tmp_path / "ids"
+    trace = read_xdmod(path, processors=64, selection=Selection(ids=ids, names=True))
+    assert trace.jobs.submit.tolist() == [0, 5]
+    assert trace.jobs.size.tolist() == [4, 8]
+    assert trace.runtime.tolist() == [120, 30]
+    assert trace.jobs.estimate.tolist() == [600, 600]
+    assert trace.records[:, 2].tolist() == [60, 60]
+    assert trace.cleaning.no_runtime == 1
+    assert "Partition: 1 gpu" in trace.header
+    assert ids.read_text().splitlines()[1:] == ['0,"7"', '1,"8[3]"']
+    assert read_xdmod(path, processors=64, resource="nodes").jobs.size.tolist() == [1, 2]
+    assert read_xdmod(path, processors=64, eligible=True).jobs.submit.tolist() == [0, 25]
+    with refused(WorkloadError, "ran for 0 s", "in another partition or cluster: 2"):
+        read_xdmod(path, processors=64, selection=Selection(cluster="thin"))
+
+
+def test_no_xdmod(tmp_path):
+    """A table that is no such export is refused with the columns that it lacks."""
+    with refused(WorkloadError, "no column 'Submit Time (Timestamp)'"):
+        read_xdmod(written(tmp_path, "a,b\n1,2\n"), processors=4)
+
+
 def test_json(tmp_path):
     """Wrapped and plain numbers, states and lists of them mean the same."""
     ids = tmp_path / "ids.csv"
@@ -181,6 +247,13 @@ def test_json(tmp_path):
     assert trace.cleaning.pending == 1
     assert ids.read_text().splitlines() == ["job,id", '0,"7"', '1,"8_3"']
     assert "Partition: 1 gpu" in trace.header
+
+
+def test_strange_json(tmp_path):
+    """What is allocated counts only where it has the expected form."""
+    strange = {"allocated": [{"type": {}, "count": 9}, 5, {"type": "cpu", "count": 3}]}
+    path = written(tmp_path, json.dumps({"jobs": [slurm_job(tres=strange)]}))
+    assert read_sacct_json(path, processors=64).jobs.size.tolist() == [3]
 
 
 @pytest.mark.parametrize(
@@ -265,6 +338,31 @@ def test_limit_of_partition(tmp_path):
     assert trace.jobs.estimate.tolist() == [60, 120, 120]
 
 
+def test_limits_by_partition(tmp_path):
+    """Limits of partitions are for their jobs without one; the others have the longest seen."""
+    lines = [*LINES, LINES[0].replace("1|cpu", "4|cpu", 1).replace("00:01:00", "UNLIMITED")]
+    path = sacct(tmp_path, *lines)
+    trace = read_sacct(path, processors=4, longest="gpu=1-00:00:00")
+    assert trace.jobs.estimate.tolist() == [60, 60, 86_400, 120]
+    trace = read_sacct(path, processors=4, longest="gpu=2h, cpu=10")
+    assert trace.jobs.estimate.tolist() == [60, 50, 7200, 120]  # no shorter than it ran
+
+
+@pytest.mark.parametrize(
+    ("longest", "message"),
+    [
+        ("fat=2d", "no jobs in a partition 'fat'; there are cpu, gpu"),
+        ("gpu=soon", "'soon'"),
+        ("gpu=1d,gpu=2d", "'gpu=2d' is not one partition's limit"),
+        ("gpu=1d,2d", "'2d' is not one partition's limit"),
+    ],
+)
+def test_wrong_limits(tmp_path, longest, message):
+    """A limit that is none, or of no partition, is named."""
+    with refused(WorkloadError, message):
+        read_sacct(sacct(tmp_path, *LINES), processors=4, longest=longest)
+
+
 def test_unit(tmp_path):
     """If most jobs exceed their limits, these may be in another unit."""
     lines = [LINES[0].replace("00:01:00", "00:00:10")] * 60
@@ -297,7 +395,7 @@ def test_without_names(tmp_path):
 def test_no_line_is_lost(tmp_path, kind):
     """jobs + dropped = lines; a malformed line is named, or skipped with a warning."""
     text = TEXTS[kind]
-    lines = 3 if kind == "sacct-json" else len(text.strip().splitlines())
+    lines = 3 if kind in ("sacct-json", "xdmod") else len(text.strip().splitlines())
     trace = READERS[kind](written(tmp_path, text), processors=64)
     assert len(trace) + trace.cleaning.dropped == lines
     if kind == "sacct-json":

@@ -1,0 +1,119 @@
+"""What a Gantt chart shows of a large machine: its use by the size of jobs, and the largest jobs.
+
+On thousands of processors most jobs would be thinner than a pixel, so that a full machine would
+look empty.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.formatting import moment
+from bfenv.analysis.placement import Placed
+from bfenv.analysis.plots.gantt_scene import COLOURS, Scene
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MANY = 300  # processors of a machine that is large
+SHARES = (0.01, 0.1)  # of the machine, up to which the two smaller classes reach
+SHOWN = 24  # of the largest jobs
+
+
+class Use(NamedTuple):
+    """The processors that the jobs of one class hold."""
+
+    label: str
+    processors: np.ndarray  # (k,) int64, from each instant on
+
+
+def is_large(one: Scene) -> bool:
+    """Tell whether the machine has more processors than a chart can show."""
+    return one.schedule.trace.processors > MANY
+
+
+def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
+    """Return (k,) instants in seconds, ascending, and the use of each class, small jobs first."""
+    processors = one.schedule.trace.processors
+    ends = [max(int(share * processors), 1) for share in SHARES]
+    labels = [f"jobs of up to {ends[0]:,} processors", f"up to {ends[1]:,}", "larger jobs"]
+    size = one.schedule.trace.jobs.size[[run.job for run in one.runs]]
+    begin, end = np.clip(
+        np.array([(run.start, run.end) for run in one.runs]), one.begin, one.stop
+    ).T
+    times = np.unique(np.concatenate([begin, end, [one.begin, one.stop]]))
+    which = np.searchsorted(ends, size)
+    uses = []
+    for k, label in enumerate(labels):
+        change = np.zeros(len(times), dtype=np.int64)
+        mine = which == k
+        np.add.at(change, np.searchsorted(times, begin[mine]), size[mine])
+        np.add.at(change, np.searchsorted(times, end[mine]), -size[mine])
+        uses.append(Use(label, np.cumsum(change)))
+    return times, uses
+
+
+def largest(one: Scene) -> list[Placed]:
+    """Return the runs that hold most processor-seconds within the interval, by start."""
+    size = one.schedule.trace.jobs.size
+
+    def area(run: Placed) -> int:
+        width = min(run.end, one.stop) - max(run.start, one.begin)
+        return width * int(size[run.job])
+
+    return sorted(sorted(one.runs, key=area, reverse=True)[:SHOWN], key=lambda run: run.start)
+
+
+def waited_from(one: Scene, run: Placed) -> int:
+    """Return the instant from which a run's wait is drawn, in seconds."""
+    return max(int(one.schedule.trace.jobs.submit[run.job]), one.begin)
+
+
+def bar_text(one: Scene, run: Placed) -> str:
+    """Describe a run: its job, and how many processors it has."""
+    return f"{run.job}: {one.schedule.trace.jobs.size[run.job]:,}"
+
+
+def draw_use(axes: "Axes", one: Scene) -> None:
+    """Draw the processors in use, stacked by class."""
+    times, uses = use_by_size(one)
+    below = np.zeros(len(times))
+    for k, use in enumerate(uses):
+        above = below + use.processors
+        axes.fill_between(
+            times, below, above, step="post", color=COLOURS[k], linewidth=0, label=use.label
+        )
+        below = above
+    axes.set(ylim=(0, one.schedule.trace.processors), ylabel="processors")
+    axes.tick_params(bottom=False)
+
+
+def draw_largest(axes: "Axes", one: Scene) -> None:
+    """Draw the largest jobs, one above the other, with a line for the time they waited."""
+    runs = largest(one)
+    for row, run in enumerate(runs):
+        left, right = max(run.start, one.begin), min(run.end, one.stop)
+        waited = waited_from(one, run)
+        if waited < left:
+            axes.plot([waited, left], [row, row], color="#999999", linewidth=0.8)
+        hatch = "////" if one.backfilled[run.job] and not run.trial else None
+        axes.barh(
+            row, right - left, left=left, height=0.8, linewidth=0, edgecolor="#00000066",
+            color=COLOURS[run.job % len(COLOURS)], hatch=hatch,
+        )  # fmt: skip
+        if right - left > 0.09 * (one.stop - one.begin):
+            axes.text(
+                (left + right) / 2, row, bar_text(one, run), ha="center", va="center", fontsize=6.5
+            )
+    axes.set(ylim=(len(runs) - 0.5, -0.5), yticks=[], ylabel=f"the {len(runs)} largest jobs")
+    axes.grid(False)
+    axes.tick_params(bottom=False)
+
+
+def told(one: Scene, run: Placed) -> str:
+    """Describe a run in a line."""
+    jobs = one.schedule.trace.jobs
+    return (
+        f"job {run.job}: {jobs.size[run.job]:,} processors, submitted "
+        f"{moment(int(jobs.submit[run.job]))}, started {moment(run.start)}"
+    )

@@ -1,0 +1,89 @@
+"""Who takes part in a leaderboard: what is known of a name before anything of it has run.
+
+Nothing of a stranger is imported here. What only its code can say, its player says.
+"""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bfenv.agents.agent_names import is_stochastic, read_agent, training_of
+from bfenv.agents.seen_jobs import Span
+from bfenv.baselines.registry import find_policy
+from bfenv.leaderboard.agents import code_hash
+from bfenv.referee import (
+    DEFAULT,
+    PlayerError,
+    PlayerLimits,
+    PlayerProcess,
+    check_command,
+    declared_flags,
+    greet,
+    is_strange_agent,
+    is_strange_policy,
+    python_player,
+    read_greeting,
+)
+
+KINDS = ("policy", "agent", "player")  # "player": a program of any language
+
+
+class Competitor(NamedTuple):
+    """A policy, an agent or a program that plays."""
+
+    kind: str  # one of KINDS
+    name: str
+    code: str | None  # hash of its code; None for bfenv's own
+    command: tuple[str, ...] = ()  # of its player; empty for bfenv's own code, which needs none
+    stochastic: bool = False
+    trials: bool | None = False  # whether it starts jobs for trials; None if that is unknown
+    requested_starts: bool = False  # whether it plans for jobs with requested start times
+    trained_on: Sequence[Span] | None = ()  # None if it is unknown
+
+
+def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Competitor:
+    """Return what is known of a competitor; if it needs a player, that is started once.
+
+    If the player fails, no error is raised here: its rows will fail, too, and say why.
+
+    Raises
+    ------
+    BfenvError
+        If the name cannot be read, is unknown, or its module or program does not exist.
+    """
+    if kind == "player":
+        command = check_command(name)
+        files = [Path(word) for word in command if os.path.isfile(word)]
+        content = b"".join(file.read_bytes() for file in files)
+        digest = hashlib.sha256(content).hexdigest()
+        return _greet(Competitor(kind, name, f"sha256:{digest}", tuple(command)), limits)
+    code = code_hash(kind, name)
+    if kind == "policy":
+        if is_strange_policy(name):
+            return _greet(Competitor(kind, name, code, tuple(python_player(kind, name))), limits)
+        policy = find_policy(name)
+        return Competitor(kind, name, code, (), policy.stochastic, policy.trials)
+    if not is_strange_agent(name):
+        stochastic, spans = is_stochastic(name), training_of(name)
+        return Competitor(kind, name, code, (), stochastic, trained_on=spans)
+    competitor = Competitor(kind, name, code, tuple(python_player(kind, name)))
+    if not read_agent(name).is_saved:
+        return _greet(competitor, limits)
+    return competitor._replace(stochastic=is_stochastic(name), trained_on=training_of(name))
+
+
+def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:
+    """Ask the player of a competitor for what it declares."""
+    try:
+        with PlayerProcess(competitor.command, limits) as process:
+            greeting = greet(process)
+            if competitor.kind == "agent":
+                declared = read_greeting(competitor.name, greeting)
+                return competitor._replace(
+                    stochastic=declared.stochastic, trained_on=declared.opened.trained_on
+                )
+            return competitor._replace(**declared_flags(greeting)._asdict())
+    except PlayerError:
+        return competitor._replace(trials=None)

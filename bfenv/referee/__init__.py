@@ -1,0 +1,48 @@
+"""Referee and player: code that is not bfenv's own decides in a process that never has the trace.
+
+The referee holds the trace, the clock and the metrics, and drives the one engine. A player is sent
+what a scheduler may know, as it becomes known, and answers with starts or actions. docs/referee.md
+describes the messages, the limits, and what they cannot prevent.
+"""
+
+from bfenv.referee.foresight import NONE_FOUND, NOT_CHECKED, foresight_of
+from bfenv.referee.limits import DEFAULT, MIB, PlayerLimits, hide_memory
+from bfenv.referee.mirror import warm_mirror
+from bfenv.referee.player_process import PlayerError, PlayerProcess, check_command
+from bfenv.referee.remote_agent import play_remotely, read_greeting, whole_trace_settings
+from bfenv.referee.remote_policy import (
+    Flags,
+    declared_flags,
+    greet,
+    player_policy,
+    program_policy,
+)
+from bfenv.referee.serve import python_player
+from bfenv.referee.strangers import CARDS, is_strange_agent, is_strange_policy, source_of
+
+__all__ = [
+    "CARDS",
+    "DEFAULT",
+    "MIB",
+    "NONE_FOUND",
+    "NOT_CHECKED",
+    "Flags",
+    "PlayerError",
+    "PlayerLimits",
+    "PlayerProcess",
+    "check_command",
+    "declared_flags",
+    "foresight_of",
+    "greet",
+    "hide_memory",
+    "is_strange_agent",
+    "is_strange_policy",
+    "play_remotely",
+    "player_policy",
+    "program_policy",
+    "python_player",
+    "read_greeting",
+    "source_of",
+    "warm_mirror",
+    "whole_trace_settings",
+]

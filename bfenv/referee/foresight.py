@@ -1,0 +1,117 @@
+"""Whether a competitor of a leaderboard foresees what nobody can know, tried on the first jobs.
+
+The test is the one that `bfenv check` makes of policies: runtimes of unfinished jobs and jobs to
+come are changed, and no decision made before may change. A competitor that knows a public trace by
+heart passes it, because its decisions do not depend on the trace that is run.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
+from bfenv.agents.model_card import acting_settings
+from bfenv.agents.player import play
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import Schedule
+from bfenv.core.simulator import simulate
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.settings import EnvSettings
+from bfenv.referee.limits import DEFAULT, PlayerLimits
+from bfenv.referee.player_process import PlayerProcess
+from bfenv.referee.remote_agent import play_in, read_greeting, whole_trace_settings
+from bfenv.referee.remote_policy import declared_flags, greet, policy_of
+from bfenv.testing.probes import find_foresight, first_difference
+
+JOBS = 60  # the first of the trace
+INSTANTS = 3  # at which the rest is changed
+NONE_FOUND = "none found"
+NOT_CHECKED = "not checked: "  # and the reason
+
+
+def foresight_of(
+    kind: str,
+    name: str,
+    command: Sequence[str],
+    trace: Trace,
+    seed: int,
+    limits: PlayerLimits = DEFAULT,
+) -> str:
+    """Return what a competitor foresees on the first jobs of a trace, in one line.
+
+    Parameters
+    ----------
+    kind, name
+        "policy", "agent" or "player", and its name.
+    command
+        Of its player; empty for bfenv's own agents.
+    trace, seed
+        Of its row.
+    limits
+        What the player may use.
+
+    Returns
+    -------
+    str
+        NONE_FOUND, NOT_CHECKED with the reason, or what its decisions depend on.
+    """
+    try:
+        if not command:
+            return _find(trace, _own_agent(name, trace, seed))
+        with PlayerProcess(command, limits) as process:
+            if kind == "agent":
+                return _find(trace, _remote_agent(process, name, trace, seed))
+            policy = policy_of(process, name, declared_flags(greet(process)))
+            return _find(trace, lambda other: simulate(other, policy, seed))
+    except BfenvError as error:
+        return f"{NOT_CHECKED}{error}"
+
+
+def _find(trace: Trace, schedule_of: Callable[[Trace], Schedule]) -> str:
+    head = trace[: min(JOBS, len(trace))]
+    schedule = schedule_of(head)
+    differs = first_difference(schedule.start, schedule_of(head).start)
+    if differs:
+        return f"{NOT_CHECKED}two runs differ: {differs}"
+    faults = map(str, find_foresight(schedule, schedule_of, INSTANTS))
+    return next(faults, NONE_FOUND)
+
+
+def _own_agent(name: str, trace: Trace, seed: int) -> Callable[[Trace], Schedule]:
+    opened = open_agent(name)
+    settings = _settings_on(trace, whole_trace_settings(opened))
+    deterministic = read_agent(name).deterministic
+
+    def schedule_of(other: Trace) -> Schedule:
+        env = BackfillEnv(other, **settings)
+        agent = opened.make(env, seed)
+        played = play(env, agent, seed, deterministic=deterministic, strict=True)
+        return _schedule(other, name, seed, played.start)
+
+    return schedule_of
+
+
+def _remote_agent(
+    process: PlayerProcess, name: str, trace: Trace, seed: int
+) -> Callable[[Trace], Schedule]:
+    opened = read_greeting(name, greet(process)).opened
+    settings = _settings_on(trace, whole_trace_settings(opened))
+
+    def schedule_of(other: Trace) -> Schedule:
+        played = play_in(process, BackfillEnv(other, **settings), settings, seed)
+        return _schedule(other, name, seed, played.start)
+
+    return schedule_of
+
+
+def _settings_on(trace: Trace, settings: EnvSettings) -> EnvSettings:
+    """Return settings with which other traces have the columns that this one has."""
+    acting = acting_settings(BackfillEnv(trace, **settings).batch)
+    chosen: EnvSettings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
+    return chosen
+
+
+def _schedule(trace: Trace, name: str, seed: int, start: np.ndarray) -> Schedule:
+    no_trials = np.full(len(trace), -1)
+    return Schedule(trace, name, seed, start, start + trace.runtime, no_trials, no_trials)

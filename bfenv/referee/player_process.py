@@ -1,0 +1,223 @@
+"""A player: a program that answers messages, contained by a guard."""
+
+import json
+import os
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.parallel.worker_process import describe_error, describe_status
+from bfenv.referee.limits import (
+    DEFAULT,
+    SYSTEM_WRITES,
+    PlayerLimits,
+    environment,
+    readable,
+)
+
+GUARD = Path(__file__).with_name("guard.py")
+GRACE = 5.0  # seconds to report the end of a player
+CHUNK = 1 << 16  # bytes
+PROTOCOL = 1  # version of the messages, see docs/referee.md
+ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+CAUSES = {
+    "memory": "its processes took more than {memory:,} bytes of memory",
+    "processes": "it started more than {processes} processes",
+    "stderr": "it wrote more than {stderr:,} bytes to stderr",
+    "stopped": "it was stopped",
+}
+
+
+class PlayerError(PolicyError):
+    """A player that failed, ended, or answered what the protocol does not allow."""
+
+
+class PlayerProcess:
+    """A player that runs, and its answers.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments.
+    limits
+        What it may use.
+
+    Raises
+    ------
+    BfenvError
+        If there is no such program, or this system cannot contain it.
+    """
+
+    def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT) -> None:
+        self.limits = limits
+        self._guard: subprocess.Popen[bytes] | None = None
+        if os.name != "posix":
+            raise BfenvError("code that is not bfenv's own needs Linux or macOS, to be contained")
+        self._buffer = b""
+        self._temporary = tempfile.mkdtemp(prefix="bfenv-player-")
+        to_player, self._requests = os.pipe()
+        self._replies, from_player = os.pipe()
+        order = {
+            "command": [_program(command[0]), *command[1:]],
+            "input": to_player,
+            "output": from_player,
+            "reads": readable(command, limits),
+            "writes": [self._temporary, *SYSTEM_WRITES],
+            "environment": environment(self._temporary),
+            "memory": limits.memory,
+            "processes": limits.processes,
+            "stderr": limits.stderr,
+            "file_size": limits.file_size,
+        }
+        try:
+            self._guard = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(GUARD), json.dumps(order)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=(to_player, from_player),
+                start_new_session=True,
+            )
+        finally:
+            os.close(to_player)
+            os.close(from_player)
+        os.set_blocking(self._requests, False)
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(self._replies, select.POLLIN)
+        self._writable.register(self._requests, select.POLLOUT)
+
+    def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Send a message and return the reply.
+
+        Parameters
+        ----------
+        message
+            What JSON can hold.
+        seconds
+            The longest time that the reply may take.
+
+        Raises
+        ------
+        PlayerError
+            If the reply is an error, comes too late, is too long or is no JSON object, or the
+            player ends. It says why.
+        """
+        deadline = time.monotonic() + seconds
+        self._send(ENCODE(message).encode() + b"\n", deadline, seconds)
+        line = self._receive(deadline, seconds)
+        try:
+            reply = json.loads(line.decode())
+        except (ValueError, RecursionError) as error:
+            raise PlayerError(f"its reply is not JSON: {_shown(line)}") from error
+        if not isinstance(reply, dict):
+            raise PlayerError(f"its reply is not a JSON object: {_shown(line)}")
+        if "error" in reply:
+            raise PlayerError(_printable(reply["error"]))
+        return reply
+
+    def _send(self, data: bytes, deadline: float, seconds: float) -> None:
+        while data:
+            try:
+                data = data[os.write(self._requests, data) :]
+            except BlockingIOError:
+                if not self._writable.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                    raise self._too_late(seconds) from None
+            except OSError:
+                raise self._ended() from None
+
+    def _receive(self, deadline: float, seconds: float) -> bytes:
+        while b"\n" not in self._buffer:
+            if not self._readable.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                raise self._too_late(seconds)
+            chunk = os.read(self._replies, CHUNK)
+            if not chunk:
+                raise self._ended()
+            self._buffer += chunk
+            if len(self._buffer) > self.limits.reply:
+                raise PlayerError(f"its reply has more than {self.limits.reply:,} bytes")
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def _too_late(self, seconds: float) -> PlayerError:
+        return PlayerError(f"no decision within {seconds:g} s")
+
+    def _ended(self) -> PlayerError:
+        """Return how the player ended, as its guard reports it."""
+        guard = self._guard
+        assert guard is not None and guard.stdout is not None  # it is a pipe
+        report: dict[str, Any] = {}
+        if select.select([guard.stdout], [], [], GRACE)[0]:
+            with suppress(ValueError):
+                report = json.loads(guard.stdout.readline())
+        if "cause" in report:
+            return PlayerError(CAUSES[report["cause"]].format(**vars(self.limits)))
+        if "status" not in report:  # it closed its output, and goes on
+            return PlayerError("it ended the connection")
+        lines = report["stderr"].strip().splitlines()
+        last = f": {_printable(lines[-1])}" if lines else ""
+        return PlayerError(f"its process died ({describe_status(report['status'])}){last}")
+
+    def close(self) -> None:
+        """End the player and all that it has started; may be called more than once."""
+        guard, self._guard = self._guard, None
+        if guard is None:
+            return
+        assert guard.stdin is not None and guard.stdout is not None  # they are pipes
+        os.close(self._requests)
+        os.close(self._replies)
+        with suppress(OSError):
+            guard.stdin.close()
+        guard.wait()
+        guard.stdout.close()
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def __enter__(self) -> "PlayerProcess":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def check_command(text: str) -> list[str]:
+    """Return the words of a command line.
+
+    Raises
+    ------
+    BfenvError
+        If it is empty, quotes are not closed, or there is no such program.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise BfenvError(f"cannot read the player {text!r}: {error}") from error
+    if not words:
+        raise BfenvError("a player needs a command; this one is empty")
+    return [_program(words[0]), *words[1:]]
+
+
+def _program(word: str) -> str:
+    found = shutil.which(word)
+    if found is None:
+        raise BfenvError(f"player {word!r}: no such program, or it may not be run")
+    return str(Path(found).absolute())
+
+
+def _printable(text: object) -> str:
+    """Return a text of the player's as one line without control characters."""
+    return describe_error(BfenvError(str(text)))
+
+
+def _shown(line: bytes) -> str:
+    text = line[:60].decode(errors="replace")
+    return repr(text)

@@ -1,0 +1,102 @@
+"""Which names stand for code that is not bfenv's own, found out without importing any of it."""
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.machinery import ModuleSpec
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from bfenv.agents.agent_names import ALL as AGENTS
+from bfenv.agents.agent_names import read_agent
+from bfenv.agents.models import read_card
+from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.names import parse_name, read_value, split_object_name
+
+CARDS = "agent"  # the policies whose names are in cards
+OWN = "bfenv."  # begins the modules of the policies that bfenv installs
+
+
+@cache
+def installed_policies() -> Mapping[str, str]:
+    """Return the policies and families that installed packages offer: "module:object" by name."""
+    entries = entry_points(group="bfenv.policies")
+    return MappingProxyType({entry.name: entry.value for entry in entries})
+
+
+def is_strange_policy(name: str) -> bool:
+    """Whether a policy is decided by code that is not bfenv's own.
+
+    An object in a module is, whatever the module: bfenv's modules can import others.
+
+    Raises
+    ------
+    PolicyError
+        If the name cannot be read, or is that of a card that cannot be read.
+    """
+    base, options = parse_name(name, PolicyError)
+    prefix, colon, rest = base.partition(":")
+    installed = installed_policies()
+    if prefix not in installed:
+        return bool(colon)  # others are registered, or unknown
+    if not installed[prefix].startswith(OWN):
+        return True
+    if prefix == CARDS:
+        card = rest if colon else read_value(options.get("name", "''"))
+        return bool(card) and is_strange_policy(read_card(str(card)).policy)
+    return any(":" in text for text in options.values())  # policies of its own choice
+
+
+def is_strange_agent(name: str) -> bool:
+    """Whether an agent acts by code that is not bfenv's own; a saved model may hold any code.
+
+    Raises
+    ------
+    BfenvError
+        If the name cannot be read.
+    """
+    agent = read_agent(name)
+    if ":" not in agent.base and not agent.is_saved and not agent.is_network:
+        return False
+    return agent.base not in AGENTS and not agent.is_network
+
+
+def source_of(name: str) -> Path | None:
+    """Return the source of a stranger's module; None if it has none in Python.
+
+    Parameters
+    ----------
+    name
+        "module:object", or of an installed policy, with or without options.
+
+    Raises
+    ------
+    BfenvError
+        If the name is not of that form, or there is no such module.
+    """
+    text = parse_name(name).base
+    offered = installed_policies().get(text.partition(":")[0], text)
+    module, _ = split_object_name(offered)
+    importlib.invalidate_caches()
+    parts = module.split(".")
+    path: Sequence[str] | None = None
+    for i in range(len(parts)):
+        spec = _find(".".join(parts[: i + 1]), path)
+        if spec is None:
+            raise BfenvError(f"{text}: cannot import {module!r}: there is no such module")
+        path = spec.submodule_search_locations
+    origin = None if spec is None or not spec.has_location else spec.origin
+    return Path(origin) if origin and origin.endswith(".py") else None
+
+
+def _find(module: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """Find a module as `import` does, without importing the packages it is in."""
+    finders: list[Any] = list(sys.meta_path)
+    for finder in finders:
+        spec: ModuleSpec | None = finder.find_spec(module, path)
+        if spec is not None:
+            return spec
+    return None

@@ -1,0 +1,97 @@
+"""Estimates of jobs for which the log has none, and a check of their unit."""
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from bfenv.core.arguments import check_integer
+from bfenv.core.durations import parse_duration
+from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.run import Run, number_names
+from bfenv.workloads.logs.times import LATEST
+
+FEW = 50  # jobs that may exceed their estimates without a word
+EVERYWHERE = ""  # a partition's name that stands for all
+
+
+def read_longest(longest: int | str | None) -> dict[str, int]:
+    """Read the estimate of jobs without one.
+
+    Parameters
+    ----------
+    longest
+        Seconds, a duration such as "2d", or one for each partition, "gpu=2d,long=7-00:00:00".
+
+    Returns
+    -------
+    dict
+        Seconds by partition, EVERYWHERE for all.
+
+    Raises
+    ------
+    WorkloadError
+        If it is none of these, or out of range.
+    """
+    if longest is None:
+        return {}
+    if not isinstance(longest, str) or "=" not in longest:
+        return {EVERYWHERE: _seconds(longest)}
+    limits: dict[str, int] = {}
+    for item in longest.split(","):
+        name, equals, text = (part.strip() for part in item.partition("="))
+        if not equals or not name or name in limits:
+            raise WorkloadError(
+                f"longest: {item.strip()!r:.60} is not one partition's limit, like gpu=2d"
+            )
+        limits[name] = _seconds(text)
+    return limits
+
+
+def fill_estimates(
+    runs: Sequence[Run], estimate: np.ndarray, limits: Mapping[str, int]
+) -> np.ndarray:
+    """Return the estimates, with those that are missing filled in: (n,) int64 seconds.
+
+    A run without an estimate gets its partition's limit, or its runtime if that is longer. Without
+    such a limit it gets the longest estimate seen in its partition, or else in the log; -1 if
+    there is none at all.
+
+    Parameters
+    ----------
+    runs
+        The runs.
+    estimate
+        (n,) int64 seconds, below 1 for none.
+    limits
+        What `read_longest` returns.
+    """
+    names = [run.partition for run in runs]
+    number = np.maximum(np.array(number_names(names)), 0)  # 0 for no partition
+    longest = np.zeros(number.max() + 1, dtype=np.int64)
+    np.maximum.at(longest, number, estimate)
+    longest[longest < 1] = longest.max()
+    for name, which in dict(zip(names, number.tolist(), strict=True)).items():
+        longest[which] = limits.get(name, limits.get(EVERYWHERE, longest[which]))
+    runtime = np.array([run.runtime for run in runs])
+    missing = (estimate < 1) & (longest[number] > 0)
+    filled: np.ndarray = np.where(missing, np.maximum(runtime, longest[number]), estimate)
+    return filled
+
+
+def check_unit(path: str | os.PathLike[str], runtime: np.ndarray, estimate: np.ndarray) -> None:
+    """Warn if so many jobs exceed their estimates that these are likely in another unit."""
+    longer = int(np.sum(runtime > estimate))
+    if longer >= FEW and 2 * longer > len(runtime):
+        warnings.warn(
+            f"{path}: {longer:,} of {len(runtime):,} jobs ran longer than their limit, which may "
+            "be in minutes or hours but is read as seconds",
+            stacklevel=4,
+        )
+
+
+def _seconds(value: int | str) -> int:
+    if isinstance(value, str):
+        value = parse_duration(value, WorkloadError)
+    return check_integer("longest", value, 1, LATEST - 1, error=WorkloadError)

@@ -1,0 +1,93 @@
+"""Which runs of a log to take, and where to note their ids."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import NamedTuple
+
+from bfenv.core.errors import WorkloadError
+from bfenv.core.files import write_atomically
+from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.times import read_time
+
+DATE = len("2026-01-31")
+
+
+class Selection(NamedTuple):
+    """Which jobs of a log to take, and where to note their ids."""
+
+    partitions: tuple[str, ...] = ()  # none for all
+    cluster: str | None = None
+    since: str | None = None  # first submit time
+    until: str | None = None  # submit time from which jobs are left out
+    ids: str | os.PathLike[str] | None = None  # file to write, a line for each job
+    names: bool = False  # name queues and partitions in the header
+
+
+EVERYTHING = Selection()
+
+
+def select(runs: list[Run], counts: Counter[str], selection: Selection, zone: tzinfo) -> list[Run]:
+    """Return the runs to take, and count the others.
+
+    Raises
+    ------
+    WorkloadError
+        If a time cannot be read.
+    """
+    since, until = (_instant(text, zone) for text in (selection.since, selection.until))
+    taken = []
+    for run in runs:
+        if not _is_of(run, selection):
+            counts["other_partition"] += 1
+        elif (since is not None and run.submit < since) or (
+            until is not None and run.submit >= until
+        ):
+            counts["other_time"] += 1
+        else:
+            taken.append(run)
+    return taken
+
+
+def check_partitions(
+    path: str | os.PathLike[str], runs: Iterable[Run], names: Sequence[str]
+) -> None:
+    """Check that each of the names is that of a partition with runs.
+
+    Raises
+    ------
+    WorkloadError
+        If one is not; the message lists those there are.
+    """
+    if not names:
+        return
+    known = {run.partition for run in runs}
+    if unknown := [name for name in names if name not in known]:
+        there = ", ".join(sorted(filter(None, known))) or "none"
+        raise WorkloadError(f"{path}: no jobs in a partition {unknown[0]!r}; there are {there}")
+
+
+def write_ids(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:
+    """Write the number of each job in the trace, from 0, beside its id in the log."""
+    lines = ["job,id", *(f'{job},"{run.job}"' for job, run in enumerate(runs))]
+    write_atomically(Path(path), ("\n".join(lines) + "\n").encode())
+
+
+def _is_of(run: Run, selection: Selection) -> bool:
+    """Return whether a run is of the partitions and the cluster."""
+    return (not selection.partitions or run.partition in selection.partitions) and (
+        selection.cluster is None or run.cluster == selection.cluster
+    )
+
+
+def _instant(text: str | None, zone: tzinfo) -> int | None:
+    if text is None:
+        return None
+    try:
+        return read_time(f"{text} 00:00:00" if len(text) == DATE else text, zone)[0]
+    except (ValueError, IndexError):
+        raise WorkloadError(
+            f"{text!r:.60} is not a date or time like 2026-01-31T12:00:00"
+        ) from None

@@ -1,0 +1,53 @@
+"""Programs on a leaderboard: their rows, and that they change no other."""
+
+import shlex
+import sys
+
+import pytest
+
+import bfenv
+from bfenv.leaderboard.run import run_suite
+from bfenv.leaderboard.task import plan_rows
+from tests.leaderboard.suites import TINY, json_rows, row_files
+from tests.referee.programs import FCFS, QUICK
+
+
+@pytest.fixture
+def command(tmp_path):
+    """The command line of a program that serves jobs in order."""
+    program = tmp_path / "in order.py"
+    program.write_text(FCFS.replace("FIRST", "pass"))
+    return shlex.join([sys.executable, "-S", str(program)])
+
+
+def test_row(tmp_path, command):
+    """The row of a program has the results of its schedule, its command and its hash."""
+    run_suite(TINY, ["fcfs"], players=[command], out=tmp_path / "board", limits=QUICK)
+    rows = {row["kind"]: row for row in json_rows(tmp_path / "board")}
+    player, fcfs = rows["player"], rows["policy"]
+    assert (player["policy"], player["error"], player["foresight"]) == (command, "", "none found")
+    for field in ("metrics", "classes", "curves", "workload_hash", "division"):
+        assert player[field] == fcfs[field]
+    assert shlex.split(player["command"])[5:7] == ["--player", command]
+    (task,) = plan_rows(TINY, [], [], players=[command])
+    assert task.code and task.code == player["code"]
+    (tmp_path / "in order.py").write_text("changed")
+    (task,) = plan_rows(TINY, [], [], players=[command])
+    assert task.code != player["code"] and task.trials is None
+
+
+def test_changed_rows(tmp_path, command):
+    """Rows that others change while players run are written again, and named."""
+    board = tmp_path / "board"
+
+    def tamper(row, cost):
+        if row.kind == "policy":
+            before.update(row_files(board))
+            file = board / "rows" / f"{row.key}.json"
+            file.write_bytes(file.read_bytes().replace(b'"ok"', b'"failed"'))
+
+    before = {}
+    with pytest.raises(bfenv.BfenvError, match="rows were changed during the run.*: fcfs"):
+        run_suite(TINY, ["fcfs"], players=[command], out=board, done=tamper, limits=QUICK)
+    assert before.items() <= row_files(board).items()
+    assert len(row_files(board)) == 2

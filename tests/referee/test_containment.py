@@ -1,0 +1,112 @@
+"""Players are limited, and nothing that they start outlives them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import bfenv
+from bfenv.referee.limits import MIB, PlayerLimits
+from tests.referee.programs import few_jobs, player
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prctl")
+TRACE = few_jobs()
+SLEEPER = "73.0625"  # seconds, which no other process sleeps
+
+
+def sleepers() -> list[str]:
+    """The processes that sleep for SLEEPER seconds."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                dead = (entry / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+            except OSError:
+                continue
+            if SLEEPER.encode() in words and not dead:
+                found.append(entry.name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "limits", "error"),
+    [
+        ("x = bytearray(200 * 2 ** 20)", {"memory": 100 * MIB}, r"died \(exit status 1\): Memory"),
+        (
+            "for i in range(4):\n"
+            "    if os.fork() == 0:\n"
+            "        x = b'1' * (60 * 2 ** 20)\n"
+            "        time.sleep(60)\n"
+            "time.sleep(60)",
+            {"memory": 100 * MIB},
+            "its processes took more than 104,857,600 bytes",
+        ),
+        (
+            "while True:\n    os.fork() or time.sleep(60)",
+            {"processes": 8},
+            "it started more than 8 processes",
+        ),
+        (
+            "while True:\n    sys.stderr.write('x' * 65536)",
+            {"stderr": MIB},
+            "it wrote more than 1,048,576 bytes to stderr",
+        ),
+        ("time.sleep(60)", {"startup": 0.5}, "no decision within 0.5 s"),
+        ("while True: pass", {"startup": 0.5}, "no decision within 0.5 s"),
+    ],
+    ids=["memory", "memory of forks", "forks", "stderr", "sleep", "endless"],
+)
+def test_limits(first, limits, error):
+    """A player that takes more than it may is ended, and the error says what it took."""
+    chosen = PlayerLimits(**({"startup": 30.0} | limits))
+    with pytest.raises(bfenv.PolicyError, match=error):
+        bfenv.simulate(TRACE, player(first, chosen))
+
+
+DAEMON = (
+    "if os.fork() == 0:\n"
+    "    os.setsid()\n"
+    "    if os.fork() == 0:\n"
+    "        os.execvp('sleep', ['sleep', SLEEPER])\n"
+    "    os._exit(0)\n"
+    "os.wait()"
+).replace("SLEEPER", repr(SLEEPER))
+
+
+def test_daemons():
+    """A daemon in a session of its own ends with the run, whose schedule is that of FCFS."""
+    schedule = bfenv.simulate(TRACE, player(DAEMON))
+    assert (schedule.start == bfenv.simulate(TRACE, "fcfs").start).all()
+    assert not sleepers()
+
+
+def test_killed_referee():
+    """If the referee is killed, its player and that one's daemons end."""
+    program = (
+        "import bfenv\n"
+        "from tests.referee.programs import few_jobs, player\n"
+        f"bfenv.simulate(few_jobs(), player({DAEMON + '; time.sleep(60)'!r}))\n"
+    )
+    referee = subprocess.Popen([sys.executable, "-c", program])
+    with referee:
+        deadline = time.monotonic() + 20
+        while not sleepers() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert sleepers()
+        referee.send_signal(signal.SIGKILL)
+    while sleepers() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not sleepers()
+
+
+def test_environment(monkeypatch):
+    """A player does not inherit the environment, but for what programs need to run."""
+    monkeypatch.setenv("SECRET_TOKEN", "123")
+    first = "assert 'SECRET_TOKEN' not in os.environ and 'PATH' in os.environ"
+    bfenv.simulate(TRACE, player(first))
+    assert "SECRET_TOKEN" in os.environ

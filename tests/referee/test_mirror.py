@@ -1,0 +1,124 @@
+"""The mirror: what a policy sees of the machine through messages is what it sees in one process."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.core.cluster import (
+    expected_ends,
+    finished,
+    free,
+    may_start,
+    now,
+    running,
+    start,
+    try_start,
+    waiting,
+    wake_at,
+)
+from bfenv.core.policy import make_policy, new_memory
+from bfenv.referee.limits import DEFAULT
+from bfenv.referee.memory_check import check_memory
+from bfenv.referee.mirror import SOMETIME, Mirror
+from bfenv.referee.remote_policy import Flags, policy_of
+from bfenv.testing.probes import probe_traces
+
+
+class LocalPlayer:
+    """A player in this process; its messages go through JSON all the same."""
+
+    limits = DEFAULT
+
+    def __init__(self, policy):
+        self.policy = policy
+
+    def ask(self, message, seconds):
+        message = json.loads(json.dumps(message))
+        if message["message"] == "begin":
+            keys = ("processors", "jobs", "users", "requested_starts")
+            self.mirror = Mirror(*(message[key] for key in keys))
+            seed, processors = message["seed"], message["processors"]
+            self.memory = new_memory(self.policy, self.mirror.jobs, processors, seed)
+            return {}
+        parts = (message.get(key, ()) for key in ("submitted", "ended", "killed"))
+        self.mirror.follow(message["now"], *parts)
+        self.policy.decide(self.mirror.cluster, self.mirror.jobs, self.memory)
+        return json.loads(json.dumps(self.mirror.reply()))
+
+
+def remote(policy):
+    flags = Flags(*(getattr(policy, flag) for flag in Flags._fields))
+    return policy_of(LocalPlayer(policy), policy.name, flags)
+
+
+def tries_and_wakes(cluster, jobs, generator):
+    """Tries long jobs once, in random order, and wakes up now and then."""
+    for job in generator.permutation(waiting(cluster)):
+        if may_start(cluster, jobs, job):
+            if jobs.estimate[job] > 300 and cluster.trial_start[job] < 0:
+                try_start(cluster, jobs, job, 120)
+            else:
+                start(cluster, jobs, job)
+    if len(waiting(cluster)) and now(cluster) % 7:
+        wake_at(cluster, now(cluster) + 50)
+
+
+TRIES = make_policy(tries_and_wakes, stochastic=True, trials=True, stateful=True)
+
+
+@pytest.mark.parametrize("name", ["fcfs", "easy", "cons-rs", "tries"])
+def test_schedules(name):
+    """A policy behind messages makes the schedule that it makes in one process."""
+    policy = TRIES if name == "tries" else bfenv.find_policy(name)
+    for trace in probe_traces(policy.requested_starts):
+        one, other = bfenv.simulate(trace, policy, 3), bfenv.simulate(trace, remote(policy), 3)
+        for field in ("start", "end", "trial_start", "trial_end"):
+            assert np.array_equal(getattr(one, field), getattr(other, field))
+    assert name != "tries" or (one.trial_end >= 0).any() or len(trace) == 1
+
+
+def test_memory():
+    """A policy is refused if its memory is made from requests, which a player has later."""
+    for name in ("fcfs", "easy", "cons-rs", "selective", "tries"):
+        check_memory(TRIES if name == "tries" else bfenv.find_policy(name), False)
+    for name in ("easy-sjf", "slack", "multiqueue"):
+        with pytest.raises(bfenv.PolicyError, match=f"{name} makes its memory from the requests"):
+            check_memory(bfenv.find_policy(name), True)
+
+
+def test_view():
+    """At every pass, all that the mirror shows of known jobs is what the machine shows."""
+    seen, views = [], (free, waiting, running, expected_ends, finished, now)
+
+    def watch(cluster, jobs):
+        known = int(np.searchsorted(jobs.submit, now(cluster), side="right"))
+        parts = [np.array(view(cluster)) for view in views]
+        parts += [getattr(cluster, name)[:known].copy() for name in ("start", "end", "trial_end")]
+        parts += [column[:known].copy() for column in jobs]
+        seen.append(parts)
+        for job in waiting(cluster):
+            if may_start(cluster, jobs, job):
+                start(cluster, jobs, job)
+
+    policy = make_policy(watch)
+    trace = probe_traces(False)[0]
+    bfenv.simulate(trace, policy)
+    direct = seen.copy()
+    seen.clear()
+    bfenv.simulate(trace, remote(policy))
+    assert len(direct) == len(seen) > len(trace)
+    for one, other in zip(direct, seen, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_future():
+    """Nothing of a job is in the mirror before it is submitted, and its arrays are read-only."""
+    mirror = Mirror(8, 4, 2, False)
+    mirror.follow(3, [[0, 3, 5, 60, 1, 2, 0]], [], [])
+    assert [column[0] for column in mirror.jobs] == [3, 5, 60, 1, 2, 0]
+    assert (mirror.jobs.submit[1:] == SOMETIME).all()
+    assert all(len(set(column[1:].tolist())) == 1 for column in mirror.jobs)
+    with pytest.raises(ValueError, match="read-only"):
+        mirror.jobs.estimate[0] = 1
