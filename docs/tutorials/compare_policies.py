@@ -18,13 +18,16 @@ JOBS = 5000  # of the generated log
 # The log
 # -------
 #
-# Logs come in the Standard Workload Format. This one has the jobs of the Lublin-Feitelson model, on
-# 128 processors at an offered load of 80 %. With a log of your own, leave out the first two lines.
+# Logs come in the Standard Workload Format. This one has the jobs of the Lublin-Feitelson model,
+# on 128 processors at an offered load of 80 %. With a log of your own, leave out the first two
+# lines.
 
 generated = bfenv.load_workload(f"lublin:jobs={JOBS},procs=128,load=0.8,seed=7")
 bfenv.write_swf(generated, "log.swf")
 trace = bfenv.read_swf("log.swf")
-print(f"{len(trace):,} jobs on {trace.processors} processors, offered load {trace.offered_load:.2f}")
+print(
+    f"{len(trace):,} jobs on {trace.processors} processors, offered load {trace.offered_load:.2f}"
+)
 
 # %%
 # Simulate
@@ -47,9 +50,10 @@ for name, row in metrics.items():
 # Mean and longest wait
 # ---------------------
 #
-# A policy can buy its mean by letting some jobs starve. The project marks a policy that makes a job
-# wait more than twice as long as EASY's longest wait. The best policy is therefore not simply the
-# one that is lowest in this figure. Look for points that are low *and* left of the dashed line.
+# A policy can buy its mean by letting some jobs starve. The project marks a policy that makes a
+# job wait more than twice as long as EASY's longest wait. The best policy is therefore not simply
+# the one that is lowest in this figure. Look for points that are low *and* left of the dashed
+# line.
 
 easy = metrics["easy"]
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
@@ -58,7 +62,7 @@ for name, row in metrics.items():
     axes.plot(*point, "o", markersize=8)
     axes.annotate(name, point, xytext=(7, 5), textcoords="offset points")
 axes.axvline(STARVES, color="#6B6B6B", linestyle="--")
-axes.text(STARVES, 0.97, " starves jobs", transform=axes.get_xaxis_transform(), va="top")
+axes.text(STARVES, 0.03, " starves jobs", transform=axes.get_xaxis_transform())
 axes.set(yscale="log", xlabel="longest wait / EASY's", ylabel="mean bounded slowdown")
 axes.margins(x=0.15, y=0.12)
 plt.show()
@@ -67,8 +71,8 @@ plt.show()
 # Is the difference real?
 # -----------------------
 #
-# All policies ran the same jobs, so compare job by job. Neighbouring jobs wait in the same queue and
-# are not independent. Batch means take that into account.
+# All policies ran the same jobs, so compare job by job. Neighbouring jobs wait in the same queue
+# and are not independent. Batch means take that into account.
 
 for name in ("conservative", "easy-sjbf", "easy-f1"):
     difference = bounded_slowdown(schedules[name]) - bounded_slowdown(schedules["easy"])
@@ -76,8 +80,8 @@ for name in ("conservative", "easy-sjbf", "easy-f1"):
     print(f"{name:12} minus easy: {mean:+7.0f}, 95 % interval {low:+7.0f} to {high:+7.0f}")
 
 # %%
-# An interval that contains 0 says that this log is too short to tell the two apart. Simulate a
-# longer log, or several.
+# If an interval contains 0, the log is too short to rank the two. Simulate a longer log, or
+# several.
 #
 # When does it happen?
 # --------------------

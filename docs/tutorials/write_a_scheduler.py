@@ -24,7 +24,8 @@ JOBS = 3000  # of the log on which schedulers are timed
 # ---------
 #
 # ``jobs`` are arrays of what users asked for. ``waiting`` gives the queue, ``may_start`` tells
-# whether a job fits, and ``start`` starts it. This scheduler starts whatever fits, smallest first.
+# whether a job fits, and ``start`` starts it. This scheduler starts whatever fits, smallest
+# first.
 
 
 @bfenv.policy
@@ -39,14 +40,18 @@ def smallest_first(cluster, jobs):
 # Try it by hand
 # --------------
 #
-# A machine of four processors and four jobs is small enough to check with a pencil. Job 1 needs the
-# whole machine. EASY holds a reservation for it, so job 3 has to wait behind it; the new scheduler
-# lets job 3 pass.
+# A machine of four processors and four jobs is small enough to check with a pencil. Job 1 needs
+# the whole machine. EASY holds a reservation for it, so job 3 has to wait behind it; the new
+# scheduler lets job 3 pass.
 
 small = bfenv.make_trace(
-    submit=[0, 1, 2, 2], size=[3, 4, 1, 1], runtime=[4, 3, 2, 6], estimate=[4, 3, 2, 6], processors=4
+    submit=[0, 1, 2, 2],
+    size=[3, 4, 1, 1],
+    runtime=[4, 3, 2, 6],
+    estimate=[4, 3, 2, 6],
+    processors=4,
 )
-colours = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"]
+colours = ["#9CCBEA", "#F5CF85", "#96D6BF", "#E6BCD3"]
 figure, panels = plt.subplots(2, 1, figsize=(7, 3.6), sharex=True, layout="constrained")
 for axes, policy in zip(panels, ("easy", smallest_first), strict=True):
     schedule = bfenv.simulate(small, policy)
@@ -67,8 +72,8 @@ plt.show()
 # --------
 #
 # ``bfenv check mine:smallest_first`` on the command line, ``report_on`` in Python: they look for
-# illegal starts, jobs that never start, hidden state, and decisions that depend on what a scheduler
-# cannot know.
+# illegal starts, jobs that never start, hidden state, and decisions that depend on what a
+# scheduler cannot know.
 
 print(report_on(smallest_first))
 
@@ -89,8 +94,8 @@ print(report_on(hasty))
 # -----------
 #
 # If a scheduler is meant to be EASY, test the rules one by one, with ``bfenv conformance --policy
-# mine:smallest_first`` or in Python. Each case is a handful of jobs, and a wrong schedule is matched
-# with usual mistakes. Nothing protects the head here, as the drawing showed:
+# mine:smallest_first`` or in Python. Each case is a handful of jobs, and a wrong schedule is
+# matched with usual mistakes. Nothing protects the head here, as the drawing showed:
 
 for verdict in run_policy(smallest_first, load_cases("easy"))[:6]:
     causes = [why for why, starts in verdict.case.mistakes.items() if starts == verdict.starts]
@@ -100,9 +105,9 @@ for verdict in run_policy(smallest_first, load_cases("easy"))[:6]:
 # Compile it
 # ----------
 #
-# Python takes microseconds for each job that it looks at. With ``@kernel``, numba compiles the same
-# rule. The loop ``while advance`` stands beside it, and is compiled with it. A kernel allocates
-# nothing, so it finds the smallest job by looking, instead of sorting.
+# Python takes microseconds for each job that it looks at. With ``@kernel``, numba compiles the
+# same rule. The loop ``while advance`` stands beside it, and is compiled with it. A kernel
+# allocates nothing, so it finds the smallest job by looking, instead of sorting.
 
 
 @kernel
@@ -163,5 +168,6 @@ for policy in ("easy", smallest_first):
     )
 
 # %%
-# The mean is lower, but wide jobs starve: whenever processors become free, a small job takes them.
-# That is what a reservation is for. ``easy(order=...)`` takes an order and keeps EASY's reservation.
+# The mean is lower, but wide jobs starve: whenever processors become free, a small job takes
+# them. That is what a reservation is for. ``easy(order=...)`` takes an order and keeps EASY's
+# reservation.
