@@ -18,7 +18,13 @@ from bfenv.baselines import registry
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
-SEPARATE = {"tutorials", "generated", "_build", "reproductions"}  # tested elsewhere, or generated
+SEPARATE = {
+    "tutorials",
+    "generated",
+    "_build",
+    "reproductions",
+    "third_party.md",
+}  # tested elsewhere, or generated
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
 TORCH = ("sb3", "torch", "--agent")
 
