@@ -115,7 +115,7 @@ for axes, name, title in zip(
     axes.set(title=title, xlabel="hours")
 panels[0].set_yticks(np.arange(len(labels)) + 0.26, labels)
 panels[0].invert_yaxis()
-panels[1].legend(loc="lower right")
+figure.legend(*panels[1].get_legend_handles_labels(), loc="outside upper right", ncols=3)
 plt.show()
 
 # %%
