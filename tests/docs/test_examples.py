@@ -18,13 +18,14 @@ from bfenv.baselines import registry
 from tests.conftest import ROOT
 
 DOCS = ROOT / "docs"
-# tested elsewhere, or generated
-SEPARATE = {"tutorials", "gallery", "generated", "_build", "reproductions", "third_party.md"}
+SEPARATE = {
     "tutorials",
+    "third_party.md",
+    "referee.md",
+    "gallery",
     "generated",
     "_build",
     "reproductions",
-    "third_party.md",
 }  # tested elsewhere, or generated
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.M | re.S)
 TORCH = ("sb3", "torch", "--agent")
