@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bfenv.agents.legal_choice import ranks_actions
 from bfenv.agents.model_card import ACTING, describe_model, read_card
-from bfenv.agents.network_agent import load_network
+from bfenv.agents.network_agent import load_network, network_names
 from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, load_agent
 from bfenv.agents.seen_jobs import Span, count_seen
@@ -139,7 +139,7 @@ def find_agent(name: str) -> Any:
     if base.endswith(CARD):
         return load_network(base)
     if ":" not in base:
-        raise UnknownNameError("agent", base, ALL)
+        raise UnknownNameError("agent", base, [*ALL, *(SHIPPED + each for each in network_names())])
     return import_object(base)
 
 

@@ -7,17 +7,16 @@ import base64
 import json
 import os
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from bfenv.agents.card_file import FORMAT, read_content, shipped_names
 from bfenv.agents.policy_agent import is_batch
 from bfenv.agents.seen_jobs import Span, decode_span, encode_span
-from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.envs.features import (
     JOB_LEGAL,
@@ -30,10 +29,7 @@ from bfenv.envs.features import (
 from bfenv.envs.rules import find_cluster_features, find_job_features
 from bfenv.envs.settings import EnvSettings, complete_settings
 
-FORMAT = "bfenv agent 1"  # of cards; those of kind KIND have the weights in them
 KIND = "network"
-SUFFIX = ".json"
-MODELS = files("bfenv.agents").joinpath("models")
 SPANS = ("trained_on", "validated_on")  # fields of a card, the last in its file
 PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
 
@@ -208,11 +204,7 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
 
 def network_names() -> list[str]:
     """Return the names of the networks that bfenv comes with."""
-    if not MODELS.is_dir():
-        return []
-    cards = [file for file in MODELS.iterdir() if file.name.endswith(SUFFIX)]
-    networks = [card for card in cards if json.loads(card.read_bytes()).get("kind") == KIND]
-    return sorted(card.name.removesuffix(SUFFIX) for card in networks)
+    return shipped_names(KIND)
 
 
 def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
@@ -230,21 +222,7 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     BfenvError
         If the file cannot be read, is not a network, or was trained on other observations.
     """
-    file: Path | Traversable = Path(path)
-    if not str(path).endswith(SUFFIX):
-        if str(path) not in network_names():
-            raise UnknownNameError("agent", str(path), network_names())
-        file = MODELS.joinpath(str(path) + SUFFIX)
-    try:
-        content = json.loads(file.read_bytes())
-    except OSError as error:
-        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise BfenvError(f"{path}: not a card of format {FORMAT!r}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise BfenvError(f"{path}: not a card of format {FORMAT!r}")
-    if content.get("kind") != KIND:
-        raise BfenvError(f"{path}: not the card of a network, but of a {content.get('kind')}")
+    content = read_content(str(path), KIND)
     version = content.get("observation_version")
     if version not in range(OLDEST_VERSION, VERSION + 1):
         raise BfenvError(

@@ -1,15 +1,18 @@
 """The age guard: jobs that have waited longer than a limit come first, the oldest first.
 
 An order that looks at more than the time waited can starve jobs. The guard bounds that. Its limit
-is a multiple of one of two things, both of which only grow:
+is a multiple of one of two things:
 
-* "easy": the longest wait, so far, of EASY on the same jobs. EASY runs alongside on a machine of
-  its own. There a job runs for its true runtime if it has ended in the real schedule by the time
-  that EASY starts it, and else for its predicted runtime; for a user of whom fewer than two jobs
-  have ended, that is the estimate times the accuracy of all. At least FLOOR is counted.
+* "easy": the longest wait of EASY on the same jobs, so far or as expected, whichever is larger.
+  EASY runs alongside on a machine of its own. There a job runs for its true runtime if it has ended
+  in the real schedule by the time that EASY starts it, and else for its predicted runtime; for a
+  user of whom fewer than two jobs have ended, that is the estimate times the accuracy of all. The
+  expected waits are those of the jobs that wait there: each is taken to start when the jobs before
+  it could have run on a machine that is never idle. They are computed again after PERIOD. At least
+  FLOOR is counted.
 * "backlog": one day plus the largest backlog so far. The backlog is the sum of size x predicted
   runtime over the waiting jobs, divided by the processors of the machine. A job on trial counts as
-  waiting.
+  waiting. It only grows.
 
 Predictions are those of `bfenv.baselines.user_history`. Nothing here depends on the runtime of a
 job that has not ended.
@@ -34,19 +37,29 @@ from bfenv.core.cluster import (
     finished,
     new_cluster,
     now,
+    running,
     started,
     waiting,
 )
-from bfenv.core.durations import DAY, HOUR
+from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import kernel
 
 NONE, BACKLOG, EASY = range(3)
 GUARDS = {"easy": EASY, "backlog": BACKLOG}  # what limits are multiples of
 ALLOWANCE = DAY  # added to the backlog
+PERIOD = 10 * MINUTE
 FLOOR = 6 * HOUR  # the least longest wait that counts
 # Indices into AgeGuard.state
-WAITING_WORK, LARGEST_WORK, LONGEST_WAIT, RUNTIMES, ESTIMATES = range(5)
+(
+    WAITING_WORK,
+    LARGEST_WORK,
+    LONGEST_WAIT,
+    EXPECTED_WAIT,
+    EXPECTED_AT,
+    RUNTIMES,
+    ESTIMATES,
+) = range(7)
 
 
 class AgeGuard(NamedTuple):
@@ -54,8 +67,9 @@ class AgeGuard(NamedTuple):
 
     code: np.ndarray  # (1,) int64: NONE, BACKLOG or EASY
     factor: np.ndarray  # (1,) float64
-    state: np.ndarray  # (5,) int64: processor-seconds that wait, the most so far; the longest wait
-    # in seconds; sums over ended jobs in seconds
+    state: np.ndarray  # (7,) int64: processor-seconds that wait, the most so far; EASY's longest
+    # wait so far and as expected, and when it was expected, in seconds; sums over ended jobs in
+    # seconds
     work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
     runtime: np.ndarray  # (n,) int64 seconds, what `truth` reads
     machine: Cluster  # on which EASY runs
@@ -78,7 +92,7 @@ def new_age_guard(
     return AgeGuard(
         code=np.array([code]),
         factor=np.array([factor or 0.0]),
-        state=np.zeros(5, dtype=np.int64),
+        state=np.zeros(7, dtype=np.int64),
         work=np.full(len(jobs.submit) if code == BACKLOG else 0, -1),
         runtime=runtime,
         machine=machine,
@@ -105,7 +119,7 @@ def update_age_guard(guard, history, cluster, jobs):
         )
     if guard.code[0] == EASY:
         _follow_easy(guard, history, cluster, jobs)
-        return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT])
+        return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
     return np.inf
 
 
@@ -159,6 +173,25 @@ def _follow_easy(guard, history, cluster, jobs):
     if len(waiting(machine)) > 0:  # the others came later
         longest = max(longest, now(cluster) - jobs.submit[waiting(machine)[0]])
     guard.state[LONGEST_WAIT] = longest
+    if now(cluster) >= guard.state[EXPECTED_AT] + PERIOD:
+        guard.state[EXPECTED_AT] = now(cluster)
+        guard.state[EXPECTED_WAIT] = _expected_wait(guard, history, cluster, jobs)
+
+
+@kernel
+def _expected_wait(guard, history, cluster, jobs):
+    """Return the longest wait (s) of EASY's waiting jobs, if no processor were ever idle."""
+    machine = guard.machine
+    work = 0
+    for job in running(machine):
+        left = machine.start[job] + guard.runtime[job] - now(cluster)
+        work += jobs.size[job] * max(0, left)
+    longest = 0
+    for job in waiting(machine):
+        wait = now(cluster) - jobs.submit[job] + work // cluster.state[PROCESSORS]
+        longest = max(longest, wait)
+        work += jobs.size[job] * max(1, _runtime(guard, history, cluster, jobs, job))
+    return longest
 
 
 @kernel

@@ -7,8 +7,14 @@ of a job that has not ended is in none of them.
 The history of a user changes when one of the user's jobs ends. Where there is no history yet,
 because nothing has ended or the log does not name the user, the job's own estimate stands in for
 a runtime, and an accuracy is 1.
+
+The likely runtime of a job starts from its estimate. It is moved halfway, on a logarithmic scale,
+to the recent runtime of the user's jobs, and then halfway to that of those with the same estimate;
+a step without ended jobs is left out. A recent runtime is an exponentially weighted geometric mean:
+the job that ended last counts for NEWEST of it.
 """
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +23,8 @@ import numpy as np
 from bfenv.core.cluster import finished, now, running, waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
+
+NEWEST = 0.3  # weight of the last runtime in a recent runtime
 
 
 class Quantity(NamedTuple):
@@ -42,6 +50,7 @@ QUANTITIES = (
     Quantity("same_size_runtime", "s", "mean runtime of those with the same size"),
     Quantity("last_runtime", "s", "runtime of the user's job that ended last"),
     Quantity("previous_runtime", "s", "runtime of the one before"),
+    Quantity("likely_runtime", "s", "estimate, moved towards the user's recent runtimes"),
     Quantity("accuracy", "-", "mean runtime / estimate of the user's ended jobs"),
     Quantity("user_queued", "jobs", "waiting jobs of the user"),
     Quantity("user_running", "jobs", "running jobs of the user"),
@@ -63,6 +72,7 @@ NAMES = tuple(quantity.name for quantity in QUANTITIES)
     SAME_SIZE_RUNTIME,
     LAST_RUNTIME,
     PREVIOUS_RUNTIME,
+    LIKELY_RUNTIME,
     ACCURACY,
     USER_QUEUED,
     USER_RUNNING,
@@ -79,8 +89,10 @@ class UserHistory(NamedTuple):
     ended: np.ndarray  # (users,) int64 jobs
     inverse: np.ndarray  # (users,) float64 1/s: sum of 1 / runtime
     accuracy: np.ndarray  # (users,) float64: sum of runtime / estimate
+    log_runtime: np.ndarray  # (users,) float64: logarithm of the recent runtime in seconds
     recent: np.ndarray  # (users, 2) int64 seconds: last runtime and the one before; 0 for none
-    by_estimate: np.ndarray  # (groups, 2) float64: sum of runtimes in seconds, number
+    by_estimate: np.ndarray  # (groups, 3) float64: sum of runtimes in seconds, number, and the
+    # logarithm of the recent runtime
     by_size: np.ndarray  # (groups, 2) float64: sum of runtimes in seconds, number
     queued: np.ndarray  # (users,) int64 jobs, see `count_jobs`
     running: np.ndarray  # (users,) int64 jobs, see `count_jobs`
@@ -104,8 +116,9 @@ def new_user_history(jobs: Jobs) -> UserHistory:
         ended=np.zeros(users, dtype=np.int64),
         inverse=np.zeros(users),
         accuracy=np.zeros(users),
+        log_runtime=np.zeros(users),
         recent=np.zeros((users, 2), dtype=np.int64),
-        by_estimate=np.zeros((1 + int(groups.by_estimate.max()), 2)),
+        by_estimate=np.zeros((1 + int(groups.by_estimate.max()), 3)),
         by_size=np.zeros((1 + int(groups.by_size.max()), 2)),
         queued=np.zeros(users, dtype=np.int64),
         running=np.zeros(users, dtype=np.int64),
@@ -173,15 +186,26 @@ def learn_job(history, cluster, jobs, job):
     if user < 0:
         return
     runtime = cluster.end[job] - cluster.start[job]
+    group = history.estimate_group[job]
+    same = history.by_estimate[group]
+    log = math.log(runtime)
+    history.log_runtime[user] = _moved(history.log_runtime[user], log, history.ended[user])
+    same[2] = _moved(same[2], log, same[1])
     history.ended[user] += 1
     history.inverse[user] += 1.0 / runtime
     history.accuracy[user] += runtime / jobs.estimate[job]
     history.recent[user, 1] = history.recent[user, 0]
     history.recent[user, 0] = runtime
-    history.by_estimate[history.estimate_group[job], 0] += runtime
-    history.by_estimate[history.estimate_group[job], 1] += 1.0
+    same[0] += runtime
+    same[1] += 1.0
     history.by_size[history.size_group[job], 0] += runtime
     history.by_size[history.size_group[job], 1] += 1.0
+
+
+@kernel
+def _moved(mean, value, count):
+    """Return the mean of `count` values, of which the newest count most, with another one."""
+    return value if count == 0 else (1.0 - NEWEST) * mean + NEWEST * value
 
 
 @kernel
@@ -209,6 +233,18 @@ def predict_runtime(history, jobs, job):
         return float(jobs.estimate[job])
     mean = (history.recent[user, 0] + history.recent[user, 1]) / 2.0
     return min(mean, float(jobs.estimate[job]))
+
+
+@kernel
+def likely_runtime(history, jobs, job):
+    """Return the likely runtime (s) of a waiting job."""
+    user, group = jobs.user[job], history.estimate_group[job]
+    log = math.log(jobs.estimate[job])
+    if user >= 0 and history.ended[user] > 0:
+        log = (log + history.log_runtime[user]) / 2.0
+        if history.by_estimate[group, 1] > 0:
+            log = (log + history.by_estimate[group, 2]) / 2.0
+    return math.exp(log)
 
 
 @kernel
@@ -244,6 +280,8 @@ def quantity(history, cluster, jobs, job, which):
         return float(history.ended[user]) if user >= 0 else 0.0
     if which == ACCURACY:
         return history.accuracy[user] / history.ended[user] if known else 1.0
+    if which == LIKELY_RUNTIME:
+        return likely_runtime(history, jobs, job)
     if not known:
         return estimate
     if which == USER_RUNTIME:

@@ -7,20 +7,16 @@ policy is text in the grammar of `bfenv.core.names`.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from bfenv.agents.card_file import FORMAT, read_content, shipped_cards, shipped_names
 from bfenv.baselines.registry import find_policy
-from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import DIVISIONS, Policy
 
-FORMAT = "bfenv agent 1"
-KIND = "policy"  # of the cards here; those of networks are in `bfenv.agents.network_agent`
-SUFFIX = ".json"
-MOST_BYTES = 1_000_000
+KIND = "policy"
 
 
 @dataclass(frozen=True)
@@ -82,19 +78,13 @@ def shipped_agents() -> list[dict[str, Any]]:
 
     Those of the kind "policy" are policies; a "network" acts in an environment.
     """
-    cards = [json.loads(f.read_bytes()) for f in _folder().iterdir() if f.name.endswith(SUFFIX)]
     columns = "name", "kind", "division", "what"
-    listed = [{column: card[column] for column in columns} for card in cards]
-    return sorted(listed, key=lambda card: str(card["name"]))
+    return [{column: card[column] for column in columns} for card in shipped_cards()]
 
 
 def agent_names() -> list[str]:
     """Return the names of the agents that bfenv comes with and that are policies."""
-    return [card["name"] for card in shipped_agents() if card["kind"] == KIND]
-
-
-def _folder() -> Traversable:
-    return files(__package__)
+    return shipped_names(KIND)
 
 
 def read_card(name: str) -> Card:
@@ -112,33 +102,14 @@ def read_card(name: str) -> Card:
     PolicyError
         If the file cannot be read, or is not a card.
     """
-    file: Path | Traversable = Path(name)
-    if not name.endswith(SUFFIX):
-        if name not in [card["name"] for card in shipped_agents()]:
-            raise UnknownNameError("agent", name, agent_names())
-        file = _folder().joinpath(name + SUFFIX)
+    content = read_content(name, KIND, PolicyError)
     try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise PolicyError(f"{name}: cannot be read: {error.strerror}") from error
-    try:
-        if len(data) > MOST_BYTES:
-            raise ValueError(f"{len(data):,} bytes")
-        content = json.loads(data)
-        if isinstance(content, dict) and content.get("format") == FORMAT:
-            kind = content.get("kind")
-            if kind != KIND:
-                raise PolicyError(f"agent:{name} is a {kind}, which acts in an environment")
         return _from_json(content)
-    except PolicyError:
-        raise
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise PolicyError(f"{name}: is not a card of format {FORMAT!r}: {error}") from error
 
 
-def _from_json(content: Any) -> Card:
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError("its format is another")
+def _from_json(content: Mapping[str, Any]) -> Card:
     values: dict[str, Any] = {}
     for field, kind in FIELDS.items():
         if not isinstance(content[field], kind):

@@ -26,6 +26,8 @@ FEATURES = {
     "log(same_estimate_runtime)": 0.14,
     "log(estimate)": 0.0,
     "log(size)": 0.0,
+    "log(likely_runtime)": 0.0,
+    "log(wait + likely_runtime)": 0.0,
     "log(prediction)": 0.0,
     "log(predicted_expansion)": 0.0,
     "log(same_size_runtime)": 0.0,

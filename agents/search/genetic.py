@@ -29,6 +29,8 @@ from bfenv.agents.search.trees import (
 STARTS = (
     "-expansion * ((wait + user_runtime) / user_runtime / (user_runtime * same_estimate_runtime))"
     " ** 0.14",
+    "-(wait + likely_runtime) / likely_runtime / (likely_runtime * size) ** 0.3",
+    "likely_runtime",
     "-predicted_expansion",
     "-expansion",
     "-(wait / estimate) ** 3 * size",
@@ -36,7 +38,13 @@ STARTS = (
     "user_runtime * size",
     "same_estimate_runtime - wait",
 )
-BELIEFS = ("0.9 * prediction", "prediction", "estimate", "same_estimate_runtime")  # other options
+BELIEFS = (  # for other options
+    "likely_runtime",
+    "0.9 * prediction",
+    "prediction",
+    "estimate",
+    "same_estimate_runtime",
+)
 TOURNAMENT = 4  # individuals
 ELITE = 3  # individuals that stay as they are
 CROSSOVER = 0.45  # share of the offspring; the others are mutated

@@ -1,9 +1,10 @@
 """The objective of a search: mean log ratio of bounded slowdown to EASY's, without starvation."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from functools import lru_cache
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,7 @@ from bfenv.core.jobs import Trace
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.parallel.sweep import run_tasks
 
-TOLERATED = 1.5  # times EASY's longest wait; beyond, there is a penalty
-PENALTY = 2.0  # for each e-fold of the longest wait beyond that
+PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
 CHUNK = 8  # policies per task
 
 
@@ -31,19 +31,33 @@ class Score(NamedTuple):
 
     value: float  # the objective, the lower the better
     slowdown_ratio: float  # geometric mean
-    wait_ratio: float  # the worst
+    wait_ratio: float  # the worst of the medians over shaken copies
 
 
-def combine(outcomes: Iterable[Outcome]) -> Score:
-    """Return the score over cases; each counts the same."""
-    listed = list(outcomes)
-    logs = [math.log(each.slowdown_ratio) for each in listed]
-    excess = [max(0.0, math.log(each.wait_ratio / TOLERATED)) for each in listed]
+def combine(
+    cases: Sequence[Case], outcomes: Sequence[Outcome], tolerated_wait: float = 1.5
+) -> Score:
+    """Return the score over cases; each counts the same.
+
+    Parameters
+    ----------
+    cases
+        What was run.
+    outcomes
+        The outcome of each.
+    tolerated_wait
+        Multiple of EASY's longest wait. Beyond it, there is a penalty of PENALTY for each e-fold.
+    """
+    copies: dict[Case, list[float]] = {}
+    for case, outcome in zip(cases, outcomes, strict=True):
+        copies.setdefault(case._replace(seed=0), []).append(outcome.wait_ratio)
+    logs = [math.log(each.slowdown_ratio) for each in outcomes]
+    excess = [max(0.0, math.log(each.wait_ratio / tolerated_wait)) for each in outcomes]
     mean = math.fsum(logs) / len(logs)
     return Score(
         value=mean + PENALTY * math.fsum(excess) / len(excess),
         slowdown_ratio=math.exp(mean),
-        wait_ratio=max(each.wait_ratio for each in listed),
+        wait_ratio=max(map(median, copies.values())),
     )
 
 

@@ -1,10 +1,8 @@
 """Run a search: generations of candidates, the best of them selected, the result as JSON."""
 
-import json
-import shlex
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -12,118 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.search.cases import CaseSet, make_cases, training_record
+from bfenv.agents.search.cases import Case, CaseSet, make_cases, training_record
 from bfenv.agents.search.evolution import EvolutionSearch, import_cma
 from bfenv.agents.search.genetic import GeneticSearch
 from bfenv.agents.search.journal import Journal
 from bfenv.agents.search.objective import Score, combine, score_policies
+from bfenv.agents.search.search_result import FORMAT, best_result, rank, select, write_result
+from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.search.template import read_template
 from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits
-from bfenv.analysis.comparison import STARVES
-from bfenv.core.arguments import check_choice, check_integer
-from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
 from bfenv.core.versions import versions
 from bfenv.parallel.sweep import check_workers, connect
 from bfenv.workloads.load import load_workload
-
-FORMAT = "bfenv search 1"
-METHODS = ("gp", "cma-es")
-SEARCHED = ("order", "backfill_estimate", "backfill")
-FINALISTS = 8  # candidates that are scored on the large cases
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """What a search depends on, but for its length.
-
-    Parameters
-    ----------
-    workloads, loads, split, slice_jobs, shakes, shake_seconds
-        The jobs, see `make_cases`.
-    method
-        "gp" or "cma-es".
-    options
-        Options of `easy` that candidates have, see `read_template`.
-    searched
-        Options of `easy` to find expressions for, the order first; "cma-es" finds the order alone.
-    starts
-        Orders to start from, besides the built-in ones of "gp". "cma-es" tunes the numbers of one
-        instead of the weights of a scorer.
-    hidden
-        Hidden units of the scorer of "cma-es"; 0 is linear.
-    population
-        Candidates of a generation.
-    cases
-        Cases of each workload that a generation is scored on.
-    seed
-        Random seed.
-    """
-
-    workloads: tuple[str, ...]
-    loads: tuple[float | None, ...] = (None, 0.9)
-    split: str = "train"
-    slice_jobs: int = 10_000
-    shakes: int = 4
-    shake_seconds: int = 5 * MINUTE
-    method: str = "gp"
-    options: str = ""
-    searched: tuple[str, ...] = ("order",)
-    starts: tuple[str, ...] = ()
-    hidden: int = 0
-    population: int = 40
-    cases: int = 2
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        """Check the numbers; what they are used for checks the rest."""
-        check_choice("method", self.method, METHODS)
-        if self.hidden and self.method != "cma-es":
-            raise BfenvError("hidden units belong to the method cma-es")
-        if self.searched[:1] != ("order",) or set(self.searched) - set(SEARCHED):
-            raise BfenvError(
-                f"a search is for the order, then any of {', '.join(SEARCHED[1:])}; got "
-                f"{', '.join(self.searched)}"
-            )
-        if self.method == "cma-es" and len(self.searched) > 1:
-            raise BfenvError("cma-es searches for the order alone; tune numbers in other options")
-        for name, least in (
-            ("slice_jobs", 1), ("shakes", 1), ("shake_seconds", 0), ("population", 4), ("cases", 1),
-            ("seed", 0),
-        ):  # fmt: skip
-            check_integer(name, getattr(self, name), least)
-
-    def command(self, generations: int) -> str:
-        """Return the command that makes the same search again."""
-        words = ["bfenv", "search"]
-        for workload in self.workloads:
-            words += ["-w", workload]
-        for load in self.loads:
-            words += ["--load", "own" if load is None else f"{load:g}"]
-        defaults = SearchSettings(self.workloads)
-        for name, option in OPTIONS.items():
-            if getattr(self, name) != getattr(defaults, name):
-                words += [option, str(getattr(self, name))]
-        for option in self.searched[1:]:
-            words += ["--also", option]
-        for start in self.starts:
-            words += ["--start", start]
-        words += ["--seed", str(self.seed), "--generations", str(generations), "--out", "DIR"]
-        return shlex.join(words)
-
-
-OPTIONS = {
-    "split": "--split",
-    "slice_jobs": "--slice-jobs",
-    "shakes": "--shakes",
-    "shake_seconds": "--shake",
-    "method": "--method",
-    "options": "--options",
-    "hidden": "--hidden",
-    "population": "--population",
-    "cases": "--cases",
-}
 
 
 class Progress(NamedTuple):
@@ -201,31 +100,18 @@ def run_search(
         policies, batch = searcher.ask(), cases.draw(generator, settings.cases)
         entry = journal.entry(generation, policies)
         if entry is None:
-            begin = time.perf_counter()
-            scores = [combine(each) for each in score_policies(policies, batch, **workers)]
-            best = min(range(len(scores)), key=lambda i: (scores[i].value, i))
-            validation = known.get(policies[best]) or combine(
-                score_policies([policies[best]], cases.validation, **workers)[0]
-            )
-            entry = journal.append(
-                policies,
-                scores=[score.value for score in scores],
-                best=policies[best],
-                validation=list(validation),
-                seconds=time.perf_counter() - begin,
-            )
+            score = partial(_score, tolerated_wait=settings.tolerated_wait, workers=workers)
+            entry = _run_generation(journal, policies, batch, cases, known, score)
         searcher.tell(entry["scores"])
         known[entry["best"]] = Score(*entry["validation"])
-        generation, count, seconds = (
-            generation + 1,
-            count + len(policies),
-            seconds + entry["seconds"],
-        )
-        leader = min(known, key=lambda policy: (_rank(known[policy]), policy))
+        generation += 1
+        count += len(policies)
+        seconds += entry["seconds"]
+        leader = min(known, key=lambda policy: (rank(known[policy]), policy))
         done(Progress(generation, seconds, leader, known[leader]))
     result = {
         "format": FORMAT,
-        **_select(known, cases, workers),
+        **select(known, cases, settings.tolerated_wait, workers),
         "command": settings.command(generation),
         "settings": asdict(settings),
         "generations": generation,
@@ -233,8 +119,41 @@ def run_search(
         "training": training,
         "versions": versions() | ({"cma": version("cma")} if settings.method == "cma-es" else {}),
     }
-    _write(out, result)
+    write_result(out, result)
     return result
+
+
+def _run_generation(
+    journal: Journal,
+    policies: list[str],
+    batch: Sequence[Case],
+    cases: CaseSet,
+    known: dict[str, Score],
+    score: Callable[[Sequence[str], Sequence[Case]], list[Score]],
+) -> dict[str, Any]:
+    """Score the candidates of a generation, and the best of them on the validation cases."""
+    begin = time.perf_counter()
+    scores = score(policies, batch)
+    best = policies[min(range(len(scores)), key=lambda i: (scores[i].value, i))]
+    validation = known.get(best) or score([best], cases.validation)[0]
+    return journal.append(
+        policies,
+        scores=[each.value for each in scores],
+        best=best,
+        validation=list(validation),
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _score(
+    policies: Sequence[str],
+    cases: Sequence[Case],
+    *,
+    tolerated_wait: float,
+    workers: dict[str, Any],
+) -> list[Score]:
+    outcomes = score_policies(policies, cases, **workers)
+    return [combine(cases, each, tolerated_wait) for each in outcomes]
 
 
 def run_seeds(
@@ -254,7 +173,7 @@ def run_seeds(
     settings, generations, **workers
         As of `run_search`.
     out
-        The search with one seed is in this folder; those with several are in folders of it.
+        Folder of the search. With several seeds, each has a folder of its own in it.
     seeds
         How many, from `settings.seed`.
     budget
@@ -284,37 +203,13 @@ def run_seeds(
         )
         for k in range(seeds)
     ]
-    best = min(results, key=lambda result: _rank(Score(**result["score"])))
-    _write(out, best)
+    best = best_result(results)
+    write_result(out, best)
     return best
 
 
 def _call(done: Callable[[Progress, int], None], number: int, progress: Progress) -> None:
     done(progress, number)
-
-
-def _write(out: Path, result: dict[str, Any]) -> None:
-    text = json.dumps(result, indent=1, allow_nan=False)
-    write_atomically(out / "result.json", text.encode() + b"\n")
-
-
-def read_result(path: Path) -> dict[str, Any]:
-    """Read the result of a search.
-
-    Raises
-    ------
-    BfenvError
-        If the file cannot be read, or is none.
-    """
-    try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BfenvError(f"{path}: is not the result of a search: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise BfenvError(f"{path}: is not the result of a search of format {FORMAT!r}")
-    return content
 
 
 def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
@@ -329,25 +224,3 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     return EvolutionSearch(
         template, generator, settings.population, settings.starts, settings.hidden
     )
-
-
-def _rank(score: Score) -> tuple[bool, float]:
-    """Return the sort key of candidates: those that starve jobs come last."""
-    return score.wait_ratio > STARVES, score.value
-
-
-def _select(known: dict[str, Score], cases: CaseSet, workers: dict[str, Any]) -> dict[str, Any]:
-    """Return the best candidate, with its scores and those in each of the large cases."""
-    ranked = sorted(known, key=lambda policy: (_rank(known[policy]), policy))[:FINALISTS]
-    outcomes = score_policies(ranked, cases.whole, **workers)
-    final = [combine(each) for each in outcomes]
-    best = min(range(len(ranked)), key=lambda i: (_rank(final[i]), i))
-    return {
-        "policy": ranked[best],
-        "score": final[best]._asdict(),
-        "validation": known[ranked[best]]._asdict(),
-        "cases": [
-            case._asdict() | outcome._asdict()
-            for case, outcome in zip(cases.whole, outcomes[best], strict=True)
-        ],
-    }

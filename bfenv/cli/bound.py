@@ -11,12 +11,12 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.analysis.bounds import Room
+    from bfenv.analysis.bounds import Gap
     from bfenv.core.jobs import Trace
     from bfenv.core.schedule import Schedule
 
-COLUMNS = ("schedule", "{metric}", "longest wait", "room closed")
-PARTS = 4  # what `find_room` reports
+COLUMNS = ("schedule", "{metric}", "longest wait", "gap closed")
+PARTS = 4  # what `find_gap` reports
 
 
 def bound(
@@ -50,17 +50,17 @@ def bound(
 
     The metric of no schedule that runs jobs to completion is below the bound, even if all jobs and
     runtimes are known in advance. The best schedules found use that knowledge; in the fair one, no
-    job waits longer than twice EASY's longest wait. "Room closed" says how much of the way from
+    job waits longer than twice EASY's longest wait. "Gap closed" says how much of the way from
     EASY (0 %) to the best schedule found (100 %) a policy goes.
 
     \b
     Examples:
       bfenv bound --policy easy-sjf --policy conservative
       bfenv bound --workload lublin:jobs=500,load=0.9 --moves 1000
-      bfenv bound --out room.npz
-      bfenv bound --check room.npz
+      bfenv bound --out gap.npz
+      bfenv bound --check gap.npz
     """
-    from bfenv.analysis.bounds import check_room, find_room, load_room, save_room
+    from bfenv.analysis.bounds import check_gap, find_gap, load_gap, save_gap
     from bfenv.baselines.registry import find_policy
     from bfenv.parallel.evaluation import simulate_safely
     from bfenv.workloads.load import load_workload
@@ -73,11 +73,11 @@ def bound(
     for name in policy or ():
         find_policy(name)  # before the search, which takes longer
     if check is not None:
-        room = check_room(load_room(check, trace))
+        gap = check_gap(load_gap(check, trace))
     else:
         with show.progress() as progress:
             task = progress.add_task("reference", total=PARTS)
-            room = find_room(
+            gap = find_gap(
                 trace,
                 metric,
                 moves=moves,
@@ -85,34 +85,34 @@ def bound(
                 done=lambda part: progress.update(task, advance=1, description=part),
             )
     schedules = [simulate_safely(trace, name, 0) for name in policy or ()]
-    _print(trace, room, schedules, format)
+    _print(trace, gap, schedules, format)
     if out is not None:
-        save_room(room, out)
+        save_gap(gap, out)
 
 
-def _print(trace: "Trace", room: "Room", schedules: "list[Schedule]", format: Format) -> None:
+def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Format) -> None:
     from bfenv.analysis import STARVES, metrics
     from bfenv.analysis.formatting import duration, percent, slowdown
 
     def value(number: float) -> str:
-        return duration(number) if room.metric == "mean_wait" else slowdown(number)
+        return duration(number) if gap.metric == "mean_wait" else slowdown(number)
 
     known = [
-        ("best found", room.offline),
-        ("best found, fair", room.fair),
-        (room.reference.policy, room.reference),
+        ("best found", gap.offline),
+        ("best found, fair", gap.fair),
+        (gap.reference.policy, gap.reference),
         *((schedule.policy, schedule) for schedule in schedules),
     ]
-    own = room.numbers
-    rows = [{"schedule": "bound", room.metric: room.bound, "max_wait": None, "room_closed": None}]
-    lines = [("no schedule is below", value(room.bound), "", "")]
-    for name, schedule in sorted(known, key=lambda pair: metrics(pair[1])[room.metric]):
+    own = gap.numbers
+    rows = [{"schedule": "bound", gap.metric: gap.bound, "max_wait": None, "gap_closed": None}]
+    lines = [("no schedule is below", value(gap.bound), "", "")]
+    for name, schedule in sorted(known, key=lambda pair: metrics(pair[1])[gap.metric]):
         numbers = metrics(schedule)
-        closed = own.closed(numbers[room.metric])
+        closed = own.closed(numbers[gap.metric])
         lines.append(
             (
                 name,
-                value(numbers[room.metric]),
+                value(numbers[gap.metric]),
                 duration(numbers["max_wait"]),
                 percent(closed) if closed == closed else "",
             )
@@ -120,16 +120,16 @@ def _print(trace: "Trace", room: "Room", schedules: "list[Schedule]", format: Fo
         rows.append(
             {
                 "schedule": name,
-                room.metric: numbers[room.metric],
+                gap.metric: numbers[gap.metric],
                 "max_wait": numbers["max_wait"],
-                "room_closed": closed if closed == closed else None,
+                "gap_closed": closed if closed == closed else None,
             }
         )
     if format in (Format.json, Format.csv):
         show.rows(rows, format)
         return
     show.table(
-        [column.format(metric=room.metric.replace("_", " ")) for column in COLUMNS],
+        [column.format(metric=gap.metric.replace("_", " ")) for column in COLUMNS],
         lines,
         format,
         numbers=len(COLUMNS) - 1,

@@ -128,6 +128,28 @@ def evaluate(
         show.comparison(rows, format)
     else:
         show.rows(rows, format)
+    for line in _trained_here(plan):
+        print(f"bfenv: {line}", file=sys.stderr)
+
+
+def _trained_here(runs: "list[Run]") -> list[str]:
+    """Say which agents were trained on jobs that they are scored on."""
+    from bfenv.agents.models import count_seen_jobs, read_card
+    from bfenv.workloads.load import load_workload
+
+    lines = {}
+    for run in runs:
+        name = run.policy if isinstance(run.policy, str) else run.policy.name
+        if name.startswith("agent:") and name not in lines:
+            card = read_card(name.removeprefix("agent:"))
+            trace = load_workload(run.workload, **run.options)
+            seen = count_seen_jobs(card, run.workload, trace)
+            if seen:
+                lines[name] = (
+                    f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "
+                    "WORKLOAD:split=test leaves them out"
+                )
+    return list(lines.values())
 
 
 def _show_with_log(

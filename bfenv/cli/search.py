@@ -78,6 +78,15 @@ def search(
     cases: Annotated[
         int, typer.Option(min=1, metavar="N", help="Slices per workload and generation.")
     ] = 2,
+    tolerated_wait: Annotated[
+        float,
+        typer.Option(
+            "--tolerated-wait",
+            min=1,
+            metavar="N",
+            help="Times EASY's longest wait, see above.",
+        ),
+    ] = 1.5,
     slice_jobs: Annotated[
         int,
         typer.Option(
@@ -104,8 +113,8 @@ def search(
 
     Candidates run on slices of the training split, at each --load, with submit times shifted at
     random ("shaken"). They minimize the mean log ratio of mean bounded slowdown to EASY's, plus a
-    penalty if the longest wait is over 1.5 times EASY's. The result is selected on the training and
-    validation splits; the test split is never read unless you ask for --split all.
+    penalty if the longest wait is over --tolerated-wait times EASY's. The result is selected on the
+    training and validation splits; the test split is never read unless you ask for --split all.
 
     --options sets other options of easy. A range in braces is tuned: "guard={0.8:2}, trial=180"
     tunes guard from 0.8 to 2.
@@ -119,7 +128,8 @@ def search(
       bfenv search -w lublin:jobs=3000,procs=64 --split all --generations 3 --population 8 \\
         --shakes 1 --out found
     """
-    from bfenv.agents.search.search_run import Progress, SearchSettings, run_seeds
+    from bfenv.agents.search.search_run import Progress, run_seeds
+    from bfenv.agents.search.search_settings import SearchSettings
 
     if (generations is None) == (budget is None):
         raise BfenvError("give --generations or --budget, one of the two")
@@ -138,6 +148,7 @@ def search(
         hidden=hidden,
         population=population,
         cases=cases,
+        tolerated_wait=tolerated_wait,
         seed=seed,
     )
     with show.progress() as progress:

@@ -73,7 +73,7 @@ SUMS = (
     BEFORE_LONGEST,
     BEFORE_SUBMITTED,
 ) = range(16)
-USER_SUMS = INVERSE, ACCURACY_SUM = range(2)
+USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
 
 class BatchState(NamedTuple):
@@ -96,7 +96,7 @@ class BatchState(NamedTuple):
     user_sums: np.ndarray  # (N, len(USER_SUMS), users) float64
     user_recent: np.ndarray  # (N, users, 2) int64
     user_jobs: np.ndarray  # (N, 2, users) int64: queued, running; not kept
-    by_estimate: np.ndarray  # (N, groups, 2) float64
+    by_estimate: np.ndarray  # (N, groups, 3) float64
     by_size: np.ndarray  # (N, groups, 2) float64
 
 
@@ -229,7 +229,7 @@ def new_state(traces: Sequence[Trace], environments: int, window: int, actions: 
         user_sums=zeros(len(USER_SUMS), users, dtype=np.float64),
         user_recent=zeros(users, 2),
         user_jobs=zeros(2, users),
-        by_estimate=zeros(max(len(h.by_estimate) for h in histories), 2, dtype=np.float64),
+        by_estimate=zeros(max(len(h.by_estimate) for h in histories), 3, dtype=np.float64),
         by_size=zeros(max(len(h.by_size) for h in histories), 2, dtype=np.float64),
     )
     state.per_job[:, START] = FOREVER  # not submitted
@@ -281,6 +281,7 @@ def history_of(state, tables, i):
         state.user_ended[i],
         state.user_sums[i, INVERSE],
         state.user_sums[i, ACCURACY_SUM],
+        state.user_sums[i, LOG_RUNTIME],
         state.user_recent[i],
         state.by_estimate[i],
         state.by_size[i],

@@ -1,6 +1,7 @@
 """What identifies the code of a policy or an agent."""
 
 import hashlib
+import os
 from pathlib import Path
 
 from bfenv.agents.agent_names import read_agent
@@ -8,7 +9,7 @@ from bfenv.agents.model_card import card_path
 from bfenv.core.errors import PolicyError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
-from bfenv.referee import CARDS, is_strange_agent, is_strange_policy, source_of
+from bfenv.referee import CARDS, check_command, is_strange_agent, is_strange_policy, source_of
 
 
 def card_of(policy: Policy) -> str | None:
@@ -24,25 +25,31 @@ def _card_named(name: str) -> str:
     return (card or str(read_value(options.get("name", "''")))) if prefix == CARDS else ""
 
 
-def code_hash(kind: str, name: str) -> str | None:
-    """Return the hash of the code of a policy or agent that is not bfenv's own.
+def code_files(kind: str, name: str) -> list[Path]:
+    """Return the files of a policy's or agent's code that is not bfenv's own.
 
     That is the file of a saved model and its card, the file of a network, the card of an agent, or
-    the source of the module in "module:object". A row made with other code is another row. None for
-    what bfenv comes with.
+    the source of the module in "module:object"; of a player, the files on its command line. The
+    list is empty for what bfenv comes with.
     """
+    if kind == "player":
+        return [Path(word) for word in check_command(name) if os.path.isfile(word)]
     if kind == "agent" and read_agent(name).is_saved:
         model = Path(read_agent(name).base)
-        files = [model, *(card for card in [card_path(model)] if card.is_file())]
-    elif kind == "agent" and read_agent(name).is_network:
+        return [model, *(card for card in [card_path(model)] if card.is_file())]
+    if kind == "agent" and read_agent(name).is_network:
         file = Path(read_agent(name).base)
-        files = [file] if file.is_file() else []  # bfenv comes with the others
-    elif kind == "policy" and (card := _card_named(name)):
-        files = [Path(card)] if card.endswith(".json") else []
-    elif (is_strange_agent if kind == "agent" else is_strange_policy)(name):
+        return [file] if file.is_file() else []  # bfenv comes with the others
+    if kind == "policy" and (card := _card_named(name)):
+        return [Path(card)] if card.endswith(".json") else []
+    if (is_strange_agent if kind == "agent" else is_strange_policy)(name):
         source = source_of(name)
-        files = [source] if source else []
-    else:
-        return None
+        return [source] if source else []
+    return []
+
+
+def code_hash(kind: str, name: str) -> str | None:
+    """Return the hash of `code_files`, None if there are none; other code makes another row."""
+    files = code_files(kind, name)
     content = b"".join(file.read_bytes() for file in files)
     return f"sha256:{hashlib.sha256(content).hexdigest()}" if files else None

@@ -1,7 +1,7 @@
-"""How much room the workloads of a leaderboard leave: bounds and the best schedules found.
+"""How far the policies of a leaderboard are from the best possible schedule.
 
 A folder of a leaderboard may have `bounds/<hash>.npz`, one file for each trace, which anyone can
-check (`bfenv.analysis.bounds.check_room`).
+check (`bfenv.analysis.bounds.check_gap`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bfenv.analysis.bounds import (
-    RoomNumbers,
-    check_room,
-    find_room,
-    load_room,
+    GapNumbers,
+    check_gap,
+    find_gap,
+    load_gap,
     read_numbers,
-    save_room,
+    save_gap,
 )
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import COMPLETION
@@ -25,17 +25,17 @@ from bfenv.leaderboard.store import Leaderboard
 from bfenv.parallel.sweep import run_tasks
 
 METRIC = "mean_bounded_slowdown"
-Bounds = Mapping[str, RoomNumbers]  # by the hash of the trace
+Bounds = Mapping[str, GapNumbers]  # by the hash of the trace
 
 
-class WorkloadRoom(NamedTuple):
-    """The room of a workload: means over its traces, and the policy that comes closest."""
+class WorkloadGap(NamedTuple):
+    """The gap of a workload: means over its traces, and the policy that comes closest."""
 
     workload: str
-    numbers: RoomNumbers
+    numbers: GapNumbers
     policy: str  # that runs jobs to completion and has the lowest mean
     value: float  # its mean
-    closed: float  # the share of the room that it closes, see `shares_closed`
+    closed: float  # the share of the gap that it closes, see `shares_closed`
 
 
 def bounds_file(folder: Path, workload_hash: str) -> Path:
@@ -46,7 +46,7 @@ def bounds_file(folder: Path, workload_hash: str) -> Path:
 def find_bounds(
     leaderboard: Leaderboard, *, moves: int = 100, seed: int = 0, jobs: int = -1
 ) -> Iterator[tuple[str, bool]]:
-    """Search the room of each trace of a leaderboard, and keep it in the folder.
+    """Search the gap of each trace of a leaderboard, and keep it in the folder.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def find_bounds(
 
 
 def _find(folder: Path, row: Row, moves: int, seed: int) -> None:
-    room = find_room(trace_of(row), METRIC, moves=moves, seed=seed)
-    save_room(room, bounds_file(folder, row.workload_hash))
+    gap = find_gap(trace_of(row), METRIC, moves=moves, seed=seed)
+    save_gap(gap, bounds_file(folder, row.workload_hash))
 
 
 def read_bounds(leaderboard: Leaderboard) -> Bounds:
@@ -118,7 +118,7 @@ def check_bounds(leaderboard: Leaderboard) -> int:
     bounds = read_bounds(leaderboard)
     for row in _one_per_trace(leaderboard.rows):
         if row.workload_hash in bounds:
-            check_room(load_room(bounds_file(leaderboard.folder, row.workload_hash), trace_of(row)))
+            check_gap(load_gap(bounds_file(leaderboard.folder, row.workload_hash), trace_of(row)))
     for row in leaderboard.rows:
         value, numbers = row.metrics.get(METRIC), bounds.get(row.workload_hash)
         if (
@@ -134,8 +134,8 @@ def check_bounds(leaderboard: Leaderboard) -> int:
     return len(bounds)
 
 
-def rooms(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadRoom]:
-    """Return the room of each workload all of whose traces have bounds, by name."""
+def gaps(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadGap]:
+    """Return the gap of each workload all of whose traces have bounds, by name."""
     rows = list(rows)
     shares = shares_closed(rows, bounds)
     by_workload: dict[str, list[Row]] = {}
@@ -151,18 +151,18 @@ def rooms(rows: Iterable[Row], bounds: Bounds) -> list[WorkloadRoom]:
                 sum(column) / len(parts) for column in zip(*(p[2:] for p in parts), strict=True)
             )
             policy = min(values, key=lambda name: (values[name], name))
-            numbers = RoomNumbers("", METRIC, *means)
+            numbers = GapNumbers("", METRIC, *means)
             found.append(
-                WorkloadRoom(workload, numbers, policy, values[policy], shares[policy][workload])
+                WorkloadGap(workload, numbers, policy, values[policy], shares[policy][workload])
             )
     return found
 
 
 def shares_closed(rows: Iterable[Row], bounds: Bounds) -> dict[str, dict[str, float]]:
-    """Return the share of the room that each policy closes, by policy and workload.
+    """Return the share of the gap that each policy closes, by policy and workload.
 
     It is the mean over the policy's runs on the traces that have bounds. Policies that kill jobs
-    are left out: the schedules that bound the room do not.
+    are left out: the schedules that bound the gap do not.
     """
     shares: dict[tuple[str, str], list[float]] = {}
     for row in rows:

@@ -3,10 +3,7 @@
 Nothing of a stranger is imported here. What only its code can say, its player says.
 """
 
-import hashlib
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from bfenv.agents.agent_names import is_stochastic, read_agent, training_of
@@ -55,10 +52,7 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
     """
     if kind == "player":
         command = check_command(name)
-        files = [Path(word) for word in command if os.path.isfile(word)]
-        content = b"".join(file.read_bytes() for file in files)
-        digest = hashlib.sha256(content).hexdigest()
-        return _greet(Competitor(kind, name, f"sha256:{digest}", tuple(command)), limits)
+        return _greet(Competitor(kind, name, code_hash(kind, name), tuple(command)), limits)
     code = code_hash(kind, name)
     if kind == "policy":
         if is_strange_policy(name):

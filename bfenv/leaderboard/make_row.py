@@ -23,7 +23,7 @@ from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, versions
 from bfenv.leaderboard.reference import FAIR, REFERENCE
-from bfenv.leaderboard.replay import schedule_arrays
+from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.suite import FrozenTrace, content_hash, load_frozen
 from bfenv.leaderboard.task import Task
@@ -91,6 +91,7 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
             row = replace(row, foresight=_foresight(task, trace, limits))
         results = summarize(schedule, reference, fcfs=fair, logged=logged)
         row = row.with_results(results | {"metrics": results["metrics"] | notes})
+        row = replace(row, schedule_hash=schedule_hash(schedule))
         if keep_schedule:
             arrays = schedule_arrays(schedule)
     except BaseException as error:  # KeyboardInterrupt, too: Ctrl-C does not reach this process

@@ -1,5 +1,6 @@
 """The schedule behind a row of a leaderboard: read from disk, or simulated again."""
 
+import hashlib
 import zipfile
 from pathlib import Path
 
@@ -49,6 +50,14 @@ def schedule_arrays(schedule: Schedule) -> dict[str, np.ndarray]:
     """Return the arrays to keep of a schedule, by name; those of trials only if there are any."""
     names = ARRAYS if (schedule.trial_end >= 0).any() else ARRAYS[:2]
     return {name: getattr(schedule, name) for name in names}
+
+
+def schedule_hash(schedule: Schedule) -> str:
+    """Return the hash of all starts and ends, those of trials included, like "sha256:..."."""
+    digest = hashlib.sha256()
+    for name in ARRAYS:
+        digest.update(np.ascontiguousarray(getattr(schedule, name), dtype="<i8").tobytes())
+    return f"sha256:{digest.hexdigest()}"
 
 
 def trace_of(row: Row) -> Trace:

@@ -132,6 +132,7 @@ class Row:
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
     division: str | None = None  # one of DIVISIONS; None in rows that are older than these
     foresight: str | None = None  # what was found, see `bfenv.referee.foresight`; None: not tried
+    schedule_hash: str | None = None  # of all starts and ends; None if it failed, or is older
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # of jobs
     versus: Versus = field(default_factory=Versus)
@@ -160,7 +161,7 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON has it; failed rows have no results."""
         values = {name: value for name, value in vars(self).items() if name not in PARTS}
-        for name in ("code", "division", "foresight"):
+        for name in OPTIONAL:
             if values[name] is None:
                 del values[name]
         parts = {
@@ -211,21 +212,18 @@ class Row:
         check_results(results, where)
         known = {name: values[name] for name in REQUIRED}
         known["versions"] = {name: str(value) for name, value in values["versions"].items()}
-        code, division = values.get("code"), values.get("division")
-        foresight = values.get("foresight")
+        division = values.get("division")
         if division not in (None, *DIVISIONS):
             expected = f"must be one of {', '.join(DIVISIONS)}, got {division!r:.60}"
             raise BfenvError(f"{where}: field 'division' {expected}")
-        row = cls(
-            **known,
-            error=str(values.get("error", "")),
-            code=None if code is None else str(code),
-            division=division,
-            foresight=None if foresight is None else str(foresight),
-        )
+        texts: dict[str, Any] = {
+            name: None if values.get(name) is None else str(values[name]) for name in OPTIONAL
+        }
+        row = cls(**known, error=str(values.get("error", "")), **texts)
         return row.with_results(results)
 
 
+OPTIONAL = ("code", "division", "foresight", "schedule_hash")  # left out where they are None
 PARTS = ("metrics", "classes", "versus", "curves")  # the results of a run
 _types = get_type_hints(Row)
 REQUIRED = {

@@ -50,7 +50,7 @@ class Suite(NamedTuple):
     @property
     def version(self) -> int:
         """The number in the name."""
-        return int(self.name.rpartition("-v")[2])
+        return int(self.name.partition("+")[0].rpartition("-v")[2])
 
     def description(self) -> dict[str, Any]:
         """Return name, version, seeds and the workloads with their hashes, as JSON has them."""
@@ -143,6 +143,41 @@ def find_suite(name: str) -> Suite:
     return SUITES[name]
 
 
+def salted(suite: Suite, salt: str) -> Suite:
+    """Return the suite with other traces of the same models, whose seeds depend on a secret.
+
+    Whoever runs a leaderboard draws the salt after the submissions are in, so that no competitor
+    can have seen the jobs. The name ends in "+" and a hash of the salt, which can be published
+    before.
+
+    Raises
+    ------
+    WorkloadError
+        If the suite has traces that no model generates, or the salt is empty.
+    """
+    if not salt:
+        raise WorkloadError("a salt must not be empty")
+    entries = []
+    for entry in suite.entries:
+        sources = [_salted_source(suite, trace.source, salt) for trace in entry.traces]
+        traces = [load_workload(source) for source in sources]
+        frozen = (
+            FrozenTrace(source, len(trace), content_hash(trace))
+            for source, trace in zip(sources, traces, strict=True)
+        )
+        entries.append(entry._replace(traces=tuple(frozen)))
+    digest = hashlib.sha256(salt.encode()).hexdigest()[:12]
+    return suite._replace(name=f"{suite.name}+{digest}", entries=tuple(entries))
+
+
+def _salted_source(suite: Suite, source: str, salt: str) -> str:
+    model, seed, _ = source.rpartition(",seed=")
+    if not seed:
+        raise WorkloadError(f"{suite.name} cannot take a salt: {source} is not generated")
+    digest = hashlib.sha256(f"{salt}/{source}".encode()).digest()
+    return f"{model},seed={SALTED_SEEDS + int.from_bytes(digest[:4])}"
+
+
 @cache
 def suite_contents() -> dict[str, FrozenTrace]:
     """Read the traces of all suites, by source."""
@@ -172,6 +207,7 @@ def _windows(label: str, name: str) -> Entry:
 
 # Seeds elsewhere count from 0, so that no agent is trained on these by accident.
 SEEDS = range(1_000_000, 1_000_005)
+SALTED_SEEDS = 2**32  # the first of the seeds that depend on a salt
 LOGS = (
     "KTH-SP2-1996-2.1-cln",
     "CTC-SP2-1996-3.1-cln",

@@ -7,8 +7,8 @@ import pytest
 
 import bfenv
 from bfenv.agents.agent_names import open_agent
+from bfenv.agents.card_file import MODELS
 from bfenv.agents.network_agent import (
-    MODELS,
     NetworkCard,
     forward,
     load_network,
@@ -151,8 +151,8 @@ def test_damaged(tmp_path):
     infinite = {"shape": [2], "float32": "AACAfwAAgH8="}
     texts = {
         "not a card of format": ["", "[]", "{}", broken(content, format="bfenv scorer 1")],
+        "is a policy, which": [broken(content, kind="policy")],
         "observations of version 5": [broken(content, observation_version=5)],
-        "but of a policy": [broken(content, kind="policy")],
         "observations of version 1": [broken(content, observation_version=1)],
         "damaged": [
             broken(content, weights={}),

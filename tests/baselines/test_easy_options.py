@@ -122,6 +122,14 @@ def test_bounds_change_nothing(crowd, order, options):
     assert selected.start.tolist() == queued.start.tolist()
 
 
+def test_guard_expects_waits():
+    """EASY's last job is expected to wait for 29 h, so only jobs older than 14.5 h come first."""
+    hours = [0, 0, 0, 1], [1] * 4, [10] * 4
+    trace = in_hours(bfenv.make_trace(*hours, 1, estimate=[10] * 4))
+    schedule = bfenv.simulate(trace, "easy(order=lcfs, guard=0.5)")
+    assert (schedule.start // HOUR).tolist() == [0, 20, 30, 10]
+
+
 def test_guard_of_nothing_is_easy(crowd):
     """With a limit of 0 every job is past it, so the oldest comes first, as in EASY."""
     starts = bfenv.simulate(crowd, "easy").start.tolist()

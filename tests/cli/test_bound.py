@@ -25,12 +25,12 @@ def test_json(run):
     assert (
         rows["bound"]["mean_wait"] <= rows["best found"]["mean_wait"] <= rows["easy"]["mean_wait"]
     )
-    assert (rows["easy"]["room_closed"], rows["best found"]["room_closed"]) == (0, 1)
+    assert (rows["easy"]["gap_closed"], rows["best found"]["gap_closed"]) == (0, 1)
 
 
 def test_check(run, tmp_path):
     """A saved file is checked and gives the same table; other jobs are refused."""
-    path = tmp_path / "room.npz"
+    path = tmp_path / "gap.npz"
     _, searched, _ = run("bound", "-w", WORKLOAD, "--out", path, *FAST)
     status, checked, _ = run("bound", "-w", WORKLOAD, "--check", path)
     assert (status, checked) == (0, searched)

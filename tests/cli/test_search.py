@@ -48,16 +48,24 @@ def test_card(run, tmp_path):
     assert "A formula." in out and "bfenv search" in out and "0.9" in out
     rows = json.loads(run("agents", "show", card, "-f", "json")[1])
     assert [score["load"] for score in rows[0]["scores"]] == [None, 0.9, None]
-    out = run("evaluate", "-w", MODEL, "-p", f"agent:{card}", "-p", "easy", "-f", "csv")[1]
-    assert f"agent:{card}" in out
+    evaluated = ("evaluate", "-p", f"agent:{card}", "-p", "easy", "-f", "csv", "-w")
+    out, err = run(*evaluated, MODEL)[1:]
+    assert f"agent:{card}" in out and f"agent:{card} was trained on 600 of the 600 jobs" in err
+    assert "was trained on" not in run(*evaluated, MODEL + ",seed=3")[2]
     status, _, err = run(*made)
     assert status == 2 and "exists; use --force" in err
 
 
 def test_list(run):
-    """Every shipped agent is listed by the name to type."""
-    out = run("agents", columns=200)[1]
-    assert all(f"agent:{name}" in out for name in agent_names())
+    """Every shipped agent is listed by the name to type, on a narrow terminal, too."""
+    out = run("agents", columns=80)[1]
+    assert all(f" agent:{name} " in out for name in agent_names())
+
+
+def test_unknown(run):
+    """An unknown agent is answered with the names of all, networks included."""
+    assert "scorer-lublin" in run("agents", "show", "nobody")[2]
+    assert "agent:scorer-lublin" in run("evaluate", "--agent", "scorer-lublin")[2]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from bfenv.leaderboard.bounds import (
     bounds_file,
     check_bounds,
     find_bounds,
+    gaps,
     read_bounds,
-    rooms,
     shares_closed,
 )
-from bfenv.leaderboard.report.room_left import room_left, room_lines
+from bfenv.leaderboard.report.gap_left import gap_left, gap_lines
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import make_store
 
@@ -56,14 +56,14 @@ def test_shares(bounded):
     assert np.mean(expected) < 0
 
 
-def test_rooms(bounded):
-    """The room of a workload is the mean over its traces, with the best policy."""
-    (room,) = rooms(bounded.rows, read_bounds(bounded))
+def test_gaps(bounded):
+    """The gap of a workload is the mean over its traces, with the best policy."""
+    (gap,) = gaps(bounded.rows, read_bounds(bounded))
     values = [row.metrics[METRIC] for row in bounded.rows if row.policy == "easy-saf"]
-    assert (room.policy, room.value) == ("easy-saf", np.mean(values))
-    assert room.closed == shares_closed(bounded.rows, read_bounds(bounded))["easy-saf"]["small"]
-    assert room.numbers.bound <= room.numbers.offline <= room.numbers.fair
-    assert room.numbers.fair <= room.numbers.reference
+    assert (gap.policy, gap.value) == ("easy-saf", np.mean(values))
+    assert gap.closed == shares_closed(bounded.rows, read_bounds(bounded))["easy-saf"]["small"]
+    assert gap.numbers.bound <= gap.numbers.offline <= gap.numbers.fair
+    assert gap.numbers.fair <= gap.numbers.reference
 
 
 def test_a_workload_without_all_bounds_is_left_out(bounded, tmp_path):
@@ -71,17 +71,17 @@ def test_a_workload_without_all_bounds_is_left_out(bounded, tmp_path):
     folder = shutil.copytree(bounded.folder, tmp_path / "copy")
     bounds_file(folder, bounded.rows[0].workload_hash).unlink()
     leaderboard = read_leaderboard(folder)
-    assert rooms(leaderboard.rows, read_bounds(leaderboard)) == []
-    assert room_left(leaderboard) is None
+    assert gaps(leaderboard.rows, read_bounds(leaderboard)) == []
+    assert gap_left(leaderboard) is None
 
 
 def test_text(bounded):
-    """The table has the numbers of the room, and the page has the share of each policy."""
-    ((workload, policy, *numbers, closed),) = room_lines(bounded)
+    """The table has the numbers of the gap, and the page has the share of each policy."""
+    ((workload, policy, *numbers, closed),) = gap_lines(bounded)
     assert (workload, policy, len(numbers)) == ("small", "easy-saf", 5)
     assert closed.endswith("%")
-    page = str(room_left(bounded))
-    assert "Share of the room that each policy closes" in page
+    page = str(gap_left(bounded))
+    assert "Share of the gap that each policy closes" in page
     assert "fcfs" in page and "multiqueue" not in page
 
 

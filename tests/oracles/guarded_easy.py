@@ -26,6 +26,7 @@ class Alongside:
     def __init__(self, jobs, processors):
         self.jobs, self.free = jobs, processors
         self.arrived, self.queue, self.runs, self.longest = 0, [], [], 0
+        self.processors, self.expected, self.expected_at = processors, 0, 0
 
     def follow(self, now, submitted, runtime_of):
         """Go on to `now`; the first `submitted` jobs have been submitted."""
@@ -38,6 +39,18 @@ class Alongside:
             self.step(min(times), submitted, runtime_of)
         if self.queue:
             self.longest = max(self.longest, now - self.jobs[self.queue[0]]["submit"])
+        if now >= self.expected_at + 600:
+            self.expected, self.expected_at = self.expect(now, runtime_of), now
+
+    def expect(self, now, runtime_of):
+        """Longest wait of the waiting jobs, if no processor were ever idle."""
+        ahead = sum(size * max(0, end - now) for end, _, size in self.runs)
+        waits = [0]
+        for job in self.queue:
+            me = self.jobs[job]
+            waits.append(now - me["submit"] + ahead // self.processors)
+            ahead += me["size"] * max(1, runtime_of(job))
+        return max(waits)
 
     def step(self, time, submitted, runtime_of):
         for run in [run for run in self.runs if run[0] == time]:
@@ -129,7 +142,7 @@ class Simulation:
             self.most_work = max(self.most_work, sum(self.work.values()))
             return self.guard * (24 * HOUR + self.most_work / self.processors)
         self.easy.follow(self.now, self.submitted, self.runtime_of)
-        return self.guard * max(6 * HOUR, self.easy.longest)
+        return self.guard * max(6 * HOUR, self.easy.longest, self.easy.expected)
 
     def runtime_of(self, job):
         known = dict(self.ended)

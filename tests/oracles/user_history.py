@@ -1,5 +1,7 @@
 """What a scheduler may know of a waiting job, recomputed from the list of ended jobs each time."""
 
+import math
+
 
 def harmonic_mean(values):
     """Sum reciprocals in order: an exact sum would break ties between users differently."""
@@ -7,6 +9,24 @@ def harmonic_mean(values):
     for value in values:
         inverse += 1.0 / value
     return len(values) / inverse
+
+
+def recent(runtimes):
+    """Logarithm of the recent runtime; the last of the values counts most."""
+    log = math.log(runtimes[0])
+    for runtime in runtimes[1:]:
+        log = 0.7 * log + 0.3 * math.log(runtime)
+    return log
+
+
+def likely(me, mine):
+    """Likely runtime; mine: (requests, runtime) of the user's ended jobs."""
+    log = math.log(me["estimate"])
+    alike = [runtime for other, runtime in mine if other["estimate"] == me["estimate"]]
+    for runtimes in ([runtime for _, runtime in mine], alike):
+        if runtimes:
+            log = (log + recent(runtimes)) / 2
+    return math.exp(log)
 
 
 def quantities(job, now, jobs, ended, queued, running, tried):
@@ -42,6 +62,7 @@ def quantities(job, now, jobs, ended, queued, running, tried):
         "same_size_runtime": mean([r for o, r in mine if o["size"] == me["size"]]),
         "last_runtime": runtimes[-1] if runtimes else me["estimate"],
         "previous_runtime": runtimes[-2] if len(runtimes) > 1 else me["estimate"],
+        "likely_runtime": likely(me, mine),
         "accuracy": sum(r / o["estimate"] for o, r in mine) / len(mine) if mine else 1.0,
         "user_queued": sum(jobs[o]["user"] == me["user"] >= 0 for o in queued),
         "user_running": sum(jobs[o]["user"] == me["user"] >= 0 for o in running),

@@ -6,31 +6,31 @@ below the bound; the off-line schedule shows what can be reached.
 
 from bfenv.analysis.bounds.certificate import Certificate, certify
 from bfenv.analysis.bounds.costs import COSTS, Costs, job_costs
+from bfenv.analysis.bounds.gap import (
+    Gap,
+    GapNumbers,
+    check_gap,
+    find_gap,
+    load_gap,
+    read_numbers,
+    save_gap,
+)
 from bfenv.analysis.bounds.offline import offline_schedule
 from bfenv.analysis.bounds.prices import lower_bound
-from bfenv.analysis.bounds.room import (
-    Room,
-    RoomNumbers,
-    check_room,
-    find_room,
-    load_room,
-    read_numbers,
-    save_room,
-)
 
 __all__ = [
     "COSTS",
     "Certificate",
     "Costs",
-    "Room",
-    "RoomNumbers",
+    "Gap",
+    "GapNumbers",
     "certify",
-    "check_room",
-    "find_room",
+    "check_gap",
+    "find_gap",
     "job_costs",
-    "load_room",
+    "load_gap",
     "lower_bound",
     "offline_schedule",
     "read_numbers",
-    "save_room",
+    "save_gap",
 ]

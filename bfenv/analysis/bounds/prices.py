@@ -128,7 +128,7 @@ class _Ascent:
             if slope == 0:  # no price would rise or fall: this is the best bound
                 break
             prices = np.maximum(0, prices + (best + self.target - bound) / slope * direction)
-        self.target *= 2  # finer prices have new room
+        self.target *= 2  # finer prices can move again
         return best_prices
 
     def _bound(self, edges: np.ndarray, prices: np.ndarray, used: np.ndarray) -> float:

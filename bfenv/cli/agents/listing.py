@@ -43,7 +43,7 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
         )
         for row in rows
     ]
-    show.table(columns, lines, format, numbers=3)
+    show.table(columns, lines, format, numbers=3, whole_names=True)
 
 
 def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
@@ -80,10 +80,14 @@ def show_agent(
     """
     from dataclasses import asdict
 
-    from bfenv.agents.models import read_card
+    from bfenv.agents.models import read_card, shipped_agents
     from bfenv.agents.network_agent import network_names
+    from bfenv.core.errors import UnknownNameError
 
     name = name.removeprefix("agent:")
+    known = [card["name"] for card in shipped_agents()]
+    if name not in known and not name.endswith(".json"):
+        raise UnknownNameError("agent", name, known)
     if name in network_names():
         _show_network(name, format)
         return

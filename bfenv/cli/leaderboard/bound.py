@@ -21,7 +21,7 @@ def bound(
     ] = False,
     format: FormatOption = Format.table,
 ) -> None:
-    """Find how much room the workloads of a leaderboard leave.
+    """Find how far the policies of a leaderboard are from the best possible.
 
     For each trace, a certified lower bound of the mean bounded slowdown and the best schedules
     that a search with full knowledge finds are kept in DIR/bounds. The reports of the leaderboard
@@ -34,7 +34,7 @@ def bound(
       bfenv leaderboard bound DIR --check
     """
     from bfenv.leaderboard.bounds import check_bounds, find_bounds
-    from bfenv.leaderboard.report.room_left import COLUMNS, MEANING, room_lines
+    from bfenv.leaderboard.report.gap_left import COLUMNS, MEANING, gap_lines
     from bfenv.leaderboard.store import read_leaderboard
 
     leaderboard = read_leaderboard(folder)
@@ -49,7 +49,7 @@ def bound(
         task = progress.add_task("bounds", total=traces)
         for _ in find_bounds(leaderboard, moves=moves, seed=seed, jobs=jobs):
             progress.advance(task)
-    lines = room_lines(leaderboard)
+    lines = gap_lines(leaderboard)
     if format in (Format.json, Format.csv):
         show.rows([dict(zip(COLUMNS, line, strict=True)) for line in lines], format)
         return

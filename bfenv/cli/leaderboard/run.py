@@ -16,6 +16,7 @@ from bfenv.parallel.worker_process import TIMEOUT
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.run import Outcome
+    from bfenv.leaderboard.suite import Suite
 
 MOST = 10  # lines on where the time went
 
@@ -31,6 +32,12 @@ def run(
         str | None,
         typer.Option(
             "--suite", "-s", metavar="SUITE", help=f"See the list above.  [default: {DEFAULT}]"
+        ),
+    ] = None,
+    salt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Draw the suite's generated traces from seeds of this secret."
         ),
     ] = None,
     workload: Annotated[
@@ -110,7 +117,6 @@ def run(
     from bfenv.baselines.registry import policies
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
-    from bfenv.leaderboard.suite import find_suite, suite_of
     from bfenv.parallel.shards import read_shard
     from bfenv.referee import hide_memory
 
@@ -120,6 +126,8 @@ def run(
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
+    if workload and salt is not None:
+        raise BfenvError("--salt and --workload exclude each other")
     with show.progress(show.ROWS) as progress:
         bar = progress.add_task("preparing", total=None, rows="")
         total, number = 0, count(1)
@@ -136,7 +144,7 @@ def run(
             )
 
         outcome = run_suite(
-            suite_of(workload) if workload else find_suite(suite or DEFAULT),
+            _suite(suite, salt, workload),
             names,
             agent or (),
             out=out,
@@ -156,6 +164,15 @@ def run(
             scheduler=scheduler,
         )
     _tell(outcome, out)
+
+
+def _suite(name: str | None, salt: str | None, workloads: list[str] | None) -> "Suite":
+    from bfenv.leaderboard.suite import find_suite, salted, suite_of
+
+    if workloads:
+        return suite_of(workloads)
+    suite = find_suite(name or DEFAULT)
+    return suite if salt is None else salted(suite, salt)
 
 
 def _list_suites() -> str:

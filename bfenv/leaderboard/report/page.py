@@ -25,11 +25,11 @@ from bfenv.leaderboard.report.charts import Slots, Summaries, legend, swatch
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.gantt import gantt
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
+from bfenv.leaderboard.report.gap_left import gap_left
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.other_metrics import other_metrics
 from bfenv.leaderboard.report.panel import panels
 from bfenv.leaderboard.report.ranking import COLUMNS, notes, ranked, title
-from bfenv.leaderboard.report.room_left import room_left
 from bfenv.leaderboard.report.summary import PolicySummary, summarize
 from bfenv.leaderboard.standings import Standing
 from bfenv.leaderboard.store import Leaderboard
@@ -56,7 +56,7 @@ def render_page(
         ("logged", "As it ran", as_it_ran(leaderboard)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
         ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
-        ("room", "How far from the best possible", room_left(leaderboard)),
+        ("gap", "How far from the best possible", gap_left(leaderboard)),
         (
             "trade-off",
             "Mean against longest wait",

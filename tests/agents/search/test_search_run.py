@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from bfenv import BfenvError, find_policy, load_workload, metrics, simulate
-from bfenv.agents.search.search_run import SearchSettings, read_result, run_search, run_seeds
+from bfenv.agents.search.search_result import read_result
+from bfenv.agents.search.search_run import run_search, run_seeds
+from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.workloads import split_range
 from tests.agents.search.toy import best_slowdown, toy_trace, write_toy
 from tests.parallel.conftest import cluster as cluster

@@ -1,4 +1,4 @@
-"""The room between the reference policy and the best possible, of one trace and metric.
+"""The gap between the reference policy and the best possible, of one trace and metric.
 
 A file of it holds the schedules and the prices, so anyone can check every number in one pass.
 """
@@ -25,12 +25,12 @@ from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 
 REFERENCE = "easy"
-FORMAT = "bfenv-room-1"
+FORMAT = "bfenv-gap-1"
 PARTS = ("offline", "fair", "edges", "price")
 
 
-class RoomNumbers(NamedTuple):
-    """What a file of a room says, without its schedules; `check_room` verifies it."""
+class GapNumbers(NamedTuple):
+    """What a file of a gap says, without its schedules; `check_gap` verifies it."""
 
     workload_hash: str
     metric: str
@@ -40,15 +40,15 @@ class RoomNumbers(NamedTuple):
     reference: float
 
     def closed(self, value: float) -> float:
-        """Return the share of the room that a value of the metric closes.
+        """Return the share of the gap that a value of the metric closes.
 
         It is 0 for the reference and 1 for the best schedule found; nan if these are equal.
         """
-        room = self.reference - self.offline
-        return (self.reference - value) / room if room else float("nan")
+        gap = self.reference - self.offline
+        return (self.reference - value) / gap if gap else float("nan")
 
 
-class Room(NamedTuple):
+class Gap(NamedTuple):
     """The certified bound, the best schedules found, and the reference."""
 
     metric: str
@@ -59,17 +59,17 @@ class Room(NamedTuple):
     reference: Schedule
 
     @property
-    def numbers(self) -> RoomNumbers:
+    def numbers(self) -> GapNumbers:
         """The bound and the metric of each schedule."""
         offline, fair, reference = (
             metrics(schedule)[self.metric] for schedule in (self.offline, self.fair, self.reference)
         )
-        return RoomNumbers(
+        return GapNumbers(
             f"sha256:{self.reference.trace.hash}", self.metric, self.bound, offline, fair, reference
         )
 
 
-def find_room(
+def find_gap(
     trace: Trace,
     metric: str = COSTS[0],
     *,
@@ -77,7 +77,7 @@ def find_room(
     steps: int = 200,
     seed: int = 0,
     done: Callable[[str], None] = lambda part: None,
-) -> Room:
+) -> Gap:
     """Search for the lower bound and the best schedules of a trace.
 
     Parameters
@@ -113,14 +113,14 @@ def find_room(
         fair = min(fair, offline, key=lambda schedule: metrics(schedule)[metric])
     offline = min(offline, fair, key=lambda schedule: metrics(schedule)[metric])
     done("fair")
-    return Room(metric, bound, certificate, offline, fair, reference)
+    return Gap(metric, bound, certificate, offline, fair, reference)
 
 
 def _fair_wait(reference: Schedule) -> float:
     return STARVES * float(reference.wait.max())
 
 
-def save_room(room: Room, path: Path) -> None:
+def save_gap(gap: Gap, path: Path) -> None:
     """Write the schedules and the certificate to a file, in one step.
 
     Raises
@@ -130,10 +130,10 @@ def save_room(room: Room, path: Path) -> None:
     """
     head = {
         "format": FORMAT,
-        "exponent": room.certificate.exponent,
-        **room.numbers._asdict(),
+        "exponent": gap.certificate.exponent,
+        **gap.numbers._asdict(),
     }
-    parts = (room.offline.start, room.fair.start, room.certificate.edges, room.certificate.price)
+    parts = (gap.offline.start, gap.fair.start, gap.certificate.edges, gap.certificate.price)
     memory = io.BytesIO()
     text = np.frombuffer(json.dumps(head, sort_keys=True).encode(), dtype=np.uint8)
     np.savez_compressed(
@@ -142,8 +142,8 @@ def save_room(room: Room, path: Path) -> None:
     write_atomically(path, memory.getvalue())
 
 
-def read_numbers(path: Path) -> RoomNumbers:
-    """Read the numbers of a file of `save_room`, without the jobs that they are about.
+def read_numbers(path: Path) -> GapNumbers:
+    """Read the numbers of a file of `save_gap`, without the jobs that they are about.
 
     Raises
     ------
@@ -153,8 +153,8 @@ def read_numbers(path: Path) -> RoomNumbers:
     return _read(path)[0]
 
 
-def load_room(path: Path, trace: Trace) -> Room:
-    """Read a file of `save_room`. Use `check_room` to verify its numbers.
+def load_gap(path: Path, trace: Trace) -> Gap:
+    """Read a file of `save_gap`. Use `check_gap` to verify its numbers.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def load_room(path: Path, trace: Trace) -> Room:
     numbers, exponent, (offline, fair, edges, price) = _read(path)
     if numbers.workload_hash != f"sha256:{trace.hash}":
         raise BfenvError(f"{path}: is about other jobs than {trace.name}")
-    room = Room(
+    gap = Gap(
         numbers.metric,
         numbers.bound,
         Certificate(edges, price, exponent),
@@ -173,21 +173,21 @@ def load_room(path: Path, trace: Trace) -> Room:
         _schedule(trace, "fair", fair),
         simulate(trace, REFERENCE),
     )
-    if room.numbers != numbers:
+    if gap.numbers != numbers:
         raise BfenvError(f"{path}: its schedules have other metrics than it says")
-    return room
+    return gap
 
 
-def _read(path: Path) -> tuple[RoomNumbers, int, list[np.ndarray]]:
+def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as data:
             head = json.loads(bytes(data["head"]))
             arrays = [_integers(data[name]) for name in PARTS]
         if head["format"] != FORMAT:
             raise ValueError(f"format {head['format']!r}")
-        workload_hash, metric = (str(head[name]) for name in RoomNumbers._fields[:2])
-        bound, *values = (float(head[name]) for name in RoomNumbers._fields[2:])
-        numbers = RoomNumbers(workload_hash, metric, bound, *values)
+        workload_hash, metric = (str(head[name]) for name in GapNumbers._fields[:2])
+        bound, *values = (float(head[name]) for name in GapNumbers._fields[2:])
+        numbers = GapNumbers(workload_hash, metric, bound, *values)
         return numbers, int(head["exponent"]), arrays
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -208,8 +208,8 @@ def _schedule(trace: Trace, name: str, start: np.ndarray) -> Schedule:
     return Schedule(trace, name, 0, start, start + trace.runtime, none, none.copy())
 
 
-def check_room(room: Room) -> Room:
-    """Return the room itself if every number in it holds.
+def check_gap(gap: Gap) -> Gap:
+    """Return the gap itself if every number in it holds.
 
     Raises
     ------
@@ -217,15 +217,15 @@ def check_room(room: Room) -> Room:
         If the prices certify less than the bound, the machine cannot have run a schedule, a
         schedule is below the bound, or the fair one lets a job wait too long.
     """
-    trace = room.reference.trace
-    certified = certify(trace, room.certificate, room.metric)
-    if certified < room.bound:
-        raise BfenvError(f"the prices certify {certified:.6g}, not {room.bound:.6g}")
-    for schedule in (room.offline, room.fair):
+    trace = gap.reference.trace
+    certified = certify(trace, gap.certificate, gap.metric)
+    if certified < gap.bound:
+        raise BfenvError(f"the prices certify {certified:.6g}, not {gap.bound:.6g}")
+    for schedule in (gap.offline, gap.fair):
         schedule.check()
-        value = metrics(schedule)[room.metric]
-        if value < room.bound:
-            raise BfenvError(f"{schedule.policy}: {value:.6g} is below the bound {room.bound:.6g}")
-    if room.fair.wait.max() > max(_fair_wait(room.reference), 0):
-        raise BfenvError(f"fair: a job waits {int(room.fair.wait.max())} s")
-    return room
+        value = metrics(schedule)[gap.metric]
+        if value < gap.bound:
+            raise BfenvError(f"{schedule.policy}: {value:.6g} is below the bound {gap.bound:.6g}")
+    if gap.fair.wait.max() > max(_fair_wait(gap.reference), 0):
+        raise BfenvError(f"fair: a job waits {int(gap.fair.wait.max())} s")
+    return gap

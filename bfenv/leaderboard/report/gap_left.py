@@ -2,7 +2,7 @@
 
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import MISSING, percent, slowdown
-from bfenv.leaderboard.bounds import WorkloadRoom, read_bounds, rooms, shares_closed
+from bfenv.leaderboard.bounds import WorkloadGap, gaps, read_bounds, shares_closed
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.store import Leaderboard
@@ -20,15 +20,15 @@ MEANING = (
 )
 
 
-def room_lines(leaderboard: Leaderboard) -> list[tuple[str, ...]]:
+def gap_lines(leaderboard: Leaderboard) -> list[tuple[str, ...]]:
     """Return the cells of COLUMNS, a line for each workload with bounds."""
-    found = rooms(leaderboard.rows, read_bounds(leaderboard))
+    found = gaps(leaderboard.rows, read_bounds(leaderboard))
     return [(one.workload, one.policy, *_numbers(one)) for one in found]
 
 
-def room_left(leaderboard: Leaderboard) -> Markup | None:
+def gap_left(leaderboard: Leaderboard) -> Markup | None:
     """Make the section of the page; None without bounds."""
-    lines = room_lines(leaderboard)
+    lines = gap_lines(leaderboard)
     if not lines:
         return None
     body = [(None, [Cell(cell) for cell in line]) for line in lines]
@@ -38,7 +38,7 @@ def room_left(leaderboard: Leaderboard) -> Markup | None:
 
 
 def _closed(leaderboard: Leaderboard) -> Markup:
-    """Make the table of all policies: the share of the room that each closes."""
+    """Make the table of all policies: the share of the gap that each closes."""
     shares = shares_closed(leaderboard.rows, read_bounds(leaderboard))
     workloads = sorted({workload for own in shares.values() for workload in own})
     means = {policy: sum(own.values()) / len(own) for policy, own in shares.items()}
@@ -47,7 +47,7 @@ def _closed(leaderboard: Leaderboard) -> Markup:
                 *(_share(shares[policy].get(workload)) for workload in workloads)])
         for policy in sorted(shares, key=lambda policy: (-means[policy], policy))
     ]  # fmt: skip
-    return table("Share of the room that each policy closes", ("policy", "mean", *workloads), body)
+    return table("Share of the gap that each policy closes", ("policy", "mean", *workloads), body)
 
 
 def _share(value: float | None) -> Cell:
@@ -55,7 +55,7 @@ def _share(value: float | None) -> Cell:
     return Cell(percent(value) if is_known else MISSING, value if is_known else None)
 
 
-def _numbers(one: WorkloadRoom) -> tuple[str, ...]:
+def _numbers(one: WorkloadGap) -> tuple[str, ...]:
     numbers = one.numbers
     values = (numbers.bound, numbers.offline, numbers.fair, one.value, numbers.reference)
     closed = one.closed

@@ -1,0 +1,76 @@
+"""Card files: JSON of one format, of the agents that bfenv comes with or anywhere else.
+
+What is in a card depends on its kind: see `bfenv.agents.models.cards` for policies, and
+`bfenv.agents.network_agent` for networks.
+"""
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from bfenv.core.errors import BfenvError, UnknownNameError
+
+FORMAT = "bfenv agent 1"
+SUFFIX = ".json"
+USES = {"policy": "is named where policies are", "network": "acts in an environment"}  # by kind
+MODELS = files("bfenv.agents").joinpath("models")
+
+
+def shipped_cards(kind: str | None = None) -> list[dict[str, Any]]:
+    """Return the content of the cards that bfenv comes with, by name; None for all kinds."""
+    found = [json.loads(file.read_bytes()) for file in _shipped_files()]
+    cards = [card for card in found if kind is None or card["kind"] == kind]
+    return sorted(cards, key=lambda card: str(card["name"]))
+
+
+def shipped_names(kind: str | None = None) -> list[str]:
+    """Return the names of the agents that bfenv comes with."""
+    return [str(card["name"]) for card in shipped_cards(kind)]
+
+
+def _shipped_files() -> Sequence[Traversable]:
+    if not MODELS.is_dir():
+        return []
+    return [file for file in MODELS.iterdir() if file.name.endswith(SUFFIX)]
+
+
+def read_content(name: str, kind: str, error: type[BfenvError] = BfenvError) -> dict[str, Any]:
+    """Read a card file.
+
+    Parameters
+    ----------
+    name
+        The name of an agent that bfenv comes with, or the path of a card, which ends in .json.
+    kind
+        One of USES.
+    error
+        The exception to raise.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such agent; the message suggests others.
+    BfenvError
+        If the file cannot be read, or is not a card of that format and kind.
+    """
+    file: Path | Traversable = Path(name)
+    if not name.endswith(SUFFIX):
+        if name not in shipped_names():
+            raise UnknownNameError("agent", name, shipped_names(kind))
+        file = MODELS.joinpath(name + SUFFIX)
+    try:
+        content = json.loads(file.read_bytes())
+    except OSError as problem:
+        raise error(f"{name}: cannot be read: {problem.strerror}") from problem
+    except (ValueError, RecursionError) as problem:
+        raise error(f"{name}: is not a card of format {FORMAT!r}: {problem}") from problem
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise error(f"{name}: is not a card of format {FORMAT!r}")
+    found = content.get("kind")
+    if found != kind:
+        use = USES.get(str(found), "this version does not know")
+        raise error(f"{name}: is a {found}, which {use}")
+    return content

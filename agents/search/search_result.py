@@ -1,0 +1,79 @@
+"""The result of a search: the best of its candidates, in a file of JSON."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bfenv.agents.search.cases import CaseSet
+from bfenv.agents.search.objective import Score, combine, score_policies
+from bfenv.analysis.comparison import STARVES
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
+
+FORMAT = "bfenv search 1"
+FINALISTS = 8  # candidates that are scored on the large cases
+
+
+def rank(score: Score) -> tuple[bool, float]:
+    """Return the sort key of candidates: those that starve jobs come last."""
+    return score.wait_ratio > STARVES, score.value
+
+
+def select(
+    known: dict[str, Score], cases: CaseSet, tolerated_wait: float, workers: dict[str, Any]
+) -> dict[str, Any]:
+    """Score the FINALISTS on the large cases; return the best, with its scores.
+
+    Parameters
+    ----------
+    known
+        The scores of candidates on the validation cases.
+    cases, tolerated_wait
+        As `combine` takes them.
+    workers
+        Where to run, see `bfenv.parallel.run_tasks`.
+    """
+    finalists = sorted(known, key=lambda policy: (rank(known[policy]), policy))[:FINALISTS]
+    outcomes = score_policies(finalists, cases.whole, **workers)
+    final = [combine(cases.whole, each, tolerated_wait) for each in outcomes]
+    best = min(range(len(finalists)), key=lambda i: (rank(final[i]), i))
+    return {
+        "policy": finalists[best],
+        "score": final[best]._asdict(),
+        "validation": known[finalists[best]]._asdict(),
+        "cases": [
+            case._asdict() | outcome._asdict()
+            for case, outcome in zip(cases.whole, outcomes[best], strict=True)
+        ],
+    }
+
+
+def best_result(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of the search whose candidate scored best on the large cases."""
+    return min(results, key=lambda result: rank(Score(**result["score"])))
+
+
+def write_result(folder: Path, result: dict[str, Any]) -> None:
+    """Write a result to the file result.json in a folder."""
+    text = json.dumps(result, indent=1, allow_nan=False)
+    write_atomically(folder / "result.json", text.encode() + b"\n")
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Read the result of a search.
+
+    Raises
+    ------
+    BfenvError
+        If the file cannot be read, or is none.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise BfenvError(f"{path}: is not the result of a search: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise BfenvError(f"{path}: is not the result of a search of format {FORMAT!r}")
+    return content

@@ -1,0 +1,108 @@
+"""The settings of a search, and the command that makes the same search again."""
+
+import shlex
+from dataclasses import dataclass
+
+from bfenv.core.arguments import check_choice, check_integer, check_number
+from bfenv.core.durations import MINUTE
+from bfenv.core.errors import BfenvError
+
+METHODS = ("gp", "cma-es")
+SEARCHED = ("order", "backfill_estimate", "backfill")
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What a search depends on, but for its length.
+
+    Parameters
+    ----------
+    workloads, loads, split, slice_jobs, shakes, shake_seconds
+        The jobs, see `make_cases`.
+    method
+        "gp" or "cma-es".
+    options
+        Options of `easy` that candidates have, see `read_template`.
+    searched
+        Options of `easy` to find expressions for, the order first; "cma-es" finds the order alone.
+    starts
+        Orders to start from, besides the built-in ones of "gp". "cma-es" tunes the numbers of one
+        instead of the weights of a scorer.
+    hidden
+        Hidden units of the scorer of "cma-es"; 0 is linear.
+    population
+        Candidates of a generation.
+    cases
+        Cases of each workload that a generation is scored on.
+    tolerated_wait
+        Multiple of EASY's longest wait up to which there is no penalty, see `combine`.
+    seed
+        Random seed.
+    """
+
+    workloads: tuple[str, ...]
+    loads: tuple[float | None, ...] = (None, 0.9)
+    split: str = "train"
+    slice_jobs: int = 10_000
+    shakes: int = 4
+    shake_seconds: int = 5 * MINUTE
+    method: str = "gp"
+    options: str = ""
+    searched: tuple[str, ...] = ("order",)
+    starts: tuple[str, ...] = ()
+    hidden: int = 0
+    population: int = 40
+    cases: int = 2
+    tolerated_wait: float = 1.5
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the numbers; what they are used for checks the rest."""
+        check_choice("method", self.method, METHODS)
+        check_number("tolerated_wait", self.tolerated_wait, 1)
+        if self.hidden and self.method != "cma-es":
+            raise BfenvError("hidden units belong to the method cma-es")
+        if self.searched[:1] != ("order",) or set(self.searched) - set(SEARCHED):
+            raise BfenvError(
+                f"a search is for the order, then any of {', '.join(SEARCHED[1:])}; got "
+                f"{', '.join(self.searched)}"
+            )
+        if self.method == "cma-es" and len(self.searched) > 1:
+            raise BfenvError("cma-es searches for the order alone; tune numbers in other options")
+        for name, least in (
+            ("slice_jobs", 1), ("shakes", 1), ("shake_seconds", 0), ("population", 4), ("cases", 1),
+            ("seed", 0),
+        ):  # fmt: skip
+            check_integer(name, getattr(self, name), least)
+
+    def command(self, generations: int) -> str:
+        """Return the command that makes the same search again."""
+        words = ["bfenv", "search"]
+        for workload in self.workloads:
+            words += ["-w", workload]
+        for load in self.loads:
+            words += ["--load", "own" if load is None else f"{load:g}"]
+        defaults = SearchSettings(self.workloads)
+        for name, option in OPTIONS.items():
+            if getattr(self, name) != getattr(defaults, name):
+                words += [option, str(getattr(self, name))]
+        for option in self.searched[1:]:
+            words += ["--also", option]
+        for start in self.starts:
+            words += ["--start", start]
+        words += ["--seed", str(self.seed), "--generations", str(generations), "--out", "DIR"]
+        return shlex.join(words)
+
+
+OPTIONS = {
+    "split": "--split",
+    "slice_jobs": "--slice-jobs",
+    "shakes": "--shakes",
+    "shake_seconds": "--shake",
+    "method": "--method",
+    "options": "--options",
+    "hidden": "--hidden",
+    "population": "--population",
+    "cases": "--cases",
+    "tolerated_wait": "--tolerated-wait",
+}

@@ -1,0 +1,129 @@
+"""A submission: the rows of a leaderboard in one file, with all that is needed to verify them."""
+
+import hashlib
+import io
+import json
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from bfenv.core.errors import BfenvError
+from bfenv.core.files import write_atomically
+from bfenv.leaderboard.agents import code_files
+from bfenv.leaderboard.row import Row
+from bfenv.leaderboard.store import read_leaderboard
+
+MANIFEST = "manifest.json"
+FORMAT = "bfenv-submission-1"
+FOLDERS = {"rows": ".json", "schedules": ".npz", "bounds": ".npz"}
+CODE = "code"
+LARGEST = 4 << 30  # bytes of an unpacked submission
+DAMAGE = (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile, zlib.error)
+DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that equal submissions have equal bytes
+
+
+def submit(folder: Path, out: Path) -> list[str]:
+    """Write a bundle of a leaderboard's folder, and return the names of the files in it.
+
+    It holds the suite, rows, schedules, bounds and the code of competitors that are not bfenv's
+    own: the modules' sources, saved models, cards. A manifest has the hash of every file.
+
+    Raises
+    ------
+    BfenvError
+        If the folder holds no rows, a competitor's code is not here or is not that of its row, or
+        the bundle cannot be written.
+    """
+    leaderboard = read_leaderboard(folder)
+    contents = {"suite.json": _read(folder / "suite.json")}
+    for part, suffix in FOLDERS.items():
+        for path in sorted((folder / part).glob(f"*{suffix}")):
+            contents[f"{part}/{path.name}"] = _read(path)
+    for row in leaderboard.rows:
+        if row.code is not None:
+            contents |= _code_of(row)
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(contents.items())}
+    manifest = {"format": FORMAT, "suite": leaderboard.suite, "files": hashes}
+    contents[MANIFEST] = (json.dumps(manifest, indent=1) + "\n").encode()
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name in sorted(contents):
+            bundle.writestr(zipfile.ZipInfo(name, DATE), contents[name], zipfile.ZIP_DEFLATED)
+    write_atomically(out, memory.getvalue())
+    return sorted(contents)
+
+
+def _code_of(row: Row) -> dict[str, bytes]:
+    files = code_files(row.kind, row.policy)
+    data = [_read(file) for file in files]
+    digest = f"sha256:{hashlib.sha256(b''.join(data)).hexdigest()}"
+    if not files or digest != row.code:
+        raise BfenvError(f"{row.policy}: its code is not here, or is not what made its rows")
+    return {f"{CODE}/{file.name}": content for file, content in zip(files, data, strict=True)}
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """Unpack a bundle into a temporary folder, and check it against its manifest.
+
+    Raises
+    ------
+    BfenvError
+        If it is not a bundle of `submit`, is damaged or too large, or has other files than its
+        manifest says.
+    """
+    with tempfile.TemporaryDirectory(prefix="bfenv-submission-") as folder:
+        for name, data in _contents(path).items():
+            target = Path(folder, *PurePosixPath(name).parts)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        yield Path(folder)
+
+
+def _contents(path: Path) -> dict[str, bytes]:
+    if _unpacked_size(path) > LARGEST:
+        raise BfenvError(f"{path}: is too large to be unpacked")
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            contents = {info.filename: bundle.read(info) for info in bundle.infolist()}
+            manifest = json.loads(contents.pop(MANIFEST))
+            hashes = dict(manifest["files"])
+            if manifest["format"] != FORMAT:
+                raise ValueError(f"format {manifest['format']!r}")
+    except DAMAGE as error:
+        raise BfenvError(f"{path}: is not a bundle of `bfenv leaderboard submit`") from error
+    for name in sorted(contents.keys() | hashes.keys()):
+        if not _is_allowed(name):
+            raise BfenvError(f"{path}: a submission has no file {name!r}")
+        if name not in contents or hashlib.sha256(contents[name]).hexdigest() != hashes.get(name):
+            raise BfenvError(f"{path}: {name} is not what its manifest says")
+    return contents
+
+
+def _unpacked_size(path: Path) -> int:
+    """Return the bytes that the files of a bundle are said to have; zipfile reads no more."""
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            return sum(info.file_size for info in bundle.infolist())
+    except DAMAGE as error:
+        raise BfenvError(f"{path}: is not a bundle of `bfenv leaderboard submit`") from error
+
+
+def _is_allowed(name: str) -> bool:
+    """Whether a name is one of a submission's: none that leads out of its folder."""
+    parts = name.split("/")
+    if name == "suite.json":
+        return True
+    if len(parts) != 2 or parts[1] in ("", ".", "..") or "\\" in name or "\0" in name:
+        return False
+    return parts[0] == CODE or parts[1].endswith(FOLDERS.get(parts[0], "\0"))

@@ -1,0 +1,230 @@
+"""Verify the rows of a leaderboard: run them again, and check all that they claim."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bfenv.agents.agent_names import read_agent
+from bfenv.analysis.schedule_metrics import metrics
+from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.bounds import check_bounds
+from bfenv.leaderboard.make_row import make_row
+from bfenv.leaderboard.replay import schedule_hash, schedule_of
+from bfenv.leaderboard.row import Row, encode_json
+from bfenv.leaderboard.store import Leaderboard, read_leaderboard, schedule_file
+from bfenv.leaderboard.suite import OWN, Suite, find_suite, salted
+from bfenv.leaderboard.task import Task, plan_rows
+from bfenv.parallel.worker_process import TIMEOUT, close_worker
+from bfenv.referee import DEFAULT, PlayerLimits
+
+HOLDS, WRONG, UNCHECKED = "holds", "wrong", "not checked"
+CHECKS = ("suite", "workload", "schedule", "run again", "bounds")
+
+
+class Verdict(NamedTuple):
+    """What came of one check of a row, or of the whole folder."""
+
+    check: str  # one of CHECKS
+    verdict: str  # HOLDS, WRONG or UNCHECKED
+    reason: str = ""
+    row: Row | None = None  # None: about the folder
+
+
+def verify(
+    folder: Path,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    salt: str | None = None,
+    trust: bool = False,
+    timeout: float = TIMEOUT,
+    limits: PlayerLimits = DEFAULT,
+    begin: Callable[[int], None] = lambda rows: None,
+) -> Iterator[Verdict]:
+    """Check a leaderboard's folder, which may come from anywhere.
+
+    The suite must be the one of its name, and every row on one of its traces. Schedules that were
+    kept must be possible on the machine, and have the metrics of their rows. Rows are run again,
+    and must have the same bytes but for versions and commit. Bounds must hold, and no policy that
+    runs jobs to completion may be below them.
+
+    Parameters
+    ----------
+    folder
+        As `bfenv leaderboard run --out` leaves it.
+    sample, seed
+        Run again only so many rows, drawn at random with this seed; None for all.
+    salt
+        Of a salted suite, see `salted`.
+    trust
+        Open saved models, and the files that rows of your own workloads name.
+    timeout, limits
+        As in `run_suite`.
+    begin
+        Called with the number of verdicts to come.
+
+    Yields
+    ------
+    Verdict
+        Of each check, as soon as it is made.
+
+    Raises
+    ------
+    BfenvError
+        If the folder holds no rows, or some that cannot be read.
+    """
+    leaderboard = read_leaderboard(folder)
+    rows = [*leaderboard.logged, *leaderboard.all_rows]
+    drawn = set(_sample([row.key for row in rows], sample, seed))
+    begin(2 + 2 * len(rows) + len(drawn))
+    suite, verdict = _check_suite(leaderboard, salt, trust)
+    yield verdict
+    sources = {} if suite is None else _sources(suite)
+    try:
+        for row in rows:
+            is_known = sources.get((row.workload, row.source)) == row.workload_hash
+            yield _check_workload(row, suite, is_known)
+            yield _check_schedule(leaderboard, row, is_known)
+            if row.key in drawn:
+                yield _run_again(row, suite if is_known else None, trust, timeout, limits)
+    finally:
+        close_worker()
+    yield _check_bounds(
+        leaderboard,
+        all(sources.get((row.workload, row.source)) == row.workload_hash for row in rows),
+    )
+
+
+def _sample(keys: Sequence[str], sample: int | None, seed: int) -> Iterable[str]:
+    if sample is None or sample >= len(keys):
+        return keys
+    return random.Random(seed).sample(keys, sample)
+
+
+def _check_suite(
+    leaderboard: Leaderboard, salt: str | None, trust: bool
+) -> tuple[Suite | None, Verdict]:
+    """Find the suite by its name; None if it is unknown or its file says something else."""
+    name = leaderboard.suite
+    if name.startswith(OWN):
+        reason = "the workloads are someone's own files"
+        return None, Verdict("suite", UNCHECKED, reason)
+    base, plus, _ = name.partition("+")
+    if plus and salt is None:
+        return None, Verdict("suite", UNCHECKED, f"{name} needs its salt")
+    try:
+        suite = find_suite(base)
+        if salt is not None:
+            suite = salted(suite, salt)
+        content = (leaderboard.folder / "suite.json").read_bytes()
+    except (BfenvError, OSError) as error:
+        return None, Verdict("suite", WRONG, str(error))
+    if suite.name != name:
+        return None, Verdict("suite", WRONG, f"with this salt it is {suite.name}, not {name}")
+    if content != encode_json(suite.description()):
+        return None, Verdict("suite", WRONG, f"suite.json is not {name} of this version of bfenv")
+    return suite, Verdict("suite", HOLDS)
+
+
+def _sources(suite: Suite) -> Mapping[tuple[str, str], str]:
+    return {
+        (entry.label, trace.source): trace.hash for entry in suite.entries for trace in entry.traces
+    }
+
+
+def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> Verdict:
+    if suite is None:
+        return Verdict("workload", UNCHECKED, "its suite is not known", row)
+    if not is_known:
+        reason = f"{row.source} with this content is not in {suite.name}"
+        return Verdict("workload", WRONG, reason, row)
+    return Verdict("workload", HOLDS, "", row)
+
+
+def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Verdict:
+    """Check a schedule that was kept: against the machine, the row's hash and its metrics."""
+    if not row.ok or not schedule_file(leaderboard.folder, row.key).exists():
+        return Verdict("schedule", UNCHECKED, "it was not kept", row)
+    if not is_known:
+        return Verdict("schedule", UNCHECKED, "its workload is not known", row)
+    try:
+        schedule = schedule_of(leaderboard, row)
+    except BfenvError as error:
+        return Verdict("schedule", WRONG, str(error), row)
+    if row.schedule_hash not in (None, schedule_hash(schedule)):
+        return Verdict("schedule", WRONG, "it is not the schedule of the row", row)
+    for name, value in metrics(schedule).items():
+        if name in row.metrics and row.metrics[name] != value:
+            reason = f"{name} is {value:.6g}, the row says {row.metrics[name]:.6g}"
+            return Verdict("schedule", WRONG, reason, row)
+    return Verdict("schedule", HOLDS, "", row)
+
+
+def _run_again(
+    row: Row, suite: Suite | None, trust: bool, timeout: float, limits: PlayerLimits
+) -> Verdict:
+    check = "run again"
+    if suite is None:
+        return Verdict(check, UNCHECKED, "its workload is not known", row)
+    if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
+        return Verdict(check, UNCHECKED, "a saved model may run any code: add --trust", row)
+    try:
+        task = _task_of(row, suite, limits)
+    except BfenvError as error:
+        return Verdict(check, UNCHECKED, str(error), row)
+    if task.code != row.code:
+        return Verdict(check, UNCHECKED, "its code here is another one than the row's", row)
+    made = make_row(task, timeout, False, limits).row
+    names = _differences(row, made)
+    if not names:
+        return Verdict(check, HOLDS, "", row)
+    reason = f"{names[0]} differs" + (f", and {len(names) - 1} more" if len(names) > 1 else "")
+    if row.versions != made.versions or row.commit != made.commit:
+        reason += "; the row was made by another version"
+    return Verdict(check, WRONG, reason, row)
+
+
+def _task_of(row: Row, suite: Suite, limits: PlayerLimits) -> Task:
+    """Plan the rows of this competitor, and find this one among them."""
+    names: dict[str, list[str]] = {"policy": [], "agent": [], "player": []}
+    if row.kind != "log":
+        names[row.kind] = [row.policy]
+    plan = plan_rows(suite, names["policy"], names["agent"], players=names["player"], limits=limits)
+    for task in plan:
+        if task.key == row.key:
+            return task
+    raise BfenvError(f"{suite.name} has no such row")
+
+
+def _differences(row: Row, made: Row) -> list[str]:
+    """Name the fields and metrics in which two rows differ, but for who made them."""
+    made = replace(made, versions=row.versions, commit=row.commit)
+    if row.schedule_hash is None:
+        made = replace(made, schedule_hash=None)
+    one, other = row.to_dict(), made.to_dict()
+    return [name for name in _flat(one | other) if _at(one, name) != _at(other, name)]
+
+
+def _flat(values: Mapping[str, Any]) -> list[str]:
+    """Names of the fields, with those of the metrics one by one."""
+    fields = [name for name in values if name != "metrics"]
+    return [*(f"metrics.{name}" for name in values.get("metrics", {})), *fields]
+
+
+def _at(values: Mapping[str, Any], name: str) -> Any:
+    field, _, metric = name.partition(".")
+    return values.get(field, {}).get(metric) if metric else values.get(field)
+
+
+def _check_bounds(leaderboard: Leaderboard, are_known: bool) -> Verdict:
+    if not (leaderboard.folder / "bounds").is_dir():
+        return Verdict("bounds", UNCHECKED, "the folder has none: see `bfenv leaderboard bound`")
+    if not are_known:
+        return Verdict("bounds", UNCHECKED, "some workloads are not known")
+    try:
+        check_bounds(leaderboard)
+    except BfenvError as error:
+        return Verdict("bounds", WRONG, str(error))
+    return Verdict("bounds", HOLDS)

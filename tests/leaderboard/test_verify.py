@@ -1,0 +1,230 @@
+"""What a leaderboard claims is checked: suite, traces, schedules, rows, bounds."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from bfenv.cli.app import app
+from bfenv.core.errors import BfenvError, WorkloadError
+from bfenv.leaderboard import submission
+from bfenv.leaderboard.run import run_suite
+from bfenv.leaderboard.submission import submit, unpacked
+from bfenv.leaderboard.suite import find_suite, salted
+from bfenv.leaderboard.verify import HOLDS, UNCHECKED, WRONG, Verdict, verify
+
+SUITE = find_suite("smoke-v1")
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    """EASY and FCFS on the first seed of smoke-v1, with schedules: four rows."""
+    folder = tmp_path_factory.mktemp("honest")
+    run_suite(SUITE, ["easy", "fcfs"], out=folder, seeds=1, keep_schedules=True)
+    return folder
+
+
+@pytest.fixture
+def copy(honest, tmp_path):
+    return shutil.copytree(honest, tmp_path / "copy")
+
+
+def found(folder, **options):
+    """The verdicts by check, without those that hold."""
+    verdicts = list(verify(folder, **({"sample": 0} | options)))
+    return {(one.check, one.verdict): one.reason for one in verdicts if one.verdict != HOLDS}
+
+
+def change(folder, policy, **values):
+    """Change fields of the rows of a policy."""
+    for path in (folder / "rows").glob(f"{policy}_*.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+NO_BOUNDS = ("bounds", UNCHECKED)
+
+
+def test_an_honest_folder_holds(honest):
+    """All rows are run again, with the same bytes."""
+    verdicts = list(verify(honest))
+    assert {one.check for one in verdicts if one.verdict == HOLDS} == {
+        "suite", "workload", "schedule", "run again",
+    }  # fmt: skip
+    assert sum(one.check == "run again" for one in verdicts) == 4
+    assert [one.check for one in verdicts if one.verdict != HOLDS] == ["bounds"]
+
+
+def test_a_better_number_is_found(copy):
+    """A metric that the schedule does not have is found, with and without running the row."""
+    path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
+    row = json.loads(path.read_text())
+    row["metrics"]["mean_wait"] = 1.0
+    path.write_text(json.dumps(row))
+    reason = found(copy)["schedule", WRONG]
+    assert reason.startswith("mean_wait is ") and reason.endswith("the row says 1")
+    for schedule in (copy / "schedules").iterdir():
+        schedule.unlink()
+    assert found(copy, sample=None)["run again", WRONG] == "metrics.mean_wait differs"
+
+
+def test_a_forged_schedule_is_found(copy):
+    """A schedule other than the row's is found, even a possible one."""
+    one, other = sorted((copy / "schedules").glob("*_lublin-32*.npz"))
+    shutil.copy(one, other)
+    assert found(copy) == {
+        ("schedule", WRONG): "it is not the schedule of the row",
+        NO_BOUNDS: found(copy)[NO_BOUNDS],
+    }
+
+
+def test_an_impossible_schedule_is_found(copy):
+    """A schedule that the machine cannot have run is found."""
+    path = next((copy / "schedules").glob("easy_lublin-32*.npz"))
+    with np.load(path) as data:
+        start, end = data["start"], data["end"]
+    np.savez(path, start=start * 0, end=end - start)
+    assert "schedule" in {check for check, verdict in found(copy) if verdict == WRONG}
+
+
+def test_another_suite_is_found(copy):
+    """A suite.json that is not the suite's is found, and nothing is then known of the traces."""
+    text = (copy / "suite.json").read_text()
+    (copy / "suite.json").write_text(text.replace('"load": 0.8', '"load": 0.7'))
+    reasons = found(copy, sample=None)
+    assert "suite.json is not smoke-v1" in reasons["suite", WRONG]
+    assert reasons["workload", UNCHECKED] == "its suite is not known"
+    assert reasons["run again", UNCHECKED] == "its workload is not known"
+
+
+def test_a_row_on_other_jobs_is_found(copy):
+    """A row whose source is not in the suite is found, and its source is not opened."""
+    change(copy, "fcfs", source="/etc/passwd")
+    reasons = found(copy, sample=None)
+    assert reasons["workload", WRONG].startswith("/etc/passwd with this content is not in smoke-v1")
+    assert reasons["schedule", UNCHECKED] == "its workload is not known"
+    assert ("run again", WRONG) not in reasons
+
+
+def test_other_code_is_not_run(copy):
+    """A row made with code that is not here is not compared."""
+    change(copy, "fcfs", code="sha256:0")
+    reason = found(copy, sample=None)["run again", UNCHECKED]
+    assert reason == "its code here is another one than the row's"
+
+
+def test_a_sample_is_drawn_by_its_seed(honest, monkeypatch):
+    """As many rows as asked are run again, other ones with another seed."""
+    holds = lambda row, *rest: Verdict("run again", HOLDS, "", row)  # noqa: E731
+    monkeypatch.setattr("bfenv.leaderboard.verify._run_again", holds)
+    drawn = [
+        [one.row.key for one in verify(honest, sample=1, seed=seed) if one.check == "run again"]
+        for seed in (0, 0, 1)
+    ]
+    assert [len(keys) for keys in drawn] == [1, 1, 1]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_salt(tmp_path):
+    """A salted suite has other traces, is repeatable, and is verified with its salt only."""
+    suite = salted(SUITE, "secret")
+    assert suite == salted(SUITE, "secret") and suite.version == SUITE.version
+    traces = [trace for entry in suite.entries for trace in entry.traces]
+    others = [trace for one in (SUITE, salted(SUITE, "other")) for entry in one.entries
+              for trace in entry.traces]  # fmt: skip
+    assert not {trace.hash for trace in traces} & {trace.hash for trace in others}
+    run_suite(suite, ["easy"], out=tmp_path, seeds=1)
+    assert found(tmp_path, salt="secret").keys() == {("schedule", UNCHECKED), NO_BOUNDS}
+    assert found(tmp_path)["suite", UNCHECKED].endswith("needs its salt")
+    assert "with this salt it is smoke-v1+" in found(tmp_path, salt="guess")["suite", WRONG]
+
+
+def test_no_salt_for_logs():
+    """The jobs of a log cannot be drawn again."""
+    with pytest.raises(WorkloadError, match="archive-v1 cannot take a salt"):
+        salted(find_suite("archive-v1"), "secret")
+    with pytest.raises(WorkloadError, match="must not be empty"):
+        salted(SUITE, "")
+
+
+def test_a_bundle_holds_the_folder(honest, tmp_path):
+    """A bundle has the files of the folder, and the same bytes each time."""
+    names = submit(honest, tmp_path / "one.zip")
+    submit(honest, tmp_path / "two.zip")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    with unpacked(tmp_path / "one.zip") as folder:
+        for name in set(names) - {submission.MANIFEST}:
+            assert (folder / name).read_bytes() == (honest / name).read_bytes()
+    assert not folder.exists()
+
+
+def test_a_bundle_has_the_code(tmp_path, monkeypatch, honest):
+    """The module of a policy is in the bundle; if it has changed since, there is no bundle."""
+    folder = shutil.copytree(honest, tmp_path / "copy")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = tmp_path / "mine.py"
+    module.write_text("policy = None\n")
+    digest = submission.hashlib.sha256(module.read_bytes()).hexdigest()
+    path = next((folder / "rows").glob("fcfs_lublin-32*.json"))
+    row = json.loads(path.read_text()) | {"policy": "mine:policy", "code": f"sha256:{digest}"}
+    path.write_text(json.dumps(row))
+    assert "code/mine.py" in submit(folder, tmp_path / "bundle.zip")
+    module.write_text("policy = 1\n")
+    with pytest.raises(BfenvError, match="mine:policy: its code is not here"):
+        submit(folder, tmp_path / "bundle.zip")
+
+
+def tampered(honest, path, **contents):
+    """Write a bundle in which some files have other contents, or are new."""
+    submit(honest, path)
+    with zipfile.ZipFile(path) as bundle:
+        files = {name: bundle.read(name) for name in bundle.namelist()}
+    with zipfile.ZipFile(path, "w") as bundle:
+        for name, data in (files | contents).items():
+            bundle.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("suite.json", "suite.json is not what its manifest says"),
+        ("rows/more.json", "rows/more.json is not what its manifest says"),
+        ("../evil.json", "has no file '../evil.json'"),
+        ("code/../evil.py", "has no file 'code/../evil.py'"),
+        ("/etc/evil", "has no file '/etc/evil'"),
+        ("schedules/evil.py", "has no file 'schedules/evil.py'"),
+        ("manifest.json", "is not a bundle"),
+    ],
+)
+def test_a_tampered_bundle_is_refused(honest, tmp_path, name, message):
+    """A file that the manifest does not name, or that leads elsewhere, is refused."""
+    path = tampered(honest, tmp_path / "bundle.zip", **{name: b"{}"})
+    with pytest.raises(BfenvError, match=message), unpacked(path):
+        pass
+    assert not Path(tmp_path, "evil.json").exists()
+
+
+def test_a_large_bundle_is_refused(honest, tmp_path, monkeypatch):
+    """A bundle that would fill the disk is not unpacked."""
+    submit(honest, tmp_path / "bundle.zip")
+    monkeypatch.setattr(submission, "LARGEST", 1000)
+    with pytest.raises(BfenvError, match="too large"), unpacked(tmp_path / "bundle.zip"):
+        pass
+
+
+def test_the_commands(honest, tmp_path):
+    """`submit` writes a bundle that `verify` accepts; a wrong row ends with status 1."""
+    runner = CliRunner()
+    bundle = str(tmp_path / "bundle.zip")
+    assert runner.invoke(app, ["leaderboard", "submit", str(honest), "-o", bundle]).exit_code == 0
+    good = runner.invoke(app, ["leaderboard", "verify", bundle, "--sample", "0"])
+    assert (good.exit_code, "schedule" in good.stdout) == (0, True)
+    folder = shutil.copytree(honest, tmp_path / "copy")
+    change(folder, "fcfs", source="elsewhere")
+    bad = runner.invoke(app, ["leaderboard", "verify", str(folder), "--sample", "0"])
+    assert bad.exit_code == 1
+    assert "workload: fcfs on lublin-32-0.8, seed 0: elsewhere with" in bad.stdout
