@@ -42,18 +42,19 @@ wheel: .venv/all
 	$(BIN)/python -m build
 
 clean:
-	rm -rf .venv build dist docs/_build docs/generated
+	rm -rf .venv build dist docs/_build docs/gallery docs/generated
 
 .venv/core: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
+# torch first and pinned: an unpinned one may bring several GB for a GPU that is not there
 .venv/docs: .venv/core
-	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable ".[agents,docs]"
 	touch $@
 
-# torch first and pinned: an unpinned one may bring several GB for a GPU that is not there
 .venv/all: .venv/core
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable ".[agents,dev]"

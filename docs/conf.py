@@ -6,6 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "site"))
 import generate
+import tutorials
 
 project = "bfenv"
 author = "The bfenv developers"
@@ -18,8 +19,10 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "generated", "site"]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "generated", "site", "tutorials"]
+sphinx_gallery_conf = tutorials.GALLERY
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
@@ -48,7 +51,13 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
+def write_generated(source):
+    """Write pages, and the copies of the tutorials that are run."""
+    generate.write_pages(source)
+    tutorials.copy(source)
+
+
 def setup(app):
     """Write the generated pages before Sphinx looks for pages."""
-    app.connect("config-inited", lambda app, config: generate.write_pages(Path(app.srcdir)))
+    app.connect("config-inited", lambda app, config: write_generated(Path(app.srcdir)))
     app.connect("autodoc-process-docstring", generate.improve_docstring)

@@ -20,7 +20,9 @@ from tests.conftest import ROOT
 DOCS = ROOT / "docs"
 SEPARATE = {
     "tutorials",
+    "third_party.md",
     "referee.md",
+    "gallery",
     "generated",
     "_build",
     "reproductions",

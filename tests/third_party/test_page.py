@@ -1,0 +1,41 @@
+"""The scripts of the page on other libraries run, each where its library is installed."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore"),  # theirs
+]
+PAGE = (ROOT / "docs" / "third_party.md").read_text()
+SCRIPTS = dict(re.findall(r"^```python\n# (\w+)\n(.*?)^```", PAGE, re.M | re.S))
+CHECKS = {  # by library: what holds for the names of its script
+    "gymnasium": lambda names: (names["infos"]["illegal_actions"] == 0).all(),
+    "stable_baselines3": lambda names: [m.num_timesteps for m in names["models"]] == [128] * 3,
+    "sb3_contrib": lambda names: names["model"].num_timesteps == 256,
+    "rl_zoo3": lambda names: list(Path("logs").rglob("Backfill-v0.zip")),
+    "torch": lambda names: (names["infos"]["illegal_actions"] == 0).all(),
+    "torchrl": lambda names: names["legal"].all() and len(names["played"]) > 10,
+    "tianshou": lambda names: names["stats"].n_collected_steps >= 150 and names["illegal"] == 0,
+}
+
+
+def test_every_script_has_a_check():
+    """Each script is one of a library that is checked below."""
+    assert set(SCRIPTS) == set(CHECKS)
+    assert len(SCRIPTS) == PAGE.count("```python")
+
+
+@pytest.mark.parametrize("library", CHECKS)
+def test_script(library, tmp_path, monkeypatch):
+    """The script runs to its end, and did what it shows."""
+    pytest.importorskip(library, reason=f"needs {library}, see docs/third_party.md")
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__"}
+    exec(compile(SCRIPTS[library], f"{library}.py", "exec"), names)
+    assert CHECKS[library](names)
