@@ -38,7 +38,7 @@ class Card:
     found
         How it was found: the command, and what the search reports.
     training
-        The jobs that it has seen, see `bfenv.agents.search.cases.training_record`.
+        The jobs that it has seen, see `bfenv.agents.models.training.training_record`.
     scores
         A mapping for each workload that it was scored on, see `bfenv.agents.models.scoring`.
     failures

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.search.cases import Case, CaseSet, make_cases, training_record
+from bfenv.agents.models.training import training_record
+from bfenv.agents.search.cases import Case, CaseSet, make_cases
 from bfenv.agents.search.evolution import EvolutionSearch, import_cma
 from bfenv.agents.search.genetic import GeneticSearch
 from bfenv.agents.search.journal import Journal

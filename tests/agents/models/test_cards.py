@@ -11,7 +11,7 @@ import pytest
 from bfenv import BfenvError, PolicyError, UnknownNameError, find_policy, load_workload, simulate
 from bfenv.agents.models import Card, agent_names, check_unseen, read_card, write_card
 from bfenv.agents.models.scoring import find_failures, geometric_means, score_card
-from bfenv.agents.search.cases import training_record
+from bfenv.agents.models.training import training_record
 from bfenv.core.names import parse_name
 from bfenv.leaderboard.suite import SUITES, suite_contents
 from bfenv.workloads import split_range
