@@ -155,7 +155,7 @@ def read_card(path: Path, space: Any = None) -> ModelCard:
         )
     content = read_json(file, str(file), FORMAT)
     if content.get("model") != _hash_of(path):
-        raise BfenvError(f"{file}: is the card of another file than {path.name}")
+        raise BfenvError(f"{file}: is the card of another file, not of {path.name}")
     try:
         card = _card_of(content, space)
         is_readable = has_same_columns(card.observation_version, card.settings["job_features"])

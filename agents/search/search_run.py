@@ -77,7 +77,7 @@ def run_search(
         For wrong settings, and if the folder is of another search.
     """
     if (generations is None) == (budget is None):
-        raise BfenvError("give a number of generations or a budget, one of the two")
+        raise BfenvError("give either a number of generations or a budget")
     check_workers(jobs, backend, scheduler)
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     if backend == "dask":

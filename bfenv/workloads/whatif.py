@@ -185,7 +185,7 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
     estimate = np.maximum(asked, trace.runtime)
     held = int(np.sum(asked < trace.runtime))
-    notes = (f"{held:,} jobs keep an estimate as long as they run",) if held else ()
+    notes = (f"{held:,} jobs keep their runtime as estimate",) if held else ()
     return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
 
 

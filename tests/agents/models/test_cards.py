@@ -96,8 +96,8 @@ def test_no_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"format": "other"}, "is not a card"),
         ({"policy": 3}, "policy is not"),
-        ({"training": [1]}, "are no objects"),
-        ({"division": "open"}, "the division is none of completion, trials, clairvoyant"),
+        ({"training": [1]}, "must be lists of objects"),
+        ({"division": "open"}, "division must be one of completion, trials, clairvoyant"),
         ({"kind": "network"}, "is a network, which acts in an environment"),
         ({"policy": "agent:mine"}, "its policy is another agent"),
         ({"policy": "easy(order=sise)"}, "sise"),
