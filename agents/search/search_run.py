@@ -46,7 +46,7 @@ def run_search(
     backend: str = "loky",
     scheduler: Any = None,
 ) -> dict[str, Any]:
-    """Search, or go on with the search in a folder, and write the result to it.
+    """Search, or resume the search in a folder, and write the result to it.
 
     Each generation is scored on cases drawn for it, the same for all candidates. Its best one is
     then scored on the validation cases. When the generations are over, the FINALISTS that were best
@@ -59,8 +59,8 @@ def run_search(
     out
         Folder of the journal and of result.json; made if it does not exist.
     generations, budget
-        When to stop: after this many generations, or after the first that ends beyond so many
-        seconds in all. The result of a search of so many generations is always the same.
+        When to stop: after this many generations, or after the generation in which the total time
+        exceeds this many seconds. The result depends only on the number of generations.
     done
         Called after each generation.
     jobs, backend, scheduler

@@ -13,7 +13,7 @@ SEARCHED = ("order", "backfill_estimate", "backfill")
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What a search depends on, but for its length.
+    """What a search depends on, except for its length.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
     Raises
     ------
     WorkloadError
-        If the text is no size, the machine would have no processor, or no job fits.
+        If the text is not a size, the machine would have no processor, or no job fits.
     """
     check_trace(trace)
     match = SIZE.fullmatch(size.strip())
@@ -239,7 +239,7 @@ def _taken(trace: Trace, those: np.ndarray) -> Trace:
 
 
 class Change(NamedTuple):
-    """A change of which `with_changes` knows."""
+    """A kind of change that `with_changes` can make."""
 
     make: Callable[[Trace, str], Changed]
     example: str  # of its value
