@@ -47,8 +47,8 @@ def verify(
 
     The suite must be the one of its name, and every row on one of its traces. Schedules that were
     kept must be possible on the machine, and have the metrics of their rows. Rows are run again,
-    and must have the same bytes, except for versions and commit. Bounds must hold, and no policy that
-    runs jobs to completion may be below them.
+    and must have the same bytes, except for versions and commit. Bounds must hold, and no policy
+    that runs jobs to completion may be below them.
 
     Parameters
     ----------
