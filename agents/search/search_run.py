@@ -60,7 +60,7 @@ def run_search(
         Folder of the journal and of result.json; made if it does not exist.
     generations, budget
         When to stop: after this many generations, or after the generation in which the total time
-        exceeds this many seconds. The result depends only on the number of generations.
+        exceeds this many seconds. The result depends only on settings and number of generations.
     done
         Called after each generation.
     jobs, backend, scheduler
