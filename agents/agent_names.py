@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from bfenv.agents.card_file import SUFFIX
 from bfenv.agents.legal_choice import ranks_actions
 from bfenv.agents.model_card import ACTING, describe_model, read_card
 from bfenv.agents.network_agent import load_network, network_names
@@ -24,7 +25,6 @@ from bfenv.envs.settings import EnvSettings
 ALL = MappingProxyType({"random": RandomAgent})
 # What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
 OPTIONS = tuple(name for name in ACTING if name != "job_features")
-CARD = ".json"  # how the file of a network ends
 SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
 DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
 WHOLE_TRACE: EnvSettings = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
@@ -45,7 +45,7 @@ class AgentName(NamedTuple):
     @property
     def is_network(self) -> bool:
         """Whether it is a network of `bfenv train`, by its path or as "agent:NAME"."""
-        return self.base.endswith(CARD) or self.base.startswith(SHIPPED)
+        return self.base.endswith(SUFFIX) or self.base.startswith(SHIPPED)
 
 
 class OpenAgent(NamedTuple):
@@ -108,7 +108,7 @@ def read_agent(name: str) -> AgentName:
     """
     if not name:
         raise BfenvError("an agent needs a name; this one is empty")
-    if name.endswith((".zip", CARD)) and Path(name).is_file():  # there may be parentheses in it
+    if name.endswith((".zip", SUFFIX)) and Path(name).is_file():  # there may be parentheses in it
         return AgentName(name, {})
     base, texts = parse_name(name)
     options = _read_options(name, texts)
@@ -136,7 +136,7 @@ def find_agent(name: str) -> Any:
         return ALL[base]
     if base.startswith(SHIPPED):
         return load_network(base.removeprefix(SHIPPED))
-    if base.endswith(CARD):
+    if base.endswith(SUFFIX):
         return load_network(base)
     if ":" not in base:
         raise UnknownNameError("agent", base, [*ALL, *(SHIPPED + each for each in network_names())])

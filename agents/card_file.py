@@ -61,16 +61,30 @@ def read_content(name: str, kind: str, error: type[BfenvError] = BfenvError) -> 
         if name not in shipped_names():
             raise UnknownNameError("agent", name, shipped_names(kind))
         file = MODELS.joinpath(name + SUFFIX)
+    content = read_json(file, name, FORMAT, error)
+    found = content.get("kind")
+    if found != kind:
+        use = USES.get(str(found), "this version does not know")
+        raise error(f"{name}: is a {found}, which {use}")
+    return content
+
+
+def read_json(
+    file: Path | Traversable, name: str, format: str, error: type[BfenvError] = BfenvError
+) -> dict[str, Any]:
+    """Read an object of JSON whose field "format" is `format`; errors begin with `name`.
+
+    Raises
+    ------
+    BfenvError
+        If the file cannot be read or is something else.
+    """
     try:
         content = json.loads(file.read_bytes())
     except OSError as problem:
         raise error(f"{name}: cannot be read: {problem.strerror}") from problem
     except (ValueError, RecursionError) as problem:
-        raise error(f"{name}: is not a card of format {FORMAT!r}: {problem}") from problem
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise error(f"{name}: is not a card of format {FORMAT!r}")
-    found = content.get("kind")
-    if found != kind:
-        use = USES.get(str(found), "this version does not know")
-        raise error(f"{name}: is a {found}, which {use}")
+        raise error(f"{name}: is not a card of format {format!r}: {problem}") from problem
+    if not isinstance(content, dict) or content.get("format") != format:
+        raise error(f"{name}: is not a card of format {format!r}")
     return content

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bfenv.agents.card_file import read_json
 from bfenv.agents.normalization import (
     Normalization,
     decode_normalization,
@@ -146,20 +147,15 @@ def read_card(path: Path, space: Any = None) -> ModelCard:
         If there is no card, it is damaged, or it is that of another file.
     """
     file = card_path(path)
-    try:
-        content = json.loads(file.read_bytes())
-    except FileNotFoundError as error:
+    if not file.exists():
         raise BfenvError(
             f"{path}: no card {file.name} beside it, so the settings that it was trained with are "
             "unknown: save it with bfenv.agents.save_model(model, path, env), where env has the "
             "settings of its training"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise BfenvError(f"{file}: cannot be read: {error}") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise BfenvError(f"{file}: not a {FORMAT}")
+        )
+    content = read_json(file, str(file), FORMAT)
     if content.get("model") != _hash_of(path):
-        raise BfenvError(f"{file}: is the card of another file than {path.name}")
+        raise BfenvError(f"{file}: is the card of another file, not of {path.name}")
     try:
         card = _card_of(content, space)
         is_readable = has_same_columns(card.observation_version, card.settings["job_features"])

@@ -165,9 +165,9 @@ def find_best(scores, history, cluster, jobs, queue):
         if scores.bound[job] < scores.bound[promising]:
             promising = job
     scores.some[0] = promising
-    make_known(scores, history, cluster, jobs, scores.some[:1])
+    make_known(scores, history, cluster, jobs, scores.some[:1], np.inf)
     highest = scores.value[promising]
-    _make_known_below(scores, history, cluster, jobs, queue, highest)
+    make_known(scores, history, cluster, jobs, queue, highest)
     best = -1
     for job in queue:
         if scores.bound[job] <= highest:
@@ -181,7 +181,7 @@ def find_best_of_few(scores, history, cluster, jobs, queue):
     """Return what `find_best` does, without bounds, which save no time for a few jobs."""
     if len(queue) < 2:
         return queue[0] if len(queue) else -1
-    make_known(scores, history, cluster, jobs, queue)
+    make_known(scores, history, cluster, jobs, queue, np.inf)
     best = queue[0]
     for job in queue:
         if scores.value[job] < scores.value[best]:
@@ -190,26 +190,11 @@ def find_best_of_few(scores, history, cluster, jobs, queue):
 
 
 @kernel
-def _make_known_below(scores, history, cluster, jobs, queue, highest):
-    """Evaluate the waiting jobs whose value may be `highest` or less."""
-    count = 0
-    for job in queue:
-        if scores.bound[job] <= highest and not _is_known(scores, history, cluster, jobs, job):
-            scores.some[count] = job
-            count += 1
-            if count == CHUNK:
-                _evaluate(scores, history, cluster, jobs, scores.some)
-                count = 0
-    if count > 0:
-        _evaluate(scores, history, cluster, jobs, scores.some[:count])
-
-
-@kernel
-def make_known(scores, history, cluster, jobs, part):
-    """Evaluate those jobs whose values are not known."""
+def make_known(scores, history, cluster, jobs, part, highest):
+    """Evaluate those jobs whose values are not known and may be `highest` or less."""
     count = 0
     for job in part:
-        if not _is_known(scores, history, cluster, jobs, job):
+        if scores.bound[job] <= highest and not _is_known(scores, history, cluster, jobs, job):
             scores.some[count] = job
             count += 1
             if count == CHUNK:

@@ -77,7 +77,12 @@ def decide(cluster, jobs, memory):
         shadow_time, extra = shadow(cluster, jobs, queue[0])
         if memory.basic[0]:
             extra = 0  # which makes Algorithm 3 Algorithm 1 (section 3.3.3)
-    rows = examine(cluster, jobs, memory, shadow_time, extra)
+    start_best(cluster, jobs, memory, examine(cluster, jobs, memory, shadow_time, extra), extra)
+
+
+@kernel
+def start_best(cluster, jobs, memory, rows, extra):
+    """Start the best set of the first `rows` candidates."""
     if memory.size[:rows].sum() <= free(cluster) and memory.ssize[:rows].sum() <= extra:
         for job in memory.candidate[:rows]:  # no other set uses as many processors
             start(cluster, jobs, job)

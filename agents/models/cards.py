@@ -38,7 +38,7 @@ class Card:
     found
         How it was found: the command, and what the search reports.
     training
-        The jobs that it has seen, see `bfenv.agents.search.cases.training_record`.
+        The jobs that it has seen, see `bfenv.agents.models.training.training_record`.
     scores
         A mapping for each workload that it was scored on, see `bfenv.agents.models.scoring`.
     failures
@@ -117,9 +117,9 @@ def _from_json(content: Mapping[str, Any]) -> Card:
         value = content[field]
         values[field] = tuple(value) if isinstance(value, list) else value
     if not all(isinstance(part, dict) for part in (*values["training"], *values["scores"])):
-        raise ValueError("training or scores are no objects")
+        raise ValueError("training and scores must be lists of objects")
     if values["division"] not in DIVISIONS:
-        raise ValueError(f"the division is none of {', '.join(DIVISIONS)}")
+        raise ValueError(f"division must be one of {', '.join(DIVISIONS)}")
     return Card(**values)
 
 
@@ -155,7 +155,7 @@ def load_agent(name: str) -> Policy:
         If the file is not a card, or its agent is not a policy.
     """
     if not isinstance(name, str):
-        raise PolicyError(f"an agent has a name, got {name!r:.40}")
+        raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
     card = read_card(name)
     if card.policy.startswith("agent:"):
         raise PolicyError(f"agent:{name}: its policy is another agent")

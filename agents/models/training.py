@@ -1,15 +1,56 @@
-"""Whether an agent has seen jobs in its training."""
+"""The jobs that a search has seen: what a card records of them, and which of a trace they are.
 
+Networks and saved models record their jobs in another way, see `bfenv.agents.seen_jobs`.
+"""
+
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from bfenv.agents.models.cards import Card
-from bfenv.agents.search.cases import jobs_hash
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.load import load_whole
+from bfenv.workloads.transform import split_range
+
+
+def training_record(workloads: tuple[str, ...], split: str) -> list[dict[str, Any]]:
+    """Return what JSON stores of the jobs that a search has seen, for each workload.
+
+    That is the name and hash of the whole workload, the split searched on, the range of jobs, their
+    submit times in seconds since its first job, and `jobs_hash`.
+    """
+    records = []
+    for workload in workloads:
+        trace = load_whole(workload)
+        begin, _ = split_range(trace, split)
+        _, end = split_range(trace, "validation" if split == "train" else split)
+        submit = trace.jobs.submit
+        records.append(
+            {
+                "workload": trace.name,
+                "hash": f"sha256:{trace.hash}",
+                "jobs": len(trace),
+                "split": split,
+                "first_job": begin,
+                "end_job": end,
+                "first_submit": int(submit[begin] - submit[0]),
+                "last_submit": int(submit[end - 1] - submit[0]),
+                "jobs_hash": jobs_hash(trace[begin:end]),
+                **_numbers(trace, begin, end),
+            }
+        )
+    return records
+
+
+def _numbers(trace: Trace, begin: int, end: int) -> dict[str, int]:
+    """Return the numbers of the first and last job in the log, if it is one."""
+    if trace.records is None:
+        return {}
+    numbers = trace.records[begin:end, 0]
+    return {"first_number": int(numbers.min()), "last_number": int(numbers.max())}
 
 
 def check_unseen(card: Card, source: str, trace: Trace) -> None:
@@ -69,3 +110,11 @@ def _count_in(part: Mapping[str, Any], trace: Trace) -> int:
     numbers = trace.records[:, 0]
     seen = (numbers >= part["first_number"]) & (numbers <= part["last_number"])
     return int(np.count_nonzero(seen))
+
+
+def jobs_hash(trace: Trace) -> str:
+    """Return a hash of sizes and runtimes, which loads and shaken submit times do not change."""
+    pairs = np.stack([trace.jobs.size, trace.runtime], axis=1)
+    ordered = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    digest = hashlib.sha256(np.ascontiguousarray(ordered, dtype="<i8").tobytes())
+    return f"sha256:{digest.hexdigest()}"

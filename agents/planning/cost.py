@@ -1,4 +1,4 @@
-"""What the planning of a run costs, in decisions, futures and seconds."""
+"""The cost of planning in a run: decisions, futures and seconds."""
 
 import time
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from bfenv.core.simulator import simulate
 
 @dataclass
 class RolloutCost:
-    """What the planning of a run has cost."""
+    """The cost of planning in a run."""
 
     decisions: int = 0  # passes in which some job could start
     planned: int = 0  # decisions for which futures were run
@@ -40,7 +40,7 @@ class RolloutCost:
 
 
 def simulate_with_cost(trace: Trace, policy: Policy, seed: int = 0) -> tuple[Schedule, RolloutCost]:
-    """Run a trace under a rollout; return the schedule, and what the planning has cost.
+    """Run a trace under a rollout; return the schedule and the cost of planning.
 
     Parameters
     ----------

@@ -1,14 +1,13 @@
-"""Cases: the jobs that candidates of a search are scored on, and what is recorded of them.
+"""Cases: the jobs that candidates of a search are scored on.
 
 A case is a part of a workload at a load, with shaken submit times. Candidates are compared on small
 cases, slices of the training split; the best of them on large ones, the training and the validation
-splits as a whole. No case of a search has a job of the test split.
+splits as a whole. A search on the split "train" has no case with a job of the test split.
 """
 
-import hashlib
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
-from bfenv.workloads.load import load_whole, load_workload
+from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, transformed
 
 SPLITS = ("train", "all")  # to search on
@@ -132,48 +131,3 @@ def make_cases(
             if name == selected[-1]:
                 cases.validation.extend(wholes)
     return cases
-
-
-def training_record(workloads: tuple[str, ...], split: str) -> list[dict[str, Any]]:
-    """Return what JSON stores of the jobs that a search has seen, for each workload.
-
-    That is the name and hash of the whole workload, the split searched on, the range of jobs, their
-    submit times in seconds since its first job, and `jobs_hash`.
-    """
-    records = []
-    for workload in workloads:
-        trace = load_whole(workload)
-        begin, _ = split_range(trace, split)
-        _, end = split_range(trace, "validation" if split == "train" else split)
-        submit = trace.jobs.submit
-        records.append(
-            {
-                "workload": trace.name,
-                "hash": f"sha256:{trace.hash}",
-                "jobs": len(trace),
-                "split": split,
-                "first_job": begin,
-                "end_job": end,
-                "first_submit": int(submit[begin] - submit[0]),
-                "last_submit": int(submit[end - 1] - submit[0]),
-                "jobs_hash": jobs_hash(trace[begin:end]),
-                **_numbers(trace, begin, end),
-            }
-        )
-    return records
-
-
-def _numbers(trace: Trace, begin: int, end: int) -> dict[str, int]:
-    """Return the numbers of the first and last job in the log, if it is one."""
-    if trace.records is None:
-        return {}
-    numbers = trace.records[begin:end, 0]
-    return {"first_number": int(numbers.min()), "last_number": int(numbers.max())}
-
-
-def jobs_hash(trace: Trace) -> str:
-    """Return a hash of sizes and runtimes, which loads and shaken submit times do not change."""
-    pairs = np.stack([trace.jobs.size, trace.runtime], axis=1)
-    ordered = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    digest = hashlib.sha256(np.ascontiguousarray(ordered, dtype="<i8").tobytes())
-    return f"sha256:{digest.hexdigest()}"

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.search.cases import Case, CaseSet, make_cases, training_record
+from bfenv.agents.models.training import training_record
+from bfenv.agents.search.cases import Case, CaseSet, make_cases
 from bfenv.agents.search.evolution import EvolutionSearch, import_cma
 from bfenv.agents.search.genetic import GeneticSearch
 from bfenv.agents.search.journal import Journal
@@ -45,7 +46,7 @@ def run_search(
     backend: str = "loky",
     scheduler: Any = None,
 ) -> dict[str, Any]:
-    """Search, or go on with the search in a folder, and write the result to it.
+    """Search, or resume the search in a folder, and write the result to it.
 
     Each generation is scored on cases drawn for it, the same for all candidates. Its best one is
     then scored on the validation cases. When the generations are over, the FINALISTS that were best
@@ -58,8 +59,8 @@ def run_search(
     out
         Folder of the journal and of result.json; made if it does not exist.
     generations, budget
-        When to stop: after this many generations, or after the first that ends beyond so many
-        seconds in all. The result of a search of so many generations is always the same.
+        When to stop: after this many generations, or after the generation in which the total time
+        exceeds this many seconds. The result depends only on settings and number of generations.
     done
         Called after each generation.
     jobs, backend, scheduler
@@ -76,7 +77,7 @@ def run_search(
         For wrong settings, and if the folder is of another search.
     """
     if (generations is None) == (budget is None):
-        raise BfenvError("give a number of generations or a budget, one of the two")
+        raise BfenvError("give either a number of generations or a budget")
     check_workers(jobs, backend, scheduler)
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     if backend == "dask":

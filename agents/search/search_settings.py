@@ -13,7 +13,7 @@ SEARCHED = ("order", "backfill_estimate", "backfill")
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What a search depends on, but for its length.
+    """What a search depends on, except for its length.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class SearchSettings:
     options
         Options of `easy` that candidates have, see `read_template`.
     searched
-        Options of `easy` to find expressions for, the order first; "cma-es" finds the order alone.
+        Options of `easy` to find expressions for, the order first; "cma-es" finds only the order.
     starts
         Orders to start from, besides the built-in ones of "gp". "cma-es" tunes the numbers of one
         instead of the weights of a scorer.
@@ -64,11 +64,11 @@ class SearchSettings:
             raise BfenvError("hidden units belong to the method cma-es")
         if self.searched[:1] != ("order",) or set(self.searched) - set(SEARCHED):
             raise BfenvError(
-                f"a search is for the order, then any of {', '.join(SEARCHED[1:])}; got "
+                f"searched must be order, then any of {', '.join(SEARCHED[1:])}; got "
                 f"{', '.join(self.searched)}"
             )
         if self.method == "cma-es" and len(self.searched) > 1:
-            raise BfenvError("cma-es searches for the order alone; tune numbers in other options")
+            raise BfenvError("cma-es searches only for the order; tune other options by ranges")
         for name, least in (
             ("slice_jobs", 1), ("shakes", 1), ("shake_seconds", 0), ("population", 4), ("cases", 1),
             ("seed", 0),

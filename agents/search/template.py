@@ -68,7 +68,7 @@ def read_template(text: str, searched: tuple[str, ...] = ("order",)) -> Template
     given = parse_name(f"easy({text})").options
     for option in searched:
         if option in given:
-            raise BfenvError(f"options: the search is to find {option}")
+            raise BfenvError(f"options: {option} is what the search looks for")
     ranges = tuple(map(_range, RANGE.finditer(text)))
     template = Template(RANGE.sub("{}", text), ranges, searched)
     if template.options.count("{") != len(template.tuned) or "}" in RANGE.sub("", text):

@@ -24,7 +24,6 @@ COMPARISONS: dict[str, type[ast.cmpop]] = {
     "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE,
 }  # fmt: skip
 UNARY = ("log", "exp", "sqrt", "abs")
-BINARY = (*INFIX, *COMPARISONS, "min", "max")
 SYMBOLS = {each: symbol for symbol, each in (INFIX | COMPARISONS).items()}
 DIGITS = 4  # significant digits of a number
 LARGEST = 1e12  # numbers are at most this, so that they stay readable

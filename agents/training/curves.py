@@ -9,7 +9,7 @@ import numpy as np
 
 from bfenv.agents.training.run_folder import read_progress
 from bfenv.agents.training.settings import NAMES, find_settings
-from bfenv.agents.training.validation import STARVES
+from bfenv.analysis.comparison import STARVES
 from bfenv.core.errors import BfenvError
 
 

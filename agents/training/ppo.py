@@ -15,11 +15,10 @@ This module needs torch.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +28,6 @@ from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.networks import (
     MASKED,
-    OBSERVATION,
     Scorer,
     best_actions,
     check_device,
@@ -37,31 +35,23 @@ from bfenv.agents.training.networks import (
     weights_of,
 )
 from bfenv.agents.training.progress import Progress
+from bfenv.agents.training.rollout import Rollout, collect, new_rollout
 from bfenv.agents.training.run_folder import RunFolder
 from bfenv.agents.training.settings import TrainSettings
 from bfenv.agents.training.teacher import Teacher
 from bfenv.agents.training.validation import Validation
+from bfenv.envs.batch import EnvBatch
 
 Report = Callable[[dict[str, Any]], None]  # is called with a row of the progress, per update
 
 
-@dataclass
-class Rollout:
-    """What `num_steps` actions in all environments brought; (T, N, ...) tensors on one device."""
+class Learner(NamedTuple):
+    """A network, and what changes its weights."""
 
-    queue: Tensor
-    profile: Tensor
-    cluster: Tensor
-    mask: Tensor  # bool
-    action: Tensor  # int64
-    choice: Tensor  # bool: there was more than one legal action, and the teacher took a side
-    log_prob: Tensor
-    value: Tensor
-    reward: Tensor
-    seconds: Tensor  # by which the clock ran on after the action
-    over: Tensor  # bool: the episode ended with the action
-    last_value: Tensor  # (N,) of the state after the last action
-    last_choice: Tensor  # (N,) bool
+    settings: TrainSettings
+    network: Scorer
+    optimizer: torch.optim.Optimizer
+    generator: torch.Generator  # of actions, and of the order in which choices are learned from
 
 
 def train(
@@ -104,50 +94,34 @@ def train(
     check_device(settings.device)
     envs = make_envs(settings)  # before the folder, so wrong settings leave nothing behind
     run = RunFolder(Path(folder), settings, resume, tensorboard)
-    torch.manual_seed(settings.seed)
-    generator = torch.Generator().manual_seed(settings.seed)
     episodes = Episodes(envs)
+    learner = new_learner(settings, envs.batch)
     validation = Validation(settings)
-    network = new_network(settings.network, episodes.envs.batch, settings.hidden)
-    network.to(settings.device)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=1e-5)
     rollout = new_rollout(settings, episodes)
-    progress = Progress(wait_penalty=episodes.envs.batch.settings["wait_penalty"])
+    progress = Progress(wait_penalty=envs.batch.settings["wait_penalty"])
     if resume and run.checkpoint.is_file():
-        progress = load_checkpoint(run.checkpoint, network, optimizer, generator, episodes)
+        progress = load_checkpoint(run.checkpoint, *learner[1:], episodes)
         run.keep_rows(progress.update)
         if settings.wait_penalty_rate:
             episodes.set_wait_penalty(progress.wait_penalty)
     else:
         episodes.reset(settings.seed)
         if settings.warm_start is not None:
-            imitate(settings, network, optimizer, episodes, rollout, generator)
+            imitate(learner, episodes, rollout)
             episodes.reset(settings.seed)
-        judge(progress, network, settings, validation, run, episodes)
+        judge(learner, progress, validation, run, envs.batch)
     batch = settings.num_envs * settings.num_steps
     updates = math.ceil(settings.steps / batch)
     while progress.update < updates and not progress.is_over(settings.patience):
         begin = time.perf_counter()
-        if settings.anneal:
-            share = 1 - progress.update / updates
-            optimizer.param_groups[0]["lr"] = share * settings.learning_rate
-        metrics = collect(network, episodes, rollout, generator)
-        reward, seconds = float(rollout.reward.sum()), float(rollout.seconds.sum())
-        progress.observe(reward, seconds, metrics, settings)
-        if settings.wait_penalty_rate:
-            episodes.set_wait_penalty(progress.wait_penalty)
-        advantage, target, chosen = advantages(rollout, settings, progress.reward_rate or 0.0)
-        value_only = settings.warm_start is not None and progress.update < settings.critic_updates
-        losses = update(
-            settings, network, optimizer, rollout, advantage, target, chosen, generator, value_only
-        )
+        metrics, losses = improve(learner, episodes, rollout, progress, updates)
         progress.update += 1
         progress.seconds += time.perf_counter() - begin
         row = {**progress.row(batch, metrics), **losses}
         if progress.update % settings.validate_every == 0 or progress.update == updates:
-            judge(progress, network, settings, validation, run, episodes)
+            judge(learner, progress, validation, run, envs.batch)
             row |= progress.scores()
-            save_checkpoint(run.checkpoint, progress, network, optimizer, generator, episodes)
+            save_checkpoint(run.checkpoint, progress, *learner[1:], episodes)
         run.write_row(row)
         if report is not None:
             report(row | progress.scores() | {"best": progress.best})
@@ -155,80 +129,30 @@ def train(
     return run.agent
 
 
-def new_rollout(settings: TrainSettings, episodes: Episodes) -> Rollout:
-    """Allocate the tensors of a rollout."""
-    space: Any = episodes.envs.single_observation_space  # a Dict, since it is not flat
-    shape, device = (settings.num_steps, settings.num_envs), settings.device
-
-    def zeros(*tail: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        return torch.zeros(*shape, *tail, dtype=dtype, device=device)
-
-    return Rollout(
-        queue=zeros(*space["queue"].shape),
-        profile=zeros(*space["profile"].shape),
-        cluster=zeros(*space["cluster"].shape),
-        mask=zeros(episodes.envs.batch.window + 1, dtype=torch.bool),
-        action=zeros(dtype=torch.int64),
-        choice=zeros(dtype=torch.bool),
-        log_prob=zeros(),
-        value=zeros(),
-        reward=zeros(),
-        seconds=zeros(),
-        over=zeros(dtype=torch.bool),
-        last_value=zeros()[0],
-        last_choice=zeros(dtype=torch.bool)[0],
-    )
+def new_learner(settings: TrainSettings, batch: EnvBatch) -> Learner:
+    """Make a network with random weights for these environments, and its optimizer."""
+    torch.manual_seed(settings.seed)
+    network = new_network(settings.network, batch, settings.hidden).to(settings.device)
+    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=1e-5)
+    return Learner(settings, network, optimizer, torch.Generator().manual_seed(settings.seed))
 
 
-@torch.inference_mode()
-def collect(
-    network: Scorer,
-    episodes: Episodes,
-    rollout: Rollout,
-    generator: torch.Generator,
-    teacher: Teacher | None = None,
-) -> list[dict[str, float]]:
-    """Act `num_steps` times in all environments; return the metrics of the episodes that ended.
-
-    Where a teacher is given, it acts, and what it leaves open counts as no choice.
-    """
-    metrics: list[dict[str, float]] = []
-    device = rollout.queue.device
-    for t in range(len(rollout.queue) + 1):
-        mask = torch.from_numpy(episodes.mask)
-        choice = mask.sum(dim=1) > 1
-        action = mask.to(torch.uint8).argmax(dim=1)  # the only one, where there is no choice
-        parts = [torch.from_numpy(episodes.observation[key]) for key in OBSERVATION]
-        value = torch.zeros(len(mask))
-        log_prob = torch.zeros(len(mask))
-        where = choice.nonzero().squeeze(1)
-        if len(where):
-            scores, values = network(*(part[where].to(device) for part in parts))
-            scores, value[where] = scores.cpu(), values.cpu()
-            logits = scores.masked_fill(~mask[where], MASKED).log_softmax(dim=1)
-            noise = torch.empty_like(logits).exponential_(generator=generator)
-            action[where] = (logits.exp() / noise).argmax(dim=1)  # as likely as exp(logits)
-            log_prob[where] = logits.gather(1, action[where].unsqueeze(1)).squeeze(1)
-        if t == len(rollout.queue):
-            rollout.last_value.copy_(value)
-            rollout.last_choice.copy_(choice)
-            break
-        if teacher is not None:
-            action, known = teacher.act(episodes.mask)
-            choice &= known
-        step = episodes.step(action.numpy())
-        metrics += step.metrics
-        for key, part in zip(OBSERVATION, parts, strict=True):
-            getattr(rollout, key)[t].copy_(part)
-        rollout.mask[t].copy_(mask)
-        rollout.action[t].copy_(action)
-        rollout.choice[t].copy_(choice)
-        rollout.log_prob[t].copy_(log_prob)
-        rollout.value[t].copy_(value)
-        rollout.reward[t].copy_(torch.from_numpy(step.reward))
-        rollout.seconds[t].copy_(torch.from_numpy(step.seconds))
-        rollout.over[t].copy_(torch.from_numpy(step.over))
-    return metrics
+def improve(
+    learner: Learner, episodes: Episodes, rollout: Rollout, progress: Progress, updates: int
+) -> tuple[list[dict[str, float]], dict[str, float]]:
+    """Act, and learn from it; return the metrics of the episodes that ended, and the losses."""
+    settings = learner.settings
+    if settings.anneal:
+        share = 1 - progress.update / updates
+        learner.optimizer.param_groups[0]["lr"] = share * settings.learning_rate
+    metrics = collect(learner.network, episodes, rollout, learner.generator)
+    reward, seconds = float(rollout.reward.sum()), float(rollout.seconds.sum())
+    progress.observe(reward, seconds, metrics, settings)
+    if settings.wait_penalty_rate:
+        episodes.set_wait_penalty(progress.wait_penalty)
+    estimates = advantages(rollout, settings, progress.reward_rate or 0.0)
+    value_only = settings.warm_start is not None and progress.update < settings.critic_updates
+    return metrics, update(learner, rollout, *estimates, value_only)
 
 
 def advantages(
@@ -283,17 +207,15 @@ def advantages(
 
 
 def update(
-    settings: TrainSettings,
-    network: Scorer,
-    optimizer: torch.optim.Optimizer,
+    learner: Learner,
     rollout: Rollout,
     advantage: Tensor,
     target: Tensor,
     known: Tensor,
-    generator: torch.Generator,
     value_only: bool = False,
 ) -> dict[str, float]:
     """Change the weights by `epochs` passes over the choices; return the mean losses."""
+    settings = learner.settings
     queue, profile, cluster, mask, action, log_prob, advantage, target = (
         part.flatten(0, 1)
         for part in (
@@ -310,11 +232,11 @@ def update(
     indices = known.flatten().nonzero().squeeze(1)
     sums, count = torch.zeros(5), 0
     for _ in range(settings.epochs):
-        order = indices[torch.randperm(len(indices), generator=generator).to(indices.device)]
+        order = shuffled(learner, indices)
         for part in order.tensor_split(settings.minibatches):
             if len(part) < 2:  # has no standard deviation
                 continue
-            scores, value = network(queue[part], profile[part], cluster[part])
+            scores, value = learner.network(queue[part], profile[part], cluster[part])
             logits = scores.masked_fill(~mask[part], MASKED).log_softmax(dim=1)
             now = logits.gather(1, action[part].unsqueeze(1)).squeeze(1)
             log_ratio = now - log_prob[part]
@@ -328,7 +250,7 @@ def update(
             loss = settings.value_weight * value_loss
             if not value_only:
                 loss = loss + policy_loss - settings.entropy * entropy
-            step(settings, network, optimizer, loss)
+            step(learner, loss)
             with torch.no_grad():
                 kl = (ratio - 1 - log_ratio).mean()
                 far = ((ratio - 1).abs() > settings.clip).float().mean()
@@ -340,58 +262,51 @@ def update(
     return dict(zip(names, (sums / max(count, 1)).tolist(), strict=True))
 
 
-def step(
-    settings: TrainSettings, network: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor
-) -> None:
+def shuffled(learner: Learner, indices: Tensor) -> Tensor:
+    """Return indices in random order."""
+    return indices[torch.randperm(len(indices), generator=learner.generator).to(indices.device)]
+
+
+def step(learner: Learner, loss: Tensor) -> None:
     """Go one step down the gradient of the loss."""
-    optimizer.zero_grad(set_to_none=True)
+    learner.optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(network.parameters(), settings.max_grad_norm)
-    optimizer.step()
+    nn.utils.clip_grad_norm_(learner.network.parameters(), learner.settings.max_grad_norm)
+    learner.optimizer.step()
 
 
-def imitate(
-    settings: TrainSettings,
-    network: Scorer,
-    optimizer: torch.optim.Optimizer,
-    episodes: Episodes,
-    rollout: Rollout,
-    generator: torch.Generator,
-) -> None:
+def imitate(learner: Learner, episodes: Episodes, rollout: Rollout) -> None:
     """Let a policy act, and teach the network its choices and the values that follow."""
+    settings = learner.settings
     assert settings.warm_start is not None, "there is a policy to imitate"
     teacher = Teacher(settings.warm_start, episodes.envs, settings.seed)
     batch = settings.num_envs * settings.num_steps
     for _ in range(math.ceil(settings.warm_start_steps / batch)):
-        collect(network, episodes, rollout, generator, teacher)
+        collect(learner.network, episodes, rollout, learner.generator, teacher)
         indices = rollout.choice.flatten().nonzero().squeeze(1)
         for _ in range(settings.warm_start_epochs):
-            order = indices[torch.randperm(len(indices), generator=generator).to(indices.device)]
+            order = shuffled(learner, indices)
             for part in order.tensor_split(settings.minibatches):
                 queue, profile, cluster = (
                     stored.flatten(0, 1)[part]
                     for stored in (rollout.queue, rollout.profile, rollout.cluster)
                 )
-                scores, _ = network(queue, profile, cluster)
+                scores, _ = learner.network(queue, profile, cluster)
                 scores = scores.masked_fill(~rollout.mask.flatten(0, 1)[part], MASKED)
                 action = rollout.action.flatten()[part]
-                step(settings, network, optimizer, nn.functional.cross_entropy(scores, action))
+                step(learner, nn.functional.cross_entropy(scores, action))
 
 
 def judge(
-    progress: Progress,
-    network: Scorer,
-    settings: TrainSettings,
-    validation: Validation,
-    run: RunFolder,
-    episodes: Episodes,
+    learner: Learner, progress: Progress, validation: Validation, run: RunFolder, batch: EnvBatch
 ) -> None:
     """Score the network on validation; write it as the agent if it is the best so far."""
+    settings, network = learner.settings, learner.network
     score = validation.score(partial(best_actions, network))
     if progress.validated(score):
         steps = progress.update * settings.num_envs * settings.num_steps
         versions = {name: version(name) for name in ("bfenv", "torch", "numpy")}
-        batch, scores = episodes.envs.batch, score._asdict()
+        scores = score._asdict()
         write_agent(
             run.agent, weights_of(network), settings, batch, validation, scores, steps, versions
         )

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from bfenv.agents.training.settings import TrainSettings
-from bfenv.agents.training.validation import STARVES, Score
+from bfenv.agents.training.validation import Score
+from bfenv.analysis.comparison import STARVES
 from bfenv.core.durations import MINUTE
 
 TOLERANCE = 0.02  # mean log excess of the longest wait that the Lagrangian tolerates

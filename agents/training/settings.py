@@ -213,7 +213,9 @@ def _resolve(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise UnknownNameError("preset", name, known)
         if name in chain:
-            raise BfenvError(f"preset {name!r} is like itself, through {' and '.join(chain)}")
+            raise BfenvError(
+                f"preset {name!r} is defined by itself: {' is like '.join([*chain, name])}"
+            )
         chain.append(name)
         name = known[name].get("like")
     for each in reversed(chain):

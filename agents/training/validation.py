@@ -7,11 +7,10 @@ import numpy as np
 
 from bfenv.agents.training.settings import TrainSettings
 from bfenv.agents.training.splits import separate_splits
+from bfenv.analysis.comparison import STARVES
 from bfenv.core.durations import MINUTE
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
-
-STARVES = 2.0  # times EASY's longest wait
 
 Choose = Callable[[dict[str, np.ndarray], np.ndarray], np.ndarray]  # of observations and masks
 

@@ -28,10 +28,10 @@ def check(
 ) -> None:
     """Find faults in your own policy.
 
-    Faults are illegal starts, exceptions, jobs that never start, endless decisions, changes of the
-    cluster without its verbs, decisions that depend on true runtimes or on jobs not yet submitted,
-    randomness that ignores the seed, state kept from run to run, and undeclared flags. Each is
-    printed in one line, and the exit status is 1 if there are any.
+    Faults are illegal starts, exceptions, jobs that never start, endless decisions, changes to the
+    cluster other than by its functions, decisions that depend on true runtimes or on jobs not yet
+    submitted, randomness that ignores the seed, state kept from run to run, and undeclared flags.
+    Each is printed in one line, and the exit status is 1 if there are any.
 
     \b
     Examples:

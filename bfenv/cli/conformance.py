@@ -47,8 +47,8 @@ def conformance(
     """Test an implementation of EASY or conservative backfilling with small cases.
 
     Each case tests one rule with a few jobs, such as that a job may run past the shadow time on the
-    extra nodes. A difference is explained if it is that of a usual mistake. Without --policy and
-    --command the cases are listed. The exit status is 1 if a case fails; conventions, about which
+    extra nodes. If a usual mistake explains a difference, it is named. Without --policy and
+    --command, the cases are listed. The exit status is 1 if a case fails; conventions, about which
     simulators may differ on purpose, do not count.
 
     A command answers with SWF, or with lines "job start"; jobs are numbered from 1.

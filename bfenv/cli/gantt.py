@@ -33,7 +33,7 @@ def gantt(
     ] = None,
     span: Annotated[
         int,
-        duration_option("--span", "Length of it, such as 90m or 2d.  [default: 6h]", least=1),
+        duration_option("--span", "Length of the chart, such as 2d.  [default: 6h]", least=1),
     ] = 6 * HOUR,
     seed: SeedOption = 0,
     force: ForceOption = False,

@@ -49,18 +49,23 @@ def search(
     also: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="OPTION", help="Search for backfill_estimate or backfill, too; repeat."
+            metavar="OPTION", help="Also search for backfill_estimate or backfill; repeat for both."
         ),
     ] = None,
     start: Annotated[
-        list[str] | None, typer.Option(metavar="FORMULA", help="Order to start from; repeat.")
+        list[str] | None,
+        typer.Option(metavar="FORMULA", help="Order to start from; repeat for several."),
     ] = None,
     load: Annotated[
         list[str] | None,
-        typer.Option(metavar="LOAD", help="own, or an offered load; repeat.  [default: own, 0.9]"),
+        typer.Option(
+            metavar="LOAD",
+            help="own, or an offered load such as 0.9; repeat for several.  [default: own, 0.9]",
+        ),
     ] = None,
     split: Annotated[
-        str, typer.Option(metavar="SPLIT", help="train; or all, for workloads you never score on.")
+        str,
+        typer.Option(metavar="SPLIT", help="train, or all for workloads that you never score on."),
     ] = "train",
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 1,
     seeds: Annotated[
@@ -84,7 +89,7 @@ def search(
             "--tolerated-wait",
             min=1,
             metavar="N",
-            help="Times EASY's longest wait, see above.",
+            help="Tolerated longest wait, in multiples of EASY's.",
         ),
     ] = 1.5,
     slice_jobs: Annotated[
@@ -132,7 +137,7 @@ def search(
     from bfenv.agents.search.search_settings import SearchSettings
 
     if (generations is None) == (budget is None):
-        raise BfenvError("give --generations or --budget, one of the two")
+        raise BfenvError("give either --generations or --budget")
     check_output_folder(out)
     settings = SearchSettings(
         workloads=tuple(workload),

@@ -72,9 +72,9 @@ def whatif(
     --processors, --max-estimate, --estimates, --load, --maintenance and --without each add a
     variant that changes this only; repeat --processors, --estimates and --load for more. --variant
     makes several changes at once, in the order given: processors=, max-estimate=, split-estimate=,
-    estimates=, load=, maintenance=FILE, without=outages. Changes of the mean wait are from the
-    first variant. The lines below the table count the jobs that no longer fit, are cut or split, or
-    keep an estimate as long as they run.
+    estimates=, load=, maintenance=FILE, without=outages. Changes of the mean wait are relative
+    to the first variant. The lines below the table count the jobs that no longer fit, are cut or
+    split, or keep their runtime as estimate because the new one would be shorter.
 
     \b
     Examples:

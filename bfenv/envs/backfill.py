@@ -199,7 +199,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     the runtimes of running and waiting jobs are sampled from the history of their users, and no
     more jobs arrive; it returns observation and info. `env.unwrapped.resume()` goes back to the
     episode. A copy of the environment itself, by `copy_with_foresight()`, `copy.deepcopy` or
-    pickle, goes on with the true runtimes: who plans with it is clairvoyant.
+    pickle, continues with the true runtimes: a planner that uses it is clairvoyant.
 
     ## Arguments
 

@@ -119,7 +119,7 @@ class EnvBatch:
     def branch(
         self, trace: Trace, state: BatchState, window: EpisodeWindow, ended: np.ndarray
     ) -> "EnvBatch":
-        """Return a batch of one environment that goes on from `state`; this one is not changed.
+        """Return a batch of one environment that continues from `state`; this one is not changed.
 
         Parameters
         ----------

@@ -152,7 +152,7 @@ class PlanningHandle(EnvHandle):
             self.batch, self._episode = self._episode, None
 
     def copy_with_foresight(self) -> Self:
-        """Return a copy that goes on exactly as this environment will: it knows the runtimes.
+        """Return a copy that continues exactly as this environment will: it knows the runtimes.
 
         Whoever plans with it sees the future; its results are those of a clairvoyant. The same
         holds for `copy.deepcopy` and for pickling, which are there to move environments.

@@ -96,8 +96,8 @@ def run_suite(
     Raises
     ------
     BfenvError
-        For wrong input, and for a trace that is missing or not the suite's. A policy or agent that
-        fails costs its own row only, which has the reason.
+        For wrong input, and for a trace that is missing or not the suite's. If a policy or
+        agent fails, only its row fails, and it records the reason.
     """
     check_workers(jobs, backend, scheduler)
     check_number("timeout", timeout, positive=True)

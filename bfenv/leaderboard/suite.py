@@ -146,9 +146,8 @@ def find_suite(name: str) -> Suite:
 def salted(suite: Suite, salt: str) -> Suite:
     """Return the suite with other traces of the same models, whose seeds depend on a secret.
 
-    Whoever runs a leaderboard draws the salt after the submissions are in, so that no competitor
-    can have seen the jobs. The name ends in "+" and a hash of the salt, which can be published
-    before.
+    Draw the salt after the submissions are in, so that no competitor can have seen the jobs. The
+    name ends in "+" and a hash of the salt, which you can publish before.
 
     Raises
     ------

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.competitors import KINDS, find_competitor
+from bfenv.leaderboard.competitors import KINDS, Competitor, find_competitor
 from bfenv.leaderboard.row import row_key
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 from bfenv.referee import DEFAULT, PlayerLimits
@@ -74,19 +74,7 @@ def plan_rows(
     """
     if seeds is not None and not 1 <= seeds <= suite.seeds:
         raise BfenvError(f"{suite.name} has 1 to {suite.seeds} seeds, not {seeds}")
-    names = {"policy": policies, "agent": agents, "player": players}
-    for one, other in combinations(KINDS, 2):
-        for name in set(names[one]) & set(names[other]):  # in a ranking they would be one
-            raise BfenvError(f"{name} is given as {_a(one)} and as {_a(other)}: choose one")
-    competitors = [
-        find_competitor(kind, name, limits) for kind in KINDS for name in dict.fromkeys(names[kind])
-    ]
-    for each in () if suite.unseen else competitors:
-        if each.trained_on is None:
-            raise BfenvError(
-                f"{suite.name} takes agents only if the jobs that they were trained on are known: "
-                f"{each.name} needs a model's card, or an attribute trained_on"
-            )
+    competitors = _find_competitors(suite, policies, agents, players, limits)
     tasks = {}
     for entry in suite.entries:
         if entry.logged:
@@ -112,6 +100,30 @@ def plan_rows(
                 )
                 tasks[task.key] = task
     return list(tasks.values())
+
+
+def _find_competitors(
+    suite: Suite,
+    policies: Sequence[str],
+    agents: Sequence[str],
+    players: Sequence[str],
+    limits: PlayerLimits,
+) -> list[Competitor]:
+    """Return those that compete on a suite, each once; see `plan_rows`."""
+    names = {"policy": policies, "agent": agents, "player": players}
+    for one, other in combinations(KINDS, 2):
+        for name in set(names[one]) & set(names[other]):  # in a ranking they would be one
+            raise BfenvError(f"{name} is given as {_a(one)} and as {_a(other)}: choose one")
+    competitors = [
+        find_competitor(kind, name, limits) for kind in KINDS for name in dict.fromkeys(names[kind])
+    ]
+    for each in () if suite.unseen else competitors:
+        if each.trained_on is None:
+            raise BfenvError(
+                f"{suite.name} takes agents only if the jobs that they were trained on are known: "
+                f"{each.name} needs a model's card, or an attribute trained_on"
+            )
+    return competitors
 
 
 def _a(kind: str) -> str:

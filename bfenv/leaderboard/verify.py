@@ -47,15 +47,15 @@ def verify(
 
     The suite must be the one of its name, and every row on one of its traces. Schedules that were
     kept must be possible on the machine, and have the metrics of their rows. Rows are run again,
-    and must have the same bytes but for versions and commit. Bounds must hold, and no policy that
-    runs jobs to completion may be below them.
+    and must have the same bytes, except for versions and commit. Bounds must hold, and no policy
+    that runs jobs to completion may be below them.
 
     Parameters
     ----------
     folder
         As `bfenv leaderboard run --out` leaves it.
     sample, seed
-        Run again only so many rows, drawn at random with this seed; None for all.
+        Run only this many rows again, drawn at random with this seed; None for all.
     salt
         Of a salted suite, see `salted`.
     trust

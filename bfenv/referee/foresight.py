@@ -1,4 +1,4 @@
-"""Whether a competitor of a leaderboard foresees what nobody can know, tried on the first jobs.
+"""Whether a competitor of a leaderboard foresees what it cannot know, tested on the first jobs.
 
 The test is the one that `bfenv check` makes of policies: runtimes of unfinished jobs and jobs to
 come are changed, and no decision made before may change. A competitor that knows a public trace by

@@ -1,8 +1,8 @@
 """The guard: a small process that starts a player, limits it, and ends it with all its children.
 
 It is run as a script, because it must not load what a player must not inherit. It stands between
-the referee and the player, is told what to start by one line of JSON (its argument), and reports
-on its standard output, as one line of JSON, how the player ended. The player's messages do not
+the referee and the player. Its argument, one line of JSON, says what to start. It reports how the
+player ended as one line of JSON on its standard output. The player's messages do not
 pass through it. Its standard input says when to stop: it ends when the referee closes it, or
 ends in any way itself.
 

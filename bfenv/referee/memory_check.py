@@ -1,7 +1,7 @@
 """Whether a policy makes its memory from requests that a player does not have yet.
 
 In one process the memory may be made from all jobs of a trace. A player knows none of them at that
-time, so such a policy would decide on placeholders, and nobody would notice.
+time, so such a policy would silently decide on placeholders.
 """
 
 from collections.abc import Iterator, Sequence

@@ -107,8 +107,8 @@ class PlayerProcess:
         Raises
         ------
         PlayerError
-            If the reply is an error, comes too late, is too long or is no JSON object, or the
-            player ends. It says why.
+            If the reply is an error, comes too late, is too long or is not a JSON object, or the
+            player ends.
         """
         deadline = time.monotonic() + seconds
         self._send(ENCODE(message).encode() + b"\n", deadline, seconds)

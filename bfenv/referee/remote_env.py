@@ -15,8 +15,8 @@ from bfenv.envs.settings import EnvSettings
 class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
     """One episode of Backfill-v0 that the referee plays; this object only repeats messages.
 
-    Every step is an action in the one episode that counts: there is no way back, and a copy of the
-    environment cannot be stepped.
+    There is one episode, and every step counts: it cannot be reset again, and the environment
+    cannot be copied.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def program_policy(
 
 
 def policy_of(process: PlayerProcess, name: str, flags: Flags) -> Policy:
-    """Return the policy of a player that runs and has been greeted; it goes on after a run."""
+    """Return the policy of a player that has been greeted; the player outlives a run."""
 
     def begin(jobs: Jobs, processors: int, generator: np.random.Generator) -> Session:
         message = begin_message(jobs, processors, seed_of(generator))
@@ -235,7 +235,7 @@ def _close_session(memory: Session) -> dict[str, np.ndarray]:
 
 
 def _starts(reply: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return jobs and the limits of their trials; FOREVER for a start that is none."""
+    """Return jobs and the limits of their trials; FOREVER for a start without a limit."""
     items = reply.get("start", [])
     if not isinstance(items, list):
         raise PlayerError(f"its start is not a list: {str(items)[:60]!r}")

@@ -1,4 +1,4 @@
-"""Which names stand for code that is not bfenv's own, found out without importing any of it."""
+"""Which names stand for code that is not bfenv's own, decided without importing any of it."""
 
 import importlib
 import sys
@@ -30,7 +30,7 @@ def installed_policies() -> Mapping[str, str]:
 def is_strange_policy(name: str) -> bool:
     """Whether a policy is decided by code that is not bfenv's own.
 
-    An object in a module is, whatever the module: bfenv's modules can import others.
+    "module:object" always is, even in a module of bfenv, because that can have imported others.
 
     Raises
     ------

@@ -7,7 +7,7 @@ may be selected.
 
 from dataclasses import replace
 
-from bfenv.baselines.los import SELECTED, fill, gain_of, los
+from bfenv.baselines.los import gain_of, los, start_best
 from bfenv.core.cluster import advance, free, now, start, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
@@ -47,21 +47,7 @@ def decide(cluster, jobs, memory):
         start(cluster, jobs, queue[0])
     else:
         shadow_time, extra = shadow(cluster, jobs, queue[0])
-    rows = examine(cluster, jobs, memory, shadow_time, extra)
-    if memory.size[:rows].sum() <= free(cluster) and memory.ssize[:rows].sum() <= extra:
-        for job in memory.candidate[:rows]:
-            start(cluster, jobs, job)
-        return
-    j = free(cluster)
-    i = fill(memory, rows, j, extra)
-    while memory.need[j] > extra:
-        j -= 1
-    while j > 0:
-        i -= 1
-        markers = memory.markers[i, j]
-        if markers == SELECTED or (markers & SELECTED and memory.selected_first[0]):
-            start(cluster, jobs, memory.candidate[i])
-            j -= memory.size[i]
+    start_best(cluster, jobs, memory, examine(cluster, jobs, memory, shadow_time, extra), extra)
 
 
 @kernel

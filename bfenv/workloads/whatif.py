@@ -76,7 +76,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
     Raises
     ------
     WorkloadError
-        If the text is no size, the machine would have no processor, or no job fits.
+        If the text is not a size, the machine would have no processor, or no job fits.
     """
     check_trace(trace)
     match = SIZE.fullmatch(size.strip())
@@ -185,7 +185,7 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
     estimate = np.maximum(asked, trace.runtime)
     held = int(np.sum(asked < trace.runtime))
-    notes = (f"{held:,} jobs keep an estimate as long as they run",) if held else ()
+    notes = (f"{held:,} jobs keep their runtime as estimate",) if held else ()
     return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
 
 
@@ -239,7 +239,7 @@ def _taken(trace: Trace, those: np.ndarray) -> Trace:
 
 
 class Change(NamedTuple):
-    """A change of which `with_changes` knows."""
+    """A kind of change that `with_changes` can make."""
 
     make: Callable[[Trace, str], Changed]
     example: str  # of its value

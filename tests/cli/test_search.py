@@ -73,7 +73,7 @@ def test_unknown(run):
     [
         (("--load", "high"), "--load is own or a number"),
         (("--method", "sa"), "method must be one of"),
-        (("--budget", "1m"), "give --generations or --budget"),
+        (("--budget", "1m"), "give either --generations or --budget"),
         (("--split", "test"), "takes the split train or all"),
         (("--backend", "dask"), "needs the address of a scheduler"),
     ],

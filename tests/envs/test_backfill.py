@@ -108,9 +108,11 @@ def test_unmasked_agents_end(action):
 @pytest.mark.parametrize("action", [0, np.int64(0), np.array(0), np.array([0]), np.array([[0]])])
 def test_arrays_as_actions(action):
     """An array with one integer is an action, as model.predict returns it."""
-    env = BackfillEnv()
-    env.reset(seed=0)
-    env.step(action)
+    given, plain = BackfillEnv(), BackfillEnv()
+    given.reset(seed=0)
+    plain.reset(seed=0)
+    assert given.step(action)[1:4] == plain.step(0)[1:4]
+    assert np.array_equal(given.cluster.start, plain.cluster.start)
 
 
 @pytest.mark.parametrize("action", [-1, 9, 10**6])

@@ -110,5 +110,5 @@ def test_a_forged_file_is_found(bounded, tmp_path):
         arrays = dict(data)
     text = bytes(arrays["head"]).replace(b'"offline": ', b'"offline": 1')
     np.savez(path, **{**arrays, "head": np.frombuffer(text, dtype=np.uint8)})
-    with pytest.raises(BfenvError, match="other metrics than it says"):
+    with pytest.raises(BfenvError, match="metrics in the file are not those of its schedules"):
         check_bounds(read_leaderboard(folder))

@@ -7,7 +7,7 @@ import pytest
 
 import bfenv
 from bfenv.agents.models import Card, write_card
-from bfenv.agents.search.cases import training_record
+from bfenv.agents.models.training import training_record
 from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.provenance import commit, versions
 from bfenv.leaderboard.row import Curves, Versus

@@ -83,7 +83,7 @@ def test_estimates():
     """Users ask for less, but never for less than their jobs run; those are counted."""
     changed = whatif.with_other_estimates(TRACE, "-30%")
     assert changed.trace.jobs.estimate.tolist() == [140, 50, 250]
-    assert changed.notes == ("2 jobs keep an estimate as long as they run",)
+    assert changed.notes == ("2 jobs keep their runtime as estimate",)
     assert whatif.with_other_estimates(TRACE, "+50 %").trace.jobs.estimate.tolist() == [
         300,
         90,

@@ -174,7 +174,7 @@ def load_gap(path: Path, trace: Trace) -> Gap:
         simulate(trace, REFERENCE),
     )
     if gap.numbers != numbers:
-        raise BfenvError(f"{path}: its schedules have other metrics than it says")
+        raise BfenvError(f"{path}: the metrics in the file are not those of its schedules")
     return gap
 
 

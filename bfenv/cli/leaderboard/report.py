@@ -57,7 +57,7 @@ def report(
     ] = None,
     span: Annotated[
         int | None,
-        options.duration_option("--span", "Length of it, such as 90m or 2d.", least=1),
+        options.duration_option("--span", "Length of the chart, such as 2d.", least=1),
     ] = None,
 ) -> None:
     """Rank the policies of a leaderboard.

@@ -37,13 +37,16 @@ def run(
     salt: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", help="Draw the suite's generated traces from seeds of this secret."
+            metavar="TEXT", help="Secret that the seeds of the suite's generated traces depend on."
         ),
     ] = None,
     workload: Annotated[
         list[str] | None,
         typer.Option(
-            "--workload", "-w", metavar="WORKLOAD", help="Your own instead; repeat for several."
+            "--workload",
+            "-w",
+            metavar="WORKLOAD",
+            help="Your workload instead; repeat for several.",
         ),
     ] = None,
     policy: Annotated[
@@ -86,8 +89,8 @@ def run(
 
     Each workload and seed is one row. Rows that the folder already has are skipped, so an
     interrupted run resumes. If a policy fails or takes too long, only its row fails, and it records
-    the reason. Rows do not depend on how the work is split: shards may share a folder, or their
-    folders be merged. The exit status is 1 if any row has failed, now or before.
+    the reason. Rows do not depend on how the work is split, so shards may share a folder, or you
+    can merge their folders. The exit status is 1 if any row has failed, now or before.
 
     \b
     Suites:

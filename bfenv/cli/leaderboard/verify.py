@@ -42,11 +42,11 @@ def verify(
 
     The suite and its traces are compared with bfenv's own. Schedules that were kept are checked
     against the machine, and their metrics are computed again from starts and ends. Rows are run
-    again, and must have the same bytes but for versions and commit. Bounds are verified. The exit
-    status is 1 if anything is wrong.
+    again and must have the same bytes, except for versions and commit. Bounds are verified. The
+    exit status is 1 if anything is wrong.
 
-    Rows of code that is not here are not run again. Unpack the bundle, read the code, and add its
-    folder `code` to PYTHONPATH.
+    Rows whose code Python does not find are not run again. To include them, unpack the bundle, read
+    the code, and add its folder `code` to PYTHONPATH.
 
     \b
     Examples:

@@ -1,69 +1,30 @@
 """The command `bfenv workloads import`."""
 
-import re
 import shlex
 import sys
 import warnings
 from dataclasses import asdict, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bfenv.analysis.formatting import duration
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, check_new, choices
+from bfenv.cli.workloads.import_options import (
+    WITH_EPOCHS,
+    Overrun,
+    Resource,
+    Source,
+    own_options,
+    part_path,
+    read_mapping,
+    read_sizes,
+    selection_of,
+)
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
-
-if TYPE_CHECKING:
-    from bfenv.workloads.logs.selection import Selection
-
-
-class Source(StrEnum):
-    """Kinds of logs."""
-
-    auto = "auto"
-    sacct = "sacct"
-    sacct_json = "sacct-json"
-    pbs = "pbs"
-    sge = "sge"
-    lsf = "lsf"
-    xdmod = "xdmod"
-    csv = "csv"
-    parquet = "parquet"
-
-
-class Resource(StrEnum):
-    """What counts as a processor."""
-
-    cores = "cores"
-    nodes = "nodes"
-    gpus = "gpus"
-    memory = "memory"
-    dominant = "dominant"
-    billing = "billing"
-
-
-class Overrun(StrEnum):
-    """What to do with a job that ran longer than its limit."""
-
-    kill = "kill"
-    extend = "extend"
-
-
-TABLES = (Source.csv, Source.parquet)
-SLURM = (Source.sacct, Source.sacct_json)
-KINDS_WITH = {
-    "map": TABLES,
-    "delimiter": TABLES,
-    "fields": (Source.sacct,),
-    "capacity": SLURM,
-    "eligible": (*SLURM, Source.xdmod),
-    "resource": (*SLURM, Source.xdmod),
-}  # the kinds of logs that have an option of their own
-WITH_EPOCHS = (Source.sge, Source.lsf, Source.pbs, Source.xdmod)  # without local times
 
 
 def import_log(
@@ -192,7 +153,7 @@ def import_log(
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
     check_new(out, force)
     kind = Source(find_format(log)) if source is Source.auto else source
-    own = _own_options(
+    own = own_options(
         kind,
         map=columns,
         delimiter=delimiter,
@@ -209,11 +170,11 @@ def import_log(
         "on_error": "skip" if skip else "raise",
     }
     is_local = timezone is None and kind not in WITH_EPOCHS
-    sizes = _sizes(processors, split)
+    sizes = read_sizes(processors, split)
     for part in sizes if split else [""]:
-        path = _part_path(out, part)
+        path = part_path(out, part)
         check_new(path, force)
-        common |= {"selection": _of_part(selection, part), "processors": sizes.get(part)}
+        common |= {"selection": selection_of(selection, part), "processors": sizes.get(part)}
         trace = _import(log, path, kind, own, outages, common)
         _report(log, trace)
         _tell(path, trace, is_local)
@@ -265,57 +226,6 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     print(f"Next: bfenv report {shlex.quote(str(out))} --out report.html")
 
 
-def _part_path(out: Path, part: str) -> Path:
-    """Return the file of a partition: site.swf.gz becomes site-gpu.swf.gz."""
-    if not part:
-        return out
-    name, dot, suffix = out.name.partition(".swf")
-    return out.with_name(f"{name}-{_safe(part)}{dot}{suffix}")
-
-
-def _of_part(selection: "Selection", part: str) -> "Selection":
-    """Return what to select for the file of a partition, "" for the file of all."""
-    if not part:
-        return selection
-    if selection.ids is not None:
-        ids = Path(selection.ids)
-        own = ids.with_name(f"{ids.stem}-{_safe(part)}{ids.suffix}")
-        selection = selection._replace(ids=own)
-    return selection._replace(partitions=(part,))
-
-
-def _safe(part: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.+-]+", "-", part)
-
-
-def _sizes(text: str | None, split: bool) -> dict[str, int]:
-    """Return the machine's processors by partition, "" for all of it."""
-    if not split:
-        if text is None:
-            return {}
-        return {"": _integer(text)}
-    if text is None or "=" not in text:
-        raise BfenvError("--split-partitions needs --processors NAME=N,NAME=N")
-    pairs = (item.rpartition("=") for item in text.split(","))
-    return {name.strip(): _integer(number) for name, _, number in pairs}
-
-
-def _integer(text: str) -> int:
-    if not text.strip().isdecimal():
-        raise BfenvError(f"--processors must be a whole number, got {text.strip()!r:.60}")
-    return int(text)
-
-
-def _own_options(kind: Source, **given: Any) -> dict[str, Any]:
-    """Return the options that were given, all of which the kind of log must have."""
-    own = {name: value for name, value in given.items() if value is not None}
-    for name in own:
-        if kind not in KINDS_WITH[name]:
-            kinds = " or --from ".join(KINDS_WITH[name])
-            raise BfenvError(f"--{name} needs --from {kinds}")
-    return own
-
-
 def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> Trace:
     """Read the log; `own` are options of some kinds of log, `common` those of every kind."""
     if kind in (Source.csv, Source.parquet):
@@ -324,26 +234,11 @@ def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, An
 
         if is_parquet(log) is not (kind is Source.parquet):
             raise BfenvError(f"{log} is not a {kind.value} file")
-        mapping = _mapping(own.get("map"))
+        mapping = read_mapping(own.get("map"))
         return read_columns(log, mapping, delimiter=own.get("delimiter"), **common)
     from bfenv.workloads.logs.formats import READERS
 
     return READERS[kind.value](log, **own, **common)
-
-
-def _mapping(text: str | None) -> dict[str, str]:
-    """Read a map like "field=column,field=column"."""
-    if text is None:
-        raise BfenvError("the columns are unknown; add --map submit=Submitted,size=CPUs,...")
-    mapping = {}
-    for item in text.split(","):
-        field, equals, column = (part.strip() for part in item.partition("="))
-        if not equals or not column:
-            raise BfenvError(f"--map: {item!r} is not field=column")
-        if field in mapping:
-            raise BfenvError(f"--map: {field} is given twice")
-        mapping[field] = column
-    return mapping
 
 
 def _report(log: Path, trace: Trace) -> None:

@@ -1,7 +1,5 @@
 """The verdict on a site's candidates in sentences, in hours and days."""
 
-from datetime import datetime
-
 from bfenv.analysis.formatting import duration
 from bfenv.analysis.intervals import Interval
 from bfenv.core.jobs import Trace
@@ -37,12 +35,6 @@ def date(trace: Trace, seconds: int) -> str:
     """Write an instant of a trace as a date; as days since its begin if that has no date."""
     moment = date_at(trace, seconds)
     return f"day {seconds // 86_400}" if moment is None else f"{moment:%Y-%m-%d}"
-
-
-def date_and_time(trace: Trace, seconds: int) -> str:
-    """Write an instant of a trace as a date with the time of day, see `date`."""
-    moment: datetime | None = date_at(trace, seconds)
-    return date(trace, seconds) if moment is None else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def less_or_more(interval: Interval) -> str:

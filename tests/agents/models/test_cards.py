@@ -11,7 +11,7 @@ import pytest
 from bfenv import BfenvError, PolicyError, UnknownNameError, find_policy, load_workload, simulate
 from bfenv.agents.models import Card, agent_names, check_unseen, read_card, write_card
 from bfenv.agents.models.scoring import find_failures, geometric_means, score_card
-from bfenv.agents.search.cases import training_record
+from bfenv.agents.models.training import training_record
 from bfenv.core.names import parse_name
 from bfenv.leaderboard.suite import SUITES, suite_contents
 from bfenv.workloads import split_range
@@ -96,8 +96,8 @@ def test_no_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"format": "other"}, "is not a card"),
         ({"policy": 3}, "policy is not"),
-        ({"training": [1]}, "are no objects"),
-        ({"division": "open"}, "the division is none of completion, trials, clairvoyant"),
+        ({"training": [1]}, "must be lists of objects"),
+        ({"division": "open"}, "division must be one of completion, trials, clairvoyant"),
         ({"kind": "network"}, "is a network, which acts in an environment"),
         ({"policy": "agent:mine"}, "its policy is another agent"),
         ({"policy": "easy(order=sise)"}, "sise"),

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bfenv import load_workload, metrics, simulate
-from bfenv.agents.search.cases import Case, jobs_hash, make_cases
+from bfenv.agents.models.training import jobs_hash
+from bfenv.agents.search.cases import Case, make_cases
 from bfenv.agents.search.objective import Outcome, combine, score_policies
 from bfenv.workloads import shaken, split_range, with_load
 

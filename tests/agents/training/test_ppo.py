@@ -11,6 +11,7 @@ import bfenv
 from bfenv.agents.training import TrainSettings, ppo
 from bfenv.agents.training.episodes import Episodes
 from bfenv.agents.training.networks import best_actions, new_network
+from bfenv.agents.training.rollout import Rollout, collect, new_rollout
 from bfenv.envs import BackfillVectorEnv
 
 pytestmark = pytest.mark.torch
@@ -75,12 +76,13 @@ def test_optimum():
     generator = torch.Generator().manual_seed(0)
     network = new_network("scorer", envs.batch, 32)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
-    rollout = ppo.new_rollout(settings, episodes)
+    learner = ppo.Learner(settings, network, optimizer, generator)
+    rollout = new_rollout(settings, episodes)
     judge = BackfillVectorEnv(1, trace, **env)
     for _ in range(100):
-        ppo.collect(network, episodes, rollout, generator)
+        collect(learner.network, episodes, rollout, learner.generator)
         estimates = ppo.advantages(rollout, settings, 0.0)
-        ppo.update(settings, network, optimizer, rollout, *estimates, generator)
+        ppo.update(learner, rollout, *estimates)
         if total_wait(judge, network) == best:
             return
     pytest.fail(f"total wait {total_wait(judge, network)}, the best is {best}")
@@ -112,7 +114,7 @@ def test_advantages(credit):
         return torch.from_numpy(rng.random(shape) < p)
 
     empty = torch.zeros(0)
-    rollout = ppo.Rollout(
+    rollout = Rollout(
         *(empty,) * 5,
         choice=coins(0.6, steps, envs),
         log_prob=empty,

@@ -68,7 +68,7 @@ def test_files(tmp_path):
     path = tmp_path / "own.yaml"
     for text, message in (
         ("a: 1", "expected presets"),
-        ("a: {like: b}\nb: {like: a}", "'a' is like itself"),
+        ("a: {like: b}\nb: {like: a}", "'a' is defined by itself: a is like b is like a"),
         ("a: {like: nothing}", "unknown preset 'nothing'"),
         ("a: !!python/object:os.system {}", "cannot be read as YAML"),
     ):

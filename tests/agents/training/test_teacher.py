@@ -8,6 +8,7 @@ import bfenv
 from bfenv.agents.training import change, find_settings, ppo
 from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.networks import best_actions, new_network
+from bfenv.agents.training.rollout import new_rollout
 from bfenv.agents.training.teacher import Teacher
 from bfenv.envs import BackfillVectorEnv
 
@@ -56,9 +57,9 @@ def test_imitation():
     episodes.reset(0)
     network = new_network("scorer", episodes.envs.batch, 32)
     optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
-    rollout = ppo.new_rollout(settings, episodes)
+    learner = ppo.Learner(settings, network, optimizer, generator)
     before = agreement(network, settings)
-    ppo.imitate(settings, network, optimizer, episodes, rollout, generator)
+    ppo.imitate(learner, episodes, new_rollout(settings, episodes))
     after = agreement(network, settings)
     assert after > 2 * before > 0
     assert after > 0.6

@@ -1,0 +1,122 @@
+"""The options of `bfenv workloads import`: their choices, and how their texts are read."""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv.workloads.logs.selection import Selection
+
+
+class Source(StrEnum):
+    """Kinds of logs."""
+
+    auto = "auto"
+    sacct = "sacct"
+    sacct_json = "sacct-json"
+    pbs = "pbs"
+    sge = "sge"
+    lsf = "lsf"
+    xdmod = "xdmod"
+    csv = "csv"
+    parquet = "parquet"
+
+
+class Resource(StrEnum):
+    """What counts as a processor."""
+
+    cores = "cores"
+    nodes = "nodes"
+    gpus = "gpus"
+    memory = "memory"
+    dominant = "dominant"
+    billing = "billing"
+
+
+class Overrun(StrEnum):
+    """What to do with a job that ran longer than its limit."""
+
+    kill = "kill"
+    extend = "extend"
+
+
+TABLES = (Source.csv, Source.parquet)
+SLURM = (Source.sacct, Source.sacct_json)
+KINDS_WITH = {
+    "map": TABLES,
+    "delimiter": TABLES,
+    "fields": (Source.sacct,),
+    "capacity": SLURM,
+    "eligible": (*SLURM, Source.xdmod),
+    "resource": (*SLURM, Source.xdmod),
+}  # the kinds of logs that have an option of their own
+WITH_EPOCHS = (Source.sge, Source.lsf, Source.pbs, Source.xdmod)  # without local times
+
+
+def part_path(out: Path, part: str) -> Path:
+    """Return the file of a partition: site.swf.gz becomes site-gpu.swf.gz."""
+    if not part:
+        return out
+    name, dot, suffix = out.name.partition(".swf")
+    return out.with_name(f"{name}-{_safe(part)}{dot}{suffix}")
+
+
+def selection_of(selection: "Selection", part: str) -> "Selection":
+    """Return what to select for the file of a partition, "" for the file of all."""
+    if not part:
+        return selection
+    if selection.ids is not None:
+        ids = Path(selection.ids)
+        own = ids.with_name(f"{ids.stem}-{_safe(part)}{ids.suffix}")
+        selection = selection._replace(ids=own)
+    return selection._replace(partitions=(part,))
+
+
+def _safe(part: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.+-]+", "-", part)
+
+
+def read_sizes(text: str | None, split: bool) -> dict[str, int]:
+    """Return the machine's processors by partition, "" for all of it."""
+    if not split:
+        if text is None:
+            return {}
+        return {"": _integer(text)}
+    if text is None or "=" not in text:
+        raise BfenvError("--split-partitions needs --processors NAME=N,NAME=N")
+    pairs = (item.rpartition("=") for item in text.split(","))
+    return {name.strip(): _integer(number) for name, _, number in pairs}
+
+
+def _integer(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise BfenvError(f"--processors must be a whole number, got {text.strip()!r:.60}")
+    return int(text)
+
+
+def own_options(kind: Source, **given: Any) -> dict[str, Any]:
+    """Return the options that were given, all of which the kind of log must have."""
+    own = {name: value for name, value in given.items() if value is not None}
+    for name in own:
+        if kind not in KINDS_WITH[name]:
+            kinds = " or --from ".join(KINDS_WITH[name])
+            raise BfenvError(f"--{name} needs --from {kinds}")
+    return own
+
+
+def read_mapping(text: str | None) -> dict[str, str]:
+    """Read a map like "field=column,field=column"."""
+    if text is None:
+        raise BfenvError("the columns are unknown; add --map submit=Submitted,size=CPUs,...")
+    mapping = {}
+    for item in text.split(","):
+        field, equals, column = (part.strip() for part in item.partition("="))
+        if not equals or not column:
+            raise BfenvError(f"--map: {item!r} is not field=column")
+        if field in mapping:
+            raise BfenvError(f"--map: {field} is given twice")
+        mapping[field] = column
+    return mapping
