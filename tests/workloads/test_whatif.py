@@ -133,10 +133,12 @@ def test_changes(tmp_path):
 def test_quoted_value(tmp_path):
     """A file whose name has a comma is given in quotes; a quote must be closed."""
     file = tmp_path / "May, June (2).csv"
-    file.write_text("50,60,10\n")
-    dated = replace(TRACE, header=("UnixStartTime: 0",))
+    file.write_text("1000000050,1000000060,10\n")
+    records = np.zeros((len(TRACE), 18))
+    records[:, 1] = TRACE.jobs.submit
+    dated = replace(TRACE, header=("UnixStartTime: 1000000000",), records=records)
     changed = whatif.with_changes(dated, f"processors=20,maintenance={format_value(str(file))}")
-    assert [one.processors for one in changed.trace.outages][-1] == 10
+    assert Outage(50, 60, 10) in changed.trace.outages
     assert len(changed.trace.outages) == len(TRACE.outages) + 1
     with pytest.raises(BfenvError, match="no closing quote"):
         whatif.with_changes(TRACE, "maintenance='May")
