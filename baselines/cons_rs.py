@@ -27,8 +27,9 @@ from bfenv.baselines.reservations import (
     Reservations,
     close_up,
     copy_reservations,
+    forget,
+    move_up,
     new_reservations,
-    reserve_anchor_point,
     start_due,
 )
 from bfenv.baselines.shuffling import new_stream, random_number
@@ -38,7 +39,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import release
+from bfenv.core.profile import place, release
 
 ITERATIONS = 20  # the paper gives no number; these have most of the effect
 BATCH = 5  # moves between two readings of the clock
@@ -104,6 +105,7 @@ def search(cluster, jobs, memory, iterations):
             wait, slowdown = new_wait, new_slowdown
         else:
             copy_reservations(memory.before_move, reservations, queue)
+    forget(reservations, queue)  # the moves are not noted as gains
     return True
 
 
@@ -113,8 +115,13 @@ def move(reservations, cluster, jobs, queue, job):
     planned = reservations.planned_start[job]
     release(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
     reservations.planned_start[job] = NONE
-    close_up(reservations, jobs, queue, now(cluster))
-    reserve_anchor_point(reservations, cluster, jobs, job)
+    for other in queue:
+        if reservations.planned_start[other] > now(cluster):
+            earliest = max(now(cluster), jobs.requested_start[other])
+            move_up(reservations, other, jobs.size[other], jobs.estimate[other], earliest)
+    earliest = max(now(cluster), jobs.requested_start[job])
+    anchor = place(reservations.profile, jobs.size[job], jobs.estimate[job], earliest)
+    reservations.planned_start[job] = anchor
 
 
 @kernel

@@ -16,11 +16,13 @@ import numpy as np
 
 from bfenv.baselines.priorities import Order, Ranking, find_order
 from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
-from bfenv.core.cluster import advance, free, now, start
+from bfenv.core.cluster import advance, now, start
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import Profile, new_profile, place, rebuild
+from bfenv.core.profile import Profile, fits, new_profile, place, rebuild
+
+CHECK_EVERY = 16  # jobs that are placed
 
 
 class Memory(NamedTuple):
@@ -33,17 +35,32 @@ class Memory(NamedTuple):
 
 @kernel
 def decide(cluster, jobs, memory):
-    """Place the jobs in order and start those that can start now; stop when all is in use."""
+    """Place the jobs in order and start those that can start now; stop when no other job can.
+
+    As the plan fills up, a job that does not fit now will not: those at the end of the line that do
+    not fit need no place.
+    """
     profile, line = memory.profile, memory.ranking.line
     count = sort(memory.ranking, memory.stream, cluster, jobs)
     rebuild(profile, cluster, jobs)
-    for job in line[:count]:
-        if free(cluster) == 0:
+    for position in range(count):
+        if position % CHECK_EVERY == 0:
+            while count > position and not fits_now(profile, cluster, jobs, line[count - 1]):
+                count -= 1
+        if position >= count:
             break
+        job = line[position]
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(now(cluster), jobs.requested_start[job])
         if place(profile, size, duration, earliest) == now(cluster):
             start(cluster, jobs, job)
+
+
+@kernel
+def fits_now(profile, cluster, jobs, job):
+    """Tell whether a job can start now, beside what is in the profile."""
+    may_begin = jobs.requested_start[job] <= now(cluster)
+    return may_begin and fits(profile, jobs.size[job], jobs.estimate[job], now(cluster))
 
 
 @kernel

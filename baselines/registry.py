@@ -245,6 +245,7 @@ def simulate(
     seed: int = 0,
     *,
     event_order: str = "standard",
+    watch: simulator.Watch = simulator.ignore,
 ) -> Schedule:
     """Run a trace under a policy and return the schedule.
 
@@ -259,6 +260,9 @@ def simulate(
     event_order
         "pyss" follows the event order of the simulator pyss, for comparison with published
         schedules.
+    watch
+        Called before the first pass with a function that returns which share of the jobs has
+        started. Another thread may call that function during the run.
 
     Raises
     ------
@@ -272,4 +276,6 @@ def simulate(
     BfenvError
         If the seed is not an integer >= 0.
     """
-    return simulator.simulate(trace, find_policy(policy), seed, event_order=event_order)
+    return simulator.simulate(
+        trace, find_policy(policy), seed, event_order=event_order, watch=watch
+    )

@@ -16,16 +16,29 @@ import numpy as np
 from bfenv.core.cluster import PASSES, finished, free, may_start, now, start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
+from bfenv.core.openings import (
+    NEVER,
+    Openings,
+    forget_fronts,
+    front_of,
+    may_slide,
+    new_openings,
+    note_gain,
+    put_forward,
+)
 from bfenv.core.profile import (
     Profile,
     anchor_before,
+    anchor_point,
     begin_at,
+    bring_forward,
     copy,
     new_profile,
     place,
     rebuild,
     release,
     reserve,
+    slide_point,
 )
 
 NONE = -1  # planned start of a job without a reservation
@@ -38,6 +51,7 @@ class Reservations(NamedTuple):
     planned_start: np.ndarray  # (n,) int64 seconds; NONE without a reservation
     last_pass: np.ndarray  # (1,) int64: number of the last pass of this policy
     missed_pass: np.ndarray  # (1,) bool: another policy decided in a pass since then
+    openings: Openings  # where the profile may have room
 
 
 def new_reservations(jobs: Jobs, processors: int) -> Reservations:
@@ -50,6 +64,7 @@ def new_reservations(jobs: Jobs, processors: int) -> Reservations:
         np.full(count, NONE, dtype=np.int64),
         last_pass=np.zeros(1, dtype=np.int64),
         missed_pass=np.zeros(1, dtype=np.bool_),
+        openings=new_openings(jobs, processors),
     )
 
 
@@ -67,6 +82,7 @@ def bring_up_to_now(reservations, cluster, jobs):
     for job in finished(cluster):
         if cluster.kill_time[job] > time:
             release(profile, jobs.size[job], time, cluster.kill_time[job])
+            note_gain(reservations.openings, profile, time, cluster.kill_time[job])
             any_early = True
     return any_early
 
@@ -90,9 +106,16 @@ def followed(reservations, cluster, jobs):
 
 
 @kernel
+def keep_running(reservations, cluster, jobs):
+    """Make the profile hold the running jobs alone."""
+    rebuild(reservations.profile, cluster, jobs)
+    forget_fronts(reservations.openings)
+
+
+@kernel
 def cancel_all(reservations, cluster, jobs):
     """Keep the running jobs only: every waiting job loses its reservation."""
-    rebuild(reservations.profile, cluster, jobs)
+    keep_running(reservations, cluster, jobs)
     for job in waiting(cluster):
         reservations.planned_start[job] = NONE
 
@@ -103,13 +126,14 @@ def keep_all(reservations, cluster, jobs):
 
     Where there is no room for them all, the profile goes below zero until jobs end.
     """
-    rebuild(reservations.profile, cluster, jobs)
+    keep_running(reservations, cluster, jobs)
     for job in waiting(cluster):
         planned = reservations.planned_start[job]
         if planned != NONE:
             planned = max(planned, now(cluster))
             reservations.planned_start[job] = planned
             reserve(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
+    forget(reservations, waiting(cluster))
 
 
 # Reservations -----------------------------------------------------------------------------------
@@ -118,10 +142,22 @@ def keep_all(reservations, cluster, jobs):
 @kernel
 def reserve_anchor_point(reservations, cluster, jobs, job):
     """Reserve a job's anchor point, not before its requested start; return it, in seconds."""
+    size, duration, openings = jobs.size[job], jobs.estimate[job], reservations.openings
     earliest = max(now(cluster), jobs.requested_start[job])
-    anchor = place(reservations.profile, jobs.size[job], jobs.estimate[job], earliest)
+    search_from = max(earliest, front_of(openings, size, duration))
+    anchor = place(reservations.profile, size, duration, search_from)
+    if earliest == now(cluster):
+        put_forward(openings, size, duration, anchor)
     reservations.planned_start[job] = anchor
+    openings.looked[job] = openings.gains[0]
     return anchor
+
+
+@kernel
+def first_fit(reservations, cluster, size, duration):
+    """Return the anchor point of any job that has no reservation."""
+    search_from = max(now(cluster), front_of(reservations.openings, size, duration))
+    return anchor_point(reservations.profile, size, duration, search_from)
 
 
 @kernel
@@ -139,19 +175,49 @@ def move_up(reservations, job, size, duration, earliest):
 
 @kernel
 def close_up(reservations, jobs, line, time):
-    """Move up the reservations of the jobs in `line` that are after `time`, one by one."""
+    """Move up the reservations of the jobs in `line` that are after `time`, one by one.
+
+    Each moves to its anchor point, never later. Jobs that cannot have gained room are passed over.
+    All that is given back otherwise must have been noted.
+    """
+    openings, profile = reservations.openings, reservations.profile
     for job in line:
-        if reservations.planned_start[job] > time:
-            earliest = max(time, jobs.requested_start[job])
-            move_up(reservations, job, jobs.size[job], jobs.estimate[job], earliest)
+        planned = reservations.planned_start[job]
+        if planned <= time:
+            continue
+        size, duration = jobs.size[job], jobs.estimate[job]
+        earliest = max(time, jobs.requested_start[job])
+        search_from = max(earliest, front_of(openings, size, duration))
+        if search_from < planned:
+            anchor = anchor_before(profile, size, duration, search_from, planned)
+            anchor = slide_point(profile, size, earliest, anchor)  # it may begin before the front
+            if earliest == time:
+                put_forward(openings, size, duration, anchor)
+        elif may_slide(openings, job, planned):
+            anchor = slide_point(profile, size, earliest, planned)
+        else:
+            continue
+        if anchor < planned:
+            left = bring_forward(profile, size, planned, planned + duration, anchor)
+            note_gain(openings, profile, left, planned + duration)
+            reservations.planned_start[job] = anchor
+        openings.looked[job] = openings.gains[0]
 
 
 @kernel
 def copy_reservations(reservations, other, queue):
-    """Make `other` the same plan for the jobs of `queue`."""
+    """Make `other` the same plan for the jobs of `queue`; what is known of it is not copied."""
     copy(reservations.profile, other.profile)
     for job in queue:
         other.planned_start[job] = reservations.planned_start[job]
+
+
+@kernel
+def forget(reservations, queue):
+    """Forget where there may be room for the jobs of `queue`: the plan has changed unnoted."""
+    forget_fronts(reservations.openings)
+    for job in queue:
+        reservations.openings.looked[job] = NEVER
 
 
 # Starts -----------------------------------------------------------------------------------------

@@ -32,8 +32,11 @@ from bfenv.baselines.reservations import (
     bring_up_to_now,
     close_up,
     copy_reservations,
+    first_fit,
     followed,
+    forget,
     keep_all,
+    keep_running,
     new_reservations,
     reserve_anchor_point,
     start_due,
@@ -45,7 +48,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
-from bfenv.core.profile import anchor_point, place, rebuild, reserve
+from bfenv.core.profile import reserve
 
 SECONDS = HOUR
 FACTOR = 1.0
@@ -60,7 +63,6 @@ class Memory(NamedTuple):
     first_reservation: np.ndarray  # (n,) int64 seconds: planned start on arrival
     guarantee: np.ndarray  # (n,) int64 seconds: the first reservation and the slack
     kind: np.ndarray  # (n,) int64: jobs of one size and estimate are of one kind
-    earliest: np.ndarray  # (k,) int64 seconds: no job of the kind fits before, in `tentative`
     refused: np.ndarray  # (k,) int64: last job of the kind known to delay another too much; or NONE
 
 
@@ -84,6 +86,7 @@ def decide(cluster, jobs, memory):
         ):
             start(cluster, jobs, job)
             copy_reservations(memory.tentative, reservations, waiting(cluster))
+            forget(reservations, waiting(cluster))
             for other in waiting(cluster):
                 memory.refused[memory.kind[other]] = NONE
             next_start = start_due(reservations, cluster, jobs)
@@ -108,30 +111,25 @@ def others_can_wait(cluster, jobs, memory, job):
     Those are the ones that in this plan stand where their predecessor of the kind would have stood,
     had it been placed in its turn: exchange the two, and all else is as it was.
     """
-    planned_start, profile = memory.tentative.planned_start, memory.tentative.profile
-    kinds, earliest = memory.kind, memory.earliest
+    tentative, kinds = memory.tentative, memory.kind
     size, estimate, kind = jobs.size[job], jobs.estimate[job], kinds[job]
-    for other in waiting(cluster):
-        earliest[kinds[other]] = now(cluster)
-    rebuild(profile, cluster, jobs)
-    planned_start[job] = now(cluster)
-    reserve(profile, size, now(cluster), now(cluster) + estimate)
+    keep_running(tentative, cluster, jobs)
+    tentative.planned_start[job] = now(cluster)
+    reserve(tentative.profile, size, now(cluster), now(cluster) + estimate)
     turn = NONE  # where the predecessor of the kind would stand
     last = FOREVER  # the last job that would meet this plan: all, if its own turn never comes
     for other in waiting(cluster):
         if cluster.start[other] >= 0:
             continue
         if other == job:
-            turn, last = anchor_point(profile, size, estimate, earliest[kind]), job
+            turn, last = first_fit(tentative, cluster, size, estimate), job
             continue
-        # As the plan fills up, jobs of a kind are placed in the order of the queue.
-        anchor = place(profile, jobs.size[other], jobs.estimate[other], earliest[kinds[other]])
-        planned_start[other] = earliest[kinds[other]] = anchor
+        anchor = reserve_anchor_point(tentative, cluster, jobs, other)
         if anchor > memory.guarantee[other]:
             memory.refused[kind] = last
             return False
         if kinds[other] == kind and turn == anchor:
-            turn, last = anchor_point(profile, size, estimate, anchor), other
+            turn, last = first_fit(tentative, cluster, size, estimate), other
     return True
 
 
@@ -160,7 +158,6 @@ def new_memory(
         first_reservation=np.full(count, NONE, dtype=np.int64),
         guarantee=np.full(count, NONE, dtype=np.int64),
         kind=kind.reshape(-1).astype(np.int64),
-        earliest=np.full(kinds.shape[1], NONE, dtype=np.int64),
         refused=np.full(kinds.shape[1], NONE, dtype=np.int64),
     )
 

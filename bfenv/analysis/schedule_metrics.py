@@ -53,7 +53,8 @@ def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
     paper. `tau` is in seconds.
     """
     trace = schedule.trace
-    values: np.ndarray = response(schedule) / (trace.jobs.size * np.maximum(trace.runtime, tau))
+    size = trace.jobs.size.astype(np.float64)  # the product may exceed any int64
+    values: np.ndarray = response(schedule) / (size * np.maximum(trace.runtime, tau))
     return values
 
 

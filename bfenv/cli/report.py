@@ -70,6 +70,7 @@ def report(
     from bfenv.leaderboard.site import opening, site_comparisons
     from bfenv.leaderboard.store import read_leaderboard
     from bfenv.leaderboard.suite import suite_of
+    from bfenv.workloads.load import path_in
 
     check_page(out, force)
     suite = suite_of(log)
@@ -81,7 +82,9 @@ def report(
         comparisons = site_comparisons(leaderboard, today)
         best = comparisons[0].best
         shown = [today] if best is None else [today, best.policy]
-        selection = select_gantt(leaderboard, policies=shown)
+        file = path_in(log)
+        logs = [] if file is None else [Path(file)]
+        selection = select_gantt(leaderboard, policies=shown, logs=logs)
         page = render_page(leaderboard, selection, opening(comparisons))
     write_atomically(out, page.encode())
     for comparison in comparisons:

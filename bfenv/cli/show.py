@@ -4,7 +4,9 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from itertools import accumulate
 from typing import Any
@@ -17,6 +19,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
+    TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -34,6 +37,8 @@ COMPARED = (
     "run",
 )  # fmt: skip
 NARROWEST = 12  # characters to which a column of words may shrink
+PATIENCE = 5  # seconds of a run before a progress bar is shown
+REFRESH = 0.5  # seconds
 MARK = "*"  # marks a policy that starves jobs
 
 ROWS = TextColumn("{task.fields[rows]}")  # for a bar whose length is time
@@ -63,6 +68,35 @@ def progress(count: ProgressColumn | None = None) -> Progress:
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+@contextmanager
+def share_done(description: str) -> Iterator[Callable[[Callable[[], float]], None]]:
+    """Yield a function that watches a run: if it takes long, a progress bar shows what it reports.
+
+    The function takes another, which returns the share that is done.
+    """
+    ended = threading.Event()
+    watchers: list[threading.Thread] = []
+
+    def show(share: Callable[[], float]) -> None:
+        if ended.wait(PATIENCE):
+            return
+        with progress(TaskProgressColumn()) as bar:
+            task = bar.add_task(description, total=1.0)
+            while not ended.wait(REFRESH):
+                bar.update(task, completed=share())
+
+    def watch(share: Callable[[], float]) -> None:
+        watchers.append(threading.Thread(target=show, args=[share], daemon=True))
+        watchers[-1].start()
+
+    try:
+        yield watch
+    finally:
+        ended.set()
+        for watcher in watchers:
+            watcher.join()
 
 
 def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:

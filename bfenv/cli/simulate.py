@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bfenv.cli import show
 from bfenv.cli.options import (
     ForceOption,
     LoadOption,
@@ -63,7 +64,8 @@ def simulate(
     if player is not None and policy is not None:
         raise BfenvError("--policy and --player exclude each other")
     trace = load_workload(workload, **({} if load is None else {"load": load}))
-    schedule = simulate_safely(trace, _policy(policy or "easy", player), seed)
+    with show.share_done("simulating") as watch:
+        schedule = simulate_safely(trace, _policy(policy or "easy", player), seed, watch)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:

@@ -27,34 +27,59 @@ def cache_root() -> Path | None:
     for parent in (os.environ.get("BFENV_CACHE"), platformdirs.user_cache_path("bfenv")):
         if not parent:
             continue
-        folder = Path(parent) / "kernels"
         try:
+            folder = Path(parent).resolve() / "kernels"
             if READ_ONLY in os.environ:
-                if folder.is_dir() and _private(folder):
+                if folder.is_dir() and _open_to_others(folder) is None:
                     return folder
                 continue
             folder.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
-            if _private(folder):
+            open_to_others = _open_to_others(folder)
+            if open_to_others is None:
                 with tempfile.TemporaryFile(dir=folder):
                     return folder
-            why = f"others may write to {folder}"
+            why = f"others may write to {open_to_others}"
         except OSError as error:
             why = str(error)
     _complain(why)
     return None
 
 
-def _private(folder: Path) -> bool:
-    """Whether only this user can put files here: what is loaded from a cache is run."""
+def _open_to_others(folder: Path) -> Path | None:
+    """Return where others could put files into the cache, as what is loaded from it is run.
+
+    That is the folder itself, or one that it is in, where they could put another in its place.
+    None if there is no such place.
+    """
     if not hasattr(os, "geteuid"):
-        return True
+        return None
     status = folder.lstat()
-    return (
-        stat.S_ISDIR(status.st_mode)
-        and status.st_uid == os.geteuid()
-        and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    )
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or _shared(status):
+        return folder
+    for parent in folder.parents:
+        status = parent.stat()
+        is_sticky = status.st_mode & stat.S_ISVTX  # there, only owners replace what is theirs
+        if status.st_uid not in (0, os.geteuid()) or (_shared(status) and not is_sticky):
+            return parent
+    return None
+
+
+def _shared(status: os.stat_result) -> bool:
+    """Tell whether others may write to a folder."""
+    group = 0 if status.st_gid == _own_group() else stat.S_IWGRP
+    return bool(status.st_mode & (group | stat.S_IWOTH))
+
+
+def _own_group() -> int | None:
+    """Return the group that has the user's name, where systems make one for each user."""
+    import grp
+    import pwd
+
+    try:
+        return grp.getgrnam(pwd.getpwuid(os.geteuid()).pw_name).gr_gid
+    except KeyError:
+        return None
 
 
 _complaints: list[str] = []

@@ -27,6 +27,7 @@ OPTIONS = {
     "error_model": "numpy",
     "forceinline": True,
     "_nrt": False,
+    "nogil": True,  # other threads run meanwhile, and the main thread hears Ctrl-C
     "no_cfunc_wrapper": True,  # for calls from C
 }
 PATIENCE = 0.5  # seconds of compiling before it is announced

@@ -35,6 +35,7 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
+from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy
 
 MET, WAITING = range(2)  # outages that a waiting job could meet, jobs that wait: Detour.counts
@@ -95,7 +96,7 @@ def run_around(
             coming += 1
         if is_clear and policy.run is not None:
             cluster.state[HORIZON] = _horizon(cluster, jobs, blockers, coming)
-            policy.run(cluster, jobs, truth, memory)
+            run_passes(policy, cluster, jobs, truth, memory)
             cluster.state[HORIZON] = FOREVER
         if not advance(cluster, jobs, truth):
             return

@@ -112,18 +112,18 @@ def anchor_before(profile, size, duration, earliest, reserved):
 @kernel
 def _first_fit(profile, size, duration, earliest, latest):
     """Return the anchor point, or `latest` if that comes first: the job fits from there on."""
-    steps = profile.steps[0]
-    step = _step_at(profile, earliest)
+    last = profile.steps[0] - 1  # all processors are free in it
+    step = step_at(profile, earliest)
     anchor = earliest
-    while step < steps and anchor < latest and profile.time[step] < min(anchor + duration, latest):
-        if profile.free[step] < size:
-            anchor = profile.time[step + 1]
+    while step < last and profile.time[step] < min(anchor + duration, latest):
+        next_time = profile.time[step + 1]  # read in any case: a branch would be mispredicted
+        anchor = next_time if profile.free[step] < size else anchor
         step += 1
     return min(anchor, latest)
 
 
 @kernel
-def _step_at(profile, time):
+def step_at(profile, time):
     """Return the step that `time` is in; it is most often the first."""
     if time == profile.time[0]:
         return 0
@@ -134,7 +134,7 @@ def _step_at(profile, time):
 def fits(profile, size, duration, begin):
     """Tell whether `size` processors are free from `begin` for `duration`."""
     steps = profile.steps[0]
-    step = _step_at(profile, begin)
+    step = step_at(profile, begin)
     while step < steps and profile.time[step] < begin + duration:
         if profile.free[step] < size:
             return False
@@ -146,7 +146,7 @@ def fits(profile, size, duration, begin):
 def place(profile, size, duration, earliest):
     """Reserve `size` processors for `duration` at the anchor point, and return that."""
     steps = profile.steps[0]
-    first = step = _step_at(profile, earliest)
+    first = step = step_at(profile, earliest)
     anchor = earliest
     while step < steps and profile.time[step] < anchor + duration:
         step += 1
@@ -163,23 +163,37 @@ def reserve(profile, size, begin, end):
     Steps that become equal are joined: they would fill a profile that is kept.
     """
     steps = profile.steps[0]
-    first = _step_at(profile, begin)
+    first = step_at(profile, begin)
     last = np.searchsorted(profile.time[:steps], end)
     _take(profile, size, first, begin, last, end)
 
 
 @kernel
 def _take(profile, size, first, begin, last, end):
-    """Reserve; `begin` is in the step `first`, and `last` is the first step from `end` on."""
-    _split(profile, last, end)
-    if profile.time[first] < begin:
-        first += 1
-        last += 1
-        _split(profile, first, begin)
-    for step in range(first, last):
-        profile.free[step] -= size
-    _join(profile, last)
-    _join(profile, first)
+    """Reserve; `begin` is in the step `first`, and `last` is the first step from `end` on.
+
+    A step begins at `begin` and one at `end`, unless the levels before and after are the same. The
+    steps behind move once, and most often not at all: where a job moves a little, one step comes
+    and one goes.
+    """
+    time, level, steps = profile.time, profile.free, profile.steps[0]
+    before_end = level[last - 1]
+    comes, ends = int(time[first] < begin), int(last == steps or time[last] > end)
+    goes = int(comes == 0 and first > 0 and level[first - 1] == level[first] - size)
+    joins = int(ends == 0 and level[last] == before_end - size)
+    by = comes - goes
+    if by < 0:  # those in front first, where they make room
+        _move(profile, first + 1, last, by)
+    _move(profile, last + joins, steps, by + ends - joins)
+    if by > 0:
+        _move(profile, first + 1, last, by)
+    if comes:
+        time[first + 1], level[first + 1] = begin, level[first]
+    for step in range(first + comes, last + by):
+        level[step] -= size
+    if ends:
+        time[last + by], level[last + by] = end, before_end
+    profile.steps[0] = steps + by + ends - joins
 
 
 @kernel
@@ -189,36 +203,49 @@ def release(profile, size, begin, end):
 
 
 @kernel
-def _join(profile, step):
-    """Drop a step that equals the one before."""
-    if step > 0 and profile.free[step] == profile.free[step - 1]:
-        _move_down(profile.time, step, profile.steps[0], 1)
-        _move_down(profile.free, step, profile.steps[0], 1)
-        profile.steps[0] -= 1
+def slide_point(profile, size, earliest, reserved):
+    """Return the first time from `earliest` from which `size` are free until `reserved`."""
+    step = np.searchsorted(profile.time[: profile.steps[0]], reserved)
+    anchor = reserved
+    while step > 0 and profile.free[step - 1] >= size and anchor > earliest:
+        step -= 1
+        anchor = profile.time[step]
+    return min(max(anchor, earliest), reserved)
 
 
 @kernel
-def _split(profile, step, time):
-    """Make `step`, the first that begins at `time` or later, begin at `time`."""
-    steps = profile.steps[0]
-    if step == steps or profile.time[step] > time:
-        _move_up(profile.time, step, steps)
-        _move_up(profile.free, step, steps)
-        profile.time[step] = time
-        profile.free[step] = profile.free[step - 1]
-        profile.steps[0] += 1
+def bring_forward(profile, size, begin, end, to):
+    """Move a reservation from `begin` to the earlier time `to`; return the first second it leaves.
+
+    What it has in both places stays as it is: most moves are by a small part of the duration.
+    """
+    left = max(begin, to + end - begin)
+    release(profile, size, left, end)
+    reserve(profile, size, to, to + end - left)
+    return left
 
 
 @kernel
-def _move_up(values, first, end):
-    """Move the values from `first` up to `end` by one, to make room at `first`.
+def _move(profile, first, end, by):
+    """Move the steps from `first` up to `end` by a few places."""
+    if by > 0:
+        _move_up(profile.time, first, end, by)
+        _move_up(profile.free, first, end, by)
+    elif by < 0:
+        _move_down(profile.time, first + by, end, -by)
+        _move_down(profile.free, first + by, end, -by)
+
+
+@kernel
+def _move_up(values, first, end, by):
+    """Move the values from `first` up to `end` by `by`, to make room at `first`.
 
     The compiler moves many values in one instruction only if the loop has one array and indices
     that cannot be negative. With hundreds of steps this is ten times as fast.
     """
-    i, one = np.uint64(end), np.uint64(1)
+    i, one, distance = np.uint64(end + by - 1), np.uint64(1), np.uint64(by)
     for _ in range(end - first):
-        values[i] = values[i - one]
+        values[i] = values[i - distance]
         i -= one
 
 

@@ -3,29 +3,34 @@
 `bfenv.core.cluster` states the semantics of the machine.
 """
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    FINISHED,
-    NOW,
-    Cluster,
-    Truth,
-    advance,
-    finished,
-    new_cluster,
-)
+from bfenv.core.cluster import NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster, new_cluster
 from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
 from bfenv.core.illegal_start import find_illegal_start
-from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.jobs import Trace
 from bfenv.core.outages import Blockers, run_around, with_blockers
+from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy, able, new_memory
 from bfenv.core.schedule import Schedule
 
+Watch = Callable[[Callable[[], float]], None]
+
+
+def ignore(share: Callable[[], float]) -> None:
+    """Do not watch a run."""
+
 
 def simulate(
-    trace: Trace, policy: Policy, seed: int = 0, *, event_order: str = "standard"
+    trace: Trace,
+    policy: Policy,
+    seed: int = 0,
+    *,
+    event_order: str = "standard",
+    watch: Watch = ignore,
 ) -> Schedule:
     """Return the schedule that a policy makes of a trace; `bfenv.simulate` also takes its name.
 
@@ -40,6 +45,9 @@ def simulate(
     event_order
         "standard", or "pyss" for the event order of the simulator pyss, to compare with published
         schedules.
+    watch
+        Called before the first pass with a function that returns which share of the jobs has
+        started. Another thread may call that function during the run.
 
     Raises
     ------
@@ -54,6 +62,8 @@ def simulate(
         is called from Python changes when a job started or ended.
     BfenvError
         If the seed is not an integer >= 0, or there is no such event order.
+    KeyboardInterrupt
+        On Ctrl-C, also inside a compiled policy.
     """
     if not isinstance(trace, Trace):
         hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
@@ -69,13 +79,12 @@ def simulate(
     jobs = blocked.jobs
     cluster, truth = new_cluster(blocked, event_order=event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
+    watch(partial(_share_started, cluster))
     try:
         if blockers is not None:
             run_around(policy, cluster, jobs, truth, memory, blockers)
-        elif policy.run is not None:
-            policy.run(cluster, jobs, truth, memory)
         else:
-            _run_in_python(policy, cluster, jobs, truth, memory)
+            run_passes(policy, cluster, jobs, truth, memory)
     except ValueError as error:
         illegal_start = find_illegal_start(cluster, jobs, policy.name)
         if illegal_start is None:  # a fault of the policy's own code
@@ -103,24 +112,10 @@ def simulate(
     )
 
 
-def _run_in_python(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
-    """Run all passes of a policy that is called from Python, and check what it left of the past.
-
-    Raises
-    ------
-    PolicyError
-        If the policy has changed when a job started or ended.
-    """
-    state, end = cluster.state, np.full(len(jobs.submit), -1)
-    while advance(cluster, jobs, truth):
-        if state[FINISHED]:
-            end[finished(cluster)] = state[NOW]
-        policy.decide(cluster, jobs, memory)
-    ended = end >= 0
-    changed = (cluster.end != end) | (ended & (cluster.start != end - truth.runtime))
-    if changed.any():
-        job = int(np.argmax(changed))
-        raise PolicyError(f"{policy.name} changed the start or the end of job {job} afterwards")
+def _share_started(cluster: Cluster) -> float:
+    state = cluster.state
+    waiting = state[QUEUE_END] - state[QUEUE_BEGIN] - state[STARTED]
+    return float((state[NEXT_JOB] - waiting) / max(1, len(cluster.start)))
 
 
 def _blocked(trace: Trace, event_order: str) -> tuple[Trace, Blockers | None]:

@@ -17,6 +17,7 @@ from bfenv.leaderboard.row import Row
 from bfenv.workloads.logs.records import RUNTIME
 from bfenv.workloads.logs.swf import write_swf
 
+FORMULA = ("=", "+", "-", "@", "\t")  # how a formula begins in a spreadsheet
 SWF = (".swf", ".swf.gz")
 BATSIM = "jobs.csv"  # as in Batsim's own out_jobs.csv
 BATSIM_COLUMNS = (
@@ -131,9 +132,17 @@ def _flatten(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return flat
 
 
+def _harmless(value: Any) -> Any:
+    """Return a value such that no spreadsheet takes it for a formula."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", " ")  # which csv would not quote
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows([_harmless(value) for value in row] for row in rows)
     return text.getvalue()

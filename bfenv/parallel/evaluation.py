@@ -14,6 +14,7 @@ from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import DIVISIONS, Policy, division_of
 from bfenv.core.schedule import Schedule
+from bfenv.core.simulator import Watch, ignore
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
 from bfenv.parallel.worker_process import describe_error
@@ -183,11 +184,13 @@ def _timed(trace: Trace, policy: Policy, seed: int) -> tuple[Schedule, float]:
         return schedule, time.perf_counter() - begin
 
 
-def simulate_safely(trace: Trace, policy: str | Policy, seed: int) -> Schedule:
+def simulate_safely(
+    trace: Trace, policy: str | Policy, seed: int, watch: Watch = ignore
+) -> Schedule:
     """Simulate, and raise a PolicyError of one line whatever goes wrong in the policy."""
     resolved = find_policy(policy)
     with as_policy_error(resolved):
-        return simulate(trace, resolved, seed)
+        return simulate(trace, resolved, seed, watch=watch)
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from bfenv.analysis.queue_length import mean_queue_length
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import UnknownNameError, WorkloadError
@@ -23,6 +25,8 @@ LOGS = (
     "SDSC-BLUE-2000-4.2-cln",
     "HPC2N-2002-2.2-cln",
 )
+PLANNING = ("easy", "conservative", "conservative-replan", "selective", "slack", "relaxed")
+AT_ONCE = (500, 1_000, 2_000)  # jobs; from one to the next the growth can be read off
 ENGINE = ("fcfs", "easy", "conservative", "los")
 
 
@@ -45,7 +49,10 @@ def measure_policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Mea
 
 
 def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
-    """Measure EASY on 10,000 generated jobs, twice as many and so on, and the engine's growth."""
+    """Measure EASY on 10,000 generated jobs, twice as many and so on, and the engine's growth.
+
+    Of policies that keep a plan, also jobs that are all submitted at once: the longest queues.
+    """
     jobs = 10_000
     while jobs <= largest:
         trace = load_workload("lublin", jobs=jobs)
@@ -53,6 +60,13 @@ def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
         yield measurement("jobs", f"{jobs:,} jobs", "easy", jobs, times)
         jobs *= 2
     yield from _growth([find_policy(name) for name in ENGINE], repeat)
+    for jobs in AT_ONCE:
+        trace = load_workload("lublin", jobs=jobs)
+        submit = np.zeros(jobs, dtype=np.int64)
+        trace = replace(trace, jobs=trace.jobs._replace(submit=submit))
+        for policy in PLANNING:
+            times = simulation_times(trace, policy, repeat)
+            yield measurement("at once", f"{jobs:,} jobs at once", policy, jobs, times)
 
 
 def _growth(policies: Iterable[Policy], repeat: int) -> Iterator[Measurement]:

@@ -115,6 +115,20 @@ def takes_seed(workload: str | os.PathLike[str]) -> bool:
     return "seed" not in options and (name in GENERATORS or is_random(**options))
 
 
+def path_in(workload: str) -> str | None:
+    """Return the absolute path of the file that a workload names; None if it is known by name.
+
+    Raises
+    ------
+    WorkloadError
+        If the options cannot be read.
+    """
+    name, _ = _split(workload, {})
+    if name in GENERATORS or (os.path.basename(name) == name and not os.path.isfile(name)):
+        return None
+    return os.path.abspath(name)
+
+
 def workloads() -> dict[str, str]:
     """List the workloads known by name.
 

@@ -6,6 +6,7 @@ from hypothesis import given
 
 import bfenv
 from bfenv.analysis import schedule_metrics as m
+from bfenv.core.jobs import make_trace
 from tests.analysis.drawn import DRAWN, TRIED
 from tests.conftest import small_traces
 
@@ -37,6 +38,13 @@ def test_width_slowdown():
     schedule = bfenv.Schedule(trace, "", 0, start, start + trace.runtime, none, none)
     assert m.bounded_slowdown(schedule).tolist() == [11, 110]
     assert m.width_slowdown(schedule).tolist() == [11, 11]
+
+
+def test_largest_width_slowdown():
+    """The product of size and runtime may exceed 64 bits."""
+    size, runtime = 2**31, 2**40
+    trace = make_trace([0], [size], [runtime], size)
+    assert m.width_slowdown(bfenv.simulate(trace, "fcfs")).tolist() == [1 / size]
 
 
 def test_names():

@@ -1,7 +1,11 @@
 """Reservations kept from pass to pass, one step at a time, on machines of a few processors."""
 
+from random import Random
+
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines.reservations import (
@@ -19,6 +23,7 @@ from bfenv.baselines.reservations import (
 )
 from bfenv.core.cluster import advance, commit_starts, new_cluster, now, start, waiting
 from bfenv.core.jobs import FOREVER
+from bfenv.core.profile import anchor_point, place
 
 
 class Machine:
@@ -218,3 +223,65 @@ def test_a_copy_is_the_same_plan_for_the_jobs_of_the_queue(queue):
     before = machine.profile()
     other.profile.free[0] = 7
     assert machine.profile() == before
+
+
+@st.composite
+def overloaded(draw):
+    """A trace whose jobs wait for a machine of a few processors, and mostly end early."""
+    processors = draw(st.integers(2, 9))
+    job = st.tuples(
+        st.integers(0, 40),
+        st.integers(1, processors),
+        st.integers(1, 30) | st.integers(60, 400),
+        st.floats(0.05, 1),
+    )
+    rows = sorted(draw(st.lists(job, min_size=3, max_size=25)))
+    submit, size, estimate, share = zip(*rows, strict=True)
+    runtime = [max(1, int(e * s)) for e, s in zip(estimate, share, strict=True)]
+    return bfenv.make_trace(submit, size, runtime, processors, estimate=estimate)
+
+
+def many_at_once():
+    """A trace of jobs that are all there from the first second on, for a larger machine."""
+    generator = np.random.default_rng(3)
+    size = generator.choice([1, 1, 1, 2, 3, 5, 8, 20, 33], 300)
+    estimate = generator.choice([7, 60, 300, 900, 3600, 40_000, 300_000], 300)
+    runtime = np.maximum(1, estimate * generator.random(300)).astype(int)
+    return bfenv.make_trace(np.zeros(300), size, runtime, 33, estimate=estimate)
+
+
+@given(overloaded(), st.randoms(use_true_random=False))
+@example(many_at_once(), Random(1))
+def test_jobs_that_are_passed_over_could_not_have_moved(trace, random):
+    """Closing up, in any order, leaves the plan that looking at every job leaves."""
+    jobs = trace.jobs
+    cluster, truth = new_cluster(trace)
+    fast, slow = (new_reservations(jobs, trace.processors) for _ in range(2))
+    while advance(cluster, jobs, truth):
+        time, line = now(cluster), waiting(cluster).copy()
+        random.shuffle(line)
+        any_early = bring_up_to_now(fast, cluster, jobs)
+        assert any_early == bring_up_to_now(slow, cluster, jobs)
+        if any_early:
+            close_up(fast, jobs, line, time)
+            for job in line:
+                if slow.planned_start[job] > time:
+                    move_up(slow, job, jobs.size[job], jobs.estimate[job], time)
+        assert fast.planned_start.tolist() == slow.planned_start.tolist()
+        for job in waiting(cluster):
+            if fast.planned_start[job] == NONE:
+                reserve_anchor_point(fast, cluster, jobs, job)
+                slow.planned_start[job] = place(
+                    slow.profile, jobs.size[job], jobs.estimate[job], time
+                )
+        check_fronts(fast)
+        start_due(fast, cluster, jobs)
+
+
+def check_fronts(plan):
+    """No job of a class fits before the front of the class."""
+    openings, profile = plan.openings, plan.profile
+    for column, size in enumerate(openings.least):
+        for row, duration in enumerate(openings.shortest):
+            anchor = anchor_point(profile, size, duration, profile.time[0])
+            assert openings.front[column, row] <= anchor

@@ -140,7 +140,7 @@ def each_of_its_own_kind(policy):
     def memory(jobs, processors, generator):
         count = len(jobs.submit)
         return policy.memory(jobs, processors, generator)._replace(
-            kind=np.arange(count), earliest=np.full(count, NONE), refused=np.full(count, NONE)
+            kind=np.arange(count), refused=np.full(count, NONE)
         )
 
     return replace(policy, memory=memory)

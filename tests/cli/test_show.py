@@ -1,5 +1,8 @@
 """Tables on wide and narrow terminals."""
 
+import threading
+import time
+
 import pytest
 
 from bfenv.cli import show
@@ -39,3 +42,29 @@ def test_whole_names(monkeypatch, capsys, columns):
     shown = [text.strip() for text in line if text.strip()]
     assert shown == ["easy(order=sjf)", "105.8 min", "11.3 d", "85.2 %"][: len(shown)]
     assert [text.strip() for text in title if text.strip()] == list(headings[: len(shown)])
+
+
+def test_share_done(monkeypatch, capsys):
+    """A run that takes long is watched, and a terminal shows the share that is done."""
+    monkeypatch.setattr(show, "PATIENCE", 0)
+    monkeypatch.setattr(show, "REFRESH", 0.01)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
+    asked = threading.Semaphore(0)
+
+    def share():
+        asked.release()
+        return 0.37
+
+    with show.share_done("simulating") as watch:
+        watch(share)
+        assert all(asked.acquire(timeout=30) for _ in range(3))
+        time.sleep(0.3)  # ten pictures a second
+    assert "37%" in capsys.readouterr().err
+
+
+def test_short_run(monkeypatch, capsys):
+    """Nothing is shown of a run that does not take long."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with show.share_done("simulating") as watch:
+        watch(lambda: 0.37)
+    assert capsys.readouterr().err == ""

@@ -24,10 +24,39 @@ def test_private_folder(first, tmp_path, monkeypatch):
     monkeypatch.setattr(cache_folder.platformdirs, "user_cache_path", lambda name: second)
     assert cache_root() == first
     assert first.stat().st_mode & 0o777 == 0o700
-    for mode in (0o720, 0o702):
-        first.chmod(mode)
-        cache_root.cache_clear()
-        assert cache_root() == second / "kernels"
+    monkeypatch.setattr(cache_folder, "_own_group", lambda: None)
+    for folder in (first, first.parent, tmp_path):
+        for mode in (0o720, 0o702):
+            folder.chmod(mode)
+            cache_root.cache_clear()
+            assert cache_root() == (None if folder is tmp_path else second / "kernels")
+        folder.chmod(0o700)
+    tmp_path.chmod(0o1777)  # sticky: others cannot put another folder in the place of this one
+    cache_root.cache_clear()
+    assert cache_root() == first
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs groups")
+def test_own_group(first, monkeypatch):
+    """A folder may be open to the group that is the user's own."""
+    cache_root()
+    first.parent.chmod(0o770)
+    group = first.parent.stat().st_gid
+    for own, found in ((group, None), (group + 1, first.parent), (None, first.parent)):
+        monkeypatch.setattr(cache_folder, "_own_group", lambda own=own: own)
+        assert cache_folder._open_to_others(first) == found
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs links")
+def test_link(first, tmp_path, monkeypatch):
+    """The folder is not a link, and one that it is in is used by its real name."""
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv("BFENV_CACHE", str(tmp_path / "link"))
+    assert cache_root() == tmp_path / "real/kernels"
+    (tmp_path / "real/kernels").rename(tmp_path / "elsewhere")
+    (tmp_path / "real/kernels").symlink_to(tmp_path / "elsewhere")
+    assert cache_folder._open_to_others(tmp_path / "real/kernels") == tmp_path / "real/kernels"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs owners of files")

@@ -8,6 +8,7 @@ import bfenv
 from bfenv import baselines
 from bfenv.core.cluster import advance, free, start, waiting, wake_at
 from bfenv.core.errors import IllegalStartError, StarvationError
+from bfenv.core.jobs import make_trace
 from bfenv.core.kernel import kernel
 from tests.conftest import as_naive, small_traces
 
@@ -214,3 +215,19 @@ def test_the_naive_jobs_are_those_of_the_trace():
     jobs, processors = as_naive(trace)
     assert processors == 5
     assert (jobs[1].submit, jobs[1].size, jobs[1].estimate, jobs[1].runtime) == (2, 2, 7, 4)
+
+
+def test_watch():
+    """Whoever watches a run can ask at each pass which share of the jobs has started."""
+    asked, shares = [], []
+
+    def one_by_one(cluster, jobs, memory):
+        shares.append(asked[0]())
+        start(cluster, jobs, waiting(cluster)[0])
+        shares.append(asked[0]())
+
+    trace = make_trace([0, 0, 5, 5], [1, 1, 1, 1], [3, 3, 3, 3], 4)
+    policy = bfenv.Policy(name="one by one", decide=one_by_one)
+    with pytest.raises(IndexError):  # the queue is empty when all have started
+        bfenv.simulate(trace, policy, watch=asked.append)
+    assert shares == [0, 0.25, 0.25, 0.5, 0.5, 0.75, 0.75, 1, 1]

@@ -123,3 +123,12 @@ def test_failed_rows(leaderboard):
     table = list(csv.DictReader(io.StringIO(rows_csv([failed, easy]))))
     assert (table[0]["error"], table[0]["metrics.mean_wait"]) == ("a,b", "")
     assert float(table[1]["metrics.mean_wait"]) == easy.metrics["mean_wait"]
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "=\r"])
+def test_formulas(leaderboard, begin):
+    """Text that a spreadsheet would take for a formula is marked as text; numbers are not."""
+    row = replace(leaderboard.rows[0], policy=f"{begin}cmd|' /C calc'!A0", status="failed")
+    (line,) = csv.DictReader(io.StringIO(rows_csv([row]), newline=""))
+    assert line["policy"] == f"'{row.policy}".replace("\r", " ")
+    assert line["seed"] == str(row.seed)

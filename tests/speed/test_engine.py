@@ -2,7 +2,15 @@
 
 import pytest
 
-from bfenv.speed.engine import ENGINE, LOGS, measure_engine, measure_reading, measure_scaling
+from bfenv.speed.engine import (
+    AT_ONCE,
+    ENGINE,
+    LOGS,
+    PLANNING,
+    measure_engine,
+    measure_reading,
+    measure_scaling,
+)
 from bfenv.speed.measurements import read_measurements, write_measurements
 from tests.speed.logs import write_log
 
@@ -39,3 +47,6 @@ def test_scaling():
         assert waiting == sorted(waiting) and len(set(waiting)) == 4
         machine = [row for row in rows if (row["group"], row["subject"]) == ("machine", policy)]
         assert [row["what"].split()[-2] for row in machine] == ["64", "256", "1,024", "4,096"]
+    for policy in PLANNING:
+        at_once = [row for row in rows if (row["group"], row["subject"]) == ("at once", policy)]
+        assert [row["jobs"] for row in at_once] == list(AT_ONCE)

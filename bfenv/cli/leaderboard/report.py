@@ -43,6 +43,14 @@ def report(
             "--policy", "-p", metavar="POLICY", help="Policy of the Gantt chart, one or two."
         ),
     ] = None,
+    log: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--log",
+            metavar="FILE",
+            help="Log that the Gantt chart may open if rows name it. Repeat for several.",
+        ),
+    ] = None,
     begin: Annotated[
         int | None,
         options.duration_option("--from", "Time at which the chart begins, such as 36h or 5d."),
@@ -72,7 +80,7 @@ def report(
     from bfenv.leaderboard.store import read_leaderboard
 
     of_the_page = {"--workload": workload, "--from": begin, "--span": span}
-    for option, value in (of_the_page | {"--policy": policy or None}).items():
+    for option, value in (of_the_page | {"--policy": policy or None, "--log": log or None}).items():
         if value is not None and html is None:
             raise BfenvError(f"{option} needs --html: it sets the Gantt chart of the page")
     if metrics and format not in (Format.table, Format.markdown):
@@ -83,7 +91,7 @@ def report(
     if html is not None:
         from bfenv.leaderboard.report.page import render_page
 
-        selection = select_gantt(leaderboard, workload, policy or (), begin, span)
+        selection = select_gantt(leaderboard, workload, policy or (), begin, span, log or ())
         write_atomically(html, render_page(leaderboard, selection).encode())
         if selection.absent:
             print(f"bfenv: {html} has no Gantt chart: {selection.absent}", file=sys.stderr)

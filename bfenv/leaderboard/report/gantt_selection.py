@@ -1,16 +1,19 @@
 """What the page's Gantt chart shows: which hours, workload and policies."""
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
-from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.errors import BfenvError, UnknownNameError, WorkloadError
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.reference import REFERENCE
 from bfenv.leaderboard.replay import schedule_of
 from bfenv.leaderboard.report.ranking import ranked
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import Leaderboard
+from bfenv.workloads.load import path_in
 
 
 class GanttSelection(NamedTuple):
@@ -29,6 +32,7 @@ def select_gantt(
     policies: Sequence[str] = (),
     begin: int | None = None,
     span: int | None = None,
+    logs: Iterable[Path] = (),
 ) -> GanttSelection:
     """Select what the Gantt chart shows.
 
@@ -44,6 +48,8 @@ def select_gantt(
         Seconds; default: where the schedules differ most.
     span
         Seconds; default: what `readable_span` returns.
+    logs
+        The files that may be opened if rows name them.
 
     Returns
     -------
@@ -68,12 +74,24 @@ def select_gantt(
     if len(selected) > 2:
         raise BfenvError(f"a Gantt chart is of one policy or two, not {len(selected)}")
     try:
+        _check_sources(selected, logs)
         schedules = [schedule_of(leaderboard, row) for row in selected]
     except (BfenvError, OSError) as error:
         return GanttSelection(workload, [], 0, 0, str(error))
     span = span or readable_span(schedules[0])
     begin = choose_begin(schedules, span) if begin is None else begin
     return GanttSelection(workload, schedules, begin, span)
+
+
+def _check_sources(rows: Iterable[Row], logs: Iterable[Path]) -> None:
+    """Check that rows open no file but those given: a row from elsewhere may name any."""
+    given = {os.path.abspath(log) for log in logs}
+    for row in rows:
+        path = path_in(row.source)
+        if path is not None and path not in given:
+            raise WorkloadError(
+                f"a row names the file {path}, which is opened only if you give it with --log"
+            )
 
 
 def _row(rows: Mapping[str, Row], policy: str) -> Row:

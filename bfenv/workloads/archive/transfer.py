@@ -8,6 +8,7 @@ be continued.
 import http.client
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from urllib.error import HTTPError
@@ -16,6 +17,8 @@ from urllib.request import Request, urlopen
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs.text import CHUNK, MOST
 
+LEISURE = 60.0  # seconds after which a download must not be too slow
+SLOWEST = 1_000  # bytes per second, on average
 Progress = Callable[[int, int | None], None]  # bytes so far, and in all if that is known
 
 
@@ -87,10 +90,17 @@ def _append(response: http.client.HTTPResponse, part: Path, done: int, progress:
         length = response.headers.get("Content-Length", "")
         total = done + int(length) if re.fullmatch("[0-9]{1,18}", length) else None
         progress(done, total)
+        begin, received = time.monotonic(), 0
         for chunk in _chunks(response):
             file.write(chunk)
             done += len(chunk)
+            received += len(chunk)
             progress(done, total)
+            seconds = time.monotonic() - begin
+            if seconds > LEISURE and received < seconds * SLOWEST:
+                raise WorkloadError(
+                    f"the download is slower than {SLOWEST:,} bytes/s; fetch again to continue it"
+                )
             if done > MOST:
                 file.truncate(0)
                 raise WorkloadError(f"more than {MOST:,} bytes, which no log has")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.text import FEW, RATIO
 
 MAGIC = b"PAR1"
 
@@ -44,6 +45,13 @@ def check_columns(
         raise WorkloadError(f"{path}: no column {missing}; it has {', '.join(map(repr, names))}")
 
 
+def _check_rows(path: str | os.PathLike[str], rows: int) -> None:
+    """Check that there are no more rows than a file of this size can mean: equal ones take none."""
+    most = max(FEW, RATIO * os.stat(path).st_size)
+    if rows > most:
+        raise WorkloadError(f"{path}: {rows:,} rows, more than {most:,}, which no log has")
+
+
 def read_rows(
     path: str | os.PathLike[str], mapping: Mapping[str, str]
 ) -> Iterable[tuple[int, dict[str, Any]]]:
@@ -71,6 +79,7 @@ def read_rows(
     try:
         with parquet.ParquetFile(Path(path)) as file:
             check_columns(path, mapping, file.schema_arrow.names)
+            _check_rows(path, file.metadata.num_rows)
             table = file.read(columns=sorted(set(mapping.values())))
         columns = {}
         for field, name in mapping.items():

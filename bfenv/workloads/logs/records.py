@@ -57,7 +57,7 @@ def parse_records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarr
             return records.reshape(-1, width), 0
     except ValueError:
         pass
-    rows, faults = [], []
+    rows, malformed, first = [], 0, ""
     for number, line in enumerate(lines, start=1):
         words = line.partition(";")[0].split()
         if not words:
@@ -66,12 +66,12 @@ def parse_records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarr
         if fault is None:
             rows.append([float(word) for word in words])
             continue
-        faults.append(f"{path}:{number}: {fault}")
+        malformed, first = malformed + 1, first or f"{path}:{number}: {fault}"
         if on_error == "raise":
-            raise WorkloadError(faults[0])
-    if faults:
-        warnings.warn(malformed_warning(len(faults), faults[0]), stacklevel=4)
-    return np.array(rows, dtype=np.float64).reshape(-1, len(FIELDS)), len(faults)
+            raise WorkloadError(first)
+    if malformed:
+        warnings.warn(malformed_warning(malformed, first), stacklevel=4)
+    return np.array(rows, dtype=np.float64).reshape(-1, len(FIELDS)), malformed
 
 
 def format_records(records: np.ndarray) -> list[str]:
@@ -85,7 +85,9 @@ def format_records(records: np.ndarray) -> list[str]:
 
 def requests_in(records: np.ndarray) -> Requests:
     """Return what the records request, nothing repaired."""
-    rounded = np.floor(records[:, [SUBMIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE]] + 0.5)
+    values = records[:, [SUBMIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE]]
+    rounded = np.floor(values)
+    rounded += values - rounded >= 0.5  # adding 0.5 would change the largest values
     submit, runtime, allocated, requested, estimate = rounded.astype(np.int64).T.copy()
     return Requests(submit, np.where(requested > 0, requested, allocated), runtime, estimate)
 

@@ -16,10 +16,12 @@ from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import CommonOptions, convert
 from bfenv.workloads.logs.run import Run
 from bfenv.workloads.logs.slurm_job import parse_fields
-from bfenv.workloads.logs.text import read_lines
+from bfenv.workloads.logs.text import FEW, read_text
 from bfenv.workloads.logs.tres import Fields, sizes_in
 
 KINDS = {"cpu": "cpu", "mem": "mem", "node": "node", "billing": "billing", "gres": "gres/"}
+
+DENSEST = 8  # characters of a value, with its name, on average
 
 
 def read_sacct_json(
@@ -59,14 +61,26 @@ def read_sacct_json(
 
 
 def _jobs(path: str | os.PathLike[str]) -> Iterable[tuple[int, Any]]:
+    text = read_text(path)
+    _check_density(path, text)
     try:
-        content = json.loads("\n".join(read_lines(path, "utf-8")))
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise WorkloadError(f"{path}: not JSON: {error}") from None
     jobs = content.get("jobs") if isinstance(content, dict) else None
     if not isinstance(jobs, list):
         raise WorkloadError(f"{path}: not the output of sacct --json: it has no list 'jobs'")
     return enumerate(jobs, start=1)
+
+
+def _check_density(path: str | os.PathLike[str], text: str) -> None:
+    """Check that the values in a text are not so many that they would fill the memory."""
+    values = sum(map(text.count, "[{,"))
+    if values > FEW and values * DENSEST > len(text):
+        raise WorkloadError(
+            f"{path}: {values:,} values of less than {DENSEST} characters on average, "
+            "which sacct does not print"
+        )
 
 
 def _parse(size: Callable[[Fields], int], eligible: bool, job: Any) -> Run | str:

@@ -13,8 +13,11 @@ from typing import Any
 from bfenv.core.errors import WorkloadError
 
 MOST = 2 * 2**30  # bytes; the archive's largest log has 9 million lines, about 1 GB
-RATIO = 200  # of unzipped to zipped, at most: logs have 5 to 30, and zeros have 1000
+RATIO = 60  # of unzipped to zipped, at most: logs have 5 to 30, and zeros have 1000
 HARMLESS = 2**24  # bytes that a file may have at any ratio
+LONGEST = 2**22  # characters of a line; one that names a thousand hosts has a hundredth of that
+FEW = 2**20  # lines that may be of any length
+SHORTEST = 8  # characters of a line, on average, in a file that has more lines
 CHUNK = 2**18  # bytes
 MAGIC = b"\x1f\x8b"  # gzip
 XZ, ZSTD = b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
@@ -34,10 +37,33 @@ def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
     FileNotFoundError
         If there is no such file.
     WorkloadError
-        If it is not a file, cannot be read, is a damaged compressed file, or is larger than any
-        log: a small file must not fill the memory.
+        If it is not a file, cannot be read, is a damaged compressed file, or is larger or has
+        longer or more lines than any log: a small file must not fill the memory.
     """
-    return _decoded_lines(_read(Path(path)), encoding)
+    text = _decoded(_read(Path(path)), encoding)
+    count = text.count("\n")
+    if count > FEW and count * SHORTEST > len(text):
+        raise WorkloadError(
+            f"{path}: {count:,} lines of less than {SHORTEST} characters on average, "
+            "which no log has"
+        )
+    lines = text.split("\n")
+    del text
+    if max(map(len, lines)) > LONGEST:
+        number = next(i for i, line in enumerate(lines, start=1) if len(line) > LONGEST)
+        raise WorkloadError(f"{path}:{number}: a line of more than {LONGEST:,} characters")
+    return lines
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return a file's text, compressed or not, that is not one of lines.
+
+    Raises
+    ------
+    FileNotFoundError, WorkloadError
+        As `read_lines` does, whatever the lines are.
+    """
+    return _decoded(_read(Path(path)), "utf-8")
 
 
 def first_lines(path: str | os.PathLike[str]) -> list[str]:
@@ -48,8 +74,8 @@ def first_lines(path: str | os.PathLike[str]) -> list[str]:
     FileNotFoundError, WorkloadError
         As `read_lines` does, and if the file begins with no such line.
     """
-    lines = _decoded_lines(_read(Path(path), whole=False), "utf-8")
-    if not (found := [line for line in lines if line.strip()]):
+    text = _decoded(_read(Path(path), whole=False), "utf-8")
+    if not (found := [line for line in text.split("\n") if line.strip()]):
         raise WorkloadError(f"{path}: the file is empty")
     return found
 
@@ -94,7 +120,8 @@ def unzip(path: Path) -> Iterator[bytes]:
                 size += len(chunk)
                 if size > most:
                     raise WorkloadError(
-                        f"{path}: unzips to more than {most:,} bytes, which no log does"
+                        f"{path}: unzips to more than {most:,} bytes, which no log of its size "
+                        "does; if you trust it, decompress it first"
                     )
                 yield chunk
     except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
@@ -122,11 +149,11 @@ def _read(path: Path, whole: bool = True) -> bytes:
         raise WorkloadError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _decoded_lines(data: bytes, encoding: str) -> list[str]:
+def _decoded(data: bytes, encoding: str) -> str:
     encoding = "utf-16" if data.startswith(UTF_16) else encoding
     text = data.removeprefix(codecs.BOM_UTF8).decode(encoding, errors="replace")
     del data
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _begin(path: Path) -> bytes:

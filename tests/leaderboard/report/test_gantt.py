@@ -82,3 +82,23 @@ def test_too_many_boxes(leaderboard, monkeypatch):
     boxes = r'<rect [^>]*class="job'
     assert 0 < len(re.findall(boxes, text)) <= 3 * len(selection.schedules)
     assert len(re.findall(boxes, whole)) > len(re.findall(boxes, text))
+
+
+@pytest.mark.parametrize("options", ["", ":job_count=100"])
+def test_named_files(rows, tmp_path, monkeypatch, options):
+    """A file that a row names is opened only if it is given, and the page has the reason."""
+    log = tmp_path / "log.swf"
+    log.write_text("no log")
+    monkeypatch.chdir(tmp_path)
+    for source in (log, log.name):
+        for row in rows.values():
+            row["source"] = f"{source}{options}"
+        leaderboard = read_leaderboard(
+            write_store(tmp_path / f"of {len(row['source'])}", rows.values())
+        )
+        selection = select_gantt(leaderboard)
+        assert f"a row names the file {log}" in selection.absent and "--log" in selection.absent
+        assert str(log) in gantt(selection, set())
+        other = select_gantt(leaderboard, logs=[tmp_path / "other.swf"])
+        assert other.absent == selection.absent
+        assert f"{log}:1: " in select_gantt(leaderboard, logs=[log]).absent  # it was read

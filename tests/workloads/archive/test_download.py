@@ -364,3 +364,13 @@ def test_a_file_system_without_locks_is_no_hindrance(server, monkeypatch):
 
     monkeypatch.setattr(fcntl, "flock", flock)
     assert fetch(server).read_bytes() == TEXT
+
+
+def test_a_download_that_drips_is_given_up_and_continued_later(server, cache, monkeypatch):
+    monkeypatch.setattr(transfer, "LEISURE", 0)
+    monkeypatch.setattr(transfer, "SLOWEST", 10**15)
+    refused(server, "1,000,000,000,000,000")
+    assert left(cache) == [PART]
+    monkeypatch.setattr(transfer, "LEISURE", 60)
+    assert fetch(server).read_bytes() == TEXT
+    assert left(cache) == [FILE]

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs import parquet
 from bfenv.workloads.logs.parquet import is_parquet
 from bfenv.workloads.logs.table import read_columns
 from tests.workloads.logs.test_table import MAP, counted
@@ -61,3 +62,17 @@ def test_without_pyarrow_parquet_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "jobs.parquet").write_bytes(b"PAR1")
     with refused(WorkloadError, tmp_path / "jobs.parquet", "pip install 'bfenv[parquet]'"):
         read_columns(tmp_path / "jobs.parquet", MAP, processors=1)
+
+
+def test_rows_that_take_no_space(tmp_path, monkeypatch):
+    """A small file of a great many equal rows is refused before they are made."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as writer
+
+    path, count = tmp_path / "jobs.parquet", 100_000
+    writer.write_table(arrow.table({name: [1] * count for name in MAP.values()}), path)
+    assert path.stat().st_size * parquet.RATIO > count
+    monkeypatch.setattr(parquet, "FEW", 1000)
+    monkeypatch.setattr(parquet, "RATIO", 1)
+    with refused(WorkloadError, path, f"{count:,} rows"):
+        read_columns(path, MAP, processors=8)

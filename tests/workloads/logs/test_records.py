@@ -44,3 +44,11 @@ def test_requests(allocated, requested, size):
     row[0, [records.SUBMIT, records.ALLOCATED, records.REQUESTED]] = 2.5, allocated, requested
     submit, taken, runtime, estimate = requests_in(row)
     assert [submit[0], taken[0], runtime[0], estimate[0]] == [3, size, -1, -1]
+
+
+@pytest.mark.parametrize("value", [2**53 - 1, 2**52 + 1, 0.49999999999999994, 0.5, 1.5, -0.5, -1])
+def test_rounding(value):
+    """Halves are rounded up, and whole numbers stay what they are, however large."""
+    requests = requests_in(np.full((1, len(FIELDS)), float(value)))
+    expected = value if isinstance(value, int) else int(value > 0.49999999999999997) + int(value)
+    assert requests.submit.tolist() == [expected]

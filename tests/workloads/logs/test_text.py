@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 import bfenv
-from bfenv.workloads.logs import text
+from bfenv.workloads.logs import slurm_json, text
 from bfenv.workloads.logs.slurm import read_sacct
 from bfenv.workloads.logs.table import read_columns
 from tests.workloads.refusals import refused
@@ -93,3 +93,53 @@ def test_numbers_of_lines(tmp_path):
     """Blank lines are left out, and counted in the numbers of the others."""
     (tmp_path / "log").write_bytes(b"a\n\n b\r\n\r\nc")
     assert list(text.numbered_lines(tmp_path / "log")) == [(1, "a"), (3, " b"), (5, "c")]
+
+
+@pytest.mark.parametrize("read", READERS, ids=["swf", "sacct", "columns"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_short_lines(tmp_path, read, packed, monkeypatch):
+    """Many lines that are shorter than those of any log are refused before they are parsed."""
+    monkeypatch.setattr(text, "FEW", 1000)
+    path = tmp_path / "log"
+    for count in (1000, 1001):
+        data = b"1234567" + b"\n1" * count
+        path.write_bytes(gzip.compress(data) if packed else data)
+        if count == 1000:
+            assert len(text.read_lines(path, "utf-8")) == 1001
+    with refused(bfenv.WorkloadError, path, "1,001 lines"):
+        read(path)
+    path.write_bytes(b"1234567\n" * 1001)
+    assert len(text.read_lines(path, "utf-8")) == 1002
+
+
+@pytest.mark.parametrize("read", READERS, ids=["swf", "sacct", "columns"])
+def test_endless_line(tmp_path, read, monkeypatch):
+    """A line that is longer than those of any log is refused before it is split."""
+    monkeypatch.setattr(text, "LONGEST", 100)
+    path = tmp_path / "log"
+    path.write_text(f"{'1|' * 50}\n{'1|' * 50}1\n")
+    with refused(bfenv.WorkloadError, f"{path}:2: ", "100"):
+        read(path)
+    path.write_text("1|" * 50)
+    assert text.read_lines(path, "utf-8") == ["1|" * 50]
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "0"])
+def test_dense_json(tmp_path, value, monkeypatch):
+    """JSON of many tiny values is refused before they are made."""
+    monkeypatch.setattr(slurm_json, "FEW", 100)
+    path = tmp_path / "log"
+    path.write_text(f'{{"jobs": [{",".join([value] * 200)}]}}')
+    with refused(bfenv.WorkloadError, path, "characters on average"):
+        slurm_json.read_sacct_json(path)
+    path.write_text(f'{{"jobs": [{",".join([value] * 40)}]}}')
+    with refused(bfenv.WorkloadError, f"{path}:1: ", "object" if value != "{}" else "JobID"):
+        slurm_json.read_sacct_json(path)
+
+
+def test_malformed_lines_are_counted(tmp_path):
+    """Of many malformed lines only the first is kept, with their number."""
+    path = tmp_path / "log.swf"
+    path.write_text("; MaxProcs: 8\n1 2\n" + LINE + "1 2 3\n" * 10)
+    with pytest.warns(UserWarning, match="log.swf:2: 2 fields"):
+        assert bfenv.read_swf(path, on_error="skip").cleaning.malformed == 11

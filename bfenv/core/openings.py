@@ -1,0 +1,153 @@
+"""Openings: where a profile that is kept may have room for reservations to move up.
+
+After an early end the waiting jobs are moved up one by one. Nearly all of them cannot move, and a
+search of the profile for each would take most of a run. Two things are known without a search:
+
+* Fronts. For classes of sizes and durations, a time before which no such job fits: what earlier
+  searches have shown. A search begins there, and none is needed for a job planned before. Time that
+  passes and new reservations leave a front true. Processors that are given back may open an
+  interval, and the fronts of the jobs that fit into it return to where it begins.
+* Slides. A job that fits right before its own planned start, together with its own processors,
+  moves by less than its duration. It could not when it was last looked at, so it can only where
+  processors were given back since. Each slot of a wheel of time holds the number of the last gain
+  in it; a job compares that with the number of gains when it was last looked at.
+
+Both may send a job to be looked at in vain, and never pass over one that can move, if all that is
+given back is noted. Profiles that only fill up need no slides.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.kernel import inlined, kernel
+from bfenv.core.profile import step_at
+
+SLOTS = 1024  # of the wheel
+SLOT_BITS = 8  # a slot has 256 s; times that are 2**18 s apart share one
+DURATIONS = 32  # classes at most
+NEAR = 64  # steps that an interval is followed for, to either side
+NEVER = -1  # in `looked`
+
+
+class Openings(NamedTuple):
+    """The fronts, and the gains since each job was last looked at."""
+
+    least: np.ndarray  # (c,) int64 processors, ascending: the smallest size of each class
+    class_of: np.ndarray  # (processors + 1,) int64, by size; -1 for 0
+    shortest: np.ndarray  # (k,) int64 seconds, ascending: the shortest duration of each class
+    front: np.ndarray  # (c, k) int64 seconds: no `least` are free for `shortest` from before
+    gains: np.ndarray  # (1,) int64 number of gains so far
+    wheel: np.ndarray  # (SLOTS,) int64 number of the last gain in a slot
+    looked: np.ndarray  # (n,) int64 number of gains when the job last could not move, or NEVER
+
+
+def new_openings(jobs: Jobs, processors: int) -> Openings:
+    """Return openings of a profile of which nothing is known.
+
+    The most frequent estimates of `jobs` get classes of their own.
+    """
+    powers = 2 ** np.arange(processors.bit_length(), dtype=np.int64)
+    least = np.unique(np.concatenate([powers, powers + powers // 2]))
+    least = least[least <= processors]
+    shares = np.linspace(0, 1, DURATIONS - 1)
+    durations = np.append(jobs.estimate, 1)
+    shortest = np.unique(np.append(np.quantile(durations, shares, method="lower"), 1))
+    return Openings(
+        least=least,
+        class_of=np.searchsorted(least, np.arange(processors + 1), side="right") - 1,
+        shortest=shortest.astype(np.int64),
+        front=np.zeros((len(least), len(shortest)), dtype=np.int64),
+        gains=np.zeros(1, dtype=np.int64),
+        wheel=np.zeros(SLOTS, dtype=np.int64),
+        looked=np.full(len(jobs.submit), NEVER, dtype=np.int64),
+    )
+
+
+@kernel
+def front_of(openings, size, duration):
+    """Return a time before which no job of this size and duration fits."""
+    row = np.searchsorted(openings.shortest, duration, side="right") - 1
+    return openings.front[openings.class_of[size], row]
+
+
+@kernel
+def put_forward(openings, size, duration, time):
+    """Note that no job as large and long as this, or more so, fits before `time`."""
+    front = openings.front
+    first = np.searchsorted(openings.shortest, duration)
+    column = openings.class_of[size - 1] + 1
+    while column < front.shape[0] and first < front.shape[1] and front[column, first] < time:
+        row = first
+        while row < front.shape[1] and front[column, row] < time:  # fronts ascend both ways
+            front[column, row] = time
+            row += 1
+        column += 1
+
+
+@inlined
+def may_slide(openings, job, planned):
+    """Tell whether room may have been gained right before the planned start of a job."""
+    return openings.wheel[((planned - 1) >> SLOT_BITS) & (SLOTS - 1)] > openings.looked[job]
+
+
+@inlined
+def forget_fronts(openings):
+    """Forget what is known of a profile that is made anew."""
+    openings.front[:] = 0
+
+
+@kernel
+def note_gain(openings, profile, begin, end):
+    """Note that processors have been given back from `begin` until `end`."""
+    openings.gains[0] += 1
+    slot, last_slot = begin >> SLOT_BITS, (end - 1) >> SLOT_BITS
+    last_slot = min(last_slot, slot + SLOTS - 1)
+    while slot <= last_slot:
+        openings.wheel[slot & (SLOTS - 1)] = openings.gains[0]
+        slot += 1
+    steps, first = profile.steps[0], step_at(profile, begin)
+    top, last = 0, first
+    while last < steps and profile.time[last] < end:
+        top = max(top, profile.free[last])
+        last += 1
+    column = openings.class_of[max(0, min(top, len(openings.class_of) - 1))]
+    while column >= 0 and openings.front[column, -1] > profile.time[0]:  # so for smaller sizes
+        if not _bring_back(openings, profile, column, first, last):
+            openings.front[: column + 1] = 0
+            break
+        column -= 1
+
+
+@kernel
+def _bring_back(openings, profile, column, first, last):
+    """Bring the fronts of a class back to the intervals that meet the steps of a gain.
+
+    Return False if one of them is too long to be followed.
+    """
+    size, steps = openings.least[column], profile.steps[0]
+    step, low, high = first, max(0, first - NEAR), min(steps, last + NEAR)
+    while step > low and profile.free[step] >= size and profile.free[step - 1] >= size:
+        step -= 1
+    if step == low and low > 0:
+        return False
+    begin = FOREVER  # of the interval that `step` is in
+    while step < high and (begin < FOREVER or step < last):
+        if profile.free[step] >= size:
+            begin = min(begin, profile.time[step])
+        elif begin < FOREVER:
+            _bring_back_to(openings, column, begin, profile.time[step] - begin)
+            begin = FOREVER
+        step += 1
+    if begin < FOREVER:  # as if without end
+        _bring_back_to(openings, column, begin, FOREVER)
+    return True
+
+
+@kernel
+def _bring_back_to(openings, column, begin, length):
+    row = 0
+    while row < len(openings.shortest) and openings.shortest[row] <= length:
+        openings.front[column, row] = min(openings.front[column, row], begin)
+        row += 1

@@ -1,0 +1,93 @@
+"""All scheduling passes of a policy, one after the other, such that Ctrl-C ends them."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bfenv.core.cluster import FINISHED, HORIZON, NOW, Cluster, Truth, advance, finished
+from bfenv.core.errors import PolicyError
+from bfenv.core.jobs import Jobs
+from bfenv.core.kernel import Kernel
+from bfenv.core.policy import Forgetful, Policy
+
+THREAD = "bfenv-passes"
+LOOK = 0.2  # seconds between two looks for signals, where a lock cannot be interrupted
+GRACE = 0.5  # seconds that an interrupted loop has to reach the end of its pass
+
+
+def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
+    """Run a policy until `advance` returns False.
+
+    Python handles signals in the main thread only, and only between two instructions of its own. A
+    compiled loop therefore runs in another thread, without the interpreter's lock, and the main
+    thread waits. If a signal handler raises an exception, as that of Ctrl-C does, the exception is
+    raised at once. The other thread ends after its pass; `cluster` and `memory` are then of no use.
+    A thread costs a tenth of a millisecond: what simulates often and little calls `policy.run`.
+
+    Raises
+    ------
+    Exception
+        Whatever the policy raises, and what a signal handler raises.
+    """
+    decide = policy.decide.function if isinstance(policy.decide, Forgetful) else policy.decide
+    if isinstance(policy.run, Kernel):
+        _call_aside(partial(policy.run, cluster, jobs, truth, memory), cluster)
+    elif policy.run is not None:
+        policy.run(cluster, jobs, truth, memory)
+    elif isinstance(decide, Kernel):
+        _call_aside(partial(_decide_always, policy, cluster, jobs, truth, memory), cluster)
+    else:
+        _decide_always(policy, cluster, jobs, truth, memory)
+
+
+def _decide_always(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
+    """Run all passes of a policy that is called from Python, and check what it left of the past.
+
+    Raises
+    ------
+    PolicyError
+        If the policy has changed when a job started or ended.
+    """
+    state, end = cluster.state, np.full(len(jobs.submit), -1)
+    while advance(cluster, jobs, truth):
+        if state[FINISHED]:
+            end[finished(cluster)] = state[NOW]
+        policy.decide(cluster, jobs, memory)
+    ended = end >= 0
+    changed = (cluster.end != end) | (ended & (cluster.start != end - truth.runtime))
+    if changed.any():
+        job = int(np.argmax(changed))
+        raise PolicyError(f"{policy.name} changed the start or the end of job {job} afterwards")
+
+
+def _call_aside(loop: Callable[[], None], cluster: Cluster) -> None:
+    """Call a loop in another thread, and wait for it in the main thread."""
+    if threading.current_thread() is not threading.main_thread():  # no signals are handled here
+        loop()
+        return
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def call() -> None:
+        try:
+            loop()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=call, name=THREAD, daemon=True)
+    thread.start()
+    try:
+        while not done.wait(LOOK):
+            pass
+    except BaseException:
+        cluster.state[HORIZON] = -1  # `advance` returns False
+        done.wait(GRACE)
+        raise
+    thread.join()
+    if errors:
+        raise errors[0]
