@@ -190,11 +190,11 @@ def slack(seconds: float | str = SECONDS) -> Policy:
     PolicyError
         If `seconds` is neither a duration nor a finite number >= 0.
     """
-    seconds = in_seconds("seconds", seconds, PolicyError)
-    check_number("seconds", seconds, 0, error=PolicyError)
+    length = in_seconds("seconds", seconds, PolicyError)
+    check_number("seconds", length, 0, error=PolicyError)
     return _policy(
-        expression(slack, {"seconds": seconds}),
-        partial(slack_by_priority, seconds=seconds),
+        expression(slack, {"seconds": length}),
+        partial(slack_by_priority, seconds=length),
         summary="backfills what delays no job by more than a slack that its priority sets",
         source="Talby and Feitelson 1999, as in Shmueli 2003, chapter 2",
     )

@@ -180,7 +180,7 @@ def with_queues(
     PolicyError
         If `speculation` or `tried_above` is not a duration >= 0 in whole seconds.
     """
-    lengths = {
+    lengths: dict[str, Any] = {
         name: check_integer(
             name, in_seconds(name, options[name], PolicyError), 0, error=PolicyError
         )
@@ -221,15 +221,16 @@ def multiqueue(
     PolicyError
         If an option is out of its range.
     """
+    limits: Any = bounds
     if isinstance(bounds, tuple):
-        bounds = tuple(in_seconds("bounds", bound, PolicyError) for bound in bounds)
-    ascending = isinstance(bounds, tuple) and all(type(bound) is int for bound in bounds)
-    if not ascending or not bounds or any(a >= b for a, b in pairwise((0, *bounds))):
+        limits = tuple(in_seconds("bounds", bound, PolicyError) for bound in bounds)
+    ascending = isinstance(limits, tuple) and all(type(limit) is int for limit in limits)
+    if not ascending or not limits or any(a >= b for a, b in pairwise((0, *limits))):
         raise PolicyError(f"bounds must be a tuple of ascending integers > 0, got {bounds!r}")
     return with_queues(
         multiqueue,
-        {"bounds": bounds, "speculation": speculation, "tried_above": tried_above},
-        bounds=bounds,
+        {"bounds": limits, "speculation": speculation, "tried_above": tried_above},
+        bounds=limits,
         summary="a queue and a pivot for each class of estimates, after a trial of long jobs",
         source="Lawson and Smirni 2002, Figure 2",
     )
