@@ -188,7 +188,7 @@ def cons_rs(iterations: int = ITERATIONS, limit_ms: float | None = None) -> Poli
     """
     check_integer("iterations", iterations, 0, error=PolicyError)
     policy = Policy(
-        name=expression(cons_rs, {"iterations": iterations}).removesuffix("()"),
+        name=expression(cons_rs, {"iterations": iterations}),
         decide=decide,
         run=run,
         memory=partial(new_memory, iterations=iterations),

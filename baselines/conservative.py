@@ -165,7 +165,7 @@ def conservative(
     else:
         policy = replan_policy(chosen, weight)
     options = {"order": order, "guarantees": guarantees, "weight": weight}
-    return replace(policy, name=expression(conservative, options).removesuffix("()"))
+    return replace(policy, name=expression(conservative, options))
 
 
 _SECTION = "Zotkin, Keleher and Perkovic 2000, section "

@@ -16,6 +16,7 @@ from bfenv.baselines.policy_names import expression
 from bfenv.baselines.predictor import check_predictor
 from bfenv.baselines.priorities import EXPRESSION, check_weight
 from bfenv.core.arguments import check_choice, check_integer, check_number
+from bfenv.core.durations import in_seconds
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import Policy
@@ -34,8 +35,8 @@ def easy(
     guard: float | None = None,
     guard_scale: str = "easy",
     backfill_estimate: str | None = None,
-    trial: int = 0,
-    trial_above: int = LONG,
+    trial: int | str = 0,
+    trial_above: int | str = LONG,
 ) -> Policy:
     """Make a policy of EASY backfilling with its parts to choose.
 
@@ -76,11 +77,12 @@ def easy(
         head of the queue starts later than reserved; so estimates count while the head is a job
         past the limit of the guard. None for the estimate.
     trial
-        Length (s) of a trial: a job with an estimate above `trial_above` first starts for that
-        long. If it has not ended by then, it is killed and waits again. 0 for no trials. The order
-        still sees the whole estimate; an expression can tell by the quantity `tried`.
+        Length of a trial, in seconds or like "3min": a job with an estimate above `trial_above`
+        first starts for that long. If it has not ended by then, it is killed and waits again. 0
+        for no trials. The order still sees the whole estimate; an expression can tell by the
+        quantity `tried`.
     trial_above
-        Estimate (s).
+        Estimate, in seconds or like "12min".
 
     Raises
     ------
@@ -93,6 +95,8 @@ def easy(
     intervals nor how it is enforced. docs/reproductions/zotkin2000.md has the numbers of this
     reading beside those of their Table 8; readings with conservative guarantees are far off.
     """
+    trial = _check("trial", in_seconds("trial", trial, PolicyError), 0)
+    trial_above = _check("trial_above", in_seconds("trial_above", trial_above, PolicyError), 0)
     options = {
         "order": order,
         "backfill": backfill,
@@ -124,8 +128,8 @@ def easy(
         guard=_check_guard(guard, guard_scale),
         guard_scale=guard_scale,
         backfill_estimate=_check_belief(backfill_estimate),
-        trial=_check("trial", trial, 0),
-        trial_above=_check("trial_above", trial_above, 0),
+        trial=trial,
+        trial_above=trial_above,
     )
     summary = f"EASY, {head_order.meaning} first"
     if backfill_order != head_order:

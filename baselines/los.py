@@ -245,7 +245,7 @@ def los(
     construct = {"none": 1 if basic else 3, "jobs": 6, "slowdown": 7}[merit]
     trace = 5 if selected_first else 2 if basic and plain else 4
     return Policy(
-        name=expression(los, options).removesuffix("()"),
+        name=expression(los, options),
         decide=decide,
         run=run,
         memory=partial(

@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bfenv.core.names import format_name
+
 
 def family_name(family: Callable[..., Any]) -> str:
     """Return the name by which `find_policy` knows a family: dashes stand for underscores."""
@@ -13,7 +15,5 @@ def family_name(family: Callable[..., Any]) -> str:
 def expression(family: Callable[..., Any], options: Mapping[str, Any]) -> str:
     """Return the text from which `find_policy` makes the same policy; defaults are left out."""
     defaults = inspect.signature(family).parameters
-    given = [
-        f"{name}={value}" for name, value in options.items() if value != defaults[name].default
-    ]
-    return f"{family_name(family)}({', '.join(given)})"
+    given = {name: value for name, value in options.items() if value != defaults[name].default}
+    return format_name(family_name(family), given)

@@ -186,7 +186,10 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         return found
     if colon:
         return make_policy(found, name=name)
-    example = next(iter(inspect.signature(found).parameters))
+    parameters = inspect.signature(found).parameters
+    if all(parameter.default is not parameter.empty for parameter in parameters.values()):
+        return _from_family(policy, name, {})
+    example = next(iter(parameters))
     raise PolicyError(f"{name} is a family of policies: give options, as in {name}({example}=...)")
 
 

@@ -104,7 +104,7 @@ def selective(threshold: float = THRESHOLD) -> Policy:
     """
     check_number("threshold", threshold, 0, error=PolicyError)
     return Policy(
-        name=expression(selective, {"threshold": threshold}).removesuffix("()"),
+        name=expression(selective, {"threshold": threshold}),
         decide=decide,
         run=run,
         memory=partial(new_memory, threshold=threshold),

@@ -43,7 +43,7 @@ from bfenv.baselines.reservations import (
 )
 from bfenv.core.arguments import check_number
 from bfenv.core.cluster import advance, may_start, now, start, waiting, wake_at
-from bfenv.core.durations import HOUR
+from bfenv.core.durations import HOUR, in_seconds
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
@@ -177,23 +177,24 @@ def slack_by_estimate(jobs: Jobs, *, factor: float) -> np.ndarray:
     return np.asarray(min(float(factor), float(FOREVER)) * jobs.estimate)
 
 
-def slack(seconds: float = SECONDS) -> Policy:
+def slack(seconds: float | str = SECONDS) -> Policy:
     """Make a policy of slack-based backfilling.
 
     Parameters
     ----------
     seconds
-        Slack of a job of priority 0.
+        Slack of a job of priority 0, in seconds or like "1h".
 
     Raises
     ------
     PolicyError
-        If `seconds` is not a finite number >= 0.
+        If `seconds` is neither a duration nor a finite number >= 0.
     """
-    check_number("seconds", seconds, 0, error=PolicyError)
+    length = in_seconds("seconds", seconds, PolicyError)
+    check_number("seconds", length, 0, error=PolicyError)
     return _policy(
-        expression(slack, {"seconds": seconds}),
-        partial(slack_by_priority, seconds=seconds),
+        expression(slack, {"seconds": length}),
+        partial(slack_by_priority, seconds=length),
         summary="backfills what delays no job by more than a slack that its priority sets",
         source="Talby and Feitelson 1999, as in Shmueli 2003, chapter 2",
     )
@@ -223,7 +224,7 @@ def relaxed(factor: float = FACTOR) -> Policy:
 
 def _policy(name: str, slack: Callable[[Jobs], np.ndarray], *, summary: str, source: str) -> Policy:
     return Policy(
-        name=name.removesuffix("()"),
+        name=name,
         decide=decide,
         run=run,
         memory=partial(new_memory, slack=slack),

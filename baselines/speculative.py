@@ -7,31 +7,28 @@ neither reservations nor trials it is EASY.
 """
 
 from bfenv.baselines.multiqueue.figure2 import LONG, TRIAL, with_queues
-from bfenv.baselines.policy_names import expression
 from bfenv.core.policy import Policy
 
 
-def easy_speculative(speculation: int = TRIAL, tried_above: int = LONG) -> Policy:
+def easy_speculative(speculation: int | str = TRIAL, tried_above: int | str = LONG) -> Policy:
     """Make a policy of single-queue backfilling with trials.
 
     Parameters
     ----------
     speculation
-        Length (s) of a trial; 0 for no trials.
+        Length of a trial, in seconds or like "3min"; 0 for no trials.
     tried_above
-        Jobs with estimates (s) above it are tried first.
+        Jobs with estimates above it, in seconds or like "12min", are tried first.
 
     Raises
     ------
     PolicyError
         If an option is out of its range.
     """
-    options = {"speculation": speculation, "tried_above": tried_above}
     return with_queues(
-        (),
-        speculation,
-        tried_above,
-        name=expression(easy_speculative, options),
+        easy_speculative,
+        {"speculation": speculation, "tried_above": tried_above},
+        bounds=(),
         summary="easy with priorities and reservations, after a trial of long jobs",
         source="Lawson and Smirni 2002, section 3",
     )

@@ -31,7 +31,7 @@ from bfenv.baselines.runtime_sampler import ended_jobs, history_of_ended, learn_
 from bfenv.baselines.user_history import learn, learn_jobs, new_user_history
 from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.cluster import FREE, NOW, Cluster, start, try_start, waiting, wake_at
-from bfenv.core.durations import DAY, parse_duration
+from bfenv.core.durations import DAY, in_seconds
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.names import format_name
@@ -177,8 +177,7 @@ def _decide(cluster: Cluster, jobs: Jobs, memory: Memory) -> tuple[tuple[Start, 
 
 
 def _seconds(name: str, value: int | str, least: int) -> int:
-    seconds = parse_duration(value, PolicyError) if isinstance(value, str) else value
-    return check_integer(name, seconds, least, error=PolicyError)
+    return check_integer(name, in_seconds(name, value, PolicyError), least, error=PolicyError)
 
 
 def _name(options: Options) -> str:

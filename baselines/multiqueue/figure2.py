@@ -34,8 +34,10 @@ docs/reproductions/lawson-smirni2002.md has the numbers of this reading and of o
 the paper says of its figures.
 """
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from bfenv.baselines.multiqueue.changes import remember, update
 from bfenv.baselines.multiqueue.memory import (
@@ -53,6 +55,7 @@ from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import NONE
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import advance, free, now, start, try_start, waiting
+from bfenv.core.durations import in_seconds
 from bfenv.core.errors import PolicyError
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
@@ -163,65 +166,71 @@ def _start(cluster, jobs, memory, job):
 
 
 def with_queues(
-    bounds: tuple[int, ...],
-    speculation: int,
-    tried_above: int,
+    family: Callable[..., Policy],
+    options: Mapping[str, Any],
     *,
-    name: str,
+    bounds: tuple[int, ...],
     summary: str,
     source: str,
 ) -> Policy:
-    """Make a policy of Figure 2 with one queue more than `bounds`.
+    """Make a policy of Figure 2 with one queue more than `bounds`, of a family's options.
 
     Raises
     ------
     PolicyError
-        If `speculation` or `tried_above` is not an integer >= 0.
+        If `speculation` or `tried_above` is not a duration >= 0 in whole seconds.
     """
-    check_integer("speculation", speculation, 0, error=PolicyError)
-    check_integer("tried_above", tried_above, 0, error=PolicyError)
+    lengths: dict[str, Any] = {
+        name: check_integer(
+            name, in_seconds(name, options[name], PolicyError), 0, error=PolicyError
+        )
+        for name in ("speculation", "tried_above")
+    }
     return Policy(
-        name=name.removesuffix("()"),
+        name=expression(family, {**options, **lengths}),
         decide=decide,
         run=run,
-        memory=partial(new_memory, bounds=bounds, speculation=speculation, tried_above=tried_above),
+        memory=partial(new_memory, bounds=bounds, **lengths),
         records=records,
         summary=summary,
         source=source,
         stateful=True,
-        trials=speculation > 0,
+        trials=lengths["speculation"] > 0,
         requested_starts=True,
     )
 
 
 def multiqueue(
-    bounds: tuple[int, ...] = BOUNDS, speculation: int = TRIAL, tried_above: int = LONG
+    bounds: tuple[int | str, ...] = BOUNDS,
+    speculation: int | str = TRIAL,
+    tried_above: int | str = LONG,
 ) -> Policy:
     """Make a policy of multiple-queue backfilling.
 
     Parameters
     ----------
     bounds
-        Estimates (s) at which the next queue begins, ascending.
+        Estimates at which the next queue begins, ascending, in seconds or like "2h".
     speculation
-        Length (s) of a trial; 0 for no trials.
+        Length of a trial, in seconds or like "3min"; 0 for no trials.
     tried_above
-        Jobs with estimates (s) above it are tried first.
+        Jobs with estimates above it, in seconds or like "12min", are tried first.
 
     Raises
     ------
     PolicyError
         If an option is out of its range.
     """
-    ascending = isinstance(bounds, tuple) and all(type(bound) is int for bound in bounds)
-    if not ascending or not bounds or any(a >= b for a, b in pairwise((0, *bounds))):
+    limits: Any = bounds
+    if isinstance(bounds, tuple):
+        limits = tuple(in_seconds("bounds", bound, PolicyError) for bound in bounds)
+    ascending = isinstance(limits, tuple) and all(type(limit) is int for limit in limits)
+    if not ascending or not limits or any(a >= b for a, b in pairwise((0, *limits))):
         raise PolicyError(f"bounds must be a tuple of ascending integers > 0, got {bounds!r}")
-    options = {"bounds": bounds, "speculation": speculation, "tried_above": tried_above}
     return with_queues(
-        bounds,
-        speculation,
-        tried_above,
-        name=expression(multiqueue, options),
+        multiqueue,
+        {"bounds": limits, "speculation": speculation, "tried_above": tried_above},
+        bounds=limits,
         summary="a queue and a pivot for each class of estimates, after a trial of long jobs",
         source="Lawson and Smirni 2002, Figure 2",
     )

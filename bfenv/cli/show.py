@@ -30,7 +30,7 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import durations, percent, ratio, slowdown
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import printable
-from bfenv.core.policy import DIVISIONS
+from bfenv.core.policy import DIVISIONS, DIVISIONS_MEANING
 from bfenv.leaderboard.reference import REFERENCE
 
 COMPARED = (
@@ -240,6 +240,11 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         )
         for policy, (mean_wait, p95_wait, max_wait) in zip(policies, waits, strict=True)
     ]
+    notes = []
+    if starving:
+        notes.append(f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's")
+    if len({division for division, policy in policies if policy != LOGGED}) > 1:
+        notes.append(DIVISIONS_MEANING)
     table(
         COMPARED,
         lines,
@@ -247,9 +252,7 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         numbers=len(COMPARED) - 2,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
         f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
-        note=f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
-        if starving
-        else "",
+        note="\n".join(notes),
     )
 
 

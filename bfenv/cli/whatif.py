@@ -83,6 +83,7 @@ def whatif(
       bfenv whatif site.swf.gz --estimates -30% --without outages --policy easy --policy easy-wfp3
     """
     from bfenv.core.files import write_atomically
+    from bfenv.core.names import format_value
     from bfenv.leaderboard.site.whatif import Outcome, what_if, what_if_page
     from bfenv.workloads.load import load_workload
     from bfenv.workloads.whatif import with_changes
@@ -99,7 +100,7 @@ def whatif(
     changes |= {f"estimates {how}": f"estimates={how}" for how in estimates or ()}
     changes |= {f"load {target:g}": f"load={target}" for target in load or ()}
     if maintenance is not None:
-        changes[f"with {maintenance.name}"] = f"maintenance={maintenance}"
+        changes[f"with {maintenance.name}"] = f"maintenance={format_value(str(maintenance))}"
     if without is not None:
         changes[f"without {without}"] = f"without={without}"
     changes |= {text: text for text in variant or ()}

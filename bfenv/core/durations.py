@@ -1,6 +1,7 @@
 """Durations as people write them: one parser, one formatter."""
 
 import re
+from typing import Any
 
 from bfenv.core.errors import BfenvError
 
@@ -38,6 +39,22 @@ def parse_duration(text: str, error: type[BfenvError] = BfenvError) -> int:
     if seconds > LONGEST:
         raise error(f"{text!r} is too long for a duration")
     return round(seconds)
+
+
+def in_seconds(name: str, value: Any, error: type[BfenvError] = BfenvError) -> Any:
+    """Return the seconds of a duration that is text; any other value of the option as it is.
+
+    Raises
+    ------
+    error
+        If the text is not a duration.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_duration(value)
+    except BfenvError as cause:
+        raise error(f"{name}: {cause}") from None
 
 
 def _seconds(text: str) -> float | None:

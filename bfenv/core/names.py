@@ -68,7 +68,7 @@ def parse_name(text: str, error: type[BfenvError] = BfenvError) -> Name:
 def _options(text: str, items: str, error: type[BfenvError]) -> dict[str, str]:
     options: dict[str, str] = {}
     try:
-        pairs = _split(items)
+        pairs = split_items(items)
     except ValueError as cause:
         raise error(f"cannot read {text!r}: {cause}") from None
     for item in pairs:
@@ -81,7 +81,7 @@ def _options(text: str, items: str, error: type[BfenvError]) -> dict[str, str]:
     return options
 
 
-def _split(items: str) -> list[str]:
+def split_items(items: str) -> list[str]:
     """Split at the commas outside of quotes and parentheses; ValueError if these do not match."""
     parts, begin = [], 0
     awaited: list[str] = []  # what closes the quotes and parentheses around this character
@@ -115,7 +115,7 @@ def read_value(text: str, error: type[BfenvError] = BfenvError) -> Any:
     text = text.strip()
     if text.startswith("("):
         try:
-            items = _split(text[1:-1] if text.endswith(")") else text)
+            items = split_items(text[1:-1] if text.endswith(")") else text)
         except ValueError as cause:
             raise error(f"cannot read {text!r}: {cause}") from None
         if len(items) > 1 and not items[-1]:  # the comma of (1,)
@@ -145,13 +145,20 @@ def format_name(base: str, options: Mapping[str, Any]) -> str:
     BfenvError
         If a text contains quotes of both kinds.
     """
-    items = ", ".join(f"{option}={_format_value(value)}" for option, value in options.items())
+    items = ", ".join(f"{option}={format_value(value)}" for option, value in options.items())
     return f"{base}({items})" if items else base
 
 
-def _format_value(value: Any) -> str:
+def format_value(value: Any) -> str:
+    """Write an option's value such that `read_value` reads it back.
+
+    Raises
+    ------
+    BfenvError
+        If a text contains quotes of both kinds.
+    """
     if isinstance(value, tuple):
-        items = ", ".join(map(_format_value, value))
+        items = ", ".join(map(format_value, value))
         return f"({items},)" if len(value) == 1 else f"({items})"
     if not isinstance(value, str):
         return str(value)

@@ -18,6 +18,11 @@ from bfenv.core.names import import_object
 # Schedulers play different games, and are ranked apart: some run every job to completion, others
 # kill jobs at the end of a trial and queue them again, and some know the runtimes of jobs.
 COMPLETION, TRIALS, CLAIRVOYANT = DIVISIONS = ("completion", "trials", "clairvoyant")
+DIVISIONS_MEANING = (
+    "Each division has its own ranks: policies that run jobs to completion, those that kill jobs "
+    "at the end of trials and queue them again, and clairvoyant ones, whose estimates are the "
+    "runtimes."
+)
 
 
 def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tuple[()]:

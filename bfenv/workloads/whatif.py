@@ -16,6 +16,7 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.durations import parse_duration
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
+from bfenv.core.names import read_value, split_items
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.outages import load_outages
 from bfenv.workloads.requests import with_estimates
@@ -42,6 +43,7 @@ def with_changes(trace: Trace, text: str) -> Changed:
     text
         Changes separated by commas: "processors=SIZE", "max-estimate=LIMIT", "split-estimate=LIMIT"
         which splits the jobs, "estimates=HOW", "load=LOAD", "maintenance=FILE", "without=outages".
+        A value with a comma or parenthesis in it needs quotes.
 
     Raises
     ------
@@ -50,13 +52,18 @@ def with_changes(trace: Trace, text: str) -> Changed:
     """
     check_trace(trace)
     notes: tuple[str, ...] = ()
-    for item in text.split(","):
+    try:
+        items = split_items(text) or [""]
+    except ValueError as cause:
+        raise WorkloadError(f"cannot read {text!r}: {cause}") from None
+    for item in items:
         name, equals, value = (part.strip() for part in item.partition("="))
         if name not in CHANGES:
             raise UnknownNameError("change", name, tuple(CHANGES))
         if not equals or not value:
             raise WorkloadError(f"{name} needs a value, like {name}={CHANGES[name].example}")
-        trace, more = CHANGES[name].make(trace, value)
+        unquoted = read_value(value) if value.startswith(("'", '"')) else value
+        trace, more = CHANGES[name].make(trace, unquoted)
         notes += more
     return Changed(trace, notes)
 

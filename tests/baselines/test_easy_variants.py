@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv import find_policy
 from bfenv.baselines.easy_variants import POLICIES, easy, queue
 from bfenv.baselines.priorities import ORDERS, score
 from bfenv.core.cluster import advance, new_cluster, now, retract, waiting
@@ -414,7 +415,7 @@ def test_the_flags_are_those_of_the_parts():
 
 
 def test_a_family_names_its_policies_by_the_expression_that_makes_them():
-    assert easy().name == "easy()"
+    assert easy().name == "easy"
     assert easy("wfp3", lookahead=100).name == "easy(order=wfp3, lookahead=100)"
     assert easy(reservations="all", predictor="recent").name == (
         "easy(reservations=all, predictor=recent)"
@@ -446,3 +447,34 @@ def test_an_option_out_of_its_range_is_refused_by_name(option, value):
 def test_a_weight_is_a_positive_number(weight):
     with pytest.raises(PolicyError, match="weight"):
         easy("aged-sjf", weight=weight)
+
+
+def test_durations_in_names():
+    """Options in seconds may be written with a unit; a policy's own name keeps seconds."""
+    for text, name in (
+        ("easy(trial=3min, trial_above=2h)", "easy(trial=180, trial_above=7200)"),
+        ("slack(seconds=2h)", "slack(seconds=7200)"),
+        ("easy-speculative(speculation=3min)", "easy-speculative"),
+        ("multiqueue(bounds=(10min, 2h), tried_above=90s)",
+         "multiqueue(bounds=(600, 7200), tried_above=90)"),
+    ):  # fmt: skip
+        assert find_policy(text).name == find_policy(name).name == name
+    for text in ("easy(trial=soon)", "multiqueue(speculation=-3min)", "slack(seconds=soon)"):
+        with pytest.raises(PolicyError, match=f"{text.split('(')[1].split('=')[0]}: .* duration"):
+            find_policy(text)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        easy("log(estimate) * size", backfill="max(wait, size)", lookahead=100),
+        queue(),
+        queue("max(wait, size)"),
+        easy(reservations="all", guard=0.5),
+    ],
+    ids=lambda policy: policy.name,
+)
+def test_round_trip(policy):
+    """A family's policy is found again by its name, whatever its options."""
+    found = find_policy(policy.name)
+    assert (found.name, found.summary) == (policy.name, policy.summary)

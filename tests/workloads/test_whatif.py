@@ -1,5 +1,7 @@
 """Changes to a site: what they do, and that every job left out, cut or split is reported."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.core.jobs import Outage
+from bfenv.core.names import format_value
 from bfenv.workloads import whatif
 from tests.conftest import small_traces
 
@@ -125,6 +128,20 @@ def test_changes(tmp_path):
     assert changed.notes == one.notes + two.notes + three.notes
     split = whatif.with_changes(TRACE, "split-estimate=100,load=0.5").trace
     assert len(split) == 5 and split.offered_load == pytest.approx(0.5, rel=0.02)
+
+
+def test_quoted_value(tmp_path):
+    """A file whose name has a comma is given in quotes; a quote must be closed."""
+    file = tmp_path / "May, June (2).csv"
+    file.write_text("1000000050,1000000060,10\n")
+    records = np.zeros((len(TRACE), 18))
+    records[:, 1] = TRACE.jobs.submit
+    dated = replace(TRACE, header=("UnixStartTime: 1000000000",), records=records)
+    changed = whatif.with_changes(dated, f"processors=20,maintenance={format_value(str(file))}")
+    assert Outage(50, 60, 10) in changed.trace.outages
+    assert len(changed.trace.outages) == len(TRACE.outages) + 1
+    with pytest.raises(BfenvError, match="no closing quote"):
+        whatif.with_changes(TRACE, "maintenance='May")
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ APART = 7  # pixels between diagonals, about
 Line = tuple[float, float, float, float]  # x and y of both ends
 
 
+SAME = "The jobs are the same; each has the same colour and number under both policies. "
 MEANING = {
     False: "Hatched jobs were backfilled, gaps are idle processors. Where there are very many "
     "jobs, the smallest are grey and have no number.",
@@ -55,9 +56,8 @@ def gantt(selection: GanttSelection, starving: set[str]) -> Markup:
                 "p",
                 f"{selection.workload}: {length(selection.span)} from "
                 f"{_when(selection.schedules[0], selection.begin)} "
-                f"on, the same jobs on the same {processors:,} processors. A job has the same "
-                f"colour and number under both policies. {MEANING[is_large(scenes[0])]} Below is "
-                "the number of waiting jobs.",
+                f"on, on {processors:,} processors. {SAME if len(scenes) > 1 else ''}"
+                f"{MEANING[is_large(scenes[0])]} Below is the number of waiting jobs.",
             ),
             element("div", [_panel(f"gantt{i}", one, starving) for i, one in enumerate(scenes)],
                     class_="pair"),

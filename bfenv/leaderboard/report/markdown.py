@@ -18,9 +18,8 @@ def render_markdown(leaderboard: Leaderboard) -> str:
     text = [f"**{escaped(title(leaderboard))}**", ""]
     text.append("| " + " | ".join(headings) + " |")
     text.append("|---|---" + "|--:" * (len(TEXT_COLUMNS) - 2) + "|")
-    for line in lines:
-        cells = (escaped(column.marked(line)) for column in TEXT_COLUMNS)
-        text.append("| " + " | ".join(cells) + " |")
+    for cells in zip(*(column.marked(lines) for column in TEXT_COLUMNS), strict=True):
+        text.append("| " + " | ".join(map(escaped, cells)) + " |")
     for note in notes(leaderboard, lines):
         text += ["", escaped(note)]
     return "\n".join(text) + "\n"

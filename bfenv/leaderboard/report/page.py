@@ -51,6 +51,9 @@ def render_page(
     }
     shown = summaries.get(selection.workload, {}).values()
     starving = {one.policy for one in shown if one.starves}
+    hours = "Some hours job by job"
+    if len(selection.schedules) > 1:
+        hours = "The same hours under two policies"
     sections = [
         ("verdict", "The verdict", opening),
         ("logged", "As it ran", as_it_ran(leaderboard)),
@@ -63,7 +66,7 @@ def render_page(
             _trade_off(leaderboard, lines, summaries, slots),
         ),
         ("workloads", "Workload by workload", panels(summaries, slots)),
-        ("gantt", "The same hours under two policies", gantt(selection, starving)),
+        ("gantt", hours, gantt(selection, starving)),
         ("failed", "Failed runs", _failed(leaderboard)),
         ("provenance", "Where every number comes from", _provenance(leaderboard)),
     ]
@@ -137,15 +140,20 @@ def _hash(text: str) -> str:
 
 
 def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> Markup:
-    rows = [(str(n), _standing(n, line, slots)) for n, line in enumerate(lines)]
+    texts = zip(*(column.texts(lines) for column in COLUMNS), strict=True)
+    rows = [
+        (str(n), _standing(n, line, own, slots))
+        for n, (line, own) in enumerate(zip(lines, texts, strict=True))
+    ]
     controls = element(
         "p",
         element("label", "Show policies named ", element("input", type="search", id="filter")),
         element("span", id="picked", class_="note"),
         class_="controls",
     )
-    texts = notes(leaderboard, lines, mark=False)
-    explanations = [element("p", text, class_="note") for text in texts]
+    explanations = [
+        element("p", text, class_="note") for text in notes(leaderboard, lines, mark=False)
+    ]
     if any(line.starves for line in lines):
         explanation = element("p", charts.badge(True), f" {STARVES_MEANING}", class_="note")
         explanations.append(explanation)
@@ -155,12 +163,11 @@ def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> M
     )
 
 
-def _standing(n: int, line: Standing, slots: Slots) -> list[Cell]:
+def _standing(n: int, line: Standing, texts: Sequence[str], slots: Slots) -> list[Cell]:
     """The cells of a line of the ranking: the first is the name with its controls."""
     badge = charts.badge(line.starves)
     cells = [Cell(_pick(n, line.policy, slots), COLUMNS[0].value(line))]
-    for column in COLUMNS[1:]:
-        text = column.text(line)
+    for column, text in zip(COLUMNS[1:], texts[1:], strict=True):
         is_bad = column.heading == "failed" and line.failed
         cells.append(
             Cell(

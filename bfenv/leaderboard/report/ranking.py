@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bfenv.agents.evaluation import MANY_OUTSIDE
-from bfenv.analysis.formatting import MISSING, duration, percent, ratio, slowdown
-from bfenv.core.policy import COMPLETION
+from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
+from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.leaderboard.reference import STARVES_MEANING
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.standings import Standing, rank_policies
@@ -19,15 +19,27 @@ class Column(NamedTuple):
 
     heading: str
     lines: str  # the heading in text, with line breaks; empty if it is on the page only
-    text: Callable[[Standing], str]
+    texts: Callable[[Sequence[Standing]], Sequence[str]]  # of all lines
     value: Callable[[Standing], float | str | None]  # to sort by
     is_marked: bool = False  # MARK follows the text if the policy starves
     has_badge: bool = False  # the same on the page
     is_detail: bool = False  # left out on a narrow terminal
 
-    def marked(self, line: Standing) -> str:
-        """Return the text, with the mark of a policy that starves."""
-        return self.text(line) + (MARK if self.is_marked and line.starves else "")
+    def marked(self, lines: Sequence[Standing]) -> list[str]:
+        """Return the texts, with the mark of policies that starve."""
+        return [
+            text + (MARK if self.is_marked and line.starves else "")
+            for text, line in zip(self.texts(lines), lines, strict=True)
+        ]
+
+
+def _each(text: Callable[[Standing], str]) -> Callable[[Sequence[Standing]], list[str]]:
+    return lambda lines: [text(line) for line in lines]
+
+
+def _durations(name: str) -> Callable[[Sequence[Standing]], list[str]]:
+    """Write a duration of each line, all in one unit."""
+    return lambda lines: durations(getattr(line, name) for line in lines)
 
 
 def _interval(line: Standing) -> str:
@@ -35,59 +47,61 @@ def _interval(line: Standing) -> str:
 
 
 COLUMNS = (
-    Column("policy", "policy", lambda line: line.policy, lambda line: line.policy.lower()),
-    Column("division", "division", lambda line: line.division, lambda line: line.division),
+    Column("policy", "policy", _each(lambda line: line.policy), lambda line: line.policy.lower()),
+    Column("division", "division", _each(lambda line: line.division), lambda line: line.division),
     Column(
         "rank",
         "rank",
-        lambda line: MISSING if line.rank is None else str(line.rank),
+        _each(lambda line: MISSING if line.rank is None else str(line.rank)),
         lambda line: None if line.rank is None else float(line.rank),
     ),
     Column(
         "slowdown / EASY's",
         "slowdown\n/ EASY's",
-        lambda line: ratio(line.ratio),
+        _each(lambda line: ratio(line.ratio)),
         lambda line: line.ratio,
         is_marked=True,
         has_badge=True,
     ),
-    Column("95 % interval", "95 % interval", _interval, lambda line: line.low, is_detail=True),
+    Column(
+        "95 % interval", "95 % interval", _each(_interval), lambda line: line.low, is_detail=True
+    ),
     Column(
         "bounded slowdown",
         "bounded\nslowdown",
-        lambda line: slowdown(line.mean_bounded_slowdown),
+        _each(lambda line: slowdown(line.mean_bounded_slowdown)),
         lambda line: line.mean_bounded_slowdown,
         is_marked=True,
     ),
     Column(
         "mean wait",
         "mean\nwait",
-        lambda line: duration(line.mean_wait),
+        _durations("mean_wait"),
         lambda line: line.mean_wait,
         is_marked=True,
     ),
     Column(
         "p95 wait",
         "p95\nwait",
-        lambda line: duration(line.p95_wait),
+        _durations("p95_wait"),
         lambda line: line.p95_wait,
         is_detail=True,
     ),
     Column(
         "longest wait",
         "longest\nwait",
-        lambda line: duration(line.max_wait),
+        _durations("max_wait"),
         lambda line: line.max_wait,
         is_marked=True,
     ),
     Column(
         "machine used",
         "used",
-        lambda line: percent(line.utilization),
+        _each(lambda line: percent(line.utilization)),
         lambda line: line.utilization,
     ),
-    Column("runs", "", lambda line: str(line.rows), lambda line: float(line.rows)),
-    Column("failed", "", lambda line: str(line.failed), lambda line: float(line.failed)),
+    Column("runs", "", _each(lambda line: str(line.rows)), lambda line: float(line.rows)),
+    Column("failed", "", _each(lambda line: str(line.failed)), lambda line: float(line.failed)),
 )
 TEXT_COLUMNS = tuple(column for column in COLUMNS if column.lines)
 
@@ -124,13 +138,8 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
         "slowdown divided by EASY's on the same jobs. The columns after the interval are means "
         "over runs; the longest wait is that of all runs."
     ]
-    divisions = {line.division for line in lines}
-    if divisions != {COMPLETION}:
-        texts.append(
-            "Each division has its own ranks: policies that run jobs to completion, those that "
-            "kill jobs at the end of trials and queue them again, and clairvoyant ones, whose "
-            "estimates are the runtimes."
-        )
+    if {line.division for line in lines} != {COMPLETION}:
+        texts.append(DIVISIONS_MEANING)
     texts += agent_notes(leaderboard.rows)
     if mark and any(line.starves for line in lines):
         texts.append(f"{MARK} starves: {STARVES_MEANING}")

@@ -1,8 +1,10 @@
 """A run: one execution of a job, as any system's log records it."""
 
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, product
+from itertools import product
 from typing import NamedTuple
+
+import numpy as np
 
 COMPLETED, FAILED, CANCELLED = 1, 0, 5  # SWF field 11
 
@@ -25,6 +27,9 @@ class Run(NamedTuple):
     status: int = -1  # SWF field 11
     job: str = ""  # its id in the log; "" if it is not known
     cluster: str = ""
+
+
+START, RUNTIME, SIZE = map(Run._fields.index, ("start", "runtime", "size"))
 
 
 def order_times(
@@ -64,9 +69,12 @@ def peak_use(runs: Iterable[Run]) -> int:
     Processors of a run that ends at an instant are free for one that starts then.
     """
     started = [run for run in runs if run.start >= 0]
-    changes = [(run.start, run.size) for run in started]
-    changes += [(run.start + run.runtime, -run.size) for run in started]
-    return max(accumulate(change for _, change in sorted(changes)), default=0)
+    begin, runtime, size = (
+        np.array([run[field] for run in started], dtype=np.float64)  # a log may have any size
+        for field in (START, RUNTIME, SIZE)
+    )
+    times, change = np.concatenate([begin, begin + runtime]), np.concatenate([size, -size])
+    return int(np.cumsum(change[np.lexsort((change, times))]).max(initial=0))
 
 
 def number_names(names: Sequence[str]) -> list[int]:

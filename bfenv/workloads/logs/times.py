@@ -12,7 +12,7 @@ from bfenv.core.errors import WorkloadError
 
 UNKNOWN = {"", "none", "unknown", "n/a", "na", "nan", "nat", "null", "invalid"}  # in lower case
 LATEST = 32_503_680_000  # seconds, the year 3000: more is a mistake, or milliseconds
-PLAIN = 11  # digits of a number that is before the year 3000
+PLAIN = re.compile("[0-9]{1,10}")  # a number that is in every range here, as most of a log
 DIGITS = 15  # of a number at most, far beyond any in a log
 NUMBER = re.compile(rf"[+-]?[0-9]{{1,{DIGITS}}}(\.[0-9]*)?([eE][+-]?[0-9]{{1,2}})?")
 LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}):([0-5][0-9])")
@@ -69,7 +69,7 @@ def read_time(value: Any, zone: tzinfo) -> tuple[int, ...]:
     """
     if value is None:
         return ()
-    if isinstance(value, str) and _is_plain(value):  # most of a log
+    if isinstance(value, str) and PLAIN.fullmatch(value):
         return (int(value),)
     try:
         if isinstance(value, str):
@@ -108,8 +108,8 @@ def read_duration(value: Any, unit: int = 1) -> int | None:
     ValueError
         If the value is not a duration; the message begins with it.
     """
-    if isinstance(value, str) and _is_plain(value) and int(value) * unit < LATEST:
-        return int(value) * unit  # most of a log
+    if isinstance(value, str) and PLAIN.fullmatch(value) and int(value) * unit < LATEST:
+        return int(value) * unit
     if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
         duration = _read_duration_text(value)
     elif isinstance(value, time):
@@ -165,11 +165,6 @@ def read_epoch(value: Any) -> int:
     if number is not None and number >= LATEST:
         raise ValueError(f"{_short(value)} is not between the years 1970 and 3000")
     return -1 if number is None or number < 0 else number
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether a text is a whole number that is in every range here."""
-    return len(text) < PLAIN and text.isdecimal() and text.isascii()
 
 
 def _from_number(value: Any) -> tuple[int, ...]:

@@ -77,7 +77,10 @@ def read_capacity(text: str | None) -> Capacity:
 def size_of(resource: str, capacity: Capacity, fields: Fields) -> int:
     """Return a job's processors, in units of a resource; 0 if they are not known."""
     if SIZES[resource] is not TRES:
-        return next(filter(None, (_count(fields, column) for column in SIZES[resource])), 0)
+        for column in SIZES[resource]:
+            if count := _count(fields, column):
+                return count
+        return 0
     text = next(filter(None, (fields.get(column) for column in TRES)), "")
     amounts = _tres_amounts(text)
     if resource == "memory":

@@ -1,0 +1,65 @@
+"""What a Gantt chart shows of a large machine, on a case worked out by hand."""
+
+import pytest
+
+import bfenv
+from bfenv.analysis.plots.gantt_overview import (
+    bar_text,
+    is_large,
+    largest,
+    told,
+    use_by_size,
+    waited_from,
+)
+from bfenv.analysis.plots.gantt_scene import Scene, scene
+
+# 1,000 processors: jobs of up to 10, of up to 100, and larger ones. Job 3 waits for job 1 until 40.
+JOBS = bfenv.make_trace([0, 0, 0, 20], [10, 100, 800, 101], [100, 40, 60, 50], 1_000)
+
+
+def seen(begin: int = 0, span: int = 120) -> Scene:
+    """Return the hours to draw."""
+    return scene(bfenv.simulate(JOBS, "fcfs"), begin, span)
+
+
+@pytest.mark.parametrize(("processors", "large"), [(300, False), (301, True)])
+def test_is_large(processors, large):
+    """A machine of more than 300 processors takes the overview."""
+    trace = bfenv.make_trace([0], [1], [10], processors)
+    assert is_large(scene(bfenv.simulate(trace, "fcfs"), 0, 10)) is large
+
+
+def test_use():
+    """Each class holds its processors from each instant on; jobs at a limit are in the smaller."""
+    times, uses = use_by_size(seen())
+    assert times.tolist() == [0, 40, 60, 90, 100, 120]
+    assert {use.label: use.processors.tolist() for use in uses} == {
+        "jobs of up to 10 processors": [10, 10, 10, 10, 0, 0],
+        "up to 100": [100, 0, 0, 0, 0, 0],
+        "larger jobs": [800, 901, 101, 0, 0, 0],
+    }
+
+
+def test_use_within_the_interval():
+    """Runs are cut at both ends of the interval."""
+    times, uses = use_by_size(seen(50, 20))
+    assert times.tolist() == [50, 60, 70]
+    assert [use.processors.tolist() for use in uses] == [[10, 10, 0], [0, 0, 0], [901, 101, 0]]
+
+
+def test_largest(monkeypatch):
+    """The runs with most processor-seconds within the interval are shown, by start."""
+    assert [run.job for run in largest(seen())] == [2, 1, 0, 3]
+    monkeypatch.setattr("bfenv.analysis.plots.gantt_overview.SHOWN", 2)
+    assert [run.job for run in largest(seen())] == [2, 3]  # 48,000 and 5,050
+    assert [run.job for run in largest(seen(58, 12))] == [2, 3]  # 1,600 and 1,212
+    assert [run.job for run in largest(seen(30, 10))] == [2, 1]  # job 3 does not run yet
+
+
+def test_wait():
+    """A wait is drawn from the submission, or from the begin of the interval."""
+    run = next(run for run in seen().runs if run.job == 3)
+    assert waited_from(seen(), run) == 20
+    assert waited_from(seen(50, 20), run) == 50
+    assert bar_text(seen(), run) == "3: 101"
+    assert told(seen(), run) == "job 3: 101 processors, submitted 00:00:20, started 00:00:40"
