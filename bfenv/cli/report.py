@@ -82,8 +82,7 @@ def report(
         comparisons = site_comparisons(leaderboard, today)
         best = comparisons[0].best
         shown = [today] if best is None else [today, best.policy]
-        file = path_in(log)
-        logs = [] if file is None else [Path(file)]
+        logs = [Path(file) for file in map(path_in, log) if file is not None]
         selection = select_gantt(leaderboard, policies=shown, logs=logs)
         page = render_page(leaderboard, selection, opening(comparisons))
     write_atomically(out, page.encode())
