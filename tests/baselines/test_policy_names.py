@@ -14,7 +14,7 @@ def test_defaults_are_left_out():
     """A value counts as given if it differs from the default of the signature."""
     assert family_name(some_family) == "some-family"
     options = {"order": "fcfs", "bounds": (1, 2), "weight": None}
-    assert expression(some_family, options) == "some-family()"
+    assert expression(some_family, options) == "some-family"
     options = {"order": "sjf", "bounds": (5,), "weight": 0.5}
     assert expression(some_family, options) == "some-family(order=sjf, bounds=(5,), weight=0.5)"
 
