@@ -44,7 +44,7 @@ def conformance(
     ] = MINUTE,
     format: FormatOption = Format.table,
 ) -> None:
-    """Test an implementation of EASY or conservative backfilling with small cases.
+    """Test EASY or conservative backfilling with small cases.
 
     Each case tests one rule with a few jobs, such as that a job may run past the shadow time on the
     extra nodes. If a usual mistake explains a difference, it is named. Without --policy and

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from bfenv.agents.agent_names import is_stochastic, read_agent, training_of
 from bfenv.agents.seen_jobs import Span
 from bfenv.baselines.registry import find_policy
-from bfenv.leaderboard.agents import code_hash
+from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.agents import code_files, code_hash
 from bfenv.referee import (
     DEFAULT,
     PlayerError,
@@ -53,19 +54,23 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
     if kind == "player":
         command = check_command(name)
         return _greet(Competitor(kind, name, code_hash(kind, name), tuple(command)), limits)
-    code = code_hash(kind, name)
+    code, files = code_hash(kind, name), code_files(kind, name)
     if kind == "policy":
         if is_strange_policy(name):
-            return _greet(Competitor(kind, name, code, tuple(python_player(kind, name))), limits)
+            command = python_player(kind, name, files)
+            return _greet(Competitor(kind, name, code, tuple(command)), limits)
         policy = find_policy(name)
         return Competitor(kind, name, code, (), policy.stochastic, policy.trials)
     if not is_strange_agent(name):
         stochastic, spans = is_stochastic(name), training_of(name)
         return Competitor(kind, name, code, (), stochastic, trained_on=spans)
-    competitor = Competitor(kind, name, code, tuple(python_player(kind, name)))
+    competitor = Competitor(kind, name, code, tuple(python_player(kind, name, files)))
     if not read_agent(name).is_saved:
         return _greet(competitor, limits)
-    return competitor._replace(stochastic=is_stochastic(name), trained_on=training_of(name))
+    try:
+        return competitor._replace(stochastic=is_stochastic(name), trained_on=training_of(name))
+    except BfenvError:  # no card, or a damaged one: its rows will say so
+        return competitor._replace(trained_on=None)
 
 
 def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:

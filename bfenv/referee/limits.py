@@ -18,6 +18,7 @@ PR_SET_DUMPABLE = 4  # option of Linux's prctl
 VARIABLES = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TZ", "USER", "VIRTUAL_ENV", "BFENV_CACHE")
 PREFIXES = ("LC_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "PYTHON")
 SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/run", "/sys")
+PROGRAM_OPTION = "-c"  # of Python; the words after the program are files that it may read
 SYSTEM_WRITES = ("/dev/null", "/dev/zero")
 
 
@@ -48,7 +49,8 @@ def readable(command: Sequence[str], limits: PlayerLimits) -> list[str]:
     looks there. Workloads elsewhere cannot be read.
     """
     own = [os.path.abspath(word) for word in command if os.path.exists(word)]
-    programs = [str(Path(path).parent) for path in own]
+    is_program = command[1:2] != [PROGRAM_OPTION]  # else the files are data
+    programs = [str(Path(path).parent) for path in (own if is_program else own[:1])]
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *site.getsitepackages()]
     python += [str(Path(folder).absolute()) for folder in sys.path]
     package = Path(bfenv.__file__).parent

@@ -3,7 +3,10 @@
 Here, and nowhere else, modules of strangers are imported.
 """
 
+import os
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from bfenv.agents.agent_names import is_stochastic, open_agent, read_agent
@@ -13,6 +16,7 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.policy import new_memory
 from bfenv.parallel.worker_process import describe_error
+from bfenv.referee.limits import PROGRAM_OPTION
 from bfenv.referee.memory_check import check_memory
 from bfenv.referee.messages import Connection
 from bfenv.referee.mirror import Mirror
@@ -25,10 +29,13 @@ PROGRAM = (
 )
 
 
-def python_player(kind: str, name: str) -> list[str]:
-    """Return the command of the player of a policy or an agent, with the paths of this process."""
+def python_player(kind: str, name: str, files: Iterable[Path] = ()) -> list[str]:
+    """Return the command of the player of a policy or an agent, with the paths of this process.
+
+    The player may read the `files`, such as those of a saved model: they are on its command line.
+    """
     program = PROGRAM.format(path=sys.path, kind=kind, name=name)
-    return [sys.executable, "-c", program]
+    return [sys.executable, PROGRAM_OPTION, program, *map(os.path.abspath, files)]
 
 
 def main(kind: str, name: str) -> None:

@@ -156,7 +156,6 @@ def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, mess
         ("os:sep", bfenv.PolicyError, "os:sep"),
         ("./mine.py:never", bfenv.PolicyError, "mine.py:never.* mine:never"),
         ("sjf(order=saf)", bfenv.PolicyError, "sjf has no options.* queue, easy, .*scorer"),
-        ("queue", bfenv.PolicyError, r"queue\(order=...\)"),
         ("scorer", bfenv.PolicyError, r"scorer\(theta=...\)"),
         (":", bfenv.PolicyError, ":"),
         ("os:", bfenv.PolicyError, "os:"),

@@ -11,6 +11,7 @@ import pytest
 from bfenv import load_workload, write_swf
 from bfenv.speed.measurements import PUBLISHED
 from tests.cli.conftest import SWF
+from tests.referee.programs import FCFS
 
 
 def test_version(run):
@@ -76,6 +77,9 @@ def test_examples(run, tmp_path, monkeypatch, command):
     monkeypatch.delenv("BFENV_TRACES", raising=False)
     (tmp_path / "bench.json").write_bytes(PUBLISHED.read_bytes())
     write_swf(load_workload("lublin:jobs=50"), tmp_path / "site.swf.gz")
+    scheduler = tmp_path / "my-scheduler"
+    scheduler.write_text(f"#!{sys.executable}\n{FCFS.replace('FIRST', 'pass').strip()}\n")
+    scheduler.chmod(0o755)
     for example in examples(run(*command, "--help")[1]):
         status, out, err = run(*shlex.split(example)[1:])
         assert status == 0, (example, err)

@@ -21,6 +21,7 @@ from tests.fuzz.seeds import seeds, vocabulary
 
 HANG = 10  # seconds for an input of LONGEST bytes, on a busy machine
 LONGEST = 4096  # bytes
+MEMORY = 8192  # MiB; libFuzzer also counts what the process had that started it
 
 
 def main() -> None:
@@ -38,7 +39,7 @@ def main() -> None:
         words.write_text("".join(f'"{word}"\n' for word in vocabulary(options.reader)))
         arguments = [
             f"-max_total_time={options.seconds}", f"-seed={options.seed}", f"-timeout={HANG}",
-            f"-max_len={LONGEST}", f"-dict={words}", *(options.inputs or [str(corpus)]),
+            f"-max_len={LONGEST}", f"-rss_limit_mb={MEMORY}", f"-dict={words}", *(options.inputs or [str(corpus)]),
         ]  # fmt: skip
         atheris.Setup([sys.argv[0], *arguments], CLAIMS[options.reader])
         atheris.Fuzz()

@@ -21,7 +21,7 @@ def bound(
     ] = False,
     format: FormatOption = Format.table,
 ) -> None:
-    """Find how far the policies of a leaderboard are from the best possible.
+    """Find how far the policies are from the best schedule.
 
     For each trace, a certified lower bound of the mean bounded slowdown and the best schedules
     that a search with full knowledge finds are kept in DIR/bounds. The reports of the leaderboard

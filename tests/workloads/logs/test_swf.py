@@ -217,7 +217,7 @@ def plain_reader(text):
         except ValueError:
             wrong.append(number)
             continue
-        whole = [math.floor(value + 0.5) for value in fields]
+        whole = [int(value) if value.is_integer() else math.floor(value + 0.5) for value in fields]
         size = whole[7] if whole[7] > 0 else whole[4]
         if whole[1] < 0:
             counts["no_submit"] += 1
@@ -420,7 +420,7 @@ def test_unreadable_file(tmp_path, monkeypatch):
     def forbidden(path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    monkeypatch.setattr("bfenv.workloads.logs.text._begin", forbidden)
     with refused(bfenv.WorkloadError, path, "Permission denied"):
         bfenv.read_swf(path)
 
