@@ -39,7 +39,8 @@ def main() -> None:
         words.write_text("".join(f'"{word}"\n' for word in vocabulary(options.reader)))
         arguments = [
             f"-max_total_time={options.seconds}", f"-seed={options.seed}", f"-timeout={HANG}",
-            f"-max_len={LONGEST}", f"-rss_limit_mb={MEMORY}", f"-dict={words}", *(options.inputs or [str(corpus)]),
+            f"-max_len={LONGEST}", f"-rss_limit_mb={MEMORY}", f"-dict={words}",
+            *(options.inputs or [str(corpus)]),
         ]  # fmt: skip
         atheris.Setup([sys.argv[0], *arguments], CLAIMS[options.reader])
         atheris.Fuzz()
