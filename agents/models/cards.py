@@ -58,6 +58,26 @@ class Card:
     failures: tuple[str, ...] = ()
     versions: Mapping[str, str] | None = None
 
+    def score_cells(self) -> list[tuple[str, ...]]:
+        """Return texts for each workload: its name, load, ratio, range of ratios, longest wait."""
+        return [
+            (
+                score["workload"],
+                "own" if score["load"] is None else f"{score['load']:g}",
+                f"{score['slowdown_ratio']:.3f}",
+                f"{score['lowest']:.3f} to {score['highest']:.3f}",
+                f"{score['wait_ratio']:.2f}",
+            )
+            for score in self.scores
+        ]
+
+    def training_lines(self) -> list[str]:
+        """Return the jobs that the agent has seen, a line for each workload."""
+        return [
+            f"jobs {part['first_job']:,} to {part['end_job'] - 1:,} of {part['workload']}"
+            for part in self.training
+        ]
+
 
 FIELDS: dict[str, type | tuple[type, ...]] = {
     "name": str,

@@ -88,13 +88,13 @@ def put_forward(openings, size, duration, time):
 
 @inlined
 def may_slide(openings, job, planned):
-    """Tell whether room may have been gained right before the planned start of a job."""
+    """Return whether processors may have become free right before a planned start."""
     return openings.wheel[((planned - 1) >> SLOT_BITS) & (SLOTS - 1)] > openings.looked[job]
 
 
 @inlined
 def forget_fronts(openings):
-    """Forget what is known of a profile that is made anew."""
+    """Forget all fronts, because the profile has been rebuilt."""
     openings.front[:] = 0
 
 

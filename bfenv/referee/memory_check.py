@@ -14,7 +14,7 @@ from bfenv.core.jobs import Jobs
 from bfenv.core.policy import Policy, new_memory
 from bfenv.referee.mirror import same_jobs
 
-JOBS = 2**15  # so many that arrays are new pages, which hold zeros, where they are not written
+JOBS = 2**15  # arrays of this length get new pages from the system, and these hold zeros
 PROCESSORS, USERS = 64, 4
 ONE = (0, PROCESSORS, 1, USERS - 1, 0, 0)  # a request, in the order of the columns of Jobs
 OTHER = (9, 1, 1000, 0, 1)  # another, without a requested start time

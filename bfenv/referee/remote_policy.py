@@ -250,5 +250,6 @@ def _starts(reply: dict[str, Any]) -> list[tuple[int, int]]:
 
 def _integer(name: str, value: Any) -> int:
     if type(value) is not int or not -LATEST < value < LATEST:
-        raise PlayerError(f"its {name} has a value that is no integer: {str(value)[:60]!r}")
+        limits = f"between -{LATEST:,} and {LATEST:,}"
+        raise PlayerError(f"its {name} must be an integer {limits}, got {str(value)[:60]!r}")
     return value

@@ -31,6 +31,7 @@ from bfenv.core.names import import_object
 from bfenv.envs import BackfillEnv
 from bfenv.speed import PUBLISHED, read_measurements
 
+SCORES = ("scored on", "load", "ratio", "lowest to highest", "longest wait")
 # Page of a family: the names of its policies, or what they begin with
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "fcfs": ("fcfs",),
@@ -117,27 +118,13 @@ def _quantities() -> str:
 
 def _card(name: str) -> str:
     card = read_card(name)
-    scores = [
-        (
-            score["workload"],
-            "own" if score["load"] is None else f"{score['load']:g}",
-            f"{score['slowdown_ratio']:.3f}",
-            f"{score['lowest']:.3f} to {score['highest']:.3f}",
-            f"{score['wait_ratio']:.2f}",
-        )
-        for score in card.scores
-    ]
-    trained = [
-        f"jobs {part['first_job']:,} to {part['end_job'] - 1:,} of {part['workload']}"
-        for part in card.training
-    ]
     return "\n".join(
         (
             f"## agent:{name}\n",
             f"{card.what} Division: {card.division}.\n",
             f"```text\n{card.policy}\n```\n",
-            f"Trained on {'; '.join(trained)}.\n",
-            table(("scored on", "load", "ratio", "lowest to highest", "longest wait"), scores),
+            f"Trained on {'; '.join(card.training_lines())}.\n",
+            table(SCORES, card.score_cells()),
             *(f"* {failure}" for failure in card.failures),
             f"\n:::{{dropdown}} How it was found\n```text\n{card.found['command']}\n```\n:::\n",
         )

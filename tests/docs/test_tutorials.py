@@ -26,6 +26,11 @@ def test_every_tutorial_is_tested():
     assert {path.stem for path in FOLDER.glob("*.py")} == set(SHORT)
 
 
+def test_nothing_lies_beside_the_tutorials():
+    """What a tutorial writes does not stay in the sources."""
+    assert {path.suffix for path in FOLDER.iterdir()} == {".py", ".rst"}
+
+
 def shortened(name):
     """The script with its constants replaced."""
     text = (FOLDER / f"{name}.py").read_text()

@@ -98,21 +98,11 @@ def show_agent(
         return
     print(f"{card.what}\n\nDivision: {card.division}\n\n  {card.policy}\n")
     print(f"Found by:\n\n  {card.found['command']}\n\nTrained on:\n")
-    for part in card.training:
-        print(f"  jobs {part['first_job']:,} to {part['end_job'] - 1:,} of {part['workload']}")
-    lines = [
-        (
-            score["workload"],
-            "own" if score["load"] is None else f"{score['load']:g}",
-            f"{score['slowdown_ratio']:.3f}",
-            f"{score['lowest']:.3f} - {score['highest']:.3f}",
-            f"{score['wait_ratio']:.2f}",
-        )
-        for score in card.scores
-    ]
+    for line in card.training_lines():
+        print(f"  {line}")
     print()
-    columns = ("scored on", "load", "ratio", "lowest - highest", "longest\nwait")
-    show.table(columns, lines, format, numbers=3)
+    columns = ("scored on", "load", "ratio", "lowest to highest", "longest\nwait")
+    show.table(columns, card.score_cells(), format, numbers=3)
     for failure in card.failures:
         print(f"! {failure}")
 

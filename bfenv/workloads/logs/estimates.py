@@ -81,7 +81,7 @@ def fill_estimates(
 
 
 def check_unit(path: str | os.PathLike[str], runtime: np.ndarray, estimate: np.ndarray) -> None:
-    """Warn if so many jobs exceed their estimates that these are likely in another unit."""
+    """Warn if most jobs exceed their estimates, which may then be in another unit."""
     longer = int(np.sum(runtime > estimate))
     if longer >= FEW and 2 * longer > len(runtime):
         warnings.warn(

@@ -74,7 +74,7 @@ def _jobs(path: str | os.PathLike[str]) -> Iterable[tuple[int, Any]]:
 
 
 def _check_density(path: str | os.PathLike[str], text: str) -> None:
-    """Check that the values in a text are not so many that they would fill the memory."""
+    """Refuse a text with more values than sacct prints: decoded, they could fill the memory."""
     values = sum(map(text.count, "[{,"))
     if values > FEW and values * DENSEST > len(text):
         raise WorkloadError(

@@ -189,9 +189,9 @@ def tail_percent(values: int) -> np.ndarray:
 def job_counts(percent: np.ndarray, jobs: int, *, keep_first: bool = False) -> np.ndarray:
     """Turn (k,) percents into (k,) int64 numbers of jobs whose sum is `jobs`.
 
-    Every value gets a job, as long as there are jobs. Jobs that rounding leaves over, or lacks, are
-    spread over the values, the most popular first. With `keep_first` the first value gets its
-    percent, rounded down, and is left out of that.
+    Every value gets at least one job while there are jobs. Rounding may leave some jobs over, or
+    need some more: these are spread over the values, the most popular first. With `keep_first`,
+    the first value gets its percent, rounded down, and takes no part in this.
     """
     counts = np.maximum(1, np.floor(percent * jobs / 100 + 0.5)).astype(np.int64)
     fixed = 1 if keep_first else 0
