@@ -17,12 +17,14 @@ from bfenv.core.cluster import PASSES, finished, free, may_start, now, start, wa
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.openings import (
+    LONG,
     NEVER,
     Openings,
     forget_fronts,
     front_of,
     may_slide,
     new_openings,
+    note_from_now,
     note_gain,
     put_forward,
 )
@@ -54,8 +56,8 @@ class Reservations(NamedTuple):
     openings: Openings  # where the profile may have room
 
 
-def new_reservations(jobs: Jobs, processors: int) -> Reservations:
-    """Return the plan of an empty machine, with room for every job."""
+def new_reservations(jobs: Jobs, processors: int, long: int = LONG) -> Reservations:
+    """Return the plan of an empty machine, with room for every job; `long` as in `new_openings`."""
     count = len(jobs.submit)
     profile = new_profile(min(count, processors), count)
     profile.time[0], profile.free[0] = 0, processors
@@ -64,7 +66,7 @@ def new_reservations(jobs: Jobs, processors: int) -> Reservations:
         np.full(count, NONE, dtype=np.int64),
         last_pass=np.zeros(1, dtype=np.int64),
         missed_pass=np.zeros(1, dtype=np.bool_),
-        openings=new_openings(jobs, processors),
+        openings=new_openings(jobs, processors, long),
     )
 
 
@@ -75,6 +77,7 @@ def new_reservations(jobs: Jobs, processors: int) -> Reservations:
 def bring_up_to_now(reservations, cluster, jobs):
     """Drop what is past and release what early ends leave free; return whether there were any."""
     profile, time = reservations.profile, now(cluster)
+    note_from_now(reservations.openings, len(waiting(cluster)))
     reservations.missed_pass[0] = cluster.state[PASSES] != reservations.last_pass[0] + 1
     reservations.last_pass[0] = cluster.state[PASSES]
     begin_at(profile, time)
@@ -109,6 +112,7 @@ def followed(reservations, cluster, jobs):
 def keep_running(reservations, cluster, jobs):
     """Make the profile hold the running jobs alone."""
     rebuild(reservations.profile, cluster, jobs)
+    note_from_now(reservations.openings, len(waiting(cluster)))
     forget_fronts(reservations.openings)
 
 
@@ -188,7 +192,9 @@ def close_up(reservations, jobs, line, time):
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(time, jobs.requested_start[job])
         search_from = max(earliest, front_of(openings, size, duration))
-        if search_from < planned:
+        if not openings.noted[0]:
+            anchor = anchor_before(profile, size, duration, earliest, planned)
+        elif search_from < planned:
             anchor = anchor_before(profile, size, duration, search_from, planned)
             anchor = slide_point(profile, size, earliest, anchor)  # it may begin before the front
             if earliest == time < anchor:

@@ -13,7 +13,8 @@ search of the profile for each would take most of a run. Two things are known wi
   in it; a job compares that with the number of gains when it was last looked at.
 
 Both may send a job to be looked at in vain, and never pass over one that can move, if all that is
-given back is noted. Profiles that only fill up need no slides.
+given back is noted. Profiles that only fill up need no slides. In a short queue, searching is
+cheaper than noting: nothing is noted then, and nothing is known.
 """
 
 from typing import NamedTuple
@@ -29,6 +30,7 @@ SLOT_BITS = 10  # a slot has 1,024 s; times that are 2**18 s apart share one
 DURATIONS = 32  # classes at most
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
+LONG = 48  # waiting jobs from which on noting is worth its cost
 
 
 class Openings(NamedTuple):
@@ -41,12 +43,15 @@ class Openings(NamedTuple):
     gains: np.ndarray  # (1,) int64 number of gains so far
     wheel: np.ndarray  # (SLOTS,) int64 number of the last gain in a slot
     looked: np.ndarray  # (n,) int64 number of gains when the job last could not move, or NEVER
+    long: np.ndarray  # (1,) int64 waiting jobs from which on all this is noted
+    noted: np.ndarray  # (1,) bool: it is noted now
 
 
-def new_openings(jobs: Jobs, processors: int) -> Openings:
+def new_openings(jobs: Jobs, processors: int, long: int = LONG) -> Openings:
     """Return openings of a profile of which nothing is known.
 
-    The most frequent estimates of `jobs` get classes of their own.
+    The most frequent estimates of `jobs` get classes of their own. Nothing is noted while fewer
+    than `long` jobs wait.
     """
     powers = 2 ** np.arange(processors.bit_length(), dtype=np.int64)
     least = np.unique(np.concatenate([powers, powers + powers // 2]))
@@ -62,12 +67,27 @@ def new_openings(jobs: Jobs, processors: int) -> Openings:
         gains=np.zeros(1, dtype=np.int64),
         wheel=np.zeros(SLOTS, dtype=np.int64),
         looked=np.full(len(jobs.submit), NEVER, dtype=np.int64),
+        long=np.array([long], dtype=np.int64),
+        noted=np.zeros(1, dtype=np.bool_),
     )
+
+
+@kernel
+def note_from_now(openings, waiting):
+    """Note openings while many jobs wait; when this begins, anything may have become free."""
+    is_long = waiting >= openings.long[0]
+    if is_long and not openings.noted[0]:
+        openings.front[:] = 0
+        openings.gains[0] += 1
+        openings.wheel[:] = openings.gains[0]
+    openings.noted[0] = is_long
 
 
 @kernel
 def front_of(openings, size, duration):
     """Return a time before which no job of this size and duration fits."""
+    if not openings.noted[0]:
+        return 0
     row = np.searchsorted(openings.shortest, duration, side="right") - 1
     return openings.front[openings.class_of[size], row]
 
@@ -75,6 +95,8 @@ def front_of(openings, size, duration):
 @kernel
 def put_forward(openings, size, duration, time):
     """Note that no job as large and long as this, or more so, fits before `time`."""
+    if not openings.noted[0]:
+        return
     front = openings.front
     first = np.searchsorted(openings.shortest, duration)
     column = openings.class_of[size - 1] + 1
@@ -95,12 +117,15 @@ def may_slide(openings, job, planned):
 @inlined
 def forget_fronts(openings):
     """Forget all fronts, because the profile has been rebuilt."""
-    openings.front[:] = 0
+    if openings.noted[0]:
+        openings.front[:] = 0
 
 
 @kernel
 def note_gain(openings, profile, begin, end):
     """Note that processors have been given back from `begin` until `end`."""
+    if not openings.noted[0]:
+        return
     openings.gains[0] += 1
     slot, last_slot = begin >> SLOT_BITS, (end - 1) >> SLOT_BITS
     last_slot = min(last_slot, slot + SLOTS - 1)
