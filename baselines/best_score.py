@@ -123,11 +123,10 @@ def _renew(scores, history, cluster, jobs, part):
 @kernel
 def _evaluate(scores, history, cluster, jobs, part):
     """Write the values of up to CHUNK jobs."""
-    for job in part:
-        if _has_changed(scores, history, cluster, jobs, job):
-            scores.until[job] = -1
-            scores.bound[job] = -np.inf
-    refresh_columns(scores.program, scores.columns, history, cluster, jobs, part)
+    count = refresh_columns(scores.program, scores.columns, history, cluster, jobs, part)
+    for job in scores.columns.stale[:count]:
+        scores.until[job] = -1
+        scores.bound[job] = -np.inf
     evaluate(scores.program, scores.columns, history, cluster, jobs, part)
     for i in range(len(part)):
         scores.value[part[i]] = scores.program.stack[0, i]
