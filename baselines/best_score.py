@@ -28,7 +28,7 @@ from bfenv.baselines.expression_program import (
 from bfenv.baselines.user_history import groups_of
 from bfenv.core.cluster import PASSES, now
 from bfenv.core.jobs import FOREVER, Jobs
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import kernel, shared_kernel
 
 SHORTEST = 900  # seconds of a period
 SHARE = 8  # a longer period is this part of the time waited
@@ -120,7 +120,7 @@ def _renew(scores, history, cluster, jobs, part):
         _bound(scores, history, cluster, jobs, part)
 
 
-@kernel
+@shared_kernel
 def _evaluate(scores, history, cluster, jobs, part):
     """Write the values of up to CHUNK jobs."""
     count = refresh_columns(scores.program, scores.columns, history, cluster, jobs, part)
@@ -175,7 +175,7 @@ def find_best(scores, history, cluster, jobs, queue):
     return best
 
 
-@kernel
+@shared_kernel
 def find_best_of_few(scores, history, cluster, jobs, queue):
     """Return what `find_best` does, without bounds, which save no time for a few jobs."""
     if len(queue) < 2:
