@@ -44,6 +44,10 @@ class PlayerError(PolicyError):
     """A player that failed, ended, or answered what the protocol does not allow."""
 
 
+class PlayerKilledError(PlayerError):
+    """A player that was killed, by itself or from outside."""
+
+
 class PlayerProcess:
     """A player that runs, and its answers.
 
@@ -204,11 +208,15 @@ class PlayerProcess:
                 report = json.loads(guard.stdout.readline())
         if "cause" in report:
             return PlayerError(CAUSES[report["cause"]].format(**vars(self.limits)))
-        if "status" not in report:  # it closed its output, and goes on
-            return PlayerError("it ended the connection")
+        if "status" not in report:
+            with suppress(subprocess.TimeoutExpired):
+                cause = describe_status(guard.wait(GRACE))
+                return PlayerKilledError(f"the process that guards it died ({cause})")
+            return PlayerError("it ended the connection")  # and goes on
         lines = report["stderr"].strip().splitlines()
         last = f": {_printable(lines[-1])}" if lines else ""
-        return PlayerError(f"its process died ({describe_status(report['status'])}){last}")
+        kind = PlayerKilledError if report["status"] < 0 else PlayerError
+        return kind(f"its process died ({describe_status(report['status'])}){last}")
 
     def close(self) -> None:
         """End the player and all that it has started; may be called more than once."""
