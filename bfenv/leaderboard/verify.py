@@ -282,12 +282,11 @@ def _at(values: Mapping[str, Any], name: str) -> Any:
 
 
 def _check_bounds(leaderboard: Leaderboard, are_known: bool) -> Verdict:
-    if not (leaderboard.folder / "bounds").is_dir():
-        return Verdict("bounds", UNCHECKED, "the folder has none: see `bfenv leaderboard bound`")
     if not are_known:
         return Verdict("bounds", UNCHECKED, "some workloads are not known")
     try:
-        check_bounds(leaderboard)
+        if check_bounds(leaderboard):
+            return Verdict("bounds", HOLDS)
     except BfenvError as error:
         return Verdict("bounds", WRONG, str(error))
-    return Verdict("bounds", HOLDS)
+    return Verdict("bounds", UNCHECKED, "there are none: see `bfenv leaderboard bound`")

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bfenv.cli.app import main as bfenv
+from bfenv.parallel.worker_process import die_with_parent
 from bfenv.referee.guard import PR_SET_CHILD_SUBREAPER
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import write_swf
@@ -29,7 +30,8 @@ WORKLOAD = "lublin:procs=16,jobs=40,load=0.8,seed={}"
 SEEDS = (7, 8)
 COMPETITORS = ("easy", "fcfs", "cons-rs")
 LONGEST_END = 60.0  # seconds in which all processes of a killed runner must end
-BROKEN_OFF = 0.3  # of the runs, on average: which share is ended by a kill of the runner
+RUNNERS = 0.3  # share of the kills that hit the runner itself
+INTERVALS = 0.3, 1.5  # the longest time to the next kill, over that of an undisturbed run
 
 
 def command(folder, logs, program):
@@ -44,10 +46,11 @@ def command(folder, logs, program):
 
 def start(words, log):
     """Start the command in a copy of this process, which has imported what it needs."""
-    child = os.fork()
+    parent, child = os.getpid(), os.fork()
     if child:
         return child
     try:
+        die_with_parent(parent)
         os.setsid()
         with open(log, "ab") as file:
             os.dup2(file.fileno(), 1)
@@ -73,7 +76,7 @@ def reap(runner):
 def kill_one(generator, runner):
     """Kill the runner or one of its processes; return which kind, None if it is gone by now."""
     others = [pid for pid in descendants(runner) if is_alive(pid)]
-    victim = runner if generator.random() < BROKEN_OFF or not others else generator.choice(others)
+    victim = runner if generator.random() < RUNNERS or not others else generator.choice(others)
     kind = "runner" if victim == runner else kind_of(victim)
     try:
         os.kill(victim, signal.SIGKILL)
@@ -147,7 +150,7 @@ def main():
     while total < options.kills or folder.exists():
         runner, runs, status = start(command(str(folder), logs, program), log), runs + 1, None
         while status is None:
-            later = time.monotonic() + generator.uniform(0, duration / 3)
+            later = time.monotonic() + duration * generator.uniform(0, generator.choice(INTERVALS))
             while status is None and (time.monotonic() < later or total >= options.kills):
                 time.sleep(0.01)
                 status = reap(runner)
