@@ -27,7 +27,7 @@ class Frame(NamedTuple):
 def new_frame(most: int) -> Frame:
     """Make room for a frame of `most` integers."""
     words = np.empty(1 + most, dtype=np.int64)
-    return Frame(words[:1], words[1:], memoryview(words).cast("B"))
+    return Frame(words[:1], words[1:], words.data.cast("B"))
 
 
 def text_frame(text: bytes) -> bytes:

@@ -42,7 +42,7 @@ from bfenv.referee.player_process import PlayerError
 
 HEAD = 4  # integers before the jobs of a pass
 COLUMNS = 7  # integers of a job that was submitted
-# Indices into Known.count
+# Indices into Known.totals
 SUBMITTED, ENDED, RUNNING, TRYING = range(4)
 LATEST = 2**62  # seconds; no number in a reply may reach it
 
@@ -50,7 +50,7 @@ LATEST = 2**62  # seconds; no number in a reply may reach it
 class Known(NamedTuple):
     """What a player knows: how many jobs were submitted, have ended, and are running."""
 
-    count: np.ndarray  # (4,) int64, see the names above
+    totals: np.ndarray  # (4,) int64, see the names above
     trying: np.ndarray  # (m,) int64 jobs in a trial, ascending; the first TRYING of them count
 
 
@@ -74,8 +74,8 @@ def write_pass(cluster, jobs, known, message):
     It is -1 if jobs have started that the player has not: players do not follow outages, nor one
     event at a time.
     """
-    state, count = cluster.state, known.count
-    first, last = count[SUBMITTED], state[NEXT_JOB]
+    state, totals = cluster.state, known.totals
+    first, last = totals[SUBMITTED], state[NEXT_JOB]
     i = HEAD
     for job in range(first, last):
         message[i] = job
@@ -90,7 +90,7 @@ def write_pass(cluster, jobs, known, message):
         message[i] = job
         i += 1
     trying, killed = 0, 0
-    for job in known.trying[: count[TRYING]]:
+    for job in known.trying[: totals[TRYING]]:
         if cluster.trial_end[job] >= 0:
             message[i + killed] = job
             killed += 1
@@ -101,13 +101,13 @@ def write_pass(cluster, jobs, known, message):
     message[1] = last - first
     message[2] = state[FINISHED]
     message[3] = killed
-    count[SUBMITTED] = last
-    count[ENDED] += state[FINISHED]
-    count[RUNNING] -= state[FINISHED] + killed
-    count[TRYING] = trying
-    waiting = last - count[ENDED] - count[RUNNING]
+    totals[SUBMITTED] = last
+    totals[ENDED] += state[FINISHED]
+    totals[RUNNING] -= state[FINISHED] + killed
+    totals[TRYING] = trying
+    waiting = last - totals[ENDED] - totals[RUNNING]
     if (
-        state[RUNNING_NOW] != count[RUNNING]
+        state[RUNNING_NOW] != totals[RUNNING]
         or state[QUEUE_END] - state[QUEUE_BEGIN] != waiting
         or state[ONE_EVENT]
     ):
@@ -134,7 +134,7 @@ def make_starts(cluster, jobs, known, trials, answer):
             try_start(cluster, jobs, job, limit)
             if limit < jobs.estimate[job]:
                 _note_trial(known, job)
-        known.count[RUNNING] += 1
+        known.totals[RUNNING] += 1
     wake_at(cluster, answer[0])
     return -1
 
@@ -142,12 +142,12 @@ def make_starts(cluster, jobs, known, trials, answer):
 @kernel
 def _note_trial(known, job):
     """Insert a job into the ascending list of those in a trial."""
-    i = known.count[TRYING]
+    i = known.totals[TRYING]
     while i > 0 and known.trying[i - 1] > job:
         known.trying[i] = known.trying[i - 1]
         i -= 1
     known.trying[i] = job
-    known.count[TRYING] += 1
+    known.totals[TRYING] += 1
 
 
 # The player's side --------------------------------------------------------------------------

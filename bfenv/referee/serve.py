@@ -94,7 +94,8 @@ def _serve_agent(name: str, connection: Connection) -> None:
     def exchange(reply: dict[str, Any] | None) -> dict[str, Any]:
         if reply is not None:
             connection.send(reply)
-        return connection.receive()
+        message: dict[str, Any] = connection.receive()
+        return message
 
     while True:
         begin = connection.receive()
