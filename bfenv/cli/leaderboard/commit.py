@@ -25,18 +25,18 @@ def commit(
     ] = None,
     force: options.ForceOption = False,
 ) -> None:
-    """Commit to workloads that you keep secret until all competitors have submitted their code.
+    """Commit to workloads that you keep secret.
 
-    What this prints tells nothing of the jobs, so you can publish it at once. Later, `bfenv
-    leaderboard run` makes the rows with the same workloads and salt. When you publish these, anyone
-    can verify that they are what you had committed to.
+    What this prints tells nothing of the jobs, so you can publish it before competitors submit
+    their code. Later, `bfenv leaderboard run` makes the rows with the same workloads and salt. When
+    you publish these, anyone can check with `bfenv leaderboard verify` that they are what you had
+    committed to.
 
     \b
     Examples:
-      bfenv leaderboard commit --workload site.swf.gz --salt "$(cat salt)" --out published.json
-      bfenv leaderboard run --workload site.swf.gz --salt "$(cat salt)" --policy easy --out ranked
-      bfenv leaderboard verify ranked --workload site.swf.gz --salt "$(cat salt)" \\
-        --commitment published.json
+      bfenv leaderboard commit --workload site.swf.gz --salt "a long random text"
+      bfenv leaderboard commit --workload site.swf.gz --salt "a long random text" \\
+        --out published.json
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.row import encode_json
