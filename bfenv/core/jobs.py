@@ -69,11 +69,11 @@ class Trace:
         message names the first offending job.
     """
 
-    jobs: Jobs
+    jobs: Jobs  # requests, all that a policy may know
     runtime: np.ndarray  # (n,) int64 seconds, 1 <= runtime <= estimate
     processors: int  # of the machine
-    name: str = "unnamed"
-    cleaning: Cleaning = field(default_factory=Cleaning)
+    name: str = "unnamed"  # for tables and messages
+    cleaning: Cleaning = field(default_factory=Cleaning)  # what was dropped and changed
     time_of_day: int = 0  # seconds after local midnight at time 0
     header: tuple[str, ...] = ()  # the log's comments, without semicolons
     records: np.ndarray | None = None  # (n, 18) float64, the SWF fields
@@ -249,6 +249,24 @@ def make_trace(
     ------
     WorkloadError
         On text, NaN, fractions, unequal lengths, or values out of range.
+
+    Returns
+    -------
+    Trace
+        Validated, with read-only arrays.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> trace = bfenv.make_trace(
+    ...     submit=[0, 0, 5],
+    ...     size=[2, 4, 1],
+    ...     runtime=[60, 30, 9],
+    ...     estimate=[90, 30, 9],
+    ...     processors=4,
+    ... )
+    >>> bfenv.simulate(trace, "easy").start
+    array([ 0, 60,  5])
     """
     name = provenance.get("name", "unnamed")
     submit, runtime = _integers(name, "submit", submit), _integers(name, "runtime", runtime)

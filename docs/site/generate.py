@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +246,7 @@ def _write(path: Path, text: str) -> None:
 def improve_docstring(
     app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
-    """Shorten the environment's docstring, which is a page of its own; describe fields of tuples.
+    """Shorten the environment's docstring, which is a page of its own; describe fields of records.
 
     The comment behind a field is where the code says what it holds.
     """
@@ -253,6 +254,15 @@ def improve_docstring(
         lines[1:] = ["", "See the page on the environment for its whole specification."]
     elif lines and lines[0].startswith("Alias for field number"):
         path, _, field = name.rpartition(".")
-        source = inspect.getsource(import_object(":".join(path.rsplit(".", 1))))
-        comment = re.search(rf"^    {field}: .*?  # (.*(?:\n +# .*)*)", source, re.MULTILINE)
-        lines[0] = re.sub(r"\n +#", "", comment[1]) if comment else ""
+        lines[0] = _comment(import_object(":".join(path.rsplit(".", 1))), field)
+    elif what == "class" and is_dataclass(thing) and ":param" not in "".join(lines):
+        named = ((field.name, _comment(thing, field.name)) for field in fields(thing))
+        described = [f":param {field}: {comment}" for field, comment in named if comment]
+        lines += ["", *described, ""] if described else []
+
+
+def _comment(record: type, field: str) -> str:
+    """Return the comment behind a field, which may go on in lines below it."""
+    source = inspect.getsource(record)
+    comment = re.search(rf"^    {field}: .*?  # (.*(?:\n +# .*)*)", source, re.MULTILINE)
+    return re.sub(r"\n +#", "", comment[1]) if comment else ""
