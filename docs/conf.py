@@ -61,3 +61,4 @@ def setup(app):
     """Write the generated pages before Sphinx looks for pages."""
     app.connect("config-inited", lambda app, config: write_generated(Path(app.srcdir)))
     app.connect("autodoc-process-docstring", generate.improve_docstring)
+    app.connect("object-description-transform", generate.move_result_type)

@@ -16,7 +16,7 @@ class Backfills(NamedTuple):
 
     @property
     def wild(self) -> np.ndarray:
-        """(n,) bool: the start delayed the earliest time at which the head could have started."""
+        """Whether each start delayed the true earliest start of the head, (n,) bool."""
         late: np.ndarray = self.stolen > 0
         return late
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import typer.main
+from docutils import nodes
 from drawings import THEMES, draw_growth, draw_reservation, draw_scenario, save
 from matplotlib.figure import Figure
 from scenarios import SCENARIOS, Scenario
@@ -251,7 +252,8 @@ def improve_docstring(
     The comment behind a field is where the code says what it holds.
     """
     if thing is BackfillEnv:
-        lines[1:] = ["", "See the page on the environment for its whole specification."]
+        link = ":doc:`The specification </specification>`"
+        lines[1:] = ["", f"{link} has its arguments, actions, observations and rewards."]
     elif lines and lines[0].startswith("Alias for field number"):
         path, _, field = name.rpartition(".")
         lines[0] = _comment(import_object(":".join(path.rsplit(".", 1))), field)
@@ -259,10 +261,23 @@ def improve_docstring(
         named = ((field.name, _comment(thing, field.name)) for field in fields(thing))
         described = [f":param {field}: {comment}" for field, comment in named if comment]
         lines += ["", *described, ""] if described else []
+    elif "return" in getattr(thing, "__annotations__", {}):  # the type follows, with a link
+        lines[:] = [re.sub(r"^:returns: \*[^*]*\* -- ", ":returns: ", line) for line in lines]
+
+
+def move_result_type(app: Any, domain: str, kind: str, content: nodes.Element) -> None:
+    """Put the type of a result, which Sphinx adds as the last field, right behind the result."""
+    for listed in content.findall(nodes.field_list):
+        by_name = {field[0].astext(): field for field in listed}
+        if {"returns", "rtype"} <= set(by_name):
+            listed.remove(by_name["rtype"])
+            listed.insert(listed.index(by_name["returns"]) + 1, by_name["rtype"])
 
 
 def _comment(record: type, field: str) -> str:
     """Return the comment behind a field, which may go on in lines below it."""
     source = inspect.getsource(record)
     comment = re.search(rf"^    {field}: .*?  # (.*(?:\n +# .*)*)", source, re.MULTILINE)
-    return re.sub(r"\n +#", "", comment[1]) if comment else ""
+    text = re.sub(r"\n +#", "", comment[1]) if comment else ""
+    first, _, rest = text.partition(" ")
+    return f"{first if '_' in first else first[:1].upper() + first[1:]} {rest}".rstrip(" .") + "."
