@@ -78,7 +78,9 @@ def evaluate_agent(
         with the `predict` of stable-baselines3; or a function that makes one from an environment.
         Masks are passed if `predict` takes them; the illegal choices of other models of
         stable-baselines3 are replaced by the best legal ones.
-    workload, settings
+    workload
+        As of `BackfillEnv`.
+    **settings : EnvSettings
         As of `BackfillEnv`. `split` is "test" by default. A saved model brings the settings that it
         was trained with; give those of any other agent.
     episodes, seed

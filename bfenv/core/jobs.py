@@ -235,13 +235,23 @@ def make_trace(
 
     Parameters
     ----------
-    submit, size, runtime, estimate, priority, requested_start
-        As in `Jobs` and `Trace`. A missing estimate is the runtime (a clairvoyant user).
+    submit : array_like
+        (n,) seconds, ascending.
+    size : array_like
+        (n,) processors, from 1 to those of the machine.
+    runtime : array_like
+        (n,) seconds, at least 1.
     processors
         Of the machine.
-    user
-        Any integers from 0, or -1 if unknown. They are renumbered from 0, in ascending order, as
-        `read_swf` does.
+    estimate : array_like, optional
+        (n,) seconds, at least the runtime; by default the runtime (a clairvoyant user).
+    user : array_like, optional
+        (n,) any integers from 0, or -1 if unknown. They are renumbered from 0, in ascending order,
+        as `read_swf` does.
+    priority : array_like, optional
+        (n,) larger is more urgent.
+    requested_start : array_like, optional
+        (n,) seconds, the earliest start allowed; 0 for none.
     provenance
         Other fields of Trace, such as `name`.
 

@@ -81,14 +81,14 @@ class Policy:
     ----------
     name
         What users type to choose the policy.
-    decide
+    decide : callable
         Makes one scheduling pass.
-    run
+    run : callable, optional
         Runs all passes, compiled; None calls `decide` from Python.
-    memory
+    memory : callable, optional
         Makes what the policy remembers from pass to pass, from the jobs, the number of processors
         and a random generator that the seed determines.
-    records
+    records : callable, optional
         Returns what the policy noted about each job, from its memory: arrays of n values by name.
     summary
         One line for tables.

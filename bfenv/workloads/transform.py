@@ -68,13 +68,15 @@ def transformed(
         Number of consecutive jobs to keep. None keeps all from `first_job` on.
     estimates
         Model of `with_estimates`. It comes before the load because it may cut runtimes.
-    factor, exact_share, emax, emax_share
+    factor, exact_share, emax_share
         Parameters of that model.
+    emax : int, optional
+        Longest estimate of that model, in seconds.
     load
         Offered load to reach, see `with_load`.
     arrival_rate
         Factor on the rate of arrivals, such as 1.25, see `with_arrival_rate`.
-    shake_seconds
+    shake_seconds : int, optional
         Longest time by which a job is submitted earlier or later, see `shaken`.
     all_at_once
         Submit all jobs at once, in the order they then have, see `at_once`.
@@ -82,7 +84,7 @@ def transformed(
         Share of the jobs of high priority, see `with_priorities`.
     requested_start_share
         Share of the jobs with a requested start time, see `with_requested_starts`.
-    max_advance
+    max_advance : int, optional
         Longest time from submission to the requested start, in seconds. None is a day.
     seed
         Random seed of all steps.

@@ -157,7 +157,8 @@ def _names() -> str:
     for name in sorted(bfenv.__all__, key=str.lower):
         thing = getattr(bfenv, name)
         first_line = (inspect.getdoc(thing) or "").partition("\n")[0].replace("`", "")
-        rows.append((f"{{py:obj}}`{name} <{thing.__module__}.{thing.__qualname__}>`", first_line))
+        page = ".".join(thing.__module__.split(".")[:2])  # the package that exports it
+        rows.append((f"{{py:obj}}`{name} <{page}.{name}>`", first_line))
     return table(("name", "what it is"), rows)
 
 
@@ -265,6 +266,21 @@ def improve_docstring(
         lines[:] = [re.sub(r"^:returns: \*[^*]*\* -- ", ":returns: ", line) for line in lines]
 
 
+def shorten_signature(
+    app: Any,
+    what: str,
+    name: str,
+    thing: Any,
+    options: Any,
+    signature: str | None,
+    result: str | None,
+) -> tuple[str, str | None] | None:
+    """Show functions that are defaults as "..."."""
+    if signature is None:  # of a module
+        return None
+    return re.sub(r"=<function (?:\w+|<lambda>)>", "=...", signature), result
+
+
 def move_result_type(app: Any, domain: str, kind: str, content: nodes.Element) -> None:
     """Put the type of a result, which Sphinx adds as the last field, right behind the result."""
     for listed in content.findall(nodes.field_list):
@@ -278,6 +294,4 @@ def _comment(record: type, field: str) -> str:
     """Return the comment behind a field, which may go on in lines below it."""
     source = inspect.getsource(record)
     comment = re.search(rf"^    {field}: .*?  # (.*(?:\n +# .*)*)", source, re.MULTILINE)
-    text = re.sub(r"\n +#", "", comment[1]) if comment else ""
-    first, _, rest = text.partition(" ")
-    return f"{first if '_' in first else first[:1].upper() + first[1:]} {rest}".rstrip(" .") + "."
+    return re.sub(r"\n +#", "", comment[1]) if comment else ""

@@ -51,7 +51,7 @@ def read_columns(
         partition, cluster, and job, its id. Other columns are ignored.
     delimiter
         One character. None chooses that of , ; tab | which is most frequent in the first line.
-    **options
+    **options : ReaderOptions
         As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
 
     Returns

@@ -56,7 +56,7 @@ def lublin(
     estimates
         Model of the estimates: "tsafrir", modal estimates; "doubled", twice those; or another
         model of `with_estimates`, on the runtimes of the Lublin-Feitelson model.
-    emax
+    emax : int
         Longest modal estimate, in seconds. Longer runtimes are cut to it.
     emax_share
         Share of the jobs whose modal estimate is `emax`.
