@@ -12,7 +12,16 @@ import bfenv
 from bfenv.baselines.user_history import NAMES
 from bfenv.core.cluster import now, running, waiting
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.features import AHEAD, CLUSTER, PASS, PRIORITY, QUEUE, USERS, job_columns
+from bfenv.envs.features import (
+    AHEAD,
+    CLUSTER,
+    PASS,
+    PRIORITY,
+    QUEUE,
+    REQUESTED_START,
+    USERS,
+    job_columns,
+)
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles.user_history import quantities
@@ -332,6 +341,49 @@ def test_none_waits():
     assert info["now"] == 3 and not observation["queue"].any()
     cluster = named((*CLUSTER, *PASS), observation["cluster"])
     assert cluster["shadow"] == 0 and cluster["extra"] == 1 and cluster["next_end"] == 1
+
+
+def test_just_enough():
+    """A job that just fits, just ends by the shadow time or just needs the extra nodes, does so."""
+    #  machine 4 at t = 1: job 0 (size 2) is expected to end at 10, and the head, job 1, needs 3
+    #  then: shadow time 10, one extra node
+    trace = bfenv.make_trace([0, 1, 1, 1, 1], [2, 3, 2, 1, 3], [10, 5, 9, 10, 9], 4)
+    env = whole(trace, every_pass=True)
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)
+    assert info["now"] == 1
+    names = ["fits", "before_shadow", "within_extra"]
+    rows = [named(QUEUE, row) for row in observation["queue"][1:4]]
+    assert [[row[name] for name in names] for row in rows] == [[1, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_requested_start():
+    """A job does not fit before its requested start time, and at that instant it does."""
+    trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [9, 9, 9], 3, requested_start=[0, 5, 6])
+    env = whole(trace, every_pass=True)
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)
+    while info["now"] < 5:
+        observation, *_, info = env.step(env.window)
+    columns = (*QUEUE, *REQUESTED_START)
+    rows = [named(columns, row) for row in observation["queue"][:2]]
+    assert info["now"] == 5
+    assert [row["fits"] for row in rows] == [1, 0]
+    assert [row["start_in"] for row in rows] == pytest.approx([0, log_time(1)])
+
+
+def test_age():
+    """The age is the wait as a share of the age guard's limit, and never more than 1."""
+    #  the largest backlog was job 0's alone, 20 s of the whole machine: the limit is 5 s + 20 s
+    trace = bfenv.make_trace([0, 10, 20], [1, 2, 2], [40, 1, 1], 2)
+    env = whole(trace, every_pass=True, max_age=5)
+    env.reset(seed=0)
+    ages, (observation, *_, info) = {}, env.step(0)
+    while info["now"] < 40:
+        ages[info["now"]] = observation["queue"][:2, len(QUEUE)].tolist()
+        observation, *_, info = env.step(env.window)
+    ages[info["now"]] = observation["queue"][:2, len(QUEUE)].tolist()
+    assert ages == {10: [0, 0], 20: pytest.approx([0.4, 0]), 40: pytest.approx([1, 0.8])}
 
 
 @pytest.mark.parametrize(("estimate", "later"), [(60, 1.0), (61, 0.5)])
