@@ -6,6 +6,8 @@ import pytest
 import bfenv
 from bfenv.core.cluster import (
     HORIZON,
+    OFFENDER,
+    PASSES,
     advance,
     commit_starts,
     finished,
@@ -213,6 +215,7 @@ def test_a_machine_that_is_reset_is_a_new_one(order):
     assert cluster.state.tolist() == fresh.state.tolist()
     for name in ("start", "end", "kill_time", "trial_start", "trial_end"):
         assert getattr(cluster, name).tolist() == getattr(fresh, name).tolist()
+    assert fresh.state[OFFENDER] == -1
     assert fresh.end.tolist() == fresh.kill_time.tolist() == [-1] * 4
 
 
@@ -256,6 +259,22 @@ def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed(
     assert passes[2] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
     assert passes[3] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
     assert passes[4] == {"now": 4, "free": 4, "waiting": [2], "running": []}
+
+
+def test_one_event_at_a_time_jobs_that_end_together_end_in_the_order_of_their_starts():
+    rows = [(0, 1, 9, 5), (0, 1, 9, 5)]
+    submit, size, estimate, runtime = zip(*rows, strict=True)
+    trace = bfenv.make_trace(submit, size, runtime, 2, estimate=estimate)
+    cluster, truth = new_cluster(trace, event_order="pyss")
+    for _ in range(2):  # the two arrivals
+        assert advance(cluster, trace.jobs, truth)
+    start(cluster, trace.jobs, 1)
+    start(cluster, trace.jobs, 0)
+    ends = []
+    while advance(cluster, trace.jobs, truth):
+        ends.append(finished(cluster).tolist())
+    assert ends == [[1], [0]]
+    assert cluster.state[PASSES] == 4
 
 
 @pytest.mark.parametrize("order", ["random", None])

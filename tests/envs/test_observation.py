@@ -15,10 +15,10 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import (
     AHEAD,
     CLUSTER,
+    JOB_FITS,
     PASS,
     PRIORITY,
     QUEUE,
-    REQUESTED_START,
     USERS,
     job_columns,
 )
@@ -341,6 +341,7 @@ def test_none_waits():
     assert info["now"] == 3 and not observation["queue"].any()
     cluster = named((*CLUSTER, *PASS), observation["cluster"])
     assert cluster["shadow"] == 0 and cluster["extra"] == 1 and cluster["next_end"] == 1
+    assert cluster["queue"] == cluster["outside"] == cluster["backlog"] == 0
 
 
 def test_just_enough():
@@ -365,11 +366,14 @@ def test_requested_start():
     observation, *_, info = env.step(0)
     while info["now"] < 5:
         observation, *_, info = env.step(env.window)
-    columns = (*QUEUE, *REQUESTED_START)
-    rows = [named(columns, row) for row in observation["queue"][:2]]
+    fits, start_in = JOB_FITS, len(QUEUE)
     assert info["now"] == 5
-    assert [row["fits"] for row in rows] == [1, 0]
-    assert [row["start_in"] for row in rows] == pytest.approx([0, log_time(1)])
+    assert observation["queue"][:2, fits].tolist() == [1, 0]
+    assert observation["queue"][:2, start_in].tolist() == pytest.approx([0, log_time(1)])
+    observation, *_, info = env.step(env.window)
+    assert info["now"] == 6
+    assert observation["queue"][:2, fits].tolist() == [1, 1]
+    assert observation["queue"][:2, start_in].tolist() == [0, 0]
 
 
 def test_age():
@@ -395,3 +399,14 @@ def test_profile_edge(estimate, later):
     observation, *_, info = env.step(0)  # the other job still fits, so the clock stands
     assert info["now"] == 0
     assert observation["profile"][:3].tolist() == [0.5, later, 1.0]
+
+
+def test_profile_counts_every_running_job():
+    """All jobs that are expected to have ended by a step of the profile are free there."""
+    trace = bfenv.make_trace([0] * 4, [1, 1, 2, 1], [10, 60, 100, 1], 5)
+    env = whole(trace, window=4)
+    env.reset(seed=0)
+    for _ in range(3):
+        observation, *_, info = env.step(0)  # the next job; the last one still fits
+    assert info["now"] == 0 and AHEAD[:4].tolist() == [0, 60, 81, 108]
+    assert observation["profile"][:4].tolist() == pytest.approx([0.2, 0.6, 0.6, 1.0])
