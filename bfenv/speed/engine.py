@@ -43,7 +43,18 @@ ENGINE = ("fcfs", "easy", "conservative", "los")
 
 
 def measure_engine(repeat: int) -> Iterator[Measurement]:
-    """Measure reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
+    """Measure reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
+    """
     yield from measure_reading(repeat)
     for trace in (*available_logs(), _model(10_000), _model(100_000)):
         for policy in ENGINE:
@@ -52,7 +63,20 @@ def measure_engine(repeat: int) -> Iterator[Measurement]:
 
 
 def measure_policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Measurement]:
-    """Measure policies on whole logs, growing queues and growing machines."""
+    """Measure policies on whole logs, growing queues and growing machines.
+
+    Parameters
+    ----------
+    names
+        Policies or their names.
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
+    """
     for policy in map(find_policy, names):
         for trace in available_logs():
             times = simulation_times(trace, policy, repeat)
@@ -65,6 +89,18 @@ def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
 
     Of policies that keep a plan, also the longest queues: jobs that are all submitted at once, and
     queues that stay as long. A policy that takes long is not measured with longer queues.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions.
+    largest
+        Most jobs of a trace.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
     """
     jobs = 10_000
     while jobs <= largest:
