@@ -410,3 +410,5 @@ def test_profile_counts_every_running_job():
         observation, *_, info = env.step(0)  # the next job; the last one still fits
     assert info["now"] == 0 and AHEAD[:4].tolist() == [0, 60, 81, 108]
     assert observation["profile"][:4].tolist() == pytest.approx([0.2, 0.6, 0.6, 1.0])
+    next_end = named((*CLUSTER, *PASS), observation["cluster"])["next_end"]
+    assert next_end == pytest.approx(log_time(10))
