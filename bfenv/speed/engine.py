@@ -117,7 +117,22 @@ def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
 def measure_queues(
     group: str, queues: Iterable[tuple[str, Trace]], repeat: int
 ) -> Iterator[Measurement]:
-    """Measure the planning policies on named traces with ever longer queues."""
+    """Measure the planning policies on traces with ever longer queues.
+
+    Parameters
+    ----------
+    group
+        What the measurements are listed under.
+    queues
+        The traces and what they are, the shortest queue first.
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
+    """
     policies = list(PLANNING)
     for what, trace in queues:
         for policy in tuple(policies):
@@ -138,6 +153,18 @@ def standing_queue(burst: int, jobs: int = STANDING) -> tuple[str, Trace]:
     `burst` jobs come at once, and then as much work as the machine does. Small jobs start early, so
     the queue shrinks at first, until the others fill it. The trace begins behind that, with the
     jobs that then wait under EASY; `jobs` more are submitted later.
+
+    Parameters
+    ----------
+    burst
+        Jobs that come at once; about a quarter of them wait when the trace begins.
+    jobs
+        Jobs that are submitted later.
+
+    Returns
+    -------
+    str, Trace
+        How many jobs wait on how many processors, and the trace.
     """
     settling = burst // 2
     trace = load_workload("lublin", jobs=burst + settling + jobs)
