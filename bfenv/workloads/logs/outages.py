@@ -82,7 +82,7 @@ def load_outages(
     if zero is None:
         raise WorkloadError(f"{trace.name}: outages need a log with dates (UnixStartTime)")
     zone, begin = find_zone(timezone), round(zero.timestamp())
-    lines = numbered_lines(path)
+    lines = list(numbered_lines(path))
     names = [name.strip().lower() for name in lines[0][1].split("|")]
     is_slurm = {"timestart", "timeend", "tres"} <= set(names)
     found = []

@@ -12,7 +12,7 @@ from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
 from bfenv.workloads.logs.run import Run, order_times
-from bfenv.workloads.logs.text import consumed, first_lines, numbered_lines
+from bfenv.workloads.logs.text import first_lines, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
 
 FIELDS = (
@@ -75,12 +75,12 @@ def read_columns(
     if is_parquet(path):
         return convert(path, read_rows(path, mapping), partial(parse_row, zone), NOTES, **options)
     lines = numbered_lines(path)
-    header = lines.popleft()[1]
+    header = next(lines)[1]
     delimiter = delimiter or max(DELIMITERS, key=header.count)
     names = _names(path, header, delimiter)
     columns = find_columns(path, names, mapping)
     parse = partial(_parse_text, zone, header, columns, len(names), delimiter)
-    return convert(path, consumed(lines), parse, NOTES, **options)
+    return convert(path, lines, parse, NOTES, **options)
 
 
 def table_columns(path: str | os.PathLike[str], delimiter: str) -> list[str]:

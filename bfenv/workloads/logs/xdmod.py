@@ -7,6 +7,7 @@ names; times are seconds since 1970, durations seconds.
 
 import json
 import os
+from collections.abc import Iterator
 from datetime import UTC
 from functools import partial
 from typing import Any, Unpack
@@ -23,7 +24,7 @@ from bfenv.workloads.logs.table import (
     read_columns,
     table_columns,
 )
-from bfenv.workloads.logs.text import Lines, consumed, first_lines, numbered_lines
+from bfenv.workloads.logs.text import first_lines, numbered_lines
 
 SUBMIT = "Submit Time (Timestamp)"
 JOB = "Local Job Id"
@@ -82,10 +83,11 @@ def read_xdmod(
     if not is_json(first_lines(path)):
         mapping = _with_optional(mapping, table_columns(path, ","))
         return read_columns(path, mapping, delimiter=",", **options)
-    names, lines = _read_json(path)
+    lines = _json_lines(path)
+    names = _column_names(path, lines)
     columns = find_columns(path, names, _with_optional(mapping, names))
     parse = partial(_parse_record, columns, len(names))
-    return convert(path, consumed(lines), parse, NOTES, **options)
+    return convert(path, lines, parse, NOTES, **options)
 
 
 def is_export(lines: list[str]) -> bool:
@@ -103,18 +105,27 @@ def _with_optional(mapping: dict[str, str], names: list[str]) -> dict[str, str]:
     return mapping | {field: column for field, column in OPTIONAL.items() if column in names}
 
 
-def _read_json(path: str | os.PathLike[str]) -> tuple[list[str], Lines]:
-    """Return the column names, and number and text of the lines that are records."""
+def _json_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    """Yield number and text of the lines that are records, which are between brackets."""
     lines = numbered_lines(path)
-    if lines.popleft()[1].strip() != "[":
+    if next(lines)[1].strip() != "[":
         raise WorkloadError(f"{path}: expected each record on a line, as Open XDMoD writes them")
-    if not lines or lines.pop()[1].strip() != "]":
-        raise WorkloadError(f"{path}: the file is cut: the list in it does not end")
+    for number, line in lines:
+        if line.strip() != "]":
+            yield number, line
+        elif (rest := next(lines, None)) is not None:
+            raise WorkloadError(f"{path}:{rest[0]}: the list ended on the line before")
+        else:
+            return
+    raise WorkloadError(f"{path}: the file is cut: the list in it does not end")
+
+
+def _column_names(path: str | os.PathLike[str], lines: Iterator[tuple[int, str]]) -> list[str]:
+    """Return the column names, which are the first record."""
     try:
-        names = _record(lines.popleft()[1]) if lines else []
+        return [str(name).strip() for name in _record(next(lines, (0, "[]"))[1])]
     except ValueError as error:
         raise WorkloadError(f"{path}: the record of column names: {error}") from None
-    return [str(name).strip() for name in names], lines
 
 
 def _parse_record(columns: dict[str, int], width: int, line: str) -> Run | str:
