@@ -34,6 +34,8 @@ from bfenv.workloads.logs.selection import (
 )
 from bfenv.workloads.logs.times import find_zone, time_of_day
 
+FEW_PARTITIONS = 8  # whose own use a message lists
+
 Line = TypeVar("Line")
 
 
@@ -205,6 +207,10 @@ def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors:
     if processors is None:
         peak = peak_use(runs)
         hint = f"; at least {peak} were in use at once" if peak else ""
+        parts = sorted({run.partition for run in runs if run.partition})
+        if peak and 1 < len(parts) <= FEW_PARTITIONS:
+            peaks = (peak_use([run for run in runs if run.partition == part]) for part in parts)
+            hint += f" ({', '.join(map('{}={}'.format, parts, peaks))})"
         raise WorkloadError(f"{path}: processors must be the size of the machine, got None{hint}")
     return check_processors("processors", processors)
 
