@@ -43,7 +43,7 @@ class Suite(NamedTuple):
 
     name: str  # ends in -v and the version
     summary: str  # one line
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...]  # workloads and loads, with the hashes of their traces
     seeds: int  # of generated traces, or else of the decisions of a stochastic policy
     unseen: bool = True  # no agent is trained on these jobs by accident; else its own must be known
 
@@ -132,6 +132,16 @@ def load_frozen(source: str, expected: str) -> Trace:
 
 def find_suite(name: str) -> Suite:
     """Return a suite by its name.
+
+    Parameters
+    ----------
+    name
+        One of `SUITES`, such as "synthetic-v1".
+
+    Returns
+    -------
+    Suite
+        Its workloads, with the hashes of their traces.
 
     Raises
     ------

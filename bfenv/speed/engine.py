@@ -31,7 +31,18 @@ ENGINE = ("fcfs", "easy", "conservative", "los")
 
 
 def measure_engine(repeat: int) -> Iterator[Measurement]:
-    """Measure reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
+    """Measure reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
+    """
     yield from measure_reading(repeat)
     for trace in (*available_logs(), _model(10_000), _model(100_000)):
         for policy in ENGINE:
@@ -40,7 +51,20 @@ def measure_engine(repeat: int) -> Iterator[Measurement]:
 
 
 def measure_policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Measurement]:
-    """Measure policies on whole logs, growing queues and growing machines."""
+    """Measure policies on whole logs, growing queues and growing machines.
+
+    Parameters
+    ----------
+    names
+        Policies or their names.
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
+    """
     for policy in map(find_policy, names):
         for trace in available_logs():
             times = simulation_times(trace, policy, repeat)
@@ -52,6 +76,18 @@ def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
     """Measure EASY on 10,000 generated jobs, twice as many and so on, and the engine's growth.
 
     Of policies that keep a plan, also jobs that are all submitted at once: the longest queues.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions.
+    largest
+        Most jobs of a trace.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
     """
     jobs = 10_000
     while jobs <= largest:

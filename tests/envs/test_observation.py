@@ -57,7 +57,7 @@ def test_by_hand():
             "head": 1,
             "before_shadow": 0,
             "within_extra": 0,
-            "user_queued": 0,  # the user is unknown
+            "user_queued": log_count(1),  # the user is unknown
             "priority": 0,
             **dict.fromkeys(runtimes, log_time(4)),
             **history,

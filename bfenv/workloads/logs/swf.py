@@ -176,6 +176,14 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
         If the schedule is that of another trace.
     BfenvError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> trace = bfenv.make_trace(submit=[0, 5], size=[2, 4], runtime=[60, 30], processors=4)
+    >>> bfenv.write_swf(trace, "tiny.swf")
+    >>> bfenv.read_swf("tiny.swf").jobs.size
+    array([2, 4])
     """
     check_trace(trace)
     path, jobs = Path(path), trace.jobs

@@ -32,7 +32,7 @@ def read_columns(
     delimiter: str | None = None,
     **options: Unpack[ReaderOptions],
 ) -> Trace:
-    """Read the jobs of a table: text with a line of column names, or Parquet.
+    r"""Read the jobs of a table: text with a line of column names, or Parquet.
 
     Each line of text, or row, is a job, or counted in `trace.cleaning`.
 
@@ -51,7 +51,7 @@ def read_columns(
         partition, cluster, and job, its id. Other columns are ignored.
     delimiter
         One character. None chooses that of , ; tab | which is most frequent in the first line.
-    **options
+    **options : ReaderOptions
         As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
 
     Returns
@@ -67,6 +67,17 @@ def read_columns(
         If columns or jobs are missing, an option is out of range, a line is malformed, Parquet
         cannot be read without pyarrow, or `processors` is None: the message then states how many
         were in use at once.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from bfenv.workloads import read_columns
+    >>> text = "job,queued,began,ended,cores\n7,0,10,70,4\n8,5,70,100,2\n"
+    >>> written = Path("jobs.csv").write_text(text)
+    >>> mapping = {"submit": "queued", "start": "began", "end": "ended", "size": "cores"}
+    >>> trace = read_columns("jobs.csv", mapping, processors=4)
+    >>> trace.runtime
+    array([60, 30])
     """
     mapping = _check_mapping(mapping)
     zone = find_zone(options.get("timezone", "UTC"))
