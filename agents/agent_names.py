@@ -51,13 +51,23 @@ class AgentName(NamedTuple):
 class OpenAgent(NamedTuple):
     """An agent that is ready to act, once in its environment."""
 
-    name: str
+    name: str  # for tables and messages
     make: Callable[[BackfillEnv, int], Any]  # of the environment and a seed
     settings: dict[str, Any]  # that it needs, from its training or its name
     trained_on: Sequence[Span] | None  # None if it is unknown
 
     def settings_with(self, settings: EnvSettings) -> EnvSettings:
-        """Return settings, completed by those that the agent needs.
+        """Complete settings by those that the agent needs.
+
+        Parameters
+        ----------
+        settings
+            Settings of `BackfillEnv`.
+
+        Returns
+        -------
+        EnvSettings
+            All settings together.
 
         Raises
         ------
@@ -78,12 +88,19 @@ class OpenAgent(NamedTuple):
         return merged
 
     def check_unseen(self, trace: Trace, first: int = 0, last: int | None = None) -> None:
-        """Check that the agent was not trained on any of the jobs first .. last - 1.
+        """Check that the agent was not trained on jobs of a trace.
+
+        Parameters
+        ----------
+        trace
+            The trace to score the agent on.
+        first, last
+            First of its jobs, and one past the last; None is the end of the trace.
 
         Raises
         ------
         BfenvError
-            If it was.
+            If it was trained on any of them.
         """
         last = len(trace) if last is None else last
         seen = count_seen(trace, first, last, self.trained_on or ())
@@ -176,6 +193,11 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
         was trained on.
     trust
         Open saved models, which may run any code.
+
+    Returns
+    -------
+    OpenAgent
+        Call its `make` with an environment and a seed.
 
     Raises
     ------

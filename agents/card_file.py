@@ -15,7 +15,10 @@ from bfenv.core.errors import BfenvError, UnknownNameError
 
 FORMAT = "bfenv agent 1"
 SUFFIX = ".json"
-USES = {"policy": "is named where policies are", "network": "acts in an environment"}  # by kind
+USES = {  # by kind
+    "policy": "decides for a simulation: give it as --policy, not as --agent",
+    "network": "acts in an environment: give it as --agent, not as --policy",
+}
 MODELS = files("bfenv.agents").joinpath("models")
 
 

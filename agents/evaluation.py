@@ -29,7 +29,7 @@ MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that repo
 class EvaluationRow(NamedTuple):
     """How an agent or a policy did on all episodes together."""
 
-    name: str
+    name: str  # of the agent or the policy
     mean_bounded_slowdown: float  # mean over episodes of the mean over jobs
     mean_wait: float  # seconds, as above
     p95_wait: float  # seconds, of the jobs of all episodes
@@ -78,7 +78,9 @@ def evaluate_agent(
         with the `predict` of stable-baselines3; or a function that makes one from an environment.
         Masks are passed if `predict` takes them; the illegal choices of other models of
         stable-baselines3 are replaced by the best legal ones.
-    workload, settings
+    workload
+        As of `BackfillEnv`.
+    **settings : EnvSettings
         As of `BackfillEnv`. `split` is "test" by default. A saved model brings the settings that it
         was trained with; give those of any other agent.
     episodes, seed
@@ -103,6 +105,13 @@ def evaluate_agent(
     BfenvError
         If a setting is wrong or contradicts those that the agent was trained with, the agent cannot
         be opened, or it was trained on jobs that it is to be scored on.
+
+    Examples
+    --------
+    >>> from bfenv.agents import evaluate_agent
+    >>> rows = evaluate_agent("random", episodes=1, episode_jobs=20, references=["easy"])
+    >>> [row.name for row in rows][:2]
+    ['random', 'easy']
     """
     check_integer("episodes", episodes, 1)
     opened = open_agent(agent, trust=trust)

@@ -39,8 +39,8 @@ class ModelCard(NamedTuple):
     policy_class: str  # "module:class"
     settings: dict[str, Any]  # those of ACTING
     training: dict[str, Any]  # those of TRAINING, for people
-    trained_on: list[Span]
-    normalization: Normalization | None
+    trained_on: list[Span]  # the jobs, so that it is not scored on them
+    normalization: Normalization | None  # that of VecNormalize; None without one
     steps: int  # actions in training
     observation_version: int  # of `bfenv.envs.features`
     versions: dict[str, str]  # of packages
@@ -132,7 +132,7 @@ def write_card(path: Path, card: ModelCard) -> None:
 
 
 def read_card(path: Path, space: Any = None) -> ModelCard:
-    """Read the card of the model in the file `path`; runs no code.
+    """Read the card of a saved model; runs no code.
 
     Parameters
     ----------
@@ -140,6 +140,11 @@ def read_card(path: Path, space: Any = None) -> ModelCard:
         The model's file.
     space
         Of the model's observations, to check the statistics of VecNormalize; None leaves them out.
+
+    Returns
+    -------
+    ModelCard
+        What the model was trained with.
 
     Raises
     ------

@@ -17,17 +17,21 @@ from bfenv.envs.handle import EnvHandle, PlannedStart, handles_of
 class PolicyAgent:
     """A policy that acts in Backfill-v0 environments.
 
-    It reads the machine from the environments themselves, not from observations. While no more
-    jobs wait than the window has slots, its schedule is that of `bfenv.simulate`. When more wait,
-    the policy plans on the jobs in slots, as if no others waited, and plans again after each start,
+    It reads the machine from the environments themselves, not from observations. While no more jobs
+    wait than the window has slots, its schedule is that of `bfenv.simulate`. When more wait, the
+    policy plans on the jobs in slots, as if no others waited, and plans again after each start,
     which brings another job into a slot. So it misses only the starts of jobs that no slot shows.
 
     In an environment with `head="chosen"` it chooses a head where the pass is illegal otherwise.
 
     Parameters
     ----------
+    policy
+        A policy or its name.
     env
         One environment, or a vector of them in this process, see `bfenv.envs.handles_of`.
+    seed
+        Random seed (stochastic policies only).
 
     Raises
     ------
@@ -36,8 +40,23 @@ class PolicyAgent:
         such actions (`trial_limit`), or if it must see every pass and the environment does not stop
         at each (`every_pass=True`): a policy with a memory of passes, and one whose starts the
         environment may forbid.
-        `predict` raises it if the environment forbids what the policy does, and if a policy that
-        must see every pass cannot see every waiting job.
+
+    Examples
+    --------
+    Play an episode as EASY would.
+
+    >>> import gymnasium
+    >>> import bfenv
+    >>> env = gymnasium.make("Backfill-v0", episode_jobs=50)
+    >>> agent = bfenv.PolicyAgent("easy", env)
+    >>> observation, info = env.reset(seed=0)
+    >>> over = False
+    >>> while not over:
+    ...     action, _ = agent.predict(observation)
+    ...     observation, reward, terminated, truncated, info = env.step(action)
+    ...     over = terminated or truncated
+    >>> info["illegal_actions"]
+    0
     """
 
     samples = False  # `deterministic` changes nothing
@@ -71,15 +90,33 @@ class PolicyAgent:
         deterministic: bool = False,
         action_masks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Any]:
-        """Return the next action in every environment, and `state` unchanged.
+        """Choose the next action in every environment.
 
-        Only the observation's shape is read: one action or a batch. A stochastic policy draws from
-        its seed whether or not `deterministic` is set, and no policy needs `action_masks`.
+        The parameters are those of stable-baselines3.
+
+        Parameters
+        ----------
+        observation
+            Of one environment or of a batch; only its shape is read.
+        state
+            Is returned unchanged.
+        episode_start, action_masks
+            Are not read.
+        deterministic
+            Is not read: a stochastic policy draws from its seed in any case.
+
+        Returns
+        -------
+        actions : np.ndarray
+            One integer, or (num_envs,) int64 for a batch.
+        state
+            As it was given.
 
         Raises
         ------
         PolicyError
-            If the environment forbids a start or a pass of the policy.
+            If the environment forbids a start or a pass of the policy, or a policy that must see
+            every pass cannot see every waiting job.
         """
         actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
         return (actions if is_batch(observation) else actions[0]), state

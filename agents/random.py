@@ -15,6 +15,8 @@ class RandomAgent:
     ----------
     env
         One environment, or a vector of them in this process, see `handles_of`.
+    seed
+        Random seed.
     """
 
     samples = False  # `deterministic` changes nothing
@@ -31,7 +33,26 @@ class RandomAgent:
         deterministic: bool = False,
         action_masks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Any]:
-        """Return one legal action for every environment, and `state` unchanged."""
+        """Draw a legal action for every environment.
+
+        The parameters are those of stable-baselines3.
+
+        Parameters
+        ----------
+        observation
+            Of one environment or of a batch; only its shape is read.
+        state
+            Is returned unchanged.
+        episode_start, deterministic, action_masks
+            Are not read; the masks come from the environments themselves.
+
+        Returns
+        -------
+        actions : np.ndarray
+            One integer, or (num_envs,) int64 for a batch.
+        state
+            As it was given.
+        """
         masks = [handle.action_masks() for handle in self.handles]
         actions = np.array([self.generator.choice(np.flatnonzero(mask)) for mask in masks])
         return (actions if is_batch(observation) else actions[0]), state

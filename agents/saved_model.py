@@ -57,7 +57,27 @@ class ModelAgent:
         deterministic: bool = False,
         action_masks: np.ndarray | None = None,
     ) -> tuple[np.ndarray, Any]:
-        """Return an action for an observation, or for each of a batch, and the next state."""
+        """Choose an action, as the model's own `predict` does.
+
+        Parameters
+        ----------
+        observation
+            Of one environment or of a batch, as the environment returns it.
+        state, episode_start
+            Of recurrent models.
+        deterministic
+            Take the most probable action instead of drawing one.
+        action_masks
+            (actions,) or (num_envs, actions) bool, the legal actions. Algorithms without masks do
+            not read them.
+
+        Returns
+        -------
+        actions : np.ndarray
+            One integer, or (num_envs,) int64 for a batch.
+        state
+            The next one of a recurrent model.
+        """
         if self.card.normalization is not None:
             observation = self.card.normalization.apply(observation)
         masks = {"action_masks": action_masks} if self._takes_masks else {}
@@ -118,6 +138,11 @@ def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAge
     trust
         Open the model, which runs whatever code is in it, and imports the modules of its algorithm
         and its policy.
+
+    Returns
+    -------
+    ModelAgent
+        Its `predict` takes what the environment returns.
 
     Raises
     ------

@@ -26,16 +26,28 @@ class Span(NamedTuple):
 
     trace: str  # its name
     hash: str  # of its content, `Trace.hash`
-    first: int
+    first: int  # index in the trace
     last: int  # one past the last job
     blocks: np.ndarray  # (k,) uint64 hashes of its blocks of jobs
 
 
 def span_of(trace: Trace, first: int = 0, last: int | None = None) -> Span:
-    """Return the span of the jobs first .. last - 1 of a trace.
+    """Describe consecutive jobs of a trace, so that they are recognized in other traces.
 
     Every job is in a block, and blocks overlap only at the end. So a block is found in any 15 or
     more consecutive jobs of the span, and in 8 or more at either of its ends.
+
+    Parameters
+    ----------
+    trace
+        The trace that an agent is trained on.
+    first, last
+        First of its jobs, and one past the last; None is the end of the trace.
+
+    Returns
+    -------
+    Span
+        Hashes of the blocks of jobs, with the name and the hash of the trace.
     """
     last = len(trace) if last is None else last
     hashes, informative = _block_hashes(trace, first, last)

@@ -67,6 +67,15 @@ def run_orders(
         not plan for.
     BfenvError
         If `first`, `last` or `seed` is out of range.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.baselines import run_orders
+    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+    >>> numbers = run_orders(trace, ["fcfs", "sjf", "estimate * size"])
+    >>> numbers.shape[0]
+    3
     """
     first = check_integer("first", first, 0, len(trace) - 1)
     last = check_integer("last", len(trace) if last is None else last, first + 1, len(trace))

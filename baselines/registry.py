@@ -86,14 +86,7 @@ def policy(
 
     The function is `decide(cluster, jobs)`, or `decide(cluster, jobs, memory)` for a policy that
     has a memory. For random numbers, pass `stochastic=True`: the third argument is then a numpy
-    Generator made from the seed, unless `memory` makes something else of it::
-
-        @bfenv.policy(stochastic=True)
-        def lottery(cluster, jobs, generator):
-            "Starts, in random order, whatever fits."
-            for job in generator.permutation(waiting(cluster)):
-                if may_start(cluster, jobs, job):
-                    start(cluster, jobs, job)
+    Generator made from the seed, unless `memory` makes something else of it.
 
     Parameters
     ----------
@@ -113,6 +106,20 @@ def policy(
     PolicyError
         If the function takes neither two nor three arguments, an option is not a field of Policy,
         or another policy has the name.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.core import may_start, start, waiting
+    >>> @bfenv.policy(stochastic=True)
+    ... def lottery(cluster, jobs, generator):
+    ...     "Starts, in random order, whatever fits."
+    ...     for job in generator.permutation(waiting(cluster)):
+    ...         if may_start(cluster, jobs, job):
+    ...             start(cluster, jobs, job)
+    >>> trace = bfenv.load_workload("lublin:jobs=200")
+    >>> bfenv.simulate(trace, "lottery", seed=1).policy
+    'lottery'
     """
     if function is None:
         return partial(policy, **options)
@@ -128,6 +135,12 @@ def policies() -> Mapping[str, Policy]:
     """Return the policies by name: the baselines, then those registered by `policy`.
 
     Policies of installed packages are imported when `find_policy` is asked for them by name.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> bfenv.policies()["easy"].source
+    'Lifka 1995; Shmueli 2003, Algorithm 8'
     """
     return MappingProxyType({**ALL, **_registered})
 
@@ -147,7 +160,7 @@ def families() -> Mapping[str, Family]:
 
 
 def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
-    """Return the policy of a name, an expression or a function.
+    """Find or make the policy that a name, an expression or a function stands for.
 
     Parameters
     ----------
@@ -158,6 +171,11 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         "family:argument", for an installed family that takes one, as in "agent:NAME"; a Policy,
         which is passed through; a function, of which a policy is made.
 
+    Returns
+    -------
+    Policy
+        For `simulate`, or for `PolicyAgent`.
+
     Raises
     ------
     UnknownNameError
@@ -165,6 +183,15 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
     PolicyError
         If an expression cannot be read, the family does not have an option, a module cannot be
         imported or lacks the object, or the argument is neither of the above.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> bfenv.find_policy("easy").name
+    'easy'
+    >>> trace = bfenv.load_workload("lublin:jobs=200")
+    >>> bfenv.simulate(trace, bfenv.find_policy("easy(order=sjf, lookahead=100)")).policy
+    'easy(order=sjf, lookahead=100)'
     """
     if isinstance(policy, Policy):
         return policy
@@ -247,7 +274,7 @@ def simulate(
     event_order: str = "standard",
     watch: simulator.Watch = simulator.ignore,
 ) -> Schedule:
-    """Run a trace under a policy and return the schedule.
+    """Run a trace under a policy.
 
     Parameters
     ----------
@@ -264,6 +291,11 @@ def simulate(
         Called before the first pass with a function that returns which share of the jobs has
         started. Another thread may call that function during the run.
 
+    Returns
+    -------
+    Schedule
+        Starts and ends of all jobs.
+
     Raises
     ------
     UnknownNameError
@@ -275,6 +307,19 @@ def simulate(
         requested start times while the trace has some.
     BfenvError
         If the seed is not an integer >= 0.
+
+    Examples
+    --------
+    Job 2 fits beside job 0, and ends before job 1 could start: EASY backfills it.
+
+    >>> import bfenv
+    >>> trace = bfenv.make_trace(
+    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 30], processors=4
+    ... )
+    >>> bfenv.simulate(trace, "fcfs").start
+    array([  0,  60, 120])
+    >>> bfenv.simulate(trace, "easy").start
+    array([ 0, 60,  2])
     """
     return simulator.simulate(
         trace, find_policy(policy), seed, event_order=event_order, watch=watch

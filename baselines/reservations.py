@@ -85,7 +85,7 @@ def bring_up_to_now(reservations, cluster, jobs):
     for job in finished(cluster):
         if cluster.kill_time[job] > time:
             release(profile, jobs.size[job], time, cluster.kill_time[job])
-            note_gain(reservations.openings, profile, time, cluster.kill_time[job])
+            note_gain(reservations.openings, profile, jobs.size[job], time, cluster.kill_time[job])
             any_early = True
     return any_early
 
@@ -205,7 +205,7 @@ def close_up(reservations, jobs, line, time):
             continue
         if anchor < planned:
             left = bring_forward(profile, size, planned, planned + duration, anchor)
-            note_gain(openings, profile, left, planned + duration)
+            note_gain(openings, profile, size, left, planned + duration)
             reservations.planned_start[job] = anchor
         openings.looked[job] = openings.gains[0]
 

@@ -52,7 +52,7 @@ QUANTITIES = (
     Quantity("previous_runtime", "s", "runtime of the one before"),
     Quantity("likely_runtime", "s", "estimate, moved towards the user's recent runtimes"),
     Quantity("accuracy", "-", "mean runtime / estimate of the user's ended jobs"),
-    Quantity("user_queued", "jobs", "waiting jobs of the user"),
+    Quantity("user_queued", "jobs", "waiting jobs of the user; 1, the job itself, if unknown"),
     Quantity("user_running", "jobs", "running jobs of the user"),
     Quantity("user_ended", "jobs", "ended jobs of the user"),
     Quantity("tried", "-", "1 if the job has had a trial, else 0"),
@@ -273,7 +273,7 @@ def quantity(history, cluster, jobs, job, which):
     if which == TRIED:
         return 1.0 if cluster.trial_start[job] >= 0 else 0.0
     if which == USER_QUEUED:
-        return float(history.queued[user]) if user >= 0 else 0.0
+        return float(history.queued[user]) if user >= 0 else 1.0  # the job itself
     if which == USER_RUNNING:
         return float(history.running[user]) if user >= 0 else 0.0
     if which == USER_ENDED:

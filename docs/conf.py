@@ -31,6 +31,7 @@ myst_heading_anchors = 4
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
+python_use_unqualified_type_names = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 default_role = "code"
@@ -60,4 +61,6 @@ def write_generated(source):
 def setup(app):
     """Write the generated pages before Sphinx looks for pages."""
     app.connect("config-inited", lambda app, config: write_generated(Path(app.srcdir)))
+    app.connect("autodoc-process-signature", generate.shorten_signature)
     app.connect("autodoc-process-docstring", generate.improve_docstring)
+    app.connect("object-description-transform", generate.move_result_type)

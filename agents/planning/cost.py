@@ -40,7 +40,7 @@ class RolloutCost:
 
 
 def simulate_with_cost(trace: Trace, policy: Policy, seed: int = 0) -> tuple[Schedule, RolloutCost]:
-    """Run a trace under a rollout; return the schedule and the cost of planning.
+    """Run a trace under a rollout, and measure the cost of planning.
 
     Parameters
     ----------
@@ -50,6 +50,13 @@ def simulate_with_cost(trace: Trace, policy: Policy, seed: int = 0) -> tuple[Sch
         A policy that `rollout` has made.
     seed
         Random seed.
+
+    Returns
+    -------
+    schedule : Schedule
+        That of `simulate`.
+    cost : RolloutCost
+        Number of decisions and time spent on them.
     """
     memories: list[Any] = []
 

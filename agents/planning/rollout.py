@@ -60,8 +60,8 @@ def rollout(
     Parameters
     ----------
     policies
-        The candidates: whatever `find_policy` takes. If several are equally good, the first of
-        them is followed.
+        The candidates: whatever `find_policy` takes. If several are equally good, the first of them
+        is followed.
     futures
         Number of futures on which each candidate is run.
     horizon
@@ -78,10 +78,24 @@ def rollout(
     runtimes
         "sampled", or "estimates" for a single future in which every job runs for its estimate.
 
+    Returns
+    -------
+    Policy
+        For `simulate`.
+
     Raises
     ------
     PolicyError
         If an option is out of its range, or there is no such candidate.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.agents.planning import rollout
+    >>> trace = bfenv.load_workload("lublin:jobs=60,load=0.9")
+    >>> schedule = bfenv.simulate(trace, rollout(("easy", "easy-sjf"), futures=2))
+    >>> bool((schedule.start >= trace.jobs.submit).all())
+    True
     """
     names = policies.split(";") if isinstance(policies, str) else policies
     if not isinstance(names, Sequence):

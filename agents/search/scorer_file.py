@@ -71,6 +71,16 @@ def save_scorer(
 def load_scorer(path: str | Path) -> Policy:
     """Read the policy in a file that `save_scorer` wrote; `json.load` shows its provenance.
 
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Policy
+        With the name in the file.
+
     Raises
     ------
     PolicyError

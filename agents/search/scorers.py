@@ -41,15 +41,39 @@ Theta = Sequence[float] | np.ndarray
 
 
 def dimension(hidden: int = 0) -> int:
-    """Return the number of parameters of a scorer with `hidden` units; 0 units is linear."""
+    """Return the number of parameters of a scorer.
+
+    Parameters
+    ----------
+    hidden
+        Hidden units; 0 is linear.
+
+    Returns
+    -------
+    int
+        Length of `theta` of `scorer`.
+
+    Raises
+    ------
+    PolicyError
+        If `hidden` is not an integer >= 0.
+    """
     hidden = check_integer("hidden", hidden, 0, error=PolicyError)
     return hidden * (FEATURES + 1) if hidden else FEATURES
 
 
 def weights(**named: float) -> np.ndarray:
-    """Return (FEATURES,) float64, the theta of a linear scorer, from weights by feature.
+    """Make the parameters of a linear scorer from weights by feature.
 
-    Features that are not named get 0.
+    Parameters
+    ----------
+    **named
+        Weights by name of the feature. Features that are not named get 0.
+
+    Returns
+    -------
+    np.ndarray
+        (FEATURES,) float64, the `theta` of `scorer`.
 
     Raises
     ------
@@ -65,7 +89,7 @@ def weights(**named: float) -> np.ndarray:
 
 
 def scores(theta: Theta, rows: np.ndarray, hidden: int = 0) -> np.ndarray:
-    """Return the (n,) float64 scores of jobs, to the last bit what the policy computes.
+    """Compute the scores of jobs, to the last bit as the policy computes them.
 
     Parameters
     ----------
@@ -75,6 +99,11 @@ def scores(theta: Theta, rows: np.ndarray, hidden: int = 0) -> np.ndarray:
         (n, FEATURES) float32, the features of jobs
     hidden
         Hidden units; 0 is linear.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) float64.
 
     Raises
     ------
@@ -109,10 +138,28 @@ def scorer(theta: Theta, hidden: int = 0, name: str | None = None) -> Policy:
     name
         By default the expression that makes the same policy.
 
+    Returns
+    -------
+    Policy
+        EASY that orders and backfills jobs by their scores.
+
     Raises
     ------
     PolicyError
         If theta or hidden is anything else.
+
+    Examples
+    --------
+    Shortest estimate first, among the jobs that EASY may start.
+
+    >>> import bfenv
+    >>> from bfenv.agents.search import scorer, weights
+    >>> policy = scorer(weights(estimate=-1.0), name="shortest")
+    >>> trace = bfenv.make_trace(
+    ...     submit=[0, 1, 2], size=[4, 4, 4], runtime=[60, 60, 30], processors=4
+    ... )
+    >>> bfenv.simulate(trace, policy).start
+    array([ 0, 90, 60])
     """
     theta = check_theta(theta, hidden)
     options = f"theta={tuple(theta.tolist())}" + (f", hidden={hidden}" if hidden else "")

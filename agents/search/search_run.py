@@ -167,7 +167,7 @@ def run_seeds(
     done: Callable[[Progress, int], None] = lambda progress, number: None,
     **workers: Any,
 ) -> dict[str, Any]:
-    """Search with several seeds, each for its part of the budget; write and return the best result.
+    """Search with several seeds, each for its part of the budget, and write the best result.
 
     Parameters
     ----------
@@ -181,6 +181,11 @@ def run_seeds(
         Seconds of all seeds together.
     done
         Called after each generation, with the number of the search, from 0.
+
+    Returns
+    -------
+    dict
+        What result.json holds.
 
     Raises
     ------

@@ -76,7 +76,18 @@ class SearchSettings:
             check_integer(name, getattr(self, name), least)
 
     def command(self, generations: int) -> str:
-        """Return the command that makes the same search again."""
+        """Return the command that makes the same search again.
+
+        Parameters
+        ----------
+        generations
+            How many the search has made.
+
+        Returns
+        -------
+        str
+            A shell command, with "DIR" as the folder.
+        """
         words = ["bfenv", "search"]
         for workload in self.workloads:
             words += ["-w", workload]

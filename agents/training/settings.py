@@ -34,7 +34,7 @@ class TrainSettings:
     algo: str = "ppo"  # one of ALGORITHMS
     network: str = "scorer"  # one of NETWORKS
     hidden: int = 32  # units per layer
-    seed: int = 0
+    seed: int = 0  # of networks, choices and episodes
     device: str = "cpu"  # as torch names it; "cuda" for a GPU
     threads: int = 1  # of torch
     steps: int = 1_000_000  # actions, over all environments
@@ -43,18 +43,18 @@ class TrainSettings:
     num_steps: int = 128  # actions in each between two updates
     epochs: int = 4  # passes over the collected states in an update
     minibatches: int = 8  # of an epoch
-    learning_rate: float = 3e-3
+    learning_rate: float = 3e-3  # of Adam
     anneal: bool = True  # let the learning rate fall to 0 linearly
     clip: float = 0.2  # of the ratio of probabilities
     entropy: float = 0.01  # weight of the entropy bonus
     value_weight: float = 0.5  # weight of the squared error of the value
-    max_grad_norm: float = 0.5
+    max_grad_norm: float = 0.5  # longer gradients are shortened to it
     target_kl: float | None = None  # end an update beyond this divergence; None for never
 
     credit: str = "discount"  # "average": rewards count beyond the average per second
     gamma: float = 1.0  # discount per choice
     horizon: str | float | None = None  # discount exp(-dt / horizon), a duration; None for none
-    gae_lambda: float = 0.95
+    gae_lambda: float = 0.95  # of generalized advantage estimation
     reward_scale: float = 1.0  # rewards are multiplied by it
     wait_penalty_rate: float = 0.0  # of the Lagrangian; 0 keeps wait_penalty as it is
 
@@ -129,12 +129,17 @@ def presets() -> dict[str, dict[str, Any]]:
 
 
 def find_settings(preset: str = DEFAULT) -> TrainSettings:
-    """Return the settings of a preset, or of a file that is written like `presets.yaml`.
+    """Find the settings of a preset, or of a file that is written like `presets.yaml`.
 
     Parameters
     ----------
     preset
         A name; "FILE.yaml" for a file with one preset, or "FILE.yaml:NAME".
+
+    Returns
+    -------
+    TrainSettings
+        Checked; see `change` to alter some.
 
     Raises
     ------
@@ -155,7 +160,19 @@ def find_settings(preset: str = DEFAULT) -> TrainSettings:
 
 
 def change(settings: TrainSettings, changes: Mapping[str, Any]) -> TrainSettings:
-    """Return settings with some of them changed; those of the environment are merged.
+    """Change some of the settings of a training.
+
+    Parameters
+    ----------
+    settings
+        Is not changed itself.
+    changes
+        New values by name of the field. Those of `environment` are merged with the old ones.
+
+    Returns
+    -------
+    TrainSettings
+        Checked.
 
     Raises
     ------
@@ -163,6 +180,13 @@ def change(settings: TrainSettings, changes: Mapping[str, Any]) -> TrainSettings
         If there is no such setting.
     BfenvError
         If a value is of the wrong kind or out of range.
+
+    Examples
+    --------
+    >>> from bfenv.agents.training import change, find_settings
+    >>> settings = change(find_settings("scorer"), {"steps": 10_000, "environment": {"window": 32}})
+    >>> settings.steps, settings.environment["window"]
+    (10000, 32)
     """
     for name in changes:
         if name not in NAMES:

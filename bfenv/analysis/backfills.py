@@ -16,7 +16,7 @@ class Backfills(NamedTuple):
 
     @property
     def wild(self) -> np.ndarray:
-        """(n,) bool: the start delayed the earliest time at which the head could have started."""
+        """Whether each start delayed the true earliest start of the head, (n,) bool."""
         late: np.ndarray = self.stolen > 0
         return late
 
@@ -25,11 +25,32 @@ def find_backfills(schedule: Schedule) -> Backfills:
     """Find the backfilled jobs, and the time that each of them stole from the head.
 
     Starts are judged in hindsight, by true runtimes (Tsafrir 2010, section 3.3). The head at a
-    start is the first job, in submission order, that keeps waiting. Its true earliest start
-    follows from the true ends of the running jobs. A backfill that moves it is wild, and the
-    seconds by which it moves are stolen time. Jobs that start at the same instant are judged in
-    index order, the order in which EASY scans the queue. Killed trials hold processors like any
-    other job.
+    start is the first job, in submission order, that keeps waiting. Its true earliest start follows
+    from the true ends of the running jobs. A backfill that moves it is wild, and the seconds by
+    which it moves are stolen time. Jobs that start at the same instant are judged in index order,
+    the order in which EASY scans the queue. Killed trials hold processors like any other job.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+
+    Returns
+    -------
+    Backfills
+        Which jobs are backfilled, and the seconds that each stole.
+
+    Examples
+    --------
+    Job 1 is the head, and waits for job 0; job 2 passes it.
+
+    >>> import bfenv
+    >>> from bfenv.analysis import find_backfills
+    >>> trace = bfenv.make_trace(
+    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 30], processors=4
+    ... )
+    >>> find_backfills(bfenv.simulate(trace, "easy")).backfilled
+    array([False, False,  True])
     """
     count = len(schedule.trace)
     runs = _runs(schedule)
@@ -43,17 +64,22 @@ def find_backfills(schedule: Schedule) -> Backfills:
 
 
 def head_promises(schedule: Schedule) -> np.ndarray:
-    """Return the start time that each job could expect when it became the head.
+    """Compute the start time that each job could expect when it became the head.
 
-    A job becomes the head when all jobs submitted before it have started. A job that starts at
-    that instant or earlier has no promise. The promise is the job's shadow time (Shmueli 2003,
-    section 3.2.1), by estimates, after the starts of that instant; it is not before the requested
-    start time. EASY in submission order keeps every promise, however wrong the estimates are. A
-    policy that lets jobs pass the head may break promises.
+    A job becomes the head when all jobs submitted before it have started. A job that starts at that
+    instant or earlier has no promise. The promise is the job's shadow time (Shmueli 2003, section
+    3.2.1), by estimates, after the starts of that instant; it is not before the requested start
+    time. EASY in submission order keeps every promise, however wrong the estimates are. A policy
+    that lets jobs pass the head may break promises.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
 
     Returns
     -------
-    promises
+    np.ndarray
         (n,) int64 seconds, -1 for no promise.
     """
     jobs, start = schedule.trace.jobs, schedule.start

@@ -40,13 +40,20 @@ VERDICTS_MEANING = (
 def calibrate(schedule: Schedule, logged: Schedule) -> dict[str, float]:
     """Compare a schedule with the logged one of the same jobs.
 
+    Parameters
+    ----------
+    schedule
+        A simulated schedule.
+    logged
+        What the site's scheduler did, see `logged_schedule`.
+
     Returns
     -------
     dict
-        "log_mean_wait_ratio" and "log_median_wait_ratio", the schedule's mean and median wait over
-        the logged ones, NaN if the latter are 0; "log_rank_correlation", Spearman's coefficient of
-        the waits, NaN if all waits of one schedule are equal; "log_close", the share of the jobs
-        whose waits differ by at most ten minutes or a factor of two.
+        "log_mean_wait_ratio" and "log_median_wait_ratio" are the schedule's mean and median wait
+        over the logged ones, NaN if the latter are 0. "log_rank_correlation" is Spearman's
+        coefficient of the waits, NaN if all waits of one schedule are equal. "log_close" is the
+        share of the jobs whose waits differ by at most ten minutes or a factor of two.
 
     Raises
     ------
@@ -66,9 +73,24 @@ def calibrate(schedule: Schedule, logged: Schedule) -> dict[str, float]:
 
 
 def verdict(numbers: Mapping[str, float | None]) -> str:
-    """Return "good", "fair" or "poor" for the numbers of `calibrate`; "" without them.
+    """Judge how well a simulation agrees with a log.
 
-    `VERDICTS` holds the thresholds, and all three must be reached.
+    Parameters
+    ----------
+    numbers
+        What `calibrate` returns, or a row that has its entries.
+
+    Returns
+    -------
+    str
+        "good", "fair" or "poor", by the thresholds in `VERDICTS`, all three of which must be
+        reached; "" without numbers to judge.
+
+    Examples
+    --------
+    >>> from bfenv.analysis import verdict
+    >>> verdict({"log_mean_wait_ratio": 1.1, "log_rank_correlation": 0.9, "log_close": 0.9})
+    'good'
     """
     ratio, close = numbers.get("log_mean_wait_ratio"), numbers.get("log_close")
     correlation = numbers.get("log_rank_correlation")

@@ -16,6 +16,11 @@ STARVES = 2.0  # a policy starves jobs if its longest wait is above this multipl
 def check_comparable(schedule: Schedule, reference: Schedule) -> None:
     """Check that both are schedules of the same jobs.
 
+    Parameters
+    ----------
+    schedule, reference
+        Schedules of any two policies.
+
     Raises
     ------
     BfenvError
@@ -30,11 +35,23 @@ def check_comparable(schedule: Schedule, reference: Schedule) -> None:
 
 
 def slowdown_ratio(schedule: Schedule, reference: Schedule) -> float:
-    """Return the slowdown ratio R = (s_r - s) / min(s_r, s) of mean slowdowns without a bound.
+    """Compute the slowdown ratio R = (s_r - s) / min(s_r, s) of mean slowdowns without a bound.
 
     s_r is the mean of the reference and s that of the schedule (Lawson and Smirni 2002, equation
-    3). R is above 0 if the schedule is better and below 0 if the reference is; it changes sign
-    when the two are exchanged.
+    3).
+
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+    reference
+        Another schedule of the same trace.
+
+    Returns
+    -------
+    float
+        Above 0 if the schedule is better, below 0 if the reference is. The sign changes when the
+        two are exchanged.
     """
     return float(_ratio(slowdown(schedule).mean(), slowdown(reference).mean()))
 
@@ -42,16 +59,22 @@ def slowdown_ratio(schedule: Schedule, reference: Schedule) -> float:
 def slowdown_ratios(
     schedule: Schedule, reference: Schedule, batch: int = 1000
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slowdown ratio of each batch of consecutive jobs.
+    """Compute the slowdown ratio of each batch of consecutive jobs.
 
-    See Lawson and Smirni 2002, section 3.1 and Figure 4, which has 1000 jobs to a batch. Jobs
-    after the last complete batch are left out.
+    Lawson and Smirni 2002, section 3.1 and Figure 4.
+
+    Parameters
+    ----------
+    schedule, reference
+        As of `slowdown_ratio`.
+    batch
+        Jobs in a batch, 1000 in the paper. Jobs after the last complete batch are left out.
 
     Returns
     -------
-    times
+    times : np.ndarray
         (k,) int64 seconds, the submit time of the first job of each batch.
-    ratios
+    ratios : np.ndarray
         (k,) float64.
     """
     complete = len(schedule.trace) // batch
@@ -63,10 +86,20 @@ def slowdown_ratios(
 
 
 def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
-    """Return the longest wait over that of the reference.
+    """Divide the longest wait by that of a reference.
 
-    It is 1 if no job waits in either schedule, and infinite if none waits in the reference only.
-    Above `STARVES` it is called starvation.
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+    reference
+        Another schedule of the same trace, usually that of EASY.
+
+    Returns
+    -------
+    float
+        A ratio above `STARVES` is called starvation. It is 1 if no job waits in either schedule,
+        and infinite if none waits in the reference only.
     """
     own, other = int(schedule.wait.max()), int(reference.wait.max())
     if other == 0:
@@ -75,12 +108,34 @@ def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
 
 
 def differences(schedule: Schedule, reference: Schedule) -> dict[str, Interval]:
-    """Return the mean differences to the reference, with intervals by batch means.
+    """Estimate the mean differences to a reference, with intervals by batch means.
 
-    Values below 0 are better than the reference. Both schedules are of the same jobs, so
-    job-by-job differences vary far less than the values themselves: common random numbers
-    (Shmueli 2003, section 4.2). All jobs count, none is left out as warm-up, because both
-    schedules start on the same empty machine and the reported means are over all jobs, too.
+    Both schedules are of the same jobs, so job-by-job differences vary far less than the values
+    themselves: common random numbers (Shmueli 2003, section 4.2). All jobs count, none is left out
+    as warm-up, because both schedules start on the same empty machine and the reported means are
+    over all jobs, too.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+    reference
+        Another schedule of the same trace.
+
+    Returns
+    -------
+    dict
+        "mean_bounded_slowdown", and "mean_wait" in seconds; below 0 if the schedule is better.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.analysis import differences
+    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+    >>> easy, fcfs = (bfenv.simulate(trace, name) for name in ("easy", "fcfs"))
+    >>> found = differences(easy, fcfs)["mean_wait"]
+    >>> found.low <= found.value <= found.high < 0
+    True
     """
     slowdowns = bounded_slowdown(schedule) - bounded_slowdown(reference)
     return {

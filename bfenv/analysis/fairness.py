@@ -7,19 +7,55 @@ from bfenv.core.schedule import Schedule
 
 
 def jain(shares: np.ndarray) -> float:
-    """Return Jain's fairness index of K shares: (sum x)^2 / (K sum x^2).
+    """Compute Jain's fairness index of K shares, (sum x)^2 / (K sum x^2).
 
-    It ranges from 1 / K to 1, where all shares are equal; it is NaN if there are no shares or all
-    of them are 0 (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    Jain, Chiu and Hawe, DEC-TR-301, 1984.
+
+    Parameters
+    ----------
+    shares
+        (K,) one per user, of any unit, at least 0.
+
+    Returns
+    -------
+    float
+        From 1 / K to 1, where all shares are equal; NaN if there are no shares or all of them are
+        0.
+
+    Examples
+    --------
+    >>> from bfenv.analysis import jain
+    >>> jain([1, 1, 1, 1]), jain([1, 0, 0, 0])
+    (1.0, 0.25)
     """
     squares = len(shares) * float(np.sum(np.square(shares, dtype=np.float64)))
     return float(np.sum(shares)) ** 2 / squares if squares else float("nan")
 
 
 def by_user(schedule: Schedule, values: np.ndarray) -> np.ndarray:
-    """Return the mean of `values`, (n,) one per job, for each user: (users,) float64.
+    """Average values of jobs for each user.
 
-    Users are in ascending order. Jobs of unknown users are left out.
+    Parameters
+    ----------
+    schedule
+        The schedule whose trace has the users.
+    values
+        (n,) one per job, of any unit.
+
+    Returns
+    -------
+    np.ndarray
+        (users,) float64 in ascending order of user. Jobs of unknown users are left out.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.analysis import by_user
+    >>> trace = bfenv.make_trace(
+    ...     submit=[0, 0, 0], size=[1, 1, 1], runtime=[60, 60, 60], processors=4, user=[0, 1, 1]
+    ... )
+    >>> by_user(bfenv.simulate(trace, "easy"), trace.jobs.size)
+    array([1., 1.])
     """
     order = np.argsort(schedule.trace.jobs.user, kind="stable")
     user = schedule.trace.jobs.user[order]
@@ -32,9 +68,18 @@ def by_user(schedule: Schedule, values: np.ndarray) -> np.ndarray:
 
 
 def user_fairness(schedule: Schedule) -> dict[str, float]:
-    """Return Jain's index over the users' mean bounded slowdowns, and the largest of these.
+    """Measure how evenly users are served.
 
-    Both are NaN if all users are unknown.
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+
+    Returns
+    -------
+    dict
+        "user_fairness" is Jain's index over the users' mean bounded slowdowns, and
+        "max_user_bounded_slowdown" the largest of these. Both are NaN if all users are unknown.
     """
     means = by_user(schedule, bounded_slowdown(schedule))
     return {
@@ -44,9 +89,19 @@ def user_fairness(schedule: Schedule) -> dict[str, float]:
 
 
 def overtaken(schedule: Schedule) -> np.ndarray:
-    """Return which jobs start after a job that was submitted later: (n,) bool.
+    """Find the jobs that start after a job that was submitted later.
 
-    "Later" is later in trace order. For what being overtaken costs, see `delays`.
+    For what being overtaken costs, see `delays`.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) bool. "Later" is later in trace order.
     """
     earliest = np.minimum.accumulate(schedule.start[::-1])[::-1]  # of this and all later jobs
     late: np.ndarray = earliest < schedule.start
@@ -54,12 +109,23 @@ def overtaken(schedule: Schedule) -> np.ndarray:
 
 
 def delays(schedule: Schedule, fair: Schedule) -> np.ndarray:
-    """Return how much later than in a fair schedule each job starts: (n,) int64 seconds, >= 0.
+    """Compute how much later than in a fair schedule each job starts.
 
-    `fair` is a schedule of the same trace, usually first come, first served without backfilling.
     As in Sabin and Sadayappan (JSSPP 2005), a job is treated unfairly if it starts after its fair
-    start time, and early starts compensate nothing. Their fair start times take one simulation
-    per job; these take one in all.
+    start time, and early starts compensate nothing. Their fair start times take one simulation per
+    job; these take one in all.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+    fair
+        A schedule of the same trace, usually first come, first served without backfilling.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) int64 seconds, at least 0.
     """
     late: np.ndarray = np.maximum(0, schedule.start - fair.start)
     return late

@@ -13,12 +13,30 @@ MEDIUM_ESTIMATE, LONG_ESTIMATE = 1_000, 10_000  # seconds at which these classes
 
 
 def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
-    """Return, for each class by name, which jobs belong to it: (n,) bool.
+    """Assign jobs to classes of length and width.
 
     There are two partitions of the jobs. One is by runtime, above an hour or not, and by size,
-    above 8 processors or not (Srinivasan, Kettimuthu, Subramani and Sadayappan, Characterization
-    of Backfilling Strategies for Parallel Job Scheduling, 2002). The other is by estimate, with
-    the limits of Lawson and Smirni 2002, equation 1.
+    above 8 processors or not (Srinivasan, Kettimuthu, Subramani and Sadayappan, Characterization of
+    Backfilling Strategies for Parallel Job Scheduling, 2002). The other is by estimate, with the
+    limits of Lawson and Smirni 2002, equation 1.
+
+    Parameters
+    ----------
+    trace
+        The jobs.
+
+    Returns
+    -------
+    dict
+        For each class by name, (n,) bool: which jobs belong to it.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.analysis import classify_jobs
+    >>> trace = bfenv.make_trace(submit=[0, 0], size=[1, 16], runtime=[60, 7200], processors=16)
+    >>> [name for name, members in classify_jobs(trace).items() if members[1]]
+    ['long wide', 'medium estimate']
     """
     long, wide = trace.runtime > LONG, trace.jobs.size > WIDE
     estimate = trace.jobs.estimate
@@ -34,9 +52,18 @@ def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
 
 
 def class_metrics(schedule: Schedule) -> dict[str, dict[str, float]]:
-    """Return the number of jobs, mean wait (s) and mean bounded slowdown of each class.
+    """Compute jobs, mean wait and mean bounded slowdown of each class of `classify_jobs`.
 
-    The means of an empty class are NaN.
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    dict
+        For each class by name: "jobs", "mean_wait" in seconds, and "mean_bounded_slowdown". The
+        means of an empty class are NaN.
     """
     waits, slowdowns = schedule.wait, bounded_slowdown(schedule)
     return {

@@ -12,9 +12,21 @@ Steps = tuple[np.ndarray, np.ndarray]  # instants (k,) int64 seconds, ascending;
 
 
 def queue_steps(schedule: Schedule) -> Steps:
-    """Return the instants, (k,) int64 seconds, and the jobs in the queue from then on, (k,) int64.
+    """Compute the length of the queue as a step function.
 
     A job is in the queue from its submit time until its start, except during its trial.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    times : np.ndarray
+        (k,) int64 seconds, ascending.
+    jobs : np.ndarray
+        (k,) int64, the jobs in the queue from then on.
     """
     tried = schedule.trial_end >= 0
     entries = (schedule.trace.jobs.submit, schedule.trial_end[tried])
@@ -24,9 +36,19 @@ def queue_steps(schedule: Schedule) -> Steps:
 
 
 def mean_queue_length(schedule: Schedule) -> float:
-    """Return the mean number of jobs in the queue over the makespan.
+    """Compute the mean number of jobs in the queue over the makespan.
 
     By Little's law this is the total time in the queue over the makespan.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    float
+        In jobs.
     """
     tried = schedule.trial_end >= 0
     trials = (schedule.trial_end - schedule.trial_start)[tried]
@@ -34,16 +56,21 @@ def mean_queue_length(schedule: Schedule) -> float:
 
 
 def queue_curve(schedule: Schedule, parts: int = 200) -> Steps:
-    """Return the mean queue length in each of `parts` equal parts of the makespan.
+    """Compute the mean queue length in each of several equal parts of the makespan.
 
-    The parts are equal except for rounding to whole seconds. There are fewer of them if the
-    makespan has fewer seconds.
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+    parts
+        Number of parts. They are equal except for rounding to whole seconds. There are fewer of
+        them if the makespan has fewer seconds.
 
     Returns
     -------
-    cuts
+    cuts : np.ndarray
         (m + 1,) int64 seconds, the limits of the m parts.
-    jobs
+    jobs : np.ndarray
         (m,) float64.
     """
     begin, length = int(schedule.trace.jobs.submit[0]), makespan(schedule)
@@ -55,24 +82,43 @@ def queue_curve(schedule: Schedule, parts: int = 200) -> Steps:
 
 
 def loss_of_capacity(schedule: Schedule) -> float:
-    """Return the processor-seconds idle while a job waits, over processors x makespan.
+    """Compute the processor-seconds idle while a job waits, over processors x makespan.
 
-    Between an event and the next, let f processors be free, and d be 1 if a job waits and 0 if
-    not. The loss is the sum of f d (length of the interval), over processors x makespan (Zhang,
-    Franke, Moreira and Sivasubramaniam, JSSPP 2001). It includes what fragmentation costs and what
+    Between an event and the next, let f processors be free, and d be 1 if a job waits and 0 if not.
+    The loss is the sum of f d (length of the interval), over processors x makespan (Zhang, Franke,
+    Moreira and Sivasubramaniam, JSSPP 2001). It includes what fragmentation costs and what
     reservations cost. A job counts as waiting from its requested start time on. Processors out of
     service are not idle.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
     """
     idle, _ = _while_waiting(schedule)
     return idle / (schedule.trace.processors * makespan(schedule))
 
 
 def packing_efficiency(schedule: Schedule) -> float:
-    """Return the share of the processors in service that is used while a job waits.
+    """Compute the share of the processors in service that is used while a job waits.
 
-    Idle processors while nothing waits are no fault of the scheduler, so they do not count. The
-    value is NaN if no job ever waits. Outages and requested start times count as in
-    `loss_of_capacity`.
+    Idle processors while nothing waits are no fault of the scheduler, so they do not count. Outages
+    and requested start times count as in `loss_of_capacity`.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    float
+        From 0 to 1, NaN if no job ever waits.
     """
     idle, used = _while_waiting(schedule)
     return used / (idle + used) if idle + used else math.nan
@@ -102,12 +148,22 @@ def _while_waiting(schedule: Schedule) -> tuple[float, float]:
 
 
 def throughput_deviation(schedule: Schedule) -> float:
-    """Return the standard deviation, over days, of the share of the machine used in a day.
+    """Compute the standard deviation, over days, of the share of the machine used in a day.
 
     Days are counted from the first submit time, and only whole days before the last submit time
-    count: while jobs still arrive, an even throughput is the scheduler's merit. The value is NaN
-    without a whole day. Boezennec, Dufosse and Pallez (ACM ToMPECS 2024) propose the standard
-    deviation of the throughput as a complement to utilization.
+    count: while jobs still arrive, an even throughput is the scheduler's merit. Boezennec, Dufosse
+    and Pallez (ACM ToMPECS 2024) propose the standard deviation of the throughput as a complement
+    to utilization.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    float
+        From 0 to 1, NaN without a whole day.
     """
     submit = schedule.trace.jobs.submit
     days = int(submit[-1] - submit[0]) // DAY

@@ -7,50 +7,115 @@ from bfenv.core.schedule import Schedule
 
 
 def wait(schedule: Schedule) -> np.ndarray:
-    """Return the wait of each job: (n,) int64 seconds from submit to start."""
+    """Compute the wait of each job, from submit to start.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) int64 seconds.
+    """
     return schedule.wait
 
 
 def response(schedule: Schedule) -> np.ndarray:
-    """Return the response time of each job: (n,) int64 seconds from submit to end."""
+    """Compute the response time of each job, from submit to end.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) int64 seconds.
+    """
     times: np.ndarray = schedule.wait + schedule.trace.runtime
     return times
 
 
 def slowdown(schedule: Schedule) -> np.ndarray:
-    """Return the slowdown of each job: (n,) float64 (wait + runtime) / runtime, at least 1.
+    """Compute the slowdown of each job, (wait + runtime) / runtime.
 
     It equals 1 + delay / service time (Lawson and Smirni 2002, equation 2).
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) float64, at least 1.
     """
     values: np.ndarray = response(schedule) / schedule.trace.runtime
     return values
 
 
 def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
-    """Return the bounded slowdown of each job, (n,) float64, with `tau` in seconds.
+    """Compute the bounded slowdown of each job.
 
-    `bfenv.core.schedule.bounded_slowdown` has the formula.
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+    tau
+        Runtimes below this many seconds count as this long, see `bfenv.core.bounded_slowdown`.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) float64, at least 1.
     """
     values: np.ndarray = schedules.bounded_slowdown(schedule.wait, schedule.trace.runtime, tau)
     return values
 
 
 def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
-    """Return 1 + wait / max(runtime, tau) of each job: (n,) float64, with `tau` in seconds.
+    """Compute 1 + wait / max(runtime, tau) of each job.
 
-    See Zotkin, Keleher and Perkovic 2000, section 2. The value is at least the bounded slowdown;
-    it is larger for waiting jobs that run for less than `tau`.
+    It is at least the bounded slowdown, and larger for waiting jobs that run for less than `tau`
+    (Zotkin, Keleher and Perkovic 2000, section 2).
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+    tau
+        Runtimes below this many seconds count as this long.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) float64, at least 1.
     """
     values: np.ndarray = 1.0 + schedule.wait / np.maximum(schedule.trace.runtime, tau)
     return values
 
 
 def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
-    """Return (wait + runtime) / (size * max(runtime, tau)) of each job: (n,) float64.
+    """Compute (wait + runtime) / (size * max(runtime, tau)) of each job.
 
-    See Zotkin, Keleher and Perkovic 2000, section 5.1, equation 2. Jobs of equal work and equal
-    response time have equal values, whatever their size. The value may be below 1, as in the
-    paper. `tau` is in seconds.
+    Jobs of equal work and equal response time have equal values, whatever their size (Zotkin,
+    Keleher and Perkovic 2000, section 5.1, equation 2).
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+    tau
+        Runtimes below this many seconds count as this long.
+
+    Returns
+    -------
+    np.ndarray
+        (n,) float64. A value may be below 1, as in the paper.
     """
     trace = schedule.trace
     size = trace.jobs.size.astype(np.float64)  # the product may exceed any int64
@@ -59,23 +124,67 @@ def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
 
 
 def area_weighted(schedule: Schedule, values: np.ndarray) -> float:
-    """Return the mean of `values`, (n,) one per job, weighted by size x runtime.
+    """Average values of jobs, weighted by size x runtime.
 
-    Splitting a job into parts that run side by side does not change it, so it does not reward
-    putting small jobs first (Goponenko et al., SBAC-PAD 2022; Boezennec, Dufosse and Pallez, ACM
-    ToMPECS 2024).
+    Splitting a job into parts that run side by side does not change this mean, so it does not
+    reward putting small jobs first (Goponenko et al., SBAC-PAD 2022; Boezennec, Dufosse and Pallez,
+    ACM ToMPECS 2024).
+
+    Parameters
+    ----------
+    schedule
+        The schedule whose jobs are weighted.
+    values
+        (n,) one per job, of any unit.
+
+    Returns
+    -------
+    float
+        The weighted mean, in the unit of `values`.
+
+    Examples
+    --------
+    The first job has three times the work of the second one.
+
+    >>> import bfenv
+    >>> from bfenv.analysis import area_weighted
+    >>> trace = bfenv.make_trace(submit=[0, 0], size=[3, 1], runtime=[60, 60], processors=4)
+    >>> area_weighted(bfenv.simulate(trace, "easy"), [0, 100])
+    25.0
     """
     area = schedule.trace.jobs.size.astype(np.float64) * schedule.trace.runtime
     return float(np.average(values, weights=area))
 
 
 def makespan(schedule: Schedule) -> int:
-    """Return the seconds from the first submit time to the last end."""
+    """Compute the time from the first submit time to the last end.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    int
+        In seconds.
+    """
     return int(schedule.end.max() - schedule.trace.jobs.submit[0])
 
 
 def utilization(schedule: Schedule) -> float:
-    """Return busy processor-seconds over processors x makespan; killed trials count as busy."""
+    """Compute busy processor-seconds over processors x makespan.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to measure.
+
+    Returns
+    -------
+    float
+        From 0 to 1. Killed trials count as busy.
+    """
     size = schedule.trace.jobs.size.astype(np.float64)
     tried = schedule.trial_end >= 0
     busy = np.dot(size, schedule.end - schedule.start)
@@ -84,11 +193,31 @@ def utilization(schedule: Schedule) -> float:
 
 
 def metrics(schedule: Schedule) -> dict[str, float]:
-    """Return the metrics of a schedule by name.
+    """Compute the usual numbers of one schedule.
 
-    Waits, response times and the makespan are in seconds. Percentiles interpolate linearly between
-    jobs. For metrics that replay the schedule or compare it with another one, see
+    For numbers that replay the schedule or compare it with another one, see
     `bfenv.analysis.summarize`.
+
+    Parameters
+    ----------
+    schedule
+        What `simulate` returns.
+
+    Returns
+    -------
+    dict
+        Values by name. Waits, response times and the makespan are in seconds; slowdowns and the
+        utilization have no unit. Percentiles interpolate linearly between jobs.
+
+    Examples
+    --------
+    Two jobs need the whole machine, so the second one waits for the first.
+
+    >>> import bfenv
+    >>> trace = bfenv.make_trace(submit=[0, 0], size=[4, 4], runtime=[60, 20], processors=4)
+    >>> numbers = bfenv.metrics(bfenv.simulate(trace, "easy"))
+    >>> numbers["mean_wait"], numbers["mean_bounded_slowdown"], numbers["utilization"]
+    (30.0, 2.5, 1.0)
     """
     waits = wait(schedule)
     slowdowns = bounded_slowdown(schedule)

@@ -63,6 +63,15 @@ def summarize(
     ------
     BfenvError
         If the schedules are not of the same jobs.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.analysis import summarize
+    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+    >>> easy, fcfs = (bfenv.simulate(trace, name) for name in ("easy", "fcfs"))
+    >>> sorted(summarize(easy, reference=fcfs))
+    ['classes', 'curves', 'metrics', 'versus']
     """
     for other in (reference, fcfs):
         if other is not None:
@@ -114,9 +123,19 @@ def summarize(
 
 
 def backfill_metrics(schedule: Schedule) -> dict[str, float]:
-    """Return the share of jobs backfilled, the share of these that are wild, and stolen s per job.
+    """Count backfilled jobs, and what they cost the head of the queue.
 
-    The share of wild ones is NaN if no job was backfilled.
+    Parameters
+    ----------
+    schedule
+        The schedule to judge, see `find_backfills`.
+
+    Returns
+    -------
+    dict
+        "backfilled" is the share of jobs that are backfilled. "wild_backfills" is the share of
+        these that delay the head, NaN if no job is backfilled. "mean_stolen_time" is in seconds per
+        job of the trace.
     """
     found = find_backfills(schedule)
     count = int(found.backfilled.sum())
@@ -128,11 +147,22 @@ def backfill_metrics(schedule: Schedule) -> dict[str, float]:
 
 
 def head_metrics(schedule: Schedule) -> dict[str, float]:
-    """Return how many jobs waited as the head of the queue, and how late they started.
+    """Measure how late jobs start that wait as the head of the queue.
 
     The head delay is the number of seconds by which a job starts later than promised, see
-    `head_promises`. Besides the number of such jobs, there are the share with a broken promise and
-    the mean and longest delay over all of them, NaN if there are no such jobs.
+    `head_promises`.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+
+    Returns
+    -------
+    dict
+        "heads" is the number of jobs with a promise, "broken_promises" the share of them that start
+        later. "mean_head_delay" and "max_head_delay" are in seconds, over all of them. The last
+        three are NaN if there are no such jobs.
     """
     promises = head_promises(schedule)
     heads = promises >= 0
@@ -146,11 +176,21 @@ def head_metrics(schedule: Schedule) -> dict[str, float]:
 
 
 def reservation_metrics(schedule: Schedule) -> dict[str, float]:
-    """Return how many jobs requested a start time, how many missed it, and their mean delay (s).
+    """Measure how late jobs start that requested a start time.
 
     A job misses its reservation if it starts later (Lawson and Smirni 2002, section 3.4 and Table
-    2). The mean is over all jobs with a requested start, NaN if there are none. For a job submitted
-    after its requested start, the submit time counts instead.
+    2). For a job submitted after its requested start, the submit time counts instead.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to judge.
+
+    Returns
+    -------
+    dict
+        "reservations" and "missed_reservations" are numbers of jobs. "mean_reservation_delay" is in
+        seconds, over all jobs with a requested start, NaN if there are none.
     """
     jobs = schedule.trace.jobs
     requests = jobs.requested_start > 0

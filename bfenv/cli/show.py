@@ -38,6 +38,7 @@ COMPARED = (
     "run",
 )  # fmt: skip
 NARROWEST = 12  # characters to which a column of words may shrink
+NAMES_SHARE = 0.3  # of the terminal, beyond which names are folded
 PATIENCE = 5  # seconds of a run before a progress bar is shown
 REFRESH = 0.5  # seconds
 MARK = "*"  # marks a policy that starves jobs
@@ -159,10 +160,13 @@ def table(
     widths = [
         max(map(len, "\n".join(cells).split("\n"))) for cells in zip(columns, *lines, strict=True)
     ]
-    room, gap = Console().width - words * NARROWEST, 2 if whole_names else 1
+    width = Console().width
+    least = min(widths[0], max(NARROWEST, int(NAMES_SHARE * width)))
     if whole_names:
-        room = Console().width - widths[0] - 4 - (words - 1) * NARROWEST  # with the edges
-    shown = words + sum(room >= taken for taken in accumulate(w + gap for w in widths[words:]))
+        least = widths[0]
+    folded = sum(min(each, NARROWEST) for each in widths[1:words])
+    room = width - least - folded - 2 * words
+    shown = words + sum(room >= taken for taken in accumulate(w + 2 for w in widths[words:]))
     columns, lines = columns[:shown], [line[:shown] for line in lines]
     for i, column in enumerate(columns):
         number = i >= words
@@ -170,7 +174,11 @@ def table(
             i == 0 and (whole_names or not numbers)
         )  # the first column holds names to type
         grid.add_column(
-            column, justify="right" if number else "left", no_wrap=whole, overflow="fold"
+            column,
+            justify="right" if number else "left",
+            min_width=least if i == 0 and words > 1 else None,
+            no_wrap=whole,
+            overflow="fold",
         )
     for line in lines:
         grid.add_row(*map(escape, line))  # names may have brackets

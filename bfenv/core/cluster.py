@@ -157,55 +157,175 @@ def reset(cluster, truth, processors, first_job, last_job):
 
 @inlined
 def now(cluster):
-    """Return the clock, in seconds."""
+    """Return the clock.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+
+    Returns
+    -------
+    int
+        Seconds since the trace began.
+    """
     return cluster.state[NOW]
 
 
 @inlined
 def free(cluster):
-    """Return the number of processors that no job runs on."""
+    """Return the number of processors that no job runs on.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+
+    Returns
+    -------
+    int
+        It falls with each start of a pass.
+    """
     return cluster.state[FREE]
 
 
 @inlined
 def waiting(cluster):
-    """Return the queue, in order of submission; it still holds the jobs started in this pass."""
+    """Return the queue.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+
+    Returns
+    -------
+    np.ndarray
+        (k,) int64 indices of jobs, in order of submission. The queue still holds the jobs started
+        in this pass.
+    """
     return cluster.queue[cluster.state[QUEUE_BEGIN] : cluster.state[QUEUE_END]]
 
 
 @inlined
 def running(cluster):
-    """Return the running jobs by expected end, ties in the order of their starts."""
+    """Return the running jobs.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+
+    Returns
+    -------
+    np.ndarray
+        (k,) int64 indices of jobs, by expected end; ties are in the order of the starts.
+    """
     return cluster.running[: cluster.state[RUNNING]]
 
 
 @inlined
 def expected_ends(cluster):
-    """Return the expected ends, in seconds, of the jobs in `running(cluster)`."""
+    """Return when the running jobs end by their estimates.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+
+    Returns
+    -------
+    np.ndarray
+        (k,) int64 seconds, in the order of `running`.
+    """
     return cluster.expected_end[: cluster.state[RUNNING]]
 
 
 @inlined
 def finished(cluster):
-    """Return the jobs that ended at this instant; their runtimes are now known: end - start."""
+    """Return the jobs that ended at this instant.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+
+    Returns
+    -------
+    np.ndarray
+        (k,) int64 indices of jobs. Their runtimes are now known: end - start.
+    """
     return cluster.finished[: cluster.state[FINISHED]]
 
 
 @inlined
 def started(cluster):
-    """Return the jobs started in this pass, in the order of their starts."""
+    """Return the jobs started in this pass.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+
+    Returns
+    -------
+    np.ndarray
+        (k,) int64 indices of jobs, in the order of their starts.
+    """
     return cluster.started[: cluster.state[STARTED]]
 
 
 @inlined
 def one_event_at_a_time(cluster):
-    """Tell whether each completion and each arrival has a pass of its own (event order "pyss")."""
+    """Tell whether each completion and each arrival has a pass of its own (event order "pyss").
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+
+    Returns
+    -------
+    bool
+        False in the standard event order.
+    """
     return cluster.state[ONE_EVENT] == 1
 
 
 @inlined
 def may_start(cluster, jobs, job):
-    """Tell whether `start` would accept a submitted job: it waits, fits, and may start by now."""
+    """Tell whether `start` would accept a submitted job: it waits, fits, and may start by now.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+    jobs : Jobs
+        Requests of all jobs.
+    job : int
+        Index of a job that has been submitted.
+
+    Returns
+    -------
+    bool
+        True if so.
+
+    Examples
+    --------
+    Start every job that fits, in order of submission:
+
+    >>> import bfenv
+    >>> from bfenv.core import may_start, start, waiting
+    >>> def first_fit(cluster, jobs):
+    ...     for job in waiting(cluster):
+    ...         if may_start(cluster, jobs, job):
+    ...             start(cluster, jobs, job)
+    >>> trace = bfenv.make_trace(
+    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 90], processors=4
+    ... )
+    >>> bfenv.simulate(trace, first_fit).start
+    array([ 0, 92,  2])
+    """
     return (
         cluster.start[job] < 0
         and jobs.size[job] <= cluster.state[FREE]
@@ -220,11 +340,20 @@ def may_start(cluster, jobs, job):
 def start(cluster, jobs, job):
     """Start a waiting job now.
 
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+    jobs : Jobs
+        Requests of all jobs.
+    job : int
+        Index of the job.
+
     Raises
     ------
     ValueError
-        If the job does not wait, does not fit, or asks to start later. A policy that does not
-        catch it makes `simulate` raise IllegalStartError, which names the cause.
+        If the job does not wait, does not fit, or asks to start later. A policy that does not catch
+        it makes `simulate` raise IllegalStartError, which names the cause.
     """
     _check_submitted(cluster, job)
     _launch(cluster, jobs, job, jobs.estimate[job])
@@ -232,9 +361,19 @@ def start(cluster, jobs, job):
 
 @kernel
 def try_start(cluster, jobs, job, limit):
-    """Start a waiting job now for a trial of `limit` seconds at most.
+    """Start a waiting job now for a trial, after which it is killed and waits again.
 
-    A limit that is not below the estimate makes it an ordinary start.
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+    jobs : Jobs
+        Requests of all jobs.
+    job : int
+        Index of the job.
+    limit : int
+        Longest time of the trial, in seconds. A limit that is not below the estimate makes it an
+        ordinary start.
 
     Raises
     ------
@@ -252,7 +391,16 @@ def try_start(cluster, jobs, job, limit):
 
 @kernel
 def wake_at(cluster, time):
-    """Ask for a scheduling pass at `time`, in seconds; the earliest request of a pass counts."""
+    """Ask for a scheduling pass at a later time.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+    time : int
+        In seconds. Of the requests of a pass the earliest counts; a time that is not after `now` is
+        ignored.
+    """
     if time > cluster.state[NOW]:
         cluster.state[WAKE] = min(cluster.state[WAKE], time)
 
@@ -310,9 +458,21 @@ def _events(truth):
 
 @kernel
 def advance(cluster, jobs, truth):
-    """Go on to the next scheduling pass and return True.
+    """Go on to the next scheduling pass.
 
-    Return False, and leave the clock where it is, if no event is left before state[HORIZON].
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine; its clock moves, jobs end and arrive.
+    jobs : Jobs
+        Requests of all jobs.
+    truth : Truth
+        Runtimes and future events, which no policy is given.
+
+    Returns
+    -------
+    bool
+        False if no event is left before state[HORIZON]; the clock then stays where it is.
     """
     commit_starts(cluster, jobs, truth)
     state = cluster.state

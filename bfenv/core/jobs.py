@@ -69,11 +69,11 @@ class Trace:
         message names the first offending job.
     """
 
-    jobs: Jobs
+    jobs: Jobs  # requests, all that a policy may know
     runtime: np.ndarray  # (n,) int64 seconds, 1 <= runtime <= estimate
     processors: int  # of the machine
-    name: str = "unnamed"
-    cleaning: Cleaning = field(default_factory=Cleaning)
+    name: str = "unnamed"  # for tables and messages
+    cleaning: Cleaning = field(default_factory=Cleaning)  # what was dropped and changed
     time_of_day: int = 0  # seconds after local midnight at time 0
     header: tuple[str, ...] = ()  # the log's comments, without semicolons
     records: np.ndarray | None = None  # (n, 18) float64, the SWF fields
@@ -235,13 +235,23 @@ def make_trace(
 
     Parameters
     ----------
-    submit, size, runtime, estimate, priority, requested_start
-        As in `Jobs` and `Trace`. A missing estimate is the runtime (a clairvoyant user).
+    submit : array_like
+        (n,) seconds, ascending.
+    size : array_like
+        (n,) processors, from 1 to those of the machine.
+    runtime : array_like
+        (n,) seconds, at least 1.
     processors
         Of the machine.
-    user
-        Any integers from 0, or -1 if unknown. They are renumbered from 0, in ascending order, as
-        `read_swf` does.
+    estimate : array_like, optional
+        (n,) seconds, at least the runtime; by default the runtime (a clairvoyant user).
+    user : array_like, optional
+        (n,) any integers from 0, or -1 if unknown. They are renumbered from 0, in ascending order,
+        as `read_swf` does.
+    priority : array_like, optional
+        (n,) larger is more urgent.
+    requested_start : array_like, optional
+        (n,) seconds, the earliest start allowed; 0 for none.
     provenance
         Other fields of Trace, such as `name`.
 
@@ -249,6 +259,24 @@ def make_trace(
     ------
     WorkloadError
         On text, NaN, fractions, unequal lengths, or values out of range.
+
+    Returns
+    -------
+    Trace
+        Validated, with read-only arrays.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> trace = bfenv.make_trace(
+    ...     submit=[0, 0, 5],
+    ...     size=[2, 4, 1],
+    ...     runtime=[60, 30, 9],
+    ...     estimate=[90, 30, 9],
+    ...     processors=4,
+    ... )
+    >>> bfenv.simulate(trace, "easy").start
+    array([ 0, 60,  5])
     """
     name = provenance.get("name", "unnamed")
     submit, runtime = _integers(name, "submit", submit), _integers(name, "runtime", runtime)

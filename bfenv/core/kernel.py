@@ -55,8 +55,8 @@ def shared_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def compiled_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """Return the machine code of a kernel for arguments of these types; it does not check them.
 
-    Where the arguments are long tuples of arrays, a call of the kernel itself takes a microsecond
-    longer, to find their types.
+    Where the arguments are long tuples of arrays, a call of the kernel itself takes several times
+    as long, to find their types.
     """
     if not isinstance(function, Kernel):  # numba's compiler is switched off
         return function

@@ -122,8 +122,11 @@ def forget_fronts(openings):
 
 
 @kernel
-def note_gain(openings, profile, begin, end):
-    """Note that processors have been given back from `begin` until `end`."""
+def note_gain(openings, profile, size, begin, end):
+    """Note that `size` processors have just been given back from `begin` until `end`.
+
+    Jobs that are smaller than what was free there before have gained nothing.
+    """
     if not openings.noted[0]:
         return
     openings.gains[0] += 1
@@ -133,12 +136,15 @@ def note_gain(openings, profile, begin, end):
         openings.wheel[slot & (SLOTS - 1)] = openings.gains[0]
         slot += 1
     steps, first = profile.steps[0], step_at(profile, begin)
-    top, last = 0, first
+    top, bottom, last = 0, profile.free[first], first
     while last < steps and profile.time[last] < end:
         top = max(top, profile.free[last])
+        bottom = min(bottom, profile.free[last])
         last += 1
     column = openings.class_of[max(0, min(top, len(openings.class_of) - 1))]
     while column >= 0 and openings.front[column, -1] > profile.time[0]:  # so for smaller sizes
+        if openings.least[column] <= bottom - size:
+            break
         if not _bring_back(openings, profile, column, first, last):
             openings.front[: column + 1] = 0
             break
@@ -152,13 +158,14 @@ def _bring_back(openings, profile, column, first, last):
     Return False if one of them is too long to be followed.
     """
     size, steps = openings.least[column], profile.steps[0]
+    latest = openings.front[column, -1]  # what begins later changes no front
     step, low, high = first, max(0, first - NEAR), min(steps, last + NEAR)
     while step > low and profile.free[step] >= size and profile.free[step - 1] >= size:
         step -= 1
     if step == low and low > 0:
         return False
     begin = FOREVER  # of the interval that `step` is in
-    while step < high and (begin < FOREVER or step < last):
+    while step < high and (begin < FOREVER or (step < last and profile.time[step] < latest)):
         if profile.free[step] >= size:
             begin = min(begin, profile.time[step])
         elif begin < FOREVER:
@@ -172,7 +179,8 @@ def _bring_back(openings, profile, column, first, last):
 
 @kernel
 def _bring_back_to(openings, column, begin, length):
-    row = 0
-    while row < len(openings.shortest) and openings.shortest[row] <= length:
-        openings.front[column, row] = min(openings.front[column, row], begin)
-        row += 1
+    row = len(openings.shortest) - 1
+    while row >= 0 and openings.front[column, row] > begin:  # fronts ascend
+        if openings.shortest[row] <= length:
+            openings.front[column, row] = begin
+        row -= 1

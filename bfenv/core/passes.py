@@ -10,7 +10,7 @@ import numpy as np
 from bfenv.core.cluster import FINISHED, HORIZON, NOW, Cluster, Truth, advance, finished
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
-from bfenv.core.kernel import Kernel
+from bfenv.core.kernel import Kernel, compiled_for
 from bfenv.core.policy import Forgetful, Policy
 
 THREAD = "bfenv-passes"
@@ -53,7 +53,8 @@ def _decide_always(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, m
         If the policy has changed when a job started or ended.
     """
     state, end = cluster.state, np.full(len(jobs.submit), -1)
-    while advance(cluster, jobs, truth):
+    go_on = compiled_for(advance, cluster, jobs, truth)
+    while go_on(cluster, jobs, truth):
         if state[FINISHED]:
             end[finished(cluster)] = state[NOW]
         policy.decide(cluster, jobs, memory)

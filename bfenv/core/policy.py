@@ -26,12 +26,38 @@ DIVISIONS_MEANING = (
 
 
 def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tuple[()]:
-    """Return the memory of a policy that remembers nothing."""
+    """Return the memory of a policy that remembers nothing.
+
+    Parameters
+    ----------
+    jobs
+        Requests of all jobs.
+    processors
+        Of the machine.
+    generator
+        Source of random numbers; a stochastic policy keeps it in its memory.
+
+    Returns
+    -------
+    tuple
+        Empty.
+    """
     return ()
 
 
 def no_records(memory: Any) -> dict[str, np.ndarray]:
-    """Return the records of a policy that keeps none."""
+    """Return the records of a policy that keeps none.
+
+    Parameters
+    ----------
+    memory
+        The policy's memory after the last pass.
+
+    Returns
+    -------
+    dict
+        Empty.
+    """
     return {}
 
 
@@ -55,14 +81,14 @@ class Policy:
     ----------
     name
         What users type to choose the policy.
-    decide
+    decide : callable
         Makes one scheduling pass.
-    run
+    run : callable, optional
         Runs all passes, compiled; None calls `decide` from Python.
-    memory
+    memory : callable, optional
         Makes what the policy remembers from pass to pass, from the jobs, the number of processors
         and a random generator that the seed determines.
-    records
+    records : callable, optional
         Returns what the policy noted about each job, from its memory: arrays of n values by name.
     summary
         One line for tables.
@@ -127,8 +153,13 @@ def make_policy(function: Callable[..., None], **options: Any) -> Policy:
     function
         `decide(cluster, jobs)` or `decide(cluster, jobs, memory)`, plain Python or a kernel.
     options
-        Fields of Policy. The name is by default that of the function, the summary the first line
-        of its docstring.
+        Fields of Policy. The name is by default that of the function, the summary the first line of
+        its docstring.
+
+    Returns
+    -------
+    Policy
+        Not registered under its name.
 
     Raises
     ------

@@ -24,7 +24,20 @@ class Profile(NamedTuple):
 
 
 def new_profile(running: int, reservations: int) -> Profile:
-    """Make a profile with room for `running` jobs and `reservations`."""
+    """Make an empty profile, to be filled by `rebuild`.
+
+    Parameters
+    ----------
+    running
+        Most running jobs that it must hold.
+    reservations
+        Most reservations that it must hold.
+
+    Returns
+    -------
+    Profile
+        Arrays of that capacity.
+    """
     steps = 2 + running + 2 * reservations  # a reservation may add two, a running job one
     return Profile(
         np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64), np.ones(1, dtype=np.int64)
@@ -33,11 +46,25 @@ def new_profile(running: int, reservations: int) -> Profile:
 
 @kernel
 def shadow(cluster, jobs, head):
-    """Return shadow time and extra nodes of a waiting job that cannot start now.
+    """Compute shadow time and extra nodes of a waiting job that cannot start now.
 
-    The shadow time is the earliest time, by estimates, at which the job fits and may start. The
-    extra nodes are the processors free then beyond its need; all jobs expected to end at that time
-    count. Shmueli 2003, sections 3.2.1 and 3.3.1.
+    Shmueli 2003, sections 3.2.1 and 3.3.1.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        The machine, as `decide` receives it.
+    jobs : Jobs
+        Requests of all jobs.
+    head : int
+        Index of the job.
+
+    Returns
+    -------
+    time : int
+        The earliest second, by estimates, at which the job fits and may start.
+    extra : int
+        Processors free then beyond the job's need; all jobs expected to end at that time count.
     """
     available = free(cluster)
     need = jobs.size[head]
@@ -54,7 +81,17 @@ def shadow(cluster, jobs, head):
 
 @kernel
 def rebuild(profile, cluster, jobs):
-    """Make the profile hold the running jobs alone, each until its expected end."""
+    """Make the profile hold the running jobs alone, each until its expected end.
+
+    Parameters
+    ----------
+    profile : Profile
+        Is overwritten; it begins at `now` afterwards.
+    cluster : Cluster
+        The machine, as `decide` receives it.
+    jobs : Jobs
+        Requests of all jobs.
+    """
     profile.time[0] = now(cluster)
     profile.free[0] = free(cluster)
     last = 0
@@ -93,9 +130,34 @@ def copy(profile, other):
 
 @kernel
 def anchor_point(profile, size, duration, earliest):
-    """Return the first time from `earliest` at which `size` processors are free for `duration`.
+    """Find the first time at which processors are free for a whole duration.
 
-    The profile must begin at `earliest` or before, and the machine have `size` processors.
+    Parameters
+    ----------
+    profile : Profile
+        Must begin at `earliest` or before.
+    size : int
+        Processors, at most those of the machine.
+    duration : int
+        In seconds.
+    earliest : int
+        First time to consider, in seconds.
+
+    Returns
+    -------
+    int
+        In seconds, at least `earliest`.
+
+    Examples
+    --------
+    Two of four processors are taken until second 100.
+
+    >>> from bfenv.core import anchor_point, new_profile, reserve
+    >>> profile = new_profile(running=0, reservations=1)
+    >>> profile.time[0], profile.free[0] = 0, 4
+    >>> reserve(profile, 2, 0, 100)
+    >>> anchor_point(profile, 2, 50, 0), anchor_point(profile, 3, 50, 0)
+    (0, 100)
     """
     return _first_fit(profile, size, duration, earliest, FOREVER)
 
@@ -132,7 +194,24 @@ def step_at(profile, time):
 
 @kernel
 def fits(profile, size, duration, begin):
-    """Tell whether `size` processors are free from `begin` for `duration`."""
+    """Tell whether processors are free for a whole duration.
+
+    Parameters
+    ----------
+    profile : Profile
+        Must begin at `begin` or before.
+    size : int
+        Processors.
+    duration : int
+        In seconds.
+    begin : int
+        In seconds.
+
+    Returns
+    -------
+    bool
+        Whether `size` processors are free from `begin` for `duration`.
+    """
     steps = profile.steps[0]
     step = step_at(profile, begin)
     while step < steps and profile.time[step] < begin + duration:
@@ -144,7 +223,24 @@ def fits(profile, size, duration, begin):
 
 @kernel
 def place(profile, size, duration, earliest):
-    """Reserve `size` processors for `duration` at the anchor point, and return that."""
+    """Reserve processors at the anchor point.
+
+    Parameters
+    ----------
+    profile : Profile
+        As of `anchor_point`; it is changed.
+    size : int
+        Processors, at most those of the machine.
+    duration : int
+        In seconds.
+    earliest : int
+        First time to consider, in seconds.
+
+    Returns
+    -------
+    int
+        The anchor point, in seconds.
+    """
     steps = profile.steps[0]
     first = step = step_at(profile, earliest)
     anchor = earliest
@@ -158,9 +254,18 @@ def place(profile, size, duration, earliest):
 
 @kernel
 def reserve(profile, size, begin, end):
-    """Take `size` processors out of the profile from `begin` until `end`.
+    """Take processors out of the profile for a time.
 
     Steps that become equal are joined: they would fill a profile that is kept.
+
+    Parameters
+    ----------
+    profile : Profile
+        Is changed.
+    size : int
+        Processors.
+    begin, end : int
+        In seconds. The processors are free again at `end`.
     """
     steps = profile.steps[0]
     first = step_at(profile, begin)
@@ -198,7 +303,17 @@ def _take(profile, size, first, begin, last, end):
 
 @kernel
 def release(profile, size, begin, end):
-    """Give back what `reserve` took."""
+    """Give back what `reserve` took.
+
+    Parameters
+    ----------
+    profile : Profile
+        Is changed.
+    size : int
+        Processors.
+    begin, end : int
+        In seconds, as they were given to `reserve`, or a part of that.
+    """
     reserve(profile, -size, begin, end)
 
 

@@ -34,9 +34,29 @@ def steps(time: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @inlined
 def bounded_slowdown(wait, runtime, tau=TAU):
-    """Return max(1, (wait + runtime) / max(runtime, tau)) of a job or arrays; all in seconds.
+    """Compute max(1, (wait + runtime) / max(runtime, tau)) of a job or of arrays.
 
     Feitelson et al. 1997; Shmueli 2003, section 1.1.
+
+    Parameters
+    ----------
+    wait : int or np.ndarray
+        Seconds from submit to start.
+    runtime : int or np.ndarray
+        In seconds.
+    tau : int
+        Runtimes below this many seconds count as this long.
+
+    Returns
+    -------
+    float or np.ndarray
+        At least 1.
+
+    Examples
+    --------
+    >>> from bfenv.core import bounded_slowdown
+    >>> float(bounded_slowdown(30, 60)), float(bounded_slowdown(30, 1))
+    (1.5, 3.1)
     """
     return np.maximum(1.0, (wait + runtime) / np.maximum(runtime, tau))
 
@@ -45,9 +65,9 @@ def bounded_slowdown(wait, runtime, tau=TAU):
 class Schedule:
     """The outcome of a simulation; arrays are in trace order."""
 
-    trace: Trace
+    trace: Trace  # the jobs and the machine
     policy: str  # its name
-    seed: int
+    seed: int  # of the simulation
     start: np.ndarray  # (n,) int64 seconds
     end: np.ndarray  # (n,) int64 seconds, start + runtime
     trial_start: np.ndarray  # (n,) int64 seconds, start of a killed trial; -1 without one
@@ -97,9 +117,19 @@ class Schedule:
         return self
 
     def usage(self, *, outages: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return instants (k,) in seconds, ascending, and (k,) processors in use from then on.
+        """Compute the processors in use as a step function.
 
-        With `outages`, processors out of service count as in use.
+        Parameters
+        ----------
+        outages
+            Count processors out of service as in use.
+
+        Returns
+        -------
+        times : np.ndarray
+            (k,) int64 seconds, ascending.
+        used : np.ndarray
+            (k,) int64, the processors in use from then on.
         """
         size, tried = self.trace.jobs.size, self.trial_end >= 0
         begin, end, out = (

@@ -32,7 +32,7 @@ def simulate(
     event_order: str = "standard",
     watch: Watch = ignore,
 ) -> Schedule:
-    """Return the schedule that a policy makes of a trace; `bfenv.simulate` also takes its name.
+    """Run a trace under a policy; `bfenv.simulate` also takes its name.
 
     Parameters
     ----------
@@ -48,6 +48,11 @@ def simulate(
     watch
         Called before the first pass with a function that returns which share of the jobs has
         started. Another thread may call that function during the run.
+
+    Returns
+    -------
+    Schedule
+        Starts and ends of all jobs.
 
     Raises
     ------

@@ -248,10 +248,26 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
             `{"first_job": j}` chooses the first job of the episode, `{"trace": k}` one of several
             workloads or loads.
 
+        Returns
+        -------
+        observation
+            As described in the specification.
+        info : dict
+            With "action_mask", (actions,) int8, and counters.
+
         Raises
         ------
         BfenvError
             If an option does not exist, or the episode leaves the split.
+
+        Examples
+        --------
+        >>> import gymnasium
+        >>> import bfenv
+        >>> env = gymnasium.make("Backfill-v0", episode_jobs=20)
+        >>> observation, info = env.reset(seed=0, options={"first_job": 1000})
+        >>> observation["queue"].shape[0], info["action_mask"].shape
+        (64, (65,))
         """
         self.resume()
         super().reset(seed=seed)
@@ -261,7 +277,26 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         return self._observation(buffers), self.batch.info(0, buffers)
 
     def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, Info]:
-        """Start the job in slot `action`, or, with `window`, let the clock run.
+        """Start the job in slot `action`, or let the clock run.
+
+        Parameters
+        ----------
+        action
+            Index of a slot, or `window` for the pass, see the specification. An illegal action
+            counts as the pass.
+
+        Returns
+        -------
+        observation
+            As described in the specification.
+        reward : float
+            For what happened since the last decision.
+        terminated : bool
+            Whether the episode has ended; `info` then holds its metrics.
+        truncated : bool
+            Whether it was cut off.
+        info : dict
+            With "action_mask", (actions,) int8, and counters.
 
         Raises
         ------

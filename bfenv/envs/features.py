@@ -39,11 +39,11 @@ AHEAD = np.concatenate([[0], np.rint(np.geomspace(60, 5 * DAY, 31))]).astype(np.
 class Feature(NamedTuple):
     """One number of the observation."""
 
-    name: str
+    name: str  # in the tables of the specification
     unit: str  # before it is scaled
-    formula: str
-    low: float = 0
-    high: float = 1
+    formula: str  # how it is scaled
+    low: float = 0  # least value
+    high: float = 1  # largest value
 
 
 QUEUE = (

@@ -42,7 +42,17 @@ class PlannedStart(NamedTuple):
 
 
 class EnvHandle:
-    """Environment i of a batch; what policies and renderings read, beside the observation."""
+    """One environment of a batch: what policies and renderings read, beside the observation.
+
+    `handles_of` returns the handles of an environment or of a vector of them.
+
+    Parameters
+    ----------
+    batch
+        The environments that one kernel call steps.
+    i
+        Index of the environment in it.
+    """
 
     def __init__(self, batch: EnvBatch, i: int) -> None:
         self.batch = batch
@@ -121,10 +131,23 @@ class EnvHandle:
     def starts_of(
         self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any
     ) -> list[PlannedStart]:
-        """Return what a policy would start in this pass; starts nothing.
+        """Ask a policy what it would start in this pass, and start nothing.
 
         The policy sees the jobs in slots as the queue. A wake-up that it asks for will come. Once
         the jobs are started, it would pass until `pass_id` changes.
+
+        Parameters
+        ----------
+        decide
+            The policy's kernel.
+        memory
+            The policy's memory; it may change.
+
+        Returns
+        -------
+        list[PlannedStart]
+            Jobs in the order of their starts, each with the limit of its trial in seconds, 0 for
+            none.
 
         Raises
         ------
@@ -189,7 +212,7 @@ class EnvHandle:
 
 
 def handles_of(env: Any) -> list[EnvHandle]:
-    """Return the handle of each environment in `env`.
+    """Look inside environments: make the handle of each of them.
 
     Parameters
     ----------
@@ -197,10 +220,25 @@ def handles_of(env: Any) -> list[EnvHandle]:
         One environment, or a vector of them in this process: bfenv's own, a SyncVectorEnv of
         Gymnasium, or a DummyVecEnv of stable-baselines3, with or without wrappers.
 
+    Returns
+    -------
+    list[EnvHandle]
+        In the order of the vector.
+
     Raises
     ------
     PolicyError
         If it is anything else.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> from bfenv.envs import handles_of
+    >>> env = gymnasium.make("Backfill-v0", window=16)
+    >>> observation, info = env.reset(seed=0)
+    >>> handle = handles_of(env)[0]
+    >>> handle.window, handle.trace.processors
+    (16, 256)
     """
     inner = getattr(env, "unwrapped", None)
     handles = getattr(inner, "handles", None)

@@ -26,7 +26,7 @@ class Totals(NamedTuple):
     jobs: Number  # of the episode, submitted or not
     submitted: Number  # jobs
     wait: Number  # seconds
-    bounded_slowdown: Number
+    bounded_slowdown: Number  # sum
     longest_wait: Number  # seconds
     reference_slowdown: Number  # sum over the episode under the reference; NaN without one
     reference_longest_wait: Number  # seconds; NaN without a reference

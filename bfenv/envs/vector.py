@@ -26,28 +26,46 @@ INFO_MASKS = tuple(f"_{key}" for key in INFO_KEYS)  # which environments have th
 
 
 class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
-    """`num_envs` environments that one kernel call steps; made by `gymnasium.make_vec`.
+    """Many environments that one kernel call steps; made by `gymnasium.make_vec`.
 
-    Each behaves bit for bit like a `BackfillEnv` in a `gymnasium.vector.SyncVectorEnv` with
-    the same `autoreset_mode`:
+    Each behaves bit for bit like a `BackfillEnv` in a `gymnasium.vector.SyncVectorEnv` with the
+    same `autoreset_mode`. The legal actions are `infos["action_mask"]`, (num_envs, actions) int8.
 
-    * "same_step": an environment whose episode has ended shows the first observation of its next
-      episode. The last observation is then in `infos["final_obs"]`, the info with the metrics in
-      `infos["final_info"]`.
-    * "next_step": it shows the last observation, and the next step resets it, whatever its action;
-      Gymnasium's wrappers of vectors want this one. `NumpyToTorch` among them also needs
-      `pip install "gymnasium[torch]"`.
-    * "disabled": you reset it, with `reset(options={"reset_mask": ...})`.
-
-    The legal actions are `infos["action_mask"]`, (num_envs, actions) int8. With `copy=False`,
-    `reset` and `step` return the same arrays of observations each time, which the next call
-    overwrites; it is a little faster. The workload and the other settings are those of
-    `BackfillEnv`.
+    Parameters
+    ----------
+    num_envs
+        How many environments.
+    workload
+        As of `BackfillEnv`.
+    autoreset_mode
+        What happens to an environment whose episode has ended. "same_step": it shows the first
+        observation of its next episode; the last observation is then in `infos["final_obs"]`, the
+        info with the metrics in `infos["final_info"]`. "next_step": it shows the last observation,
+        and the next step resets it, whatever its action; Gymnasium's wrappers of vectors want this
+        one, and `NumpyToTorch` among them also needs `pip install "gymnasium[torch]"`. "disabled":
+        you reset it, with `reset(options={"reset_mask": ...})`.
+    copy
+        If False, `reset` and `step` return the same arrays of observations each time, which the
+        next call overwrites; it is a little faster.
+    **settings
+        As of `BackfillEnv`.
 
     Raises
     ------
     BfenvError
         If a setting is wrong.
+
+    Examples
+    --------
+    >>> import gymnasium
+    >>> import bfenv
+    >>> envs = gymnasium.make_vec("Backfill-v0", num_envs=4, window=16)
+    >>> observations, infos = envs.reset(seed=0)
+    >>> observations["queue"].shape[:2], infos["action_mask"].shape
+    ((4, 16), (4, 17))
+    >>> observations, rewards, terminated, truncated, infos = envs.step(
+    ...     infos["action_mask"].argmax(axis=1)
+    ... )
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  declared by Gymnasium
@@ -99,6 +117,13 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             `{"reset_mask": (num_envs,) bool}` resets only those environments. The other options are
             those of `BackfillEnv.reset`, for every environment.
 
+        Returns
+        -------
+        observations
+            As of `BackfillEnv.reset`, with num_envs in front of each shape.
+        infos : dict
+            Arrays of that length.
+
         Raises
         ------
         BfenvError
@@ -132,6 +157,17 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         ----------
         actions
             (num_envs,) int
+
+        Returns
+        -------
+        observations
+            As of `BackfillEnv.step`, with num_envs in front of each shape.
+        rewards : np.ndarray
+            (num_envs,) float64.
+        terminated, truncated : np.ndarray
+            (num_envs,) bool.
+        infos : dict
+            Arrays of that length.
 
         Raises
         ------
@@ -193,7 +229,13 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         return tuple(handle.render() for handle in self.handles)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Release the screens."""
+        """Release the screens; `close` calls this.
+
+        Parameters
+        ----------
+        **kwargs
+            Ignored.
+        """
         for handle in self.handles:
             handle.close()
 

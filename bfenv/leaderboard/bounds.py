@@ -1,7 +1,7 @@
 """How far the policies of a leaderboard are from the best possible schedule.
 
 A folder of a leaderboard may have `bounds/<hash>.npz`, one file for each trace, which anyone can
-check (`bfenv.analysis.bounds.check_gap`).
+check (`bfenv.analysis.bounds.check_gap`). Files of small suites come with bfenv, in `known_bounds`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +25,7 @@ from bfenv.leaderboard.store import Leaderboard
 from bfenv.parallel.sweep import run_tasks
 
 METRIC = "mean_bounded_slowdown"
+KNOWN = Path(__file__).with_name("known_bounds")  # found with 10,000 moves per job
 Bounds = Mapping[str, GapNumbers]  # by the hash of the trace
 
 
@@ -40,7 +41,17 @@ class WorkloadGap(NamedTuple):
 
 def bounds_file(folder: Path, workload_hash: str) -> Path:
     """Return the file of a trace, given by its hash like "sha256:..."."""
-    return folder / "bounds" / f"{workload_hash.partition(':')[2][:32]}.npz"
+    return folder / "bounds" / _name(workload_hash)
+
+
+def known_bounds(folder: Path, workload_hash: str) -> Path | None:
+    """Return the file of a trace in the folder, or else the one that comes with bfenv, if any."""
+    paths = bounds_file(folder, workload_hash), KNOWN / _name(workload_hash)
+    return next((path for path in paths if path.exists()), None)
+
+
+def _name(workload_hash: str) -> str:
+    return f"{workload_hash.partition(':')[2][:32]}.npz"
 
 
 def find_bounds(
@@ -60,7 +71,8 @@ def find_bounds(
     Yields
     ------
     tuple[str, bool]
-        Each trace's source, and whether it was searched now. Files that are there are kept.
+        Each trace's source, and whether it was searched now. Files that are there are kept, and
+        traces whose bounds come with bfenv are not searched.
 
     Raises
     ------
@@ -70,7 +82,7 @@ def find_bounds(
     rows = _one_per_trace(leaderboard.rows)
     missing = []
     for row in rows:
-        if bounds_file(leaderboard.folder, row.workload_hash).exists():
+        if known_bounds(leaderboard.folder, row.workload_hash):
             yield row.source, False
         else:
             missing.append(row)
@@ -87,7 +99,7 @@ def _find(folder: Path, row: Row, moves: int, seed: int) -> None:
 
 
 def read_bounds(leaderboard: Leaderboard) -> Bounds:
-    """Read the numbers of the files that are there.
+    """Read the numbers of the files that are there or come with bfenv.
 
     Raises
     ------
@@ -96,8 +108,8 @@ def read_bounds(leaderboard: Leaderboard) -> Bounds:
     """
     found = {}
     for row in _one_per_trace(leaderboard.rows):
-        path = bounds_file(leaderboard.folder, row.workload_hash)
-        if not path.exists():
+        path = known_bounds(leaderboard.folder, row.workload_hash)
+        if path is None:
             continue
         numbers = read_numbers(path)
         if (numbers.workload_hash, numbers.metric) != (row.workload_hash, METRIC):
@@ -117,8 +129,8 @@ def check_bounds(leaderboard: Leaderboard) -> int:
     """
     bounds = read_bounds(leaderboard)
     for row in _one_per_trace(leaderboard.rows):
-        if row.workload_hash in bounds:
-            check_gap(load_gap(bounds_file(leaderboard.folder, row.workload_hash), trace_of(row)))
+        if path := known_bounds(leaderboard.folder, row.workload_hash):
+            check_gap(load_gap(path, trace_of(row)))
     for row in leaderboard.rows:
         value, numbers = row.metrics.get(METRIC), bounds.get(row.workload_hash)
         if (

@@ -23,8 +23,20 @@ def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
     """Return the schedule of a row that did not fail.
 
     A schedule on disk is checked before it is returned. Policies are run again only by registered
-    name or expression: a row may come from anywhere, and importing a module that it names would
-    run whatever its author wants.
+    name or expression: a row may come from anywhere, and importing a module that it names would run
+    whatever its author wants.
+
+    Parameters
+    ----------
+    leaderboard
+        What `read_leaderboard` returns.
+    row
+        One of its rows.
+
+    Returns
+    -------
+    Schedule
+        On the trace of the row.
 
     Raises
     ------

@@ -113,17 +113,17 @@ class Curves:
 class Row:
     """The result of one policy or agent on one trace of a suite."""
 
-    suite: str
+    suite: str  # name of the suite
     policy: str  # name or expression of the policy or agent
     kind: str  # "policy", "agent", or "log" for what a log records
     workload: str  # label of the suite's entry
     source: str  # what `load_workload` makes the trace from
     workload_hash: str  # `content_hash` of the trace
-    processors: int
-    jobs: int
+    processors: int  # of the machine
+    jobs: int  # number of jobs of the trace
     load: float | None  # offered load of the suite's entry; None for the workload's own
     offered_load: float | None  # offered load of the trace
-    seed: int
+    seed: int  # of the trace or of the decisions, see `Suite.seeds`
     status: str  # "ok", or "failed"
     versions: Mapping[str, str]  # of the programs that the results depend on
     commit: str | None  # of the sources; None outside of git
@@ -133,10 +133,10 @@ class Row:
     division: str | None = None  # one of DIVISIONS; None in rows that are older than these
     foresight: str | None = None  # what was found, see `bfenv.referee.foresight`; None: not tried
     schedule_hash: str | None = None  # of all starts and ends; None if it failed, or is older
-    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    metrics: Mapping[str, float | None] = field(default_factory=dict)  # see `bfenv.metrics`
     classes: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # of jobs
-    versus: Versus = field(default_factory=Versus)
-    curves: Curves = field(default_factory=Curves)
+    versus: Versus = field(default_factory=Versus)  # comparison with EASY on the same jobs
+    curves: Curves = field(default_factory=Curves)  # for charts
 
     @property
     def ok(self) -> bool:
@@ -149,7 +149,18 @@ class Row:
         return row_key(self.kind, self.policy, self.workload, self.seed)
 
     def with_results(self, results: Mapping[str, Any]) -> "Row":
-        """Return the row with what `bfenv.analysis.summary` computed of the schedule."""
+        """Add the results of a schedule to a row.
+
+        Parameters
+        ----------
+        results
+            What `bfenv.analysis.summarize` returns.
+
+        Returns
+        -------
+        Row
+            A new row.
+        """
         return replace(
             self,
             metrics=results["metrics"],
@@ -187,6 +198,11 @@ class Row:
             The content, which may come from anywhere.
         where
             Name of the file, for error messages.
+
+        Returns
+        -------
+        Row
+            Checked.
 
         Raises
         ------

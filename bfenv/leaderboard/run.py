@@ -98,6 +98,16 @@ def run_suite(
     BfenvError
         For wrong input, and for a trace that is missing or not the suite's. If a policy or
         agent fails, only its row fails, and it records the reason.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from bfenv.leaderboard import find_suite, rank_policies, read_leaderboard, run_suite
+    >>> outcome = run_suite(find_suite("smoke-v1"), ["easy", "easy-sjf"], out="results")
+    >>> for standing in rank_policies(read_leaderboard(Path("results")).rows):
+    ...     print(standing.rank, standing.policy)
+    1 easy-sjf
+    2 easy
     """
     check_workers(jobs, backend, scheduler)
     check_number("timeout", timeout, positive=True)

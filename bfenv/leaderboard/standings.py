@@ -21,25 +21,25 @@ class Standing(NamedTuple):
     however many seeds it has.
     """
 
-    policy: str
+    policy: str  # name of the policy or agent
     division: str  # in which it is ranked, see `bfenv.core.policy.DIVISIONS`
     rank: int | None  # see `ranks`; None with failed or missing rows
     ratio: float | None  # of mean bounded slowdown, geometric mean
     low: float | None  # of its bootstrap interval
-    high: float | None
+    high: float | None  # of the same interval
     wait_ratio: float | None  # of mean wait, geometric mean
     wait_low: float | None  # of its bootstrap interval
-    wait_high: float | None
+    wait_high: float | None  # of the same interval
     interquartile_ratio: float | None  # of mean bounded slowdown, mean of the middle half
     improvement: float | None  # probability of less mean bounded slowdown than the reference
     mean_bounded_slowdown: float | None  # mean over rows, as the following
     mean_wait: float | None  # seconds
     p95_wait: float | None  # seconds
     max_wait: float | None  # seconds, the longest of all rows
-    utilization: float | None
+    utilization: float | None  # from 0 to 1
     starves: bool  # in some row, see `bfenv.leaderboard.reference.starves`
-    rows: int
-    failed: int
+    rows: int  # number of rows that did not fail
+    failed: int  # number of rows that failed
 
 
 class LogRatios(NamedTuple):
@@ -59,13 +59,23 @@ class LogRatios(NamedTuple):
 
 
 def rank_policies(rows: Iterable[Row]) -> list[Standing]:
-    """Rank the policies of a leaderboard's rows, ok and failed, best first in each division.
+    """Rank the policies of a leaderboard's rows, ok and failed.
 
     Policies with rows in several divisions are in each of them. Every row is compared with the
     reference's row on the same jobs. If every workload has the same number of runs, 2 or more,
     intervals are stratified by workload, because the seeds generated its jobs. Otherwise whole
-    workloads are resampled, as with logs, which have one run each. Policies with a failed row, or
-    without one where the reference has one, come last in their division, unranked.
+    workloads are resampled, as with logs, which have one run each.
+
+    Parameters
+    ----------
+    rows
+        Rows of one suite.
+
+    Returns
+    -------
+    list[Standing]
+        The best first in each division. Policies with a failed row, or without one where the
+        reference has one, come last in their division, unranked.
     """
     rows = sorted(rows, key=lambda row: (row.workload, row.seed))  # sums depend on the order
     lines = []

@@ -25,10 +25,10 @@ from bfenv.leaderboard.suite import Suite
 class Leaderboard(NamedTuple):
     """The rows of a folder, in the order of their files' names."""
 
-    folder: Path
-    suite: str
+    folder: Path  # that was read
+    suite: str  # name that all rows have
     rows: list[Row]  # that did not fail
-    failed: list[Row]
+    failed: list[Row]  # with the reason in `error`
     logged: tuple[Row, ...] = ()  # what the logs themselves record; not ranked
 
     @property
@@ -39,6 +39,16 @@ class Leaderboard(NamedTuple):
 
 def read_leaderboard(folder: Path) -> Leaderboard:
     """Read and check the rows of a folder. They are data and may come from anywhere.
+
+    Parameters
+    ----------
+    folder
+        What `run_suite` or `bfenv leaderboard run` has made.
+
+    Returns
+    -------
+    Leaderboard
+        The rows in the order of their files' names.
 
     Raises
     ------

@@ -19,6 +19,7 @@ from bfenv.core.jobs import Trace
 from bfenv.workloads.load import load_workload
 
 OWN = "own-"  # begins the name of a suite that `suite_of` made
+LEAST_SALT = 16  # characters of the salt of a commitment
 
 
 class FrozenTrace(NamedTuple):
@@ -43,9 +44,10 @@ class Suite(NamedTuple):
 
     name: str  # ends in -v and the version
     summary: str  # one line
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry, ...]  # workloads and loads, with the hashes of their traces
     seeds: int  # of generated traces, or else of the decisions of a stochastic policy
     unseen: bool = True  # no agent is trained on these jobs by accident; else its own must be known
+    salt: str = ""  # of a suite whose description has commitments, see `committed`
 
     @property
     def version(self) -> int:
@@ -58,7 +60,7 @@ class Suite(NamedTuple):
             {
                 "workload": entry.label,
                 "load": entry.load,
-                "traces": [trace._asdict() for trace in entry.traces],
+                "traces": [_described(trace, self.salt) for trace in entry.traces],
             }
             for entry in self.entries
         ]
@@ -94,10 +96,40 @@ def suite_of(workloads: Sequence[str]) -> Suite:
         frozen = FrozenTrace(source, len(trace), content_hash(trace))
         is_logged = logged_schedule(trace) is not None
         entries[trace.name] = Entry(trace.name, (frozen,), None, is_logged)
-    hashes = " ".join(entry.traces[0].hash for entry in entries.values())
-    digest = hashlib.sha256(hashes.encode()).hexdigest()[:12]
+    digest = _digest(entry.traces[0].hash for entry in entries.values())
     summary = f"your own: {', '.join(entries)}"
     return Suite(f"{OWN}{digest}-v1", summary, tuple(entries.values()), seeds=3, unseen=False)
+
+
+def committed(suite: Suite, salt: str) -> Suite:
+    """Return a suite of your own workloads whose description does not tell what they hold.
+
+    Its traces are known by commitments: hashes of the salt and the content. Publish the description
+    before the submissions are in, and workloads and salt afterwards.
+
+    Raises
+    ------
+    WorkloadError
+        If the salt is so short that it could be guessed, and the content with it.
+    """
+    if len(salt) < LEAST_SALT:
+        raise WorkloadError(f"the salt of a commitment needs {LEAST_SALT} characters or more")
+    traces = [trace for entry in suite.entries for trace in entry.traces]
+    digest = _digest(commitment(trace, salt) for trace in traces)
+    return suite._replace(name=f"{OWN}{digest}-v1", salt=salt)
+
+
+def commitment(trace: FrozenTrace, salt: str) -> str:
+    """Return a hash that commits to a trace without telling what it holds, like "sha256:..."."""
+    return f"sha256:{hashlib.sha256(f'{salt}/{trace.hash}'.encode()).hexdigest()}"
+
+
+def _described(trace: FrozenTrace, salt: str) -> dict[str, Any]:
+    return {"commitment": commitment(trace, salt)} if salt else trace._asdict()
+
+
+def _digest(hashes: Iterable[str]) -> str:
+    return hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:12]
 
 
 def content_hash(trace: Trace) -> str:
@@ -132,6 +164,16 @@ def load_frozen(source: str, expected: str) -> Trace:
 
 def find_suite(name: str) -> Suite:
     """Return a suite by its name.
+
+    Parameters
+    ----------
+    name
+        One of `SUITES`, such as "synthetic-v1".
+
+    Returns
+    -------
+    Suite
+        Its workloads, with the hashes of their traces.
 
     Raises
     ------

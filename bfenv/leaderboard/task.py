@@ -15,13 +15,13 @@ from bfenv.referee import DEFAULT, PlayerLimits
 class Task(NamedTuple):
     """What one row takes to make, in names and numbers."""
 
-    suite: str
+    suite: str  # name of the suite
     kind: str  # "policy", "agent", "player" for a program, or "log" for what a log records
     policy: str  # its name or expression
     workload: str  # label of the suite's entry
-    load: float | None
-    trace: FrozenTrace
-    seed: int
+    load: float | None  # offered load of the suite's entry; None for the workload's own
+    trace: FrozenTrace  # how to make it, and its hash
+    seed: int  # of the decisions
     code: str | None = None  # hash of a saved model, of a module outside bfenv, or of a program
     command: tuple[str, ...] = ()  # of its player; empty for bfenv's own code
     trials: bool | None = False  # whether it starts jobs for trials; None if that is unknown
@@ -65,6 +65,11 @@ def plan_rows(
         Command lines of programs that schedule, see docs/referee.md.
     limits
         What a player may use.
+
+    Returns
+    -------
+    list[Task]
+        The same in every process, so that it can be cut into shards.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """Verify the rows of a leaderboard: run them again, and check all that they claim."""
 
 import random
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.row import Row, encode_json
 from bfenv.leaderboard.store import Leaderboard, read_leaderboard, schedule_file
-from bfenv.leaderboard.suite import OWN, Suite, find_suite, salted
+from bfenv.leaderboard.suite import OWN, Suite, committed, find_suite, salted, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.worker_process import TIMEOUT, close_worker
 from bfenv.referee import DEFAULT, PlayerLimits
@@ -38,6 +39,8 @@ def verify(
     sample: int | None = None,
     seed: int = 0,
     salt: str | None = None,
+    workloads: Sequence[str] = (),
+    commitment: bytes | None = None,
     trust: bool = False,
     timeout: float = TIMEOUT,
     limits: PlayerLimits = DEFAULT,
@@ -57,9 +60,13 @@ def verify(
     sample, seed
         Run only this many rows again, drawn at random with this seed; None for all.
     salt
-        Of a salted suite, see `salted`.
+        Of a salted suite, see `salted`, or of commitments, see `committed`.
+    workloads
+        Those of a suite that is known by commitments: what `load_workload` takes.
+    commitment
+        The description of that suite, as it was published.
     trust
-        Open saved models, and the files that rows of your own workloads name.
+        Open saved models.
     timeout, limits
         As in `run_suite`.
     begin
@@ -79,22 +86,23 @@ def verify(
     rows = [*leaderboard.logged, *leaderboard.all_rows]
     drawn = set(_sample([row.key for row in rows], sample, seed))
     begin(2 + 2 * len(rows) + len(drawn))
-    suite, verdict = _check_suite(leaderboard, salt, trust)
+    suite, verdict = _check_suite(leaderboard, salt, workloads, commitment)
     yield verdict
     sources = {} if suite is None else _sources(suite)
+    if suite is not None and suite.salt:
+        leaderboard = _with_sources(leaderboard, sources)
+    rows = [*leaderboard.logged, *leaderboard.all_rows]
+    known = {row.key for row in rows if sources.get(_place(row)) == row.workload_hash}
     try:
         for row in rows:
-            is_known = sources.get((row.workload, row.source)) == row.workload_hash
+            is_known = row.key in known
             yield _check_workload(row, suite, is_known)
             yield _check_schedule(leaderboard, row, is_known)
             if row.key in drawn:
                 yield _run_again(row, suite if is_known else None, trust, timeout, limits)
     finally:
         close_worker()
-    yield _check_bounds(
-        leaderboard,
-        all(sources.get((row.workload, row.source)) == row.workload_hash for row in rows),
-    )
+    yield _check_bounds(leaderboard, len(known) == len(rows))
 
 
 def _sample(keys: Sequence[str], sample: int | None, seed: int) -> Iterable[str]:
@@ -103,35 +111,90 @@ def _sample(keys: Sequence[str], sample: int | None, seed: int) -> Iterable[str]
     return random.Random(seed).sample(keys, sample)
 
 
-def _check_suite(
-    leaderboard: Leaderboard, salt: str | None, trust: bool
-) -> tuple[Suite | None, Verdict]:
-    """Find the suite by its name; None if it is unknown or its file says something else."""
-    name = leaderboard.suite
-    if name.startswith(OWN):
-        reason = "the workloads are someone's own files"
-        return None, Verdict("suite", UNCHECKED, reason)
-    base, plus, _ = name.partition("+")
-    if plus and salt is None:
-        return None, Verdict("suite", UNCHECKED, f"{name} needs its salt")
+class _MissingError(BfenvError):
+    """What the suite is made from was not given."""
+
+
+def _check_suite(leaderboard: Leaderboard, *given: Any) -> tuple[Suite | None, Verdict]:
+    """Return the suite that `_find_suite` finds, None if it finds none, and what came of it."""
     try:
-        suite = find_suite(base)
+        return _find_suite(leaderboard, *given), Verdict("suite", HOLDS)
+    except _MissingError as error:
+        return None, Verdict("suite", UNCHECKED, str(error))
+    except BfenvError as error:
+        return None, Verdict("suite", WRONG, str(error))
+
+
+def _find_suite(
+    leaderboard: Leaderboard,
+    salt: str | None,
+    workloads: Sequence[str],
+    commitment: bytes | None,
+) -> Suite:
+    """Find the suite by its name, and check that the folder's file describes it.
+
+    Raises
+    ------
+    _MissingError
+        If its salt or its workloads were not given.
+    BfenvError
+        If it is unknown, or is not what the file says.
+    """
+    name = leaderboard.suite
+    base, plus, _ = name.partition("+")
+    file = leaderboard.folder / "suite.json"
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise BfenvError(f"{file}: {error.strerror}") from error
+    if name.startswith(OWN):
+        if not (workloads and salt):
+            raise _MissingError("the workloads are someone's own: they and a salt are needed")
+        suite, given = committed(suite_of(workloads), salt), "these workloads and this salt"
+    elif workloads:
+        raise BfenvError(f"{name} has its own workloads: others do not belong to it")
+    elif plus and salt is None:
+        raise _MissingError(f"{name} needs its salt")
+    else:
+        suite, given = find_suite(base), "this salt"
         if salt is not None:
             suite = salted(suite, salt)
-        content = (leaderboard.folder / "suite.json").read_bytes()
-    except (BfenvError, OSError) as error:
-        return None, Verdict("suite", WRONG, str(error))
     if suite.name != name:
-        return None, Verdict("suite", WRONG, f"with this salt it is {suite.name}, not {name}")
+        raise BfenvError(f"with {given} it is {suite.name}, not {name}")
     if content != encode_json(suite.description()):
-        return None, Verdict("suite", WRONG, f"suite.json is not {name} of this version of bfenv")
-    return suite, Verdict("suite", HOLDS)
+        raise BfenvError(f"suite.json is not {name} of this version of bfenv")
+    if commitment not in (None, content):
+        raise BfenvError("suite.json is not what was published")
+    return suite
+
+
+def _place(row: Row) -> tuple[str, str]:
+    return row.workload, row.source
 
 
 def _sources(suite: Suite) -> Mapping[tuple[str, str], str]:
     return {
         (entry.label, trace.source): trace.hash for entry in suite.entries for trace in entry.traces
     }
+
+
+def _with_sources(leaderboard: Leaderboard, sources: Mapping[tuple[str, str], str]) -> Leaderboard:
+    """Let rows name the files that were given: theirs are those of another machine."""
+    places = {(label, content): source for (label, source), content in sources.items()}
+
+    def moved(rows: Iterable[Row]) -> list[Row]:
+        found = []
+        for row in rows:
+            source = places.get((row.workload, row.workload_hash), row.source)
+            command = row.command.replace(shlex.quote(row.source), shlex.quote(source))
+            found.append(replace(row, source=source, command=command))
+        return found
+
+    return leaderboard._replace(
+        rows=moved(leaderboard.rows),
+        failed=moved(leaderboard.failed),
+        logged=tuple(moved(leaderboard.logged)),
+    )
 
 
 def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> Verdict:
@@ -219,12 +282,11 @@ def _at(values: Mapping[str, Any], name: str) -> Any:
 
 
 def _check_bounds(leaderboard: Leaderboard, are_known: bool) -> Verdict:
-    if not (leaderboard.folder / "bounds").is_dir():
-        return Verdict("bounds", UNCHECKED, "the folder has none: see `bfenv leaderboard bound`")
     if not are_known:
         return Verdict("bounds", UNCHECKED, "some workloads are not known")
     try:
-        check_bounds(leaderboard)
+        if check_bounds(leaderboard):
+            return Verdict("bounds", HOLDS)
     except BfenvError as error:
         return Verdict("bounds", WRONG, str(error))
-    return Verdict("bounds", HOLDS)
+    return Verdict("bounds", UNCHECKED, "there are none: see `bfenv leaderboard bound`")

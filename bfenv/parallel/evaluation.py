@@ -26,10 +26,10 @@ Row = dict[str, Any]  # columns of identity, "seconds", and those of `metrics`
 class Run(NamedTuple):
     """One policy on one workload with one seed, in names and numbers."""
 
-    workload: str
+    workload: str  # name or path
     options: dict[str, Any]  # of load_workload
     policy: Policy | str  # by name where it has one; LOGGED for what the log records
-    seed: int
+    seed: int  # of the workload if it is generated, and of the decisions
 
 
 def evaluate(
@@ -55,10 +55,24 @@ def evaluate(
     done, jobs, backend, scheduler
         How and where to run, see `run_plan`.
 
+    Returns
+    -------
+    list[dict]
+        One row of metrics per run, in the order of the plan.
+
     Raises
     ------
     BfenvError
         What the two functions raise.
+
+    Examples
+    --------
+    >>> from bfenv.parallel import evaluate
+    >>> rows = evaluate("lublin:jobs=500,load=0.9", ["fcfs", "easy"])
+    >>> [row["policy"] for row in rows]
+    ['fcfs', 'easy']
+    >>> rows[1]["mean_wait"] < rows[0]["mean_wait"]
+    True
     """
     plan = take_shard(plan_evaluation(workload, policies, seeds, load), shard)
     return run_plan(plan, done=done, jobs=jobs, backend=backend, scheduler=scheduler)
@@ -86,6 +100,11 @@ def plan_evaluation(
         How many seeds, from 0.
     load
         Offered load to scale the workload to; None for its own.
+
+    Returns
+    -------
+    list[Run]
+        The same in every process, so that it can be cut into shards.
 
     Raises
     ------
@@ -118,7 +137,7 @@ def run_plan(
     backend: str = "loky",
     scheduler: Any = None,
 ) -> list[Row]:
-    """Simulate the runs of a plan and return one row of metrics per run, in the plan's order.
+    """Simulate the runs of a plan.
 
     Parameters
     ----------
@@ -128,6 +147,11 @@ def run_plan(
         Called with each row as soon as it is there.
     jobs, backend, scheduler
         Where to run, see `bfenv.parallel.sweep.run_tasks`.
+
+    Returns
+    -------
+    list[dict]
+        One row of metrics per run, in the order of the plan.
 
     Raises
     ------

@@ -60,6 +60,13 @@ def simulate_many(
     ------
     BfenvError
         What `simulate`, `find_policy`, `load_workload` and `run_tasks` raise.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> traces = ["lublin:jobs=200,load=0.7", "lublin:jobs=200,load=0.9"]
+    >>> [schedule.policy for schedule in bfenv.simulate_many(traces, ["fcfs", "easy"])]
+    ['fcfs', 'easy', 'fcfs', 'easy']
     """
     sources = [traces] if isinstance(traces, Trace | str) else list(traces)
     names = [policies] if isinstance(policies, Policy | str) else list(policies)

@@ -64,6 +64,11 @@ class WorkerProcess:
         timeout
             Seconds after which the process is killed.
 
+        Returns
+        -------
+        object
+            What the function returns.
+
         Raises
         ------
         WorkerDiedError
@@ -118,7 +123,30 @@ _own = threading.local()  # .worker: the worker process of each thread
 
 
 def call_in_worker(function: Callable[..., T], *arguments: Any, timeout: float) -> T:
-    """Call a function in this thread's worker process; see `WorkerProcess.call`."""
+    """Call a function in this thread's own `WorkerProcess`, which lives on for the next call.
+
+    Parameters
+    ----------
+    function, *arguments, timeout
+        As of `WorkerProcess.call`.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    Raises
+    ------
+    WorkerDiedError, BfenvError
+        As of `WorkerProcess.call`.
+
+    Examples
+    --------
+    >>> import math
+    >>> from bfenv.parallel import call_in_worker
+    >>> call_in_worker(math.factorial, 5, timeout=60)
+    120
+    """
     if not hasattr(_own, "worker"):
         _own.worker = WorkerProcess()
     worker: WorkerProcess = _own.worker

@@ -19,7 +19,7 @@ from bfenv.core.simulator import simulate
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
 from bfenv.referee.limits import DEFAULT, PlayerLimits
-from bfenv.referee.player_process import PlayerProcess
+from bfenv.referee.player_process import PlayerKilledError, PlayerProcess
 from bfenv.referee.remote_agent import play_in, read_greeting, whole_trace_settings
 from bfenv.referee.remote_policy import declared_flags, greet, policy_of
 from bfenv.testing.probes import find_foresight, first_difference
@@ -55,6 +55,11 @@ def foresight_of(
     -------
     str
         NONE_FOUND, NOT_CHECKED with the reason, or what its decisions depend on.
+
+    Raises
+    ------
+    PlayerKilledError
+        If the player is killed meanwhile, which need not be its fault.
     """
     try:
         if not command:
@@ -64,6 +69,8 @@ def foresight_of(
                 return _find(trace, _remote_agent(process, name, trace, seed))
             policy = policy_of(process, name, declared_flags(greet(process)))
             return _find(trace, lambda other: simulate(other, policy, seed))
+    except PlayerKilledError:
+        raise
     except BfenvError as error:
         return f"{NOT_CHECKED}{error}"
 

@@ -5,25 +5,14 @@ submitted, and a runtime when its job ends.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    LAST_JOB,
-    STARTED,
-    WAKE,
-    Cluster,
-    advance,
-    commit_starts,
-    may_start,
-    new_cluster,
-    start,
-    try_start,
-    wake_at,
-)
-from bfenv.core.event_heap import EventHeap, push
+from bfenv.core.cluster import LAST_JOB, may_start, new_cluster, start, try_start, wake_at
 from bfenv.core.jobs import FOREVER, Jobs, Trace
+from bfenv.core.kernel import compiled_for
+from bfenv.referee.frames import Frame, new_frame
+from bfenv.referee.pass_messages import follow_pass, write_answer
 
 SOMETIME = FOREVER // 8  # seconds, submit time of jobs that are not known yet
 
@@ -46,53 +35,27 @@ class Mirror:
     def __init__(self, processors: int, jobs: int, users: int, requested_starts: bool) -> None:
         # Policies make their memory from these: no array of theirs is then too short.
         request = (SOMETIME, processors, 1, users - 1, 0, int(requested_starts))
-        self._columns = same_jobs(jobs, request)
-        self._runtime = np.ones(jobs, dtype=np.int64)
-        views = Jobs(*(column.view() for column in self._columns))
-        trace = Trace(views, self._runtime.view(), processors)
+        columns = same_jobs(jobs, request)
+        runtime = np.ones(jobs, dtype=np.int64)
+        views = Jobs(*(column.view() for column in columns))
+        trace = Trace(views, runtime.view(), processors)
         self.jobs = trace.jobs  # read-only, as policies always get them
-        self.cluster, self._truth = new_cluster(trace)
-        self._events = EventHeap(*self._truth[1:])
-        self._runtime[:] = FOREVER  # until a job ends
+        self.cluster, truth = new_cluster(trace)
+        runtime[:] = FOREVER  # until a job ends
         self.cluster.state[LAST_JOB] = 0
+        self._answer = new_frame(1 + 2 * len(self.cluster.started))
+        self._followed = self.cluster, columns, truth._replace(runtime=runtime)
+        self._follow = compiled_for(follow_pass, *self._followed, self._answer.numbers)
+        self._written = self.cluster, self.jobs, self._answer.numbers
+        self._write = compiled_for(write_answer, *self._written)
 
-    def follow(
-        self,
-        now: int,
-        submitted: Sequence[Sequence[int]],
-        ended: Sequence[int],
-        killed: Sequence[int],
-    ) -> None:
-        """Go on to the scheduling pass at `now`, in seconds.
+    def follow(self, message: np.ndarray) -> None:
+        """Go on to the scheduling pass of a message, see `bfenv.referee.pass_messages`."""
+        self._follow(*self._followed, message)
 
-        Parameters
-        ----------
-        now
-            The clock.
-        submitted
-            [job, submit, size, estimate, user, priority, requested_start] of each new job.
-        ended, killed
-            The jobs that have ended now, and those whose trial has.
-        """
-        cluster, runtime = self.cluster, self._runtime
-        if cluster.state[STARTED]:
-            commit_starts(cluster, self.jobs, self._truth)
-        self._events.length[0] = 0  # what is to come is not known here
-        for job in ended:
-            runtime[job] = now - cluster.start[job]
-            push(self._events, now, job)
-        for job in killed:
-            push(self._events, now, job)
-        for job, *request in submitted:
-            for column, value in zip(self._columns, request, strict=True):
-                column[job] = value
-        cluster.state[LAST_JOB] += len(submitted)
-        cluster.state[WAKE] = now
-        advance(cluster, self.jobs, self._truth)
-
-    def reply(self) -> dict[str, Any]:
-        """Return what the policy has done in this pass, as a message."""
-        return starts_of(self.cluster, self.jobs)
+    def answer(self) -> tuple[Frame, int]:
+        """Return what the policy has done in this pass, and how many integers that is."""
+        return self._answer, self._write(*self._written)
 
 
 def same_jobs(count: int, request: Sequence[int]) -> Jobs:
@@ -100,29 +63,16 @@ def same_jobs(count: int, request: Sequence[int]) -> Jobs:
     return Jobs(*(np.full(count, value, dtype=np.int64) for value in request))
 
 
-def starts_of(cluster: Cluster, jobs: Jobs) -> dict[str, Any]:
-    """Return the starts of this pass, in their order, and the wake-up that it asks for."""
-    reply: dict[str, Any] = {}
-    count = int(cluster.state[STARTED])
-    if count:
-        order = cluster.started[:count]
-        limits = cluster.kill_time[order] - cluster.start[order]
-        whole = limits == jobs.estimate[order]
-        rows = zip(order.tolist(), limits.tolist(), whole.tolist(), strict=True)
-        reply["start"] = [job if is_whole else [job, limit] for job, limit, is_whole in rows]
-    if cluster.state[WAKE] != FOREVER:
-        reply["wake"] = int(cluster.state[WAKE])
-    return reply
-
-
 def warm_mirror() -> None:
     """Compile what a player needs, or load its compiled code: a player cannot keep any."""
     mirror = Mirror(1, 4, 1, False)
     cluster, jobs = mirror.cluster, mirror.jobs
-    mirror.follow(0, [[0, 0, 1, 9, -1, 0, 0], [1, 0, 1, 9, -1, 0, 0]], [], [])
+    request = 0, 1, 9, -1, 0, 0
+    mirror.follow(np.array([0, 2, 0, 0, 0, *request, 1, *request]))
     wake_at(cluster, 5)
     try_start(cluster, jobs, 0, 5)
-    mirror.follow(5, [], [], [0])
+    mirror.answer()
+    mirror.follow(np.array([5, 0, 0, 1, 0]))
     start(cluster, jobs, 1)
-    mirror.follow(14, [], [1], [])
+    mirror.follow(np.array([14, 0, 1, 0, 1]))
     may_start(cluster, jobs, 0)

@@ -14,8 +14,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.parallel.worker_process import describe_error, describe_status
+from bfenv.referee.frames import INTEGER, Frame, new_frame, text_frame
 from bfenv.referee.limits import (
     DEFAULT,
     SYSTEM_WRITES,
@@ -41,6 +44,10 @@ class PlayerError(PolicyError):
     """A player that failed, ended, or answered what the protocol does not allow."""
 
 
+class PlayerKilledError(PlayerError):
+    """A player that was killed, by itself or from outside."""
+
+
 class PlayerProcess:
     """A player that runs, and its answers.
 
@@ -59,10 +66,12 @@ class PlayerProcess:
 
     def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT) -> None:
         self.limits = limits
+        self.uses_frames = False  # what it has declared
         self._guard: subprocess.Popen[bytes] | None = None
         if os.name != "posix":
             raise BfenvError("code that is not bfenv's own needs Linux or macOS, to be contained")
         self._buffer = b""
+        self._frame: Frame | None = None  # that it has sent
         self._temporary = tempfile.mkdtemp(prefix="bfenv-player-")
         to_player, self._requests = os.pipe()
         self._replies, from_player = os.pipe()
@@ -110,20 +119,39 @@ class PlayerProcess:
             If the reply is an error, comes too late, is too long or is not a JSON object, or the
             player ends.
         """
-        deadline = time.monotonic() + seconds
-        self._send(ENCODE(message).encode() + b"\n", deadline, seconds)
-        line = self._receive(deadline, seconds)
-        try:
-            reply = json.loads(line.decode())
-        except (ValueError, RecursionError) as error:
-            raise PlayerError(f"its reply is not JSON: {_shown(line)}") from error
-        if not isinstance(reply, dict):
-            raise PlayerError(f"its reply is not a JSON object: {_shown(line)}")
-        if "error" in reply:
-            raise PlayerError(_printable(reply["error"]))
-        return reply
+        deadline, text = time.monotonic() + seconds, ENCODE(message).encode()
+        if self.uses_frames:
+            self._send(text_frame(text), deadline, seconds)
+            frame, count = self._receive_frame(deadline, seconds)
+            return _parsed(_text(frame, count))
+        self._send(text + b"\n", deadline, seconds)
+        return _parsed(self._receive_line(deadline, seconds))
 
-    def _send(self, data: bytes, deadline: float, seconds: float) -> None:
+    def exchange(self, message: Frame, count: int, seconds: float) -> np.ndarray:
+        """Send the numbers of a pass and return those of its answer, valid until the next call.
+
+        Parameters
+        ----------
+        message, count
+            A frame and how many numbers are in it.
+        seconds
+            The longest time that the answer may take.
+
+        Raises
+        ------
+        PlayerError
+            As `ask` does, and if the answer does not have the length of one.
+        """
+        deadline = time.monotonic() + seconds
+        self._send(message.bytes_of(count), deadline, seconds)
+        frame, count = self._receive_frame(deadline, seconds)
+        if count < 0:
+            _parsed(_text(frame, count))  # an error
+        if count < 0 or count % 2 == 0:
+            raise PlayerError("its reply is not the answer to a pass")
+        return frame.numbers[:count]
+
+    def _send(self, data: bytes | memoryview, deadline: float, seconds: float) -> None:
         while data:
             try:
                 data = data[os.write(self._requests, data) :]
@@ -133,7 +161,7 @@ class PlayerProcess:
             except OSError:
                 raise self._ended() from None
 
-    def _receive(self, deadline: float, seconds: float) -> bytes:
+    def _receive_line(self, deadline: float, seconds: float) -> bytes:
         while b"\n" not in self._buffer:
             if not self._readable.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 raise self._too_late(seconds)
@@ -145,6 +173,27 @@ class PlayerProcess:
                 raise PlayerError(f"its reply has more than {self.limits.reply:,} bytes")
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
+
+    def _receive_frame(self, deadline: float, seconds: float) -> tuple[Frame, int]:
+        """Return a frame and how many numbers it has; minus how many bytes of text."""
+        if self._frame is None:
+            self._frame = new_frame(self.limits.reply // INTEGER)
+        frame, received, size = self._frame, 0, INTEGER
+        while received < size:
+            if not self._readable.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                raise self._too_late(seconds)
+            chunk = os.readv(self._replies, [frame.memory[received:]])
+            if not chunk:
+                raise self._ended()
+            received += chunk
+            if received >= INTEGER:
+                count = int(frame.head[0])
+                size = INTEGER + (INTEGER * count if count >= 0 else -count)
+                if size > len(frame.memory):
+                    raise PlayerError(f"its reply has more than {self.limits.reply:,} bytes")
+        if received > size:
+            raise PlayerError("its reply is longer than its frame")
+        return frame, count
 
     def _too_late(self, seconds: float) -> PlayerError:
         return PlayerError(f"no decision within {seconds:g} s")
@@ -159,11 +208,15 @@ class PlayerProcess:
                 report = json.loads(guard.stdout.readline())
         if "cause" in report:
             return PlayerError(CAUSES[report["cause"]].format(**vars(self.limits)))
-        if "status" not in report:  # it closed its output, and goes on
-            return PlayerError("it ended the connection")
+        if "status" not in report:
+            with suppress(subprocess.TimeoutExpired):
+                cause = describe_status(guard.wait(GRACE))
+                return PlayerKilledError(f"the process that guards it died ({cause})")
+            return PlayerError("it ended the connection")  # and goes on
         lines = report["stderr"].strip().splitlines()
         last = f": {_printable(lines[-1])}" if lines else ""
-        return PlayerError(f"its process died ({describe_status(report['status'])}){last}")
+        kind = PlayerKilledError if report["status"] < 0 else PlayerError
+        return kind(f"its process died ({describe_status(report['status'])}){last}")
 
     def close(self) -> None:
         """End the player and all that it has started; may be called more than once."""
@@ -216,6 +269,25 @@ def _program(word: str) -> str:
 def _printable(text: object) -> str:
     """Return a text of the player's as one line without control characters."""
     return describe_error(BfenvError(str(text)))
+
+
+def _text(frame: Frame, count: int) -> bytes:
+    if count >= 0:
+        raise PlayerError("its reply is not JSON, but numbers")
+    return bytes(frame.memory[INTEGER : INTEGER - count])
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """Return a reply; PlayerError if it is an error or not a JSON object."""
+    try:
+        reply = json.loads(line.decode())
+    except (ValueError, RecursionError) as error:
+        raise PlayerError(f"its reply is not JSON: {_shown(line)}") from error
+    if not isinstance(reply, dict):
+        raise PlayerError(f"its reply is not a JSON object: {_shown(line)}")
+    if "error" in reply:
+        raise PlayerError(_printable(reply["error"]))
+    return reply
 
 
 def _shown(line: bytes) -> str:

@@ -11,26 +11,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    FINISHED,
-    NEXT_JOB,
-    NOW,
-    ONE_EVENT,
-    QUEUE_BEGIN,
-    QUEUE_END,
-    RUNNING,
-    Cluster,
-    finished,
-    start,
-    try_start,
-    wake_at,
-)
-from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.cluster import Cluster
+from bfenv.core.jobs import Jobs
+from bfenv.core.kernel import compiled_for
 from bfenv.core.policy import Policy
+from bfenv.referee.frames import new_frame
 from bfenv.referee.limits import DEFAULT, PlayerLimits
+from bfenv.referee.pass_messages import (
+    answer_from_json,
+    longest_pass,
+    make_starts,
+    nothing_known,
+    pass_to_json,
+    write_pass,
+)
 from bfenv.referee.player_process import PROTOCOL, PlayerError, PlayerProcess
-
-LATEST = 2**62  # seconds; no number in a reply may reach it
 
 
 class Flags(NamedTuple):
@@ -39,6 +34,31 @@ class Flags(NamedTuple):
     stochastic: bool = False
     trials: bool = False
     requested_starts: bool = False
+
+
+class _Machine:
+    """What a session does with the machine that it runs on."""
+
+    def __init__(self, cluster: Cluster, jobs: Jobs, trials: bool) -> None:
+        self.frame = new_frame(longest_pass(cluster))
+        known = nothing_known(cluster)
+        self._news = cluster, jobs, known, self.frame.numbers
+        self._write = compiled_for(write_pass, *self._news)
+        self._starts = cluster, jobs, known, trials
+        self._make = compiled_for(make_starts, *self._starts, self.frame.numbers)
+
+    def write(self) -> int:
+        """Write the message of this pass into the frame; return how many integers it has."""
+        count: int = self._write(*self._news)
+        if count < 0:
+            raise PlayerError("players follow neither outages nor the event order of pyss")
+        return count
+
+    def start(self, answer: np.ndarray) -> None:
+        """Make the starts of an answer."""
+        job = self._make(*self._starts, answer)
+        if job >= 0:
+            raise PlayerError(f"it starts job {job} for a trial, and has not declared trials")
 
 
 class Session:
@@ -56,68 +76,31 @@ class Session:
 
     def __init__(self, process: PlayerProcess, begin: dict[str, Any], trials: bool) -> None:
         self.process = process
-        self._submitted = 0  # jobs that it knows
-        self._running: set[int] = set()  # jobs that it has started
-        self._tried: set[int] = set()  # those of them that it has started for a trial
-        self._done = 0  # jobs that have ended
+        self._machine: _Machine | None = None
         self._trials = trials
         self._seconds = process.limits.startup  # for the next decision
         process.ask(begin, process.limits.startup)
 
     def decide(self, cluster: Cluster, jobs: Jobs) -> None:
         """Make one scheduling pass."""
-        reply = self.process.ask(self._news(cluster, jobs), self._seconds)
-        self._seconds = self.process.limits.decision
-        for item in _starts(reply):
-            self._start(cluster, jobs, *item)
-        if (time := reply.get("wake")) is not None:
-            wake_at(cluster, _integer("wake", time))
-
-    def _news(self, cluster: Cluster, jobs: Jobs) -> dict[str, Any]:
-        """Return the message of a pass: what has become known since the last one."""
-        state = cluster.state.tolist()
-        known, running = state[NEXT_JOB], self._running
-        message: dict[str, Any] = {"message": "pass", "now": state[NOW]}
-        if known > self._submitted:
-            columns = [column[self._submitted : known].tolist() for column in jobs]
-            numbers = range(self._submitted, known)
-            message["submitted"] = list(zip(numbers, *columns, strict=True))
-            self._submitted = known
-        if state[FINISHED]:
-            ended = message["ended"] = finished(cluster).tolist()
-            self._done += len(ended)
-            running.difference_update(ended)
-            self._tried.difference_update(ended)
-        if self._tried:
-            killed = [job for job in self._tried if cluster.trial_end[job] >= 0]
-            if killed:
-                message["killed"] = sorted(killed)
-            running.difference_update(killed)
-            self._tried.difference_update(killed)
-        waiting = known - self._done - len(running)
-        if (
-            state[RUNNING] != len(running)
-            or state[QUEUE_END] - state[QUEUE_BEGIN] != waiting
-            or state[ONE_EVENT]
-        ):
-            raise PlayerError("players follow neither outages nor the event order of pyss")
-        return message
-
-    def _start(self, cluster: Cluster, jobs: Jobs, job: int, limit: int) -> None:
-        if limit == FOREVER:
-            start(cluster, jobs, job)
-        elif self._trials:
-            try_start(cluster, jobs, job, limit)
-            if limit < jobs.estimate[job]:
-                self._tried.add(job)
+        if self._machine is None:
+            self._machine = _Machine(cluster, jobs, self._trials)
+        machine, process = self._machine, self.process
+        count = machine.write()
+        if process.uses_frames:
+            answer = process.exchange(machine.frame, count, self._seconds)
         else:
-            raise PlayerError(f"it starts job {job} for a trial, and has not declared trials")
-        self._running.add(job)
+            reply = process.ask(pass_to_json(machine.frame.numbers[:count]), self._seconds)
+            answer = answer_from_json(reply)
+        self._seconds = process.limits.decision
+        machine.start(answer)
 
 
 def greet(process: PlayerProcess) -> dict[str, Any]:
     """Exchange greetings with a new player, and return what it declares."""
-    return process.ask({"message": "hello", "protocol": PROTOCOL}, process.limits.startup)
+    greeting = process.ask({"message": "hello", "protocol": PROTOCOL}, process.limits.startup)
+    process.uses_frames = _flag(greeting, "frames")
+    return greeting
 
 
 def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFAULT) -> Policy:
@@ -146,11 +129,14 @@ def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFA
 
 def declared_flags(greeting: dict[str, Any]) -> Flags:
     """Return the flags of a policy that a player declares; PlayerError if one is not a bool."""
-    flags = {flag: greeting.get(flag, False) for flag in Flags._fields}
-    for flag, value in flags.items():
-        if not isinstance(value, bool):
-            raise PlayerError(f"its {flag} is not true or false: {str(value)[:60]!r}")
-    return Flags(**flags)
+    return Flags(**{flag: _flag(greeting, flag) for flag in Flags._fields})
+
+
+def _flag(greeting: dict[str, Any], name: str) -> bool:
+    value = greeting.get(name, False)
+    if not isinstance(value, bool):
+        raise PlayerError(f"its {name} is not true or false: {str(value)[:60]!r}")
+    return value
 
 
 def program_policy(
@@ -232,24 +218,3 @@ def _decide(cluster: Cluster, jobs: Jobs, memory: Session) -> None:
 def _close_session(memory: Session) -> dict[str, np.ndarray]:
     memory.process.close()
     return {}
-
-
-def _starts(reply: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return jobs and the limits of their trials; FOREVER for a start without a limit."""
-    items = reply.get("start", [])
-    if not isinstance(items, list):
-        raise PlayerError(f"its start is not a list: {str(items)[:60]!r}")
-    pairs = [item if isinstance(item, list) else [item, FOREVER] for item in items]
-    if any(len(pair) != 2 for pair in pairs):
-        raise PlayerError("its start is not a list of jobs, or of [job, seconds] for trials")
-    return [
-        (_integer("start", job), limit if limit == FOREVER else _integer("start", limit))
-        for job, limit in pairs
-    ]
-
-
-def _integer(name: str, value: Any) -> int:
-    if type(value) is not int or not -LATEST < value < LATEST:
-        limits = f"between -{LATEST:,} and {LATEST:,}"
-        raise PlayerError(f"its {name} must be an integer {limits}, got {str(value)[:60]!r}")
-    return value

@@ -59,10 +59,12 @@ def main(kind: str, name: str) -> None:
 
 def _serve_policy(name: str, connection: Connection) -> None:
     policy = find_policy(name)
-    connection.send({flag: bool(getattr(policy, flag)) for flag in Flags._fields})
+    flags = {flag: bool(getattr(policy, flag)) for flag in Flags._fields}
+    connection.send(flags | {"frames": True})
+    connection.use_frames()
     while True:
         message = connection.receive()
-        if message["message"] == "begin":
+        if isinstance(message, dict):
             check_memory(policy, message["requested_starts"])
             keys = ("processors", "jobs", "users", "requested_starts")
             mirror = Mirror(*(message[key] for key in keys))
@@ -70,13 +72,12 @@ def _serve_policy(name: str, connection: Connection) -> None:
             memory = new_memory(policy, jobs, message["processors"], message["seed"])
             connection.send({})
             continue
-        news = (message.get(key, ()) for key in ("submitted", "ended", "killed"))
-        mirror.follow(message["now"], *news)
+        mirror.follow(message)
         try:
             policy.decide(cluster, jobs, memory)
         except ValueError as error:
             raise find_illegal_start(cluster, jobs, policy.name) or error from error
-        connection.send(mirror.reply())
+        connection.send_numbers(*mirror.answer())
 
 
 def _serve_agent(name: str, connection: Connection) -> None:
@@ -93,7 +94,8 @@ def _serve_agent(name: str, connection: Connection) -> None:
     def exchange(reply: dict[str, Any] | None) -> dict[str, Any]:
         if reply is not None:
             connection.send(reply)
-        return connection.receive()
+        message: dict[str, Any] = connection.receive()
+        return message
 
     while True:
         begin = connection.receive()

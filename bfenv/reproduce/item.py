@@ -25,17 +25,17 @@ class Log(NamedTuple):
 class Run(NamedTuple):
     """A policy on a workload, with seeds 0 to `seeds` - 1."""
 
-    workload: str
+    workload: str  # name, as of `load_workload`
     policy: str = ""  # empty: the workload itself is measured
-    steps: tuple[Step, ...] = ()
-    seeds: int = 1
+    steps: tuple[Step, ...] = ()  # changes of the workload, in this order
+    seeds: int = 1  # how many
     reference: str = ""  # a second policy on the same jobs, for measures that compare
 
 
 class Value(NamedTuple):
     """A number that a run gives."""
 
-    run: Run
+    run: Run  # that has to be made
     measure: str  # a name of `bfenv.reproduce.measures.MEASURES`
     scale: float = 1.0  # from our unit to the printed one
 
@@ -57,10 +57,10 @@ class Pair(NamedTuple):
 class Cell(NamedTuple):
     """A cell of a table; the printed value has the same row and column."""
 
-    row: str
-    column: str
-    value: Value | Extreme | Pair
-    log: Log
+    row: str  # its heading
+    column: str  # its heading
+    value: Value | Extreme | Pair  # what is computed
+    log: Log  # whose jobs are used
 
 
 def by_place(cells: Iterable[Cell]) -> dict[tuple[str, str], Value]:
@@ -71,11 +71,11 @@ def by_place(cells: Iterable[Cell]) -> dict[tuple[str, str], Value]:
 class Line(NamedTuple):
     """A line of a figure: one value per x, or one value that is a curve (x, y)."""
 
-    label: str
-    values: tuple[Value, ...]
+    label: str  # in the legend
+    values: tuple[Value, ...]  # one per x, or one curve
     x: tuple[float | str, ...] = ()  # empty for a curve
     band: bool = False  # draw an interval: of the seeds, or that of the measure
-    style: str = "-"
+    style: str = "-"  # as matplotlib has it
     colour: int | None = None  # index of a colour; None for the line's own position
     part: int | None = None  # index of the curve to draw, where the measure has several
 
@@ -83,13 +83,13 @@ class Line(NamedTuple):
 class Panel(NamedTuple):
     """One pair of axes."""
 
-    title: str
-    x: str
-    y: str
-    lines: tuple[Line, ...]
+    title: str  # above the axes
+    x: str  # label
+    y: str  # label
+    lines: tuple[Line, ...]  # in the order of the legend
     kind: str = "line"  # "line", "step", "bar" or "scatter"
-    log_x: bool = False
-    log_y: bool = False
+    log_x: bool = False  # logarithmic
+    log_y: bool = False  # logarithmic
     zero: bool = False  # draw the line y = 0
 
 
@@ -97,26 +97,26 @@ class Comparison(NamedTuple):
     """left < right, or left <= right."""
 
     where: str  # the log, the load
-    left: Value | Extreme | Pair | float
-    right: Value | Extreme | Pair | float
-    log: Log
-    strict: bool = True
+    left: Value | Extreme | Pair | float  # the smaller side
+    right: Value | Extreme | Pair | float  # the larger side
+    log: Log  # whose jobs are used
+    strict: bool = True  # whether equal sides are not enough
     slack: float = 0.0  # relative excess of left over right that still counts
 
 
 class Claim(NamedTuple):
     """A statement of the paper, as comparisons that hold if it is true here."""
 
-    text: str
-    comparisons: tuple[Comparison, ...]
+    text: str  # one sentence
+    comparisons: tuple[Comparison, ...]  # all of which must hold
 
 
 class Content(NamedTuple):
     """What an item computes."""
 
-    cells: tuple[Cell, ...] = ()
-    panels: tuple[Panel, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    cells: tuple[Cell, ...] = ()  # of a table
+    panels: tuple[Panel, ...] = ()  # of a figure
+    claims: tuple[Claim, ...] = ()  # of the text
     per_row: int = 2  # panels beside each other
 
     def values(self) -> list[Value]:
@@ -136,14 +136,14 @@ class Item:
     """A table or figure of a paper, and the rules of its verdict."""
 
     name: str  # "table-2"; also the key of the printed values
-    title: str
+    title: str  # as in the paper, shortened
     place: str  # section and page of the paper
     build: Callable[[bool], Content]  # from whether the run is quick
     band: float = 0.10  # a cell agrees if its ratio is within 1 / (1 + band) and 1 + band
     order: str = ""  # "rows" or "columns": whose order in the other direction must be as printed
     exact: bool = False  # cells must be equal
     digits: int = 2  # decimals in tables
-    unit: str = ""
+    unit: str = ""  # of the values
     legend: str = ""  # of a table with nothing printed
     note: str = ""  # Markdown, below the verdict
 
@@ -158,8 +158,8 @@ class Paper:
     """A paper and its items."""
 
     name: str  # on the command line
-    title: str
-    reference: str
-    logs: tuple[Log, ...]
-    items: tuple[Item, ...]
+    title: str  # of the paper
+    reference: str  # authors, place and year
+    logs: tuple[Log, ...]  # workloads that it uses
+    items: tuple[Item, ...]  # in the order of the paper
     figures_lost: bool = True  # whether only the text is available, not the values of figures

@@ -47,7 +47,7 @@ def render(
     quick: bool = False,
     pictures: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the page of a paper.
+    """Write the page of a paper as text.
 
     Parameters
     ----------
@@ -59,6 +59,11 @@ def render(
         Whether the rows are those of quick runs.
     pictures
         The figure's file of each item that has one, relative to the page.
+
+    Returns
+    -------
+    str
+        Markdown.
     """
     results = Results(rows)
     contents = [item.build(quick) for item in items]
@@ -105,6 +110,22 @@ def write_page(
     quick: bool = False,
 ) -> Path:
     """Write `<paper>.md`, its figures and `rows.jsonl` in the folder `<paper>` beside it.
+
+    Parameters
+    ----------
+    paper, items
+        The paper, and its items that the page shows.
+    rows
+        What `run` has made, by run.
+    out
+        Folder of the page; made if it does not exist.
+    quick
+        Whether the runs were on generated stand-ins; the page says so.
+
+    Returns
+    -------
+    Path
+        The page.
 
     Raises
     ------

@@ -26,10 +26,27 @@ PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in P
 def find_paper(name: str) -> Paper:
     """Return the paper of a name.
 
+    Parameters
+    ----------
+    name
+        One of `PAPERS`.
+
+    Returns
+    -------
+    Paper
+        With its items.
+
     Raises
     ------
     UnknownNameError
         If there is none.
+
+    Examples
+    --------
+    >>> from bfenv.reproduce import find_items, find_paper
+    >>> paper = find_paper("zotkin2000")
+    >>> [item.name for item in find_items(paper, ["figure-1"])]
+    ['figure-1']
     """
     if name not in PAPERS:
         raise UnknownNameError("paper", name, PAPERS)
@@ -37,7 +54,19 @@ def find_paper(name: str) -> Paper:
 
 
 def find_items(paper: Paper, names: Sequence[str]) -> list[Item]:
-    """Return the items of these names, in the order of the paper; all if no name is given.
+    """Find items of a paper by their names.
+
+    Parameters
+    ----------
+    paper
+        One of `PAPERS`.
+    names
+        Such as "table-2"; all items if it is empty.
+
+    Returns
+    -------
+    list[Item]
+        In the order of the paper.
 
     Raises
     ------

@@ -11,20 +11,46 @@ from bfenv.reproduce.rows import Row
 
 
 class Results:
-    """Values by run and measure; a value whose run is missing is None."""
+    """Values by run and measure; a value whose run is missing is None.
+
+    Parameters
+    ----------
+    rows
+        What `run` has made, by run.
+    """
 
     def __init__(self, rows: Mapping[Run, Row]) -> None:
         self.rows = rows
 
     def seeds(self, value: Value) -> list[Any] | None:
-        """Return what each seed gave, unscaled; None if the row is missing."""
+        """Return what each seed gave.
+
+        Parameters
+        ----------
+        value
+            Run and measure.
+
+        Returns
+        -------
+        list
+            Unscaled; None if the row is missing.
+        """
         row = self.rows.get(value.run)
         return None if row is None else row["values"].get(value.measure)
 
     def number(self, value: Value | Extreme | Pair | float) -> float | str | None:
-        """Return the mean over seeds, in the printed unit; text as it is.
+        """Average a value over its seeds.
 
-        Of a measure with an interval, (value, low, high), this is the value.
+        Parameters
+        ----------
+        value
+            A value, or what is computed from several. A number is returned as it is.
+
+        Returns
+        -------
+        float
+            In the printed unit. Of a measure with an interval, (value, low, high), it is the value.
+            Text is returned as it is. None if a row is missing.
         """
         if isinstance(value, Extreme):
             return self._extreme(value)
@@ -58,7 +84,18 @@ class Results:
         return min(known) if value.kind == "min" else max(known)
 
     def ratio(self, pair: Pair) -> Interval | None:
-        """Return the geometric mean of the ratios of the seeds, with its 95 % interval."""
+        """Estimate the geometric mean of the ratios of the seeds.
+
+        Parameters
+        ----------
+        pair
+            Two values of the same seeds.
+
+        Returns
+        -------
+        Interval
+            With 95 % confidence; None if a row is missing.
+        """
         left, right = (self.seeds(value) for value in pair.values)
         if not left or not right or None in left or None in right:
             return None
@@ -68,7 +105,19 @@ class Results:
         return Interval(value, low, high, len(logs))
 
     def interval(self, value: Value) -> tuple[float, float] | None:
-        """Return the measure's own interval, or the 5th and 95th percentile of the seeds."""
+        """Return the interval of a value.
+
+        Parameters
+        ----------
+        value
+            Run and measure.
+
+        Returns
+        -------
+        tuple
+            Low and high in the printed unit: the measure's own interval, or the 5th and 95th
+            percentile of the seeds. None if there is none.
+        """
         found = self.seeds(value)
         if not found or any(one is None for one in found):
             return None
@@ -81,7 +130,20 @@ class Results:
         return float(low) * value.scale, float(high) * value.scale
 
     def curve(self, value: Value, part: int | None = None) -> tuple[list[Any], list[Any]] | None:
-        """Return x and y of a measure that is a curve."""
+        """Return a measure that is a curve.
+
+        Parameters
+        ----------
+        value
+            Run and measure.
+        part
+            Index of the curve, where the measure has several.
+
+        Returns
+        -------
+        tuple
+            x, and y in the printed unit; None if the row is missing.
+        """
         found = self.seeds(value)
         if not found or found[0] is None:
             return None

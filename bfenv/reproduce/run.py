@@ -21,7 +21,22 @@ class Plan(NamedTuple):
 
 
 def plan(items: Sequence[Item], folder: Path, quick: bool = False) -> Plan:
-    """List the runs that items need, and find the rows that a folder has of them."""
+    """List the runs that items need, and find the rows that a folder has of them.
+
+    Parameters
+    ----------
+    items
+        Items of one paper.
+    folder
+        Where `run` keeps rows; it need not exist.
+    quick
+        Use the generated stand-ins of logs.
+
+    Returns
+    -------
+    Plan
+        The runs, the rows that exist, and the runs that are missing.
+    """
     wanted: dict[Run, set[str]] = {}
     for item in items:
         for value in item.build(quick).values():
@@ -43,7 +58,7 @@ def run(
     backend: str = "loky",
     scheduler: Any = None,
 ) -> dict[Run, Row]:
-    """Make the missing rows of a plan, write each as soon as it is there, and return all rows.
+    """Make the missing rows of a plan, and write each as soon as it is there.
 
     Parameters
     ----------
@@ -57,6 +72,11 @@ def run(
         Called after each row.
     jobs, backend, scheduler
         Where to run, see `bfenv.parallel.run_tasks`.
+
+    Returns
+    -------
+    dict
+        All rows, by run.
 
     Raises
     ------

@@ -50,10 +50,10 @@ class Count(NamedTuple):
 class Verdict(NamedTuple):
     """The verdict of an item, with its parts."""
 
-    cells: tuple[CellVerdict, ...]
-    values: Count
-    order: Count | None
-    claims: tuple[tuple[Claim, Count], ...]
+    cells: tuple[CellVerdict, ...]  # each beside its printed value
+    values: Count  # how many cells agree
+    order: Count | None  # how many orders agree; None if there is no such rule
+    claims: tuple[tuple[Claim, Count], ...]  # how many comparisons of each hold
 
     @property
     def counts(self) -> list[Count]:
@@ -72,7 +72,24 @@ class Verdict(NamedTuple):
 
 
 def judge(paper: str, item: Item, content: Content, results: Results, quick: bool) -> Verdict:
-    """Judge an item by its rules."""
+    """Judge an item by its rules.
+
+    Parameters
+    ----------
+    paper
+        Name of the paper, under which its printed values are kept.
+    item, content
+        The rules, and what `item.build(quick)` returns.
+    results
+        What was computed.
+    quick
+        Whether the runs were on generated stand-ins: cells of other logs then do not count.
+
+    Returns
+    -------
+    Verdict
+        The verdict with its parts.
+    """
     theirs = printed(paper, item.name)
     cells = tuple(
         _judge_cell(item, cell, theirs.get((cell.row, cell.column)), results, quick)

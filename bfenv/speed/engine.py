@@ -11,7 +11,7 @@ import numpy as np
 from bfenv.analysis.queue_length import mean_queue_length
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import UnknownNameError, WorkloadError
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.speed.measurements import Measurement, measurement
 from bfenv.workloads.archive.local import locate
@@ -25,13 +25,36 @@ LOGS = (
     "SDSC-BLUE-2000-4.2-cln",
     "HPC2N-2002-2.2-cln",
 )
-PLANNING = ("easy", "conservative", "conservative-replan", "selective", "slack", "relaxed")
-AT_ONCE = (500, 1_000, 2_000)  # jobs; from one to the next the growth can be read off
+PLANNING = (
+    "easy",
+    "easy-speculative",
+    "conservative",
+    "conservative-replan",
+    "selective",
+    "slack",
+    "relaxed",
+    "cons-rs",
+)
+AT_ONCE = (1_250, 2_500, 5_000, 10_000)  # jobs; from one to the next the growth can be read off
+BURSTS = (3_000, 6_000, 12_000)  # jobs, of which a standing queue remains
+STANDING = 5_000  # jobs submitted while the queue stands
+LONG = 10.0  # seconds of a run from which on longer queues are left out, and runs not repeated
 ENGINE = ("fcfs", "easy", "conservative", "los")
 
 
 def measure_engine(repeat: int) -> Iterator[Measurement]:
-    """Measure reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
+    """Measure reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
+    """
     yield from measure_reading(repeat)
     for trace in (*available_logs(), _model(10_000), _model(100_000)):
         for policy in ENGINE:
@@ -40,7 +63,20 @@ def measure_engine(repeat: int) -> Iterator[Measurement]:
 
 
 def measure_policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Measurement]:
-    """Measure policies on whole logs, growing queues and growing machines."""
+    """Measure policies on whole logs, growing queues and growing machines.
+
+    Parameters
+    ----------
+    names
+        Policies or their names.
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
+    """
     for policy in map(find_policy, names):
         for trace in available_logs():
             times = simulation_times(trace, policy, repeat)
@@ -51,7 +87,20 @@ def measure_policies(names: Sequence[str | Policy], repeat: int) -> Iterator[Mea
 def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
     """Measure EASY on 10,000 generated jobs, twice as many and so on, and the engine's growth.
 
-    Of policies that keep a plan, also jobs that are all submitted at once: the longest queues.
+    Of policies that keep a plan, also the longest queues: jobs that are all submitted at once, and
+    queues that stay as long. A policy that takes long is not measured with longer queues.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions.
+    largest
+        Most jobs of a trace.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
     """
     jobs = 10_000
     while jobs <= largest:
@@ -60,13 +109,80 @@ def measure_scaling(repeat: int, largest: int) -> Iterator[Measurement]:
         yield measurement("jobs", f"{jobs:,} jobs", "easy", jobs, times)
         jobs *= 2
     yield from _growth([find_policy(name) for name in ENGINE], repeat)
-    for jobs in AT_ONCE:
-        trace = load_workload("lublin", jobs=jobs)
-        submit = np.zeros(jobs, dtype=np.int64)
-        trace = replace(trace, jobs=trace.jobs._replace(submit=submit))
-        for policy in PLANNING:
+    at_once = [(f"{jobs:,} jobs at once", _at_once(jobs)) for jobs in AT_ONCE]
+    yield from measure_queues("at once", at_once, repeat)
+    yield from measure_queues("standing queue", map(standing_queue, BURSTS), repeat)
+
+
+def measure_queues(
+    group: str, queues: Iterable[tuple[str, Trace]], repeat: int
+) -> Iterator[Measurement]:
+    """Measure the planning policies on traces with ever longer queues.
+
+    Parameters
+    ----------
+    group
+        What the measurements are listed under.
+    queues
+        The traces and what they are, the shortest queue first.
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
+    """
+    policies = list(PLANNING)
+    for what, trace in queues:
+        for policy in tuple(policies):
             times = simulation_times(trace, policy, repeat)
-            yield measurement("at once", f"{jobs:,} jobs at once", policy, jobs, times)
+            yield measurement(group, what, policy, len(trace), times)
+            if min(times) > LONG:
+                policies.remove(policy)
+
+
+def _at_once(jobs: int) -> Trace:
+    trace = load_workload("lublin", jobs=jobs)
+    return replace(trace, jobs=trace.jobs._replace(submit=np.zeros(jobs, dtype=np.int64)))
+
+
+def standing_queue(burst: int, jobs: int = STANDING) -> tuple[str, Trace]:
+    """Return a trace with a queue that hardly changes its length under EASY, and what it is.
+
+    `burst` jobs come at once, and then as much work as the machine does. Small jobs start early, so
+    the queue shrinks at first, until the others fill it. The trace begins behind that, with the
+    jobs that then wait under EASY; `jobs` more are submitted later.
+
+    Parameters
+    ----------
+    burst
+        Jobs that come at once; about a quarter of them wait when the trace begins.
+    jobs
+        Jobs that are submitted later.
+
+    Returns
+    -------
+    str, Trace
+        How many jobs wait on how many processors, and the trace.
+    """
+    settling = burst // 2
+    trace = load_workload("lublin", jobs=burst + settling + jobs)
+    submit = np.maximum(trace.jobs.submit - trace.jobs.submit[burst], 0)
+    work = float((trace.runtime * trace.jobs.size)[burst:].sum())
+    submit = (submit * (work / trace.processors / submit[-1])).astype(np.int64)
+    burst_trace = replace(trace, jobs=trace.jobs._replace(submit=submit))
+    begin = submit[burst + settling]
+    kept = simulate(burst_trace, "easy").start > begin
+    waiting = int((submit[kept] <= begin).sum())
+    queue = make_trace(
+        np.maximum(submit - begin, 0)[kept],
+        trace.jobs.size[kept],
+        trace.runtime[kept],
+        trace.processors,
+        estimate=trace.jobs.estimate[kept],
+    )
+    return f"about {waiting:,} waiting on {trace.processors:,} processors", queue
 
 
 def _growth(policies: Iterable[Policy], repeat: int) -> Iterator[Measurement]:
@@ -100,15 +216,15 @@ def _generated(procs: int, load: float) -> Trace:
 
 
 def simulation_times(trace: Trace, policy: str | Policy, repeat: int) -> list[float]:
-    """Return the seconds of each of `repeat` simulations of a trace."""
+    """Return the seconds of `repeat` simulations of a trace, see `call_times`."""
     simulate(trace[: min(len(trace), 10)], policy)  # compile, or load the compiled
     return call_times(partial(simulate, trace, policy), repeat)
 
 
 def call_times(function: Callable[[], Any], repeat: int) -> list[float]:
-    """Return the seconds of each of `repeat` calls."""
-    times = []
-    for _ in range(repeat):
+    """Return the seconds of each of `repeat` calls; of fewer if one takes longer than LONG."""
+    times: list[float] = []
+    while len(times) < repeat and max(times, default=0.0) <= LONG:
         begin = time.perf_counter()
         function()
         times.append(time.perf_counter() - begin)

@@ -22,7 +22,18 @@ CALLS = 20_000  # steps per measurement of one environment; ten times as many of
 
 
 def measure_environments(repeat: int) -> Iterator[Measurement]:
-    """Measure one environment, batches, and the VecEnv if stable-baselines3 is installed."""
+    """Measure one environment, batches, and the VecEnv if stable-baselines3 is installed.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Steps per second.
+    """
     for depth in (0, 1):
         what = f"window {WINDOW}, reservation_depth {depth}"
         step = _single({"window": WINDOW, "reservation_depth": depth})

@@ -69,7 +69,18 @@ def measurement(
 
 
 def with_provenance(rows: Sequence[Measurement]) -> Measurements:
-    """Return measurements with the machine, versions, commit and command of this process."""
+    """Add the machine, versions, commit and command of this process to measurements.
+
+    Parameters
+    ----------
+    rows
+        What the `measure_` functions yield.
+
+    Returns
+    -------
+    Measurements
+        What `write_measurements` writes.
+    """
     return {
         "schema": SCHEMA,
         "machine": machine(),
@@ -81,12 +92,30 @@ def with_provenance(rows: Sequence[Measurement]) -> Measurements:
 
 
 def write_measurements(path: Path, rows: Sequence[Measurement]) -> None:
-    """Write measurements and their provenance as JSON, completely or not at all."""
+    """Write measurements and their provenance as JSON, completely or not at all.
+
+    Parameters
+    ----------
+    path
+        The file; it is replaced if it exists.
+    rows
+        What the `measure_` functions yield.
+    """
     write_atomically(path, (json.dumps(with_provenance(rows), indent=1) + "\n").encode())
 
 
 def read_measurements(path: Path) -> Measurements:
     """Read what `write_measurements` wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Measurements
+        Checked. The published ones are in the file `PUBLISHED`.
 
     Raises
     ------
@@ -94,6 +123,12 @@ def read_measurements(path: Path) -> Measurements:
         If the file holds anything else.
     OSError
         If the file cannot be read.
+
+    Examples
+    --------
+    >>> from bfenv.speed import PUBLISHED, read_measurements
+    >>> sorted(read_measurements(PUBLISHED))
+    ['command', 'commit', 'machine', 'rows', 'schema', 'versions']
     """
     try:
         content: Measurements = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
@@ -130,9 +165,18 @@ def _key(row: Measurement) -> tuple[str, str, str]:
 
 
 def compare(before: Measurements, after: Measurements) -> list[Change]:
-    """Return how every measurement of either file changed.
+    """Compare two files of measurements.
 
-    `faster` is below 1 if the second measurement is slower, or needs more memory.
+    Parameters
+    ----------
+    before, after
+        What `read_measurements` returns.
+
+    Returns
+    -------
+    list[Change]
+        One for every measurement of either file. `faster` is below 1 if the second measurement is
+        slower, or needs more memory.
     """
     old = {_key(row): row for row in before["rows"]}
     new = {_key(row): row for row in after["rows"]}

@@ -29,7 +29,18 @@ MEMORY = {
 
 
 def measure_start(repeat: int) -> Iterator[Measurement]:
-    """Measure new processes, first with nothing compiled, then with a cache, and their memory."""
+    """Measure new processes, first with nothing compiled, then with a cache, and their memory.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions, of which at most 5 are made. Nothing compiled is measured once.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds, and memory in MiB.
+    """
     with tempfile.TemporaryDirectory() as empty:
         for what in ("import, first EASY", "import, first env.step"):
             times = [_run(START + PROGRAMS[what] + TAKEN, cache=empty)]

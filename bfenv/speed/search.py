@@ -37,6 +37,16 @@ def measure_search(repeat: int) -> Iterator[Measurement]:
     Except for ties, the scorers of the estimate alone and of the slowdown alone make the schedules
     of the orders sjf and lxf, so their queues are as long. The rows of a trace are measured in
     turns, so that other load on the machine affects all of them alike.
+
+    Parameters
+    ----------
+    repeat
+        Number of repetitions.
+
+    Yields
+    ------
+    Measurement
+        Times in seconds.
     """
     for trace in (*available_logs(), load_workload("lublin")):
         runs = _runs(trace)

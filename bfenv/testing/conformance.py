@@ -36,13 +36,13 @@ class ConformanceError(BfenvError):
 class Case:
     """A few jobs, and when they start."""
 
-    name: str
+    name: str  # what to refer to it by
     rules: str  # "easy" or "conservative"
     rule: str  # what the case tests
     convention: bool  # simulators may differ here on purpose
-    processors: int
+    processors: int  # of the machine
     jobs: tuple[tuple[int, int, int, int], ...]  # submit, size, runtime, estimate
-    starts: tuple[int, ...]
+    starts: tuple[int, ...]  # seconds, by the rules
     mistakes: dict[str, tuple[int, ...]]  # starts under each mistake that changes them
 
 
@@ -50,8 +50,8 @@ class Case:
 class Verdict:
     """How a scheduler treated a case."""
 
-    case: Case
-    starts: tuple[int, ...]
+    case: Case  # what was scheduled
+    starts: tuple[int, ...]  # seconds, one per job
 
     @property
     def passed(self) -> bool:
@@ -108,7 +108,27 @@ def find_case(name: str, rules: str) -> Case:
 
 
 def run_policy(policy: str | Policy, cases: Iterable[Case]) -> list[Verdict]:
-    """Schedule the cases by a policy of bfenv or of your own."""
+    """Schedule the cases by a policy of bfenv or of your own.
+
+    Parameters
+    ----------
+    policy
+        A policy or its name.
+    cases
+        Those of `load_cases`, or a choice of them.
+
+    Returns
+    -------
+    list[Verdict]
+        One for each case.
+
+    Examples
+    --------
+    >>> from bfenv.testing import load_cases, run_policy
+    >>> cases = [case for case in load_cases() if case.rules == "easy" and not case.convention]
+    >>> all(verdict.passed for verdict in run_policy("easy", cases))
+    True
+    """
     policy = find_policy(policy)
     verdicts = []
     for case in cases:
@@ -140,6 +160,11 @@ def run_command(
         Time limit for each case.
     done
         Called after each case.
+
+    Returns
+    -------
+    list[Verdict]
+        One for each case.
 
     Raises
     ------

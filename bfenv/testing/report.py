@@ -41,10 +41,10 @@ KINDS = (
 class Report:
     """What `report_on` found."""
 
-    policy: str
+    policy: str  # name of the policy
     faults: tuple[Fault, ...]  # one of a kind, in the order of KINDS
     jobs: int  # scheduled, in all traces
-    passes: int
+    passes: int  # calls of the policy, in all traces
     slowest: float  # seconds, of a decision called from Python, the better of two runs
     mean: float  # seconds per decision
 
@@ -65,12 +65,39 @@ def check_policy(
     seconds: float = 60.0,
     slow: float = 1.0,
 ) -> Report:
-    """Return the report on a policy without faults; the parameters are those of `report_on`.
+    """Check a policy, and raise an error if it has faults.
+
+    Parameters
+    ----------
+    policy, trace, seconds, slow
+        As of `report_on`.
+
+    Returns
+    -------
+    Report
+        Without faults.
 
     Raises
     ------
     PolicyError
         If the policy has faults; the message has one line for each.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.core import may_start, start, waiting
+    >>> def first_fit(cluster, jobs):
+    ...     for job in waiting(cluster):
+    ...         if may_start(cluster, jobs, job):
+    ...             start(cluster, jobs, job)
+    >>> bfenv.check_policy(first_fit).faults
+    ()
+    >>> def overfull(cluster, jobs):
+    ...     for job in waiting(cluster):
+    ...         start(cluster, jobs, job)
+    >>> bfenv.check_policy(overfull)
+    Traceback (most recent call last):
+    bfenv.core.errors.PolicyError: overfull: ...
     """
     report = report_on(policy, trace, seconds=seconds, slow=slow)
     if report.faults:
@@ -87,10 +114,10 @@ def report_on(
 ) -> Report:
     """Run a policy on small traces and report its faults.
 
-    `KINDS` lists the faults. A report without faults proves nothing; but a policy that peeks
-    must do so without effect at six instants of each trace. The policy runs in forked processes,
-    so it can be stopped and cannot affect this one. Without fork, as on Windows, it runs in this
-    process, without a time limit.
+    `KINDS` lists the faults. A report without faults proves nothing; but a policy that peeks must
+    do so without effect at six instants of each trace. The policy runs in forked processes, so it
+    can be stopped and cannot affect this one. Without fork, as on Windows, it runs in this process,
+    without a time limit.
 
     Parameters
     ----------
@@ -103,10 +130,28 @@ def report_on(
     slow
         Seconds beyond which a decision is slow.
 
+    Returns
+    -------
+    Report
+        The first fault of each kind, and how long decisions took.
+
     Raises
     ------
     BfenvError
         If `find_policy` does.
+
+    Examples
+    --------
+    A policy that forgets wide jobs:
+
+    >>> from bfenv.core import may_start, start, waiting
+    >>> from bfenv.testing import report_on
+    >>> def narrow(cluster, jobs):
+    ...     for job in waiting(cluster):
+    ...         if jobs.size[job] == 1 and may_start(cluster, jobs, job):
+    ...             start(cluster, jobs, job)
+    >>> [fault.kind for fault in report_on(narrow).faults]
+    ['starvation']
     """
     policy = find_policy(policy)
     traces = probe_traces(policy.requested_starts)

@@ -68,6 +68,13 @@ def load_workload(workload: str | os.PathLike[str], **options: Any) -> Trace:
         If a path leads nowhere.
     WorkloadError
         If the workload has no such option, a value is out of range, or the file cannot be read.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> trace = bfenv.load_workload("lublin:jobs=1000,load=0.9", seed=3)
+    >>> len(trace), trace.processors
+    (1000, 256)
     """
     source, making, steps = _plan(workload, options)
     return _load(source, making, steps)
@@ -80,6 +87,11 @@ def load_whole(workload: str | os.PathLike[str], **options: Any) -> Trace:
     ----------
     workload, **options
         As of `load_workload`. The options of `transformed` have no effect, but are checked.
+
+    Returns
+    -------
+    Trace
+        All of its jobs.
 
     Raises
     ------
@@ -107,9 +119,24 @@ def _plan(workload: str | os.PathLike[str], options: dict[str, Any]) -> tuple[So
 
 
 def takes_seed(workload: str | os.PathLike[str]) -> bool:
-    """Return whether a seed would change the workload.
+    """Tell whether a seed would change the workload.
 
-    It does if the workload is generated or has a random option, unless a seed is among its options.
+    Parameters
+    ----------
+    workload
+        A name or a path, as of `load_workload`.
+
+    Returns
+    -------
+    bool
+        True if the workload is generated or has a random option, unless a seed is among its
+        options.
+
+    Examples
+    --------
+    >>> from bfenv.workloads import takes_seed
+    >>> takes_seed("lublin:jobs=500"), takes_seed("lublin:jobs=500,seed=3"), takes_seed("log.swf")
+    (True, False, False)
     """
     name, options = _split(workload, {})
     return "seed" not in options and (name in GENERATORS or is_random(**options))

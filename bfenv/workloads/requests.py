@@ -61,6 +61,14 @@ def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: flo
         If there is no such model.
     WorkloadError
         If the model lacks a parameter, does not have it, or its value is out of range.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.workloads import with_estimates
+    >>> trace = bfenv.make_trace(submit=[0, 0], size=[1, 1], runtime=[60, 30], processors=4)
+    >>> with_estimates(trace, "deterministic", factor=2).jobs.estimate
+    array([120,  60])
     """
     check_trace(trace)
     if model not in MODELS:

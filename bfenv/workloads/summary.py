@@ -19,6 +19,11 @@ WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", 
 def summarize(trace: Trace) -> dict[str, Any]:
     """Describe a trace in numbers.
 
+    Parameters
+    ----------
+    trace
+        The trace.
+
     Returns
     -------
     dict
@@ -27,6 +32,14 @@ def summarize(trace: Trace) -> dict[str, Any]:
         quantiles and maximum. `missing` holds the SWF fields that the log lacks, with the share of
         its jobs, `popular` the most frequent estimates, `cleaning` what was dropped and changed
         when the log was read. `offered_load` is None if all jobs are submitted at once.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.workloads import summarize
+    >>> numbers = summarize(bfenv.load_workload("lublin:jobs=1000,load=0.9"))
+    >>> numbers["processors"], numbers["jobs"], round(numbers["offered_load"], 3)
+    (256, 1000, 0.9)
     """
     check_trace(trace)
     jobs, count = trace.jobs, len(trace)

@@ -68,13 +68,15 @@ def transformed(
         Number of consecutive jobs to keep. None keeps all from `first_job` on.
     estimates
         Model of `with_estimates`. It comes before the load because it may cut runtimes.
-    factor, exact_share, emax, emax_share
+    factor, exact_share, emax_share
         Parameters of that model.
+    emax : int, optional
+        Longest estimate of that model, in seconds.
     load
         Offered load to reach, see `with_load`.
     arrival_rate
         Factor on the rate of arrivals, such as 1.25, see `with_arrival_rate`.
-    shake_seconds
+    shake_seconds : int, optional
         Longest time by which a job is submitted earlier or later, see `shaken`.
     all_at_once
         Submit all jobs at once, in the order they then have, see `at_once`.
@@ -82,7 +84,7 @@ def transformed(
         Share of the jobs of high priority, see `with_priorities`.
     requested_start_share
         Share of the jobs with a requested start time, see `with_requested_starts`.
-    max_advance
+    max_advance : int, optional
         Longest time from submission to the requested start, in seconds. None is a day.
     seed
         Random seed of all steps.
@@ -98,6 +100,15 @@ def transformed(
         If there is no such split or model of estimates.
     WorkloadError
         If a value is out of range, or belongs to a step that is not taken.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.workloads import transformed
+    >>> trace = bfenv.load_workload("lublin:jobs=1000")
+    >>> busier = transformed(trace, split="test", load=0.9, estimates="exact")
+    >>> round(busier.offered_load, 3), bool((busier.jobs.estimate == busier.runtime).all())
+    (0.9, True)
     """
     check_trace(trace)
     optional = {
@@ -146,14 +157,34 @@ def with_load(trace: Trace, load: float) -> Trace:
 
     Sizes, runtimes and estimates stay. The daily cycle becomes 24 h times old load / new load
     (Shmueli 2003, section 4.1). Requested start times and outages move with the submit times; the
-    records stay those of the log. The load is reached up to the rounding of submit times to
-    seconds.
+    records stay those of the log.
+
+    Parameters
+    ----------
+    trace
+        Is not changed itself.
+    load
+        Work of the jobs over processors x time between the first and the last submission. It is
+        reached up to the rounding of submit times to seconds.
+
+    Returns
+    -------
+    Trace
+        A new trace.
 
     Raises
     ------
     WorkloadError
         If the load is not a positive number, if all jobs are submitted at once, or if the submit
         times would exceed 2**53 s or all become the same.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.workloads import with_load
+    >>> trace = bfenv.load_workload("lublin:jobs=1000")
+    >>> round(with_load(trace, 0.9).offered_load, 3)
+    0.9
     """
     check_trace(trace)
     load = check_number("load", load, positive=True, error=WorkloadError)
@@ -161,9 +192,21 @@ def with_load(trace: Trace, load: float) -> Trace:
 
 
 def with_arrival_rate(trace: Trace, arrival_rate: float) -> Trace:
-    """Let `arrival_rate` times as many jobs arrive in the same time; otherwise like `with_load`.
+    """Let jobs arrive faster or slower; otherwise like `with_load`.
 
     Lawson and Smirni (2002), section 3.2, use 1.25 and 1.5.
+
+    Parameters
+    ----------
+    trace
+        Is not changed itself.
+    arrival_rate
+        Factor on the number of jobs that arrive in the same time.
+
+    Returns
+    -------
+    Trace
+        A new trace.
 
     Raises
     ------
@@ -180,10 +223,23 @@ def with_arrival_rate(trace: Trace, arrival_rate: float) -> Trace:
 def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:
     """Submit each job a little earlier or later, and order the jobs by the new times.
 
-    The change is uniform in whole seconds, from -shake_seconds to +shake_seconds. Jobs that then
-    share a second keep their order. Time 0 moves such that the first job is submitted when the
-    first job was. Runs with several seeds show how much of a result depends on exact submit times
-    (Tsafrir, Ouaknine and Feitelson 2007).
+    Jobs that then share a second keep their order. Time 0 moves such that the first job is
+    submitted when the first job was. Runs with several seeds show how much of a result depends on
+    exact submit times (Tsafrir, Ouaknine and Feitelson 2007).
+
+    Parameters
+    ----------
+    trace
+        Is not changed itself.
+    shake_seconds
+        Largest change. It is uniform in whole seconds, from -shake_seconds to +shake_seconds.
+    seed
+        Random seed.
+
+    Returns
+    -------
+    Trace
+        A new trace.
 
     Raises
     ------
@@ -215,6 +271,16 @@ def at_once(trace: Trace) -> Trace:
 
     This is the off-line case of Zotkin, Keleher and Perkovic (2000), section 4: the scheduler knows
     all jobs from the beginning. Requested start times keep their distance from the submit times.
+
+    Parameters
+    ----------
+    trace
+        Is not changed itself.
+
+    Returns
+    -------
+    Trace
+        A new trace, named "...+offline".
     """
     check_trace(trace)
     return replace(
@@ -225,12 +291,31 @@ def at_once(trace: Trace) -> Trace:
 
 
 def windows(trace: Trace, jobs: int) -> list[Trace]:
-    """Cut a trace into parts of `jobs` consecutive jobs; the last part holds the rest.
+    """Cut a trace into parts of consecutive jobs.
+
+    Parameters
+    ----------
+    trace
+        The trace to cut.
+    jobs
+        Jobs in a part; the last part holds the rest.
+
+    Returns
+    -------
+    list[Trace]
+        Each begins at time 0.
 
     Raises
     ------
     WorkloadError
-        If jobs is not an integer >= 1.
+        If `jobs` is not an integer >= 1.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.workloads import windows
+    >>> [len(part) for part in windows(bfenv.load_workload("lublin:jobs=1000"), 400)]
+    [400, 400, 200]
     """
     check_trace(trace)
     jobs = check_integer("jobs", jobs, 1, error=WorkloadError)
@@ -238,9 +323,22 @@ def windows(trace: Trace, jobs: int) -> list[Trace]:
 
 
 def split_range(trace: Trace, split: str) -> tuple[int, int]:
-    """Return the first job, and one past the last job, of a part of a trace's time span.
+    """Find the jobs in a part of a trace's time span.
 
-    "train" is the first half, "validation" the next tenth, "test" the last 40 %, "all" everything.
+    Parameters
+    ----------
+    trace
+        The trace to split.
+    split
+        "train" is the first half, "validation" the next tenth, "test" the last 40 %, "all"
+        everything.
+
+    Returns
+    -------
+    first : int
+        Index of the first job.
+    last : int
+        One past the index of the last job.
 
     Raises
     ------
@@ -248,6 +346,14 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
         If there is no such split.
     WorkloadError
         If no job is in the part.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> from bfenv.workloads import split_range
+    >>> trace = bfenv.make_trace(range(0, 100, 10), [1] * 10, [5] * 10, processors=4)
+    >>> split_range(trace, "train"), split_range(trace, "test")
+    ((0, 5), (6, 10))
     """
     check_trace(trace)
     if not isinstance(split, str) or split not in SPLITS:

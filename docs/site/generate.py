@@ -10,10 +10,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import typer.main
+from docutils import nodes
 from drawings import THEMES, draw_growth, draw_reservation, draw_scenario, save
 from matplotlib.figure import Figure
 from scenarios import SCENARIOS, Scenario
@@ -155,7 +157,8 @@ def _names() -> str:
     for name in sorted(bfenv.__all__, key=str.lower):
         thing = getattr(bfenv, name)
         first_line = (inspect.getdoc(thing) or "").partition("\n")[0].replace("`", "")
-        rows.append((f"{{py:obj}}`{name} <{thing.__module__}.{thing.__qualname__}>`", first_line))
+        page = ".".join(thing.__module__.split(".")[:2])  # the package that exports it
+        rows.append((f"{{py:obj}}`{name} <{page}.{name}>`", first_line))
     return table(("name", "what it is"), rows)
 
 
@@ -245,14 +248,50 @@ def _write(path: Path, text: str) -> None:
 def improve_docstring(
     app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
-    """Shorten the environment's docstring, which is a page of its own; describe fields of tuples.
+    """Shorten the environment's docstring, which is a page of its own; describe fields of records.
 
     The comment behind a field is where the code says what it holds.
     """
     if thing is BackfillEnv:
-        lines[1:] = ["", "See the page on the environment for its whole specification."]
+        link = ":doc:`The specification </specification>`"
+        lines[1:] = ["", f"{link} has its arguments, actions, observations and rewards."]
     elif lines and lines[0].startswith("Alias for field number"):
         path, _, field = name.rpartition(".")
-        source = inspect.getsource(import_object(":".join(path.rsplit(".", 1))))
-        comment = re.search(rf"^    {field}: .*?  # (.*(?:\n +# .*)*)", source, re.MULTILINE)
-        lines[0] = re.sub(r"\n +#", "", comment[1]) if comment else ""
+        lines[0] = _comment(import_object(":".join(path.rsplit(".", 1))), field)
+    elif what == "class" and is_dataclass(thing) and ":param" not in "".join(lines):
+        named = ((field.name, _comment(thing, field.name)) for field in fields(thing))
+        described = [f":param {field}: {comment}" for field, comment in named if comment]
+        lines += ["", *described, ""] if described else []
+    elif "return" in getattr(thing, "__annotations__", {}):  # the type follows, with a link
+        lines[:] = [re.sub(r"^:returns: \*[^*]*\* -- ", ":returns: ", line) for line in lines]
+
+
+def shorten_signature(
+    app: Any,
+    what: str,
+    name: str,
+    thing: Any,
+    options: Any,
+    signature: str | None,
+    result: str | None,
+) -> tuple[str, str | None] | None:
+    """Show functions that are defaults as "..."."""
+    if signature is None:  # of a module
+        return None
+    return re.sub(r"=<function (?:\w+|<lambda>)>", "=...", signature), result
+
+
+def move_result_type(app: Any, domain: str, kind: str, content: nodes.Element) -> None:
+    """Put the type of a result, which Sphinx adds as the last field, right behind the result."""
+    for listed in content.findall(nodes.field_list):
+        by_name = {field[0].astext(): field for field in listed}
+        if {"returns", "rtype"} <= set(by_name):
+            listed.remove(by_name["rtype"])
+            listed.insert(listed.index(by_name["returns"]) + 1, by_name["rtype"])
+
+
+def _comment(record: type, field: str) -> str:
+    """Return the comment behind a field, which may go on in lines below it."""
+    source = inspect.getsource(record)
+    comment = re.search(rf"^    {field}: .*?  # (.*(?:\n +# .*)*)", source, re.MULTILINE)
+    return re.sub(r"\n +#", "", comment[1]) if comment else ""

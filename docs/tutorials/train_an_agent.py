@@ -4,7 +4,7 @@ Train an agent, and put it on a leaderboard
 
 The environment is a cluster and its waiting queue. You act in it, train a small network on many
 environments at once, look at its learning curve, and score it beside the classical policies on jobs
-that it has not seen. You need ``pip install "bfenv[agents,plot]"``.
+that it has not seen. You need the extras ``agents`` and ``plot``, see :doc:`/quickstart`.
 """
 
 from pathlib import Path

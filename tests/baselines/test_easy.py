@@ -49,6 +49,16 @@ def test_a_job_that_ends_at_the_shadow_time_exactly_is_backfilled():
     assert schedule("easy", 2, (0, 1, 5, 5), (1, 2, 1, 1), (2, 1, 3, 3)) == [0, 5, 2]
 
 
+def test_a_job_too_large_for_the_free_processors_does_not_end_the_backfill():
+    #  job 2 (size 2) fits neither now nor beside the head; job 3 behind it ends by the shadow time
+    assert schedule("easy", 2, (0, 1, 5, 5), (1, 2, 1, 1), (1, 2, 1, 1), (1, 1, 3, 3)) == [
+        0,
+        5,
+        6,
+        1,
+    ]
+
+
 def test_all_jobs_expected_to_end_at_the_shadow_time_count_towards_the_extra_nodes():
     #  jobs 0 and 1 both end at 5 by estimates: the head needs one of them, two nodes are extra
     jobs = (0, 2, 5, 5), (0, 2, 5, 5), (1, 3, 2, 2), (1, 1, 20, 20), (1, 1, 20, 20)

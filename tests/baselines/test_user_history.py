@@ -112,11 +112,12 @@ def test_names_and_quantities_agree():
 
 
 def test_a_log_without_users_knows_requests_only():
-    """Without users, estimates stand in for runtimes and counts are 0."""
+    """Without users, estimates stand in for runtimes, and a job counts itself only."""
     trace = bfenv.make_trace([0, 0, 5], [1, 1, 1], [3, 3, 3], 1, estimate=[4, 9, 6], user=[-1] * 3)
     for _, values, _ in observed(trace):
         for job, row in values.items():
             by_name = dict(zip(NAMES, row, strict=True))
             assert by_name["user_runtime"] == by_name["prediction"] == trace.jobs.estimate[job]
-            assert by_name["user_queued"] == by_name["user_ended"] == 0
+            assert by_name["user_queued"] == 1
+            assert by_name["user_running"] == by_name["user_ended"] == 0
             assert by_name["accuracy"] == 1

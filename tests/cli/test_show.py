@@ -11,10 +11,20 @@ from bfenv.cli import show
 def test_numbers_are_whole(run):
     """Numbers are never cut, however long the names are."""
     name = "easy(order=wfp3, reservations=2, lookahead=100)"
-    for columns in (40, 80, 120):
+    # The last columns are left out
+    for columns, last in ((40, "slowdown"), (80, " h"), (120, " ms")):
         _, out, _ = run("evaluate", "-w", "lublin:jobs=50", "-p", name, columns=columns)
-        assert "…" not in out
-        assert " ms" in out or columns == 40  # the last columns are left out
+        assert "…" not in out and last in out
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_names_of_agents_are_whole(run, columns):
+    """Names of agents stay whole beside a name that is folded."""
+    long = "easy(order=wfp3, reservations=2, lookahead=100)"
+    names = "agent:trial-formula", "agent:generator-formula"
+    policies = (option for name in (long, *names) for option in ("-p", name))
+    _, out, _ = run("evaluate", "-w", "lublin:jobs=50", *policies, columns=columns)
+    assert all(name in out for name in names)
 
 
 def test_width(run):

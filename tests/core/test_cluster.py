@@ -6,6 +6,8 @@ import pytest
 import bfenv
 from bfenv.core.cluster import (
     HORIZON,
+    OFFENDER,
+    PASSES,
     advance,
     commit_starts,
     finished,
@@ -13,6 +15,7 @@ from bfenv.core.cluster import (
     may_start,
     new_cluster,
     now,
+    reset,
     retract,
     running,
     start,
@@ -145,6 +148,21 @@ def test_a_trial_that_is_long_enough_is_the_job_itself():
     assert (cluster.end[0], cluster.trial_end[0]) == (3, -1)
 
 
+def test_what_was_started_or_tried_in_second_0_is_not_started_or_tried_again():
+    """Time 0 is a time like any other: what happened then has happened."""
+    cluster, jobs, truth = machine((0, 1, 9, 5), (0, 1, 9, 5))
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    assert not may_start(cluster, jobs, 0)
+    with pytest.raises(ValueError, match="does not wait"):
+        start(cluster, jobs, 0)
+    try_start(cluster, jobs, 1, 1)
+    advance(cluster, jobs, truth)
+    assert state(cluster) == {"now": 1, "free": 3, "waiting": [1], "running": [0]}
+    with pytest.raises(ValueError, match="has had its trial"):
+        try_start(cluster, jobs, 1, 3)
+
+
 def test_a_trial_no_shorter_than_the_estimate_is_a_start():
     cluster, jobs, truth = machine((0, 1, 9, 9))
     advance(cluster, jobs, truth)
@@ -162,6 +180,43 @@ def test_a_killed_trial_returns_to_the_middle_of_the_queue():
     try_start(cluster, jobs, 2, 3)
     advance(cluster, jobs, truth)
     assert waiting(cluster).tolist() == [0, 1, 2, 3]
+
+
+def test_a_killed_trial_of_the_last_job_returns_to_the_end_of_the_queue():
+    cluster, jobs, truth = machine((0, 1, 20, 20), (0, 1, 20, 20))
+    advance(cluster, jobs, truth)
+    assert cluster.start.tolist() == [-1, -1]
+    try_start(cluster, jobs, 1, 3)
+    advance(cluster, jobs, truth)
+    assert waiting(cluster).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("order", ["standard", "pyss"])
+def test_a_machine_that_is_reset_is_a_new_one(order):
+    """Nothing remains of a run: neither its starts, ends and trials nor what was still to come."""
+    rows = [(0, 1, 9, 9), (0, 2, 9, 5), (0, 1, 9, 2), (1, 4, 9, 9)]
+    submit, size, estimate, runtime = zip(*rows, strict=True)
+    trace = bfenv.make_trace(submit, size, runtime, 4, estimate=estimate)
+    jobs = trace.jobs
+    fresh, _ = new_cluster(trace, event_order=order)
+    cluster, truth = new_cluster(trace, event_order=order)
+    while now(cluster) < 3:
+        assert advance(cluster, jobs, truth)
+        if cluster.start[2] == -1 and cluster.trial_start[2] < 0:
+            try_start(cluster, jobs, 2, 1)
+            start(cluster, jobs, 1)
+        if cluster.trial_end[2] >= 0 and cluster.start[2] < 0:
+            start(cluster, jobs, 2)
+    assert cluster.end[2] == 3 and truth.event_count[0] > 0
+    with pytest.raises(ValueError):
+        start(cluster, jobs, 1)
+    reset(cluster, truth, 4, 0, len(rows))
+    assert truth.event_count[0] == 0
+    assert cluster.state.tolist() == fresh.state.tolist()
+    for name in ("start", "end", "kill_time", "trial_start", "trial_end"):
+        assert getattr(cluster, name).tolist() == getattr(fresh, name).tolist()
+    assert fresh.state[OFFENDER] == -1
+    assert fresh.end.tolist() == fresh.kill_time.tolist() == [-1] * 4
 
 
 def test_retract_leaves_the_machine_as_it_was_before_the_pass():
@@ -204,6 +259,22 @@ def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed(
     assert passes[2] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
     assert passes[3] == {"now": 4, "free": 2, "waiting": [2], "running": [1]}
     assert passes[4] == {"now": 4, "free": 4, "waiting": [2], "running": []}
+
+
+def test_one_event_at_a_time_jobs_that_end_together_end_in_the_order_of_their_starts():
+    rows = [(0, 1, 9, 5), (0, 1, 9, 5)]
+    submit, size, estimate, runtime = zip(*rows, strict=True)
+    trace = bfenv.make_trace(submit, size, runtime, 2, estimate=estimate)
+    cluster, truth = new_cluster(trace, event_order="pyss")
+    for _ in range(2):  # the two arrivals
+        assert advance(cluster, trace.jobs, truth)
+    start(cluster, trace.jobs, 1)
+    start(cluster, trace.jobs, 0)
+    ends = []
+    while advance(cluster, trace.jobs, truth):
+        ends.append(finished(cluster).tolist())
+    assert ends == [[1], [0]]
+    assert cluster.state[PASSES] == 4
 
 
 @pytest.mark.parametrize("order", ["random", None])

@@ -12,7 +12,16 @@ import bfenv
 from bfenv.baselines.user_history import NAMES
 from bfenv.core.cluster import now, running, waiting
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.features import AHEAD, CLUSTER, PASS, PRIORITY, QUEUE, USERS, job_columns
+from bfenv.envs.features import (
+    AHEAD,
+    CLUSTER,
+    JOB_FITS,
+    PASS,
+    PRIORITY,
+    QUEUE,
+    USERS,
+    job_columns,
+)
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles.user_history import quantities
@@ -57,7 +66,7 @@ def test_by_hand():
             "head": 1,
             "before_shadow": 0,
             "within_extra": 0,
-            "user_queued": 0,  # the user is unknown
+            "user_queued": log_count(1),  # the user is unknown
             "priority": 0,
             **dict.fromkeys(runtimes, log_time(4)),
             **history,
@@ -332,6 +341,53 @@ def test_none_waits():
     assert info["now"] == 3 and not observation["queue"].any()
     cluster = named((*CLUSTER, *PASS), observation["cluster"])
     assert cluster["shadow"] == 0 and cluster["extra"] == 1 and cluster["next_end"] == 1
+    assert cluster["queue"] == cluster["outside"] == cluster["backlog"] == 0
+
+
+def test_just_enough():
+    """A job that just fits, just ends by the shadow time or just needs the extra nodes, does so."""
+    #  machine 4 at t = 1: job 0 (size 2) is expected to end at 10, and the head, job 1, needs 3
+    #  then: shadow time 10, one extra node
+    trace = bfenv.make_trace([0, 1, 1, 1, 1], [2, 3, 2, 1, 3], [10, 5, 9, 10, 9], 4)
+    env = whole(trace, every_pass=True)
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)
+    assert info["now"] == 1
+    names = ["fits", "before_shadow", "within_extra"]
+    rows = [named(QUEUE, row) for row in observation["queue"][1:4]]
+    assert [[row[name] for name in names] for row in rows] == [[1, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_requested_start():
+    """A job does not fit before its requested start time, and at that instant it does."""
+    trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [9, 9, 9], 3, requested_start=[0, 5, 6])
+    env = whole(trace, every_pass=True)
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)
+    while info["now"] < 5:
+        observation, *_, info = env.step(env.window)
+    fits, start_in = JOB_FITS, len(QUEUE)
+    assert info["now"] == 5
+    assert observation["queue"][:2, fits].tolist() == [1, 0]
+    assert observation["queue"][:2, start_in].tolist() == pytest.approx([0, log_time(1)])
+    observation, *_, info = env.step(env.window)
+    assert info["now"] == 6
+    assert observation["queue"][:2, fits].tolist() == [1, 1]
+    assert observation["queue"][:2, start_in].tolist() == [0, 0]
+
+
+def test_age():
+    """The age is the wait as a share of the age guard's limit, and never more than 1."""
+    #  the largest backlog was job 0's alone, 20 s of the whole machine: the limit is 5 s + 20 s
+    trace = bfenv.make_trace([0, 10, 20], [1, 2, 2], [40, 1, 1], 2)
+    env = whole(trace, every_pass=True, max_age=5)
+    env.reset(seed=0)
+    ages, (observation, *_, info) = {}, env.step(0)
+    while info["now"] < 40:
+        ages[info["now"]] = observation["queue"][:2, len(QUEUE)].tolist()
+        observation, *_, info = env.step(env.window)
+    ages[info["now"]] = observation["queue"][:2, len(QUEUE)].tolist()
+    assert ages == {10: [0, 0], 20: pytest.approx([0.4, 0]), 40: pytest.approx([1, 0.8])}
 
 
 @pytest.mark.parametrize(("estimate", "later"), [(60, 1.0), (61, 0.5)])
@@ -343,3 +399,16 @@ def test_profile_edge(estimate, later):
     observation, *_, info = env.step(0)  # the other job still fits, so the clock stands
     assert info["now"] == 0
     assert observation["profile"][:3].tolist() == [0.5, later, 1.0]
+
+
+def test_profile_counts_every_running_job():
+    """All jobs that are expected to have ended by a step of the profile are free there."""
+    trace = bfenv.make_trace([0] * 4, [1, 1, 2, 1], [10, 60, 100, 1], 5)
+    env = whole(trace, window=4)
+    env.reset(seed=0)
+    for _ in range(3):
+        observation, *_, info = env.step(0)  # the next job; the last one still fits
+    assert info["now"] == 0 and AHEAD[:4].tolist() == [0, 60, 81, 108]
+    assert observation["profile"][:4].tolist() == pytest.approx([0.2, 0.6, 0.6, 1.0])
+    next_end = named((*CLUSTER, *PASS), observation["cluster"])["next_end"]
+    assert next_end == pytest.approx(log_time(10))

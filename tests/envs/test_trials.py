@@ -43,6 +43,16 @@ def test_by_hand():
     assert sum(rewards) == pytest.approx(-info["metrics"]["mean_bounded_slowdown"])
 
 
+def test_trial_that_does_not_fit():
+    """Each job's row says whether its own trial is legal."""
+    trace = bfenv.make_trace([0, 0, 0], [1, 1, 2], [9, 9, 9], 2)
+    env = whole(trace, window=3, trial_limit=2)
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)
+    assert info["action_mask"].tolist() == [1, 0, 0, 1, 1, 0, 0]
+    assert observation["queue"][:2, len(QUEUE) + 1].tolist() == [1, 0]
+
+
 @given(
     small_traces(jobs=8, requested_starts=True),
     st.integers(0, 2**32 - 1),

@@ -81,15 +81,20 @@ def sacct_json(data: bytes) -> None:
 
 
 def xdmod(data: bytes) -> None:
-    """Each line after the first that is not blank is a job or counted."""
-    choice, path = _file(data, "export.csv")
+    """Each line after the first that is not blank is a job or counted.
+
+    Of JSON, each after the first two, which are the bracket and the column names, but the last.
+    """
+    choice, path = _file(data, "export")
     options = {
         "processors": (None, 6, 2**40)[choice % 3],
         "resource": ("cores", "nodes", "gpus")[choice // 3 % 3],
         "eligible": bool(choice // 9 % 2),
         "longest": (None, 3600)[choice // 18 % 2],
     }
-    _holds(read_xdmod, path, _after_the_first(path), options)
+    lines = [line for line in _lines(path, "utf-8") if line.strip()]
+    is_json = bool(lines) and lines[0].lstrip().startswith("[")
+    _holds(read_xdmod, path, lines[2:-1] if is_json else lines[1:], options)
 
 
 def columns(data: bytes) -> None:
@@ -114,6 +119,7 @@ CLAIMS = {
     "sge": partial(accounting, read_sge),
     "lsf": partial(accounting, read_lsf),
     "xdmod": xdmod,
+    "xdmod-json": xdmod,
 }
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from tests.workloads.logs.test_formats import TEXTS
+from tests.workloads.logs.test_formats import TEXTS, XDMOD_JSON
 
 SWF = """; Version: 2.2
 ; UnixStartTime: 846194400
@@ -43,6 +43,7 @@ SEEDS = {
     "sacct": [SACCT, DURATIONS],
     "columns": [CSV, TABS],
     **{kind: [text] for kind, text in TEXTS.items()},
+    "xdmod-json": [XDMOD_JSON],
 }
 
 

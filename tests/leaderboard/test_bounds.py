@@ -6,18 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bfenv.analysis.bounds import check_gap, load_gap
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.bounds import (
+    KNOWN,
     METRIC,
     bounds_file,
     check_bounds,
     find_bounds,
     gaps,
+    known_bounds,
     read_bounds,
     shares_closed,
 )
 from bfenv.leaderboard.report.gap_left import gap_left, gap_lines
+from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.store import read_leaderboard
+from bfenv.leaderboard.suite import find_suite, load_frozen
 from tests.leaderboard.stores import make_store
 
 POLICIES = ("easy", "easy-saf", "fcfs", "multiqueue")
@@ -112,3 +117,32 @@ def test_a_forged_file_is_found(bounded, tmp_path):
     np.savez(path, **{**arrays, "head": np.frombuffer(text, dtype=np.uint8)})
     with pytest.raises(BfenvError, match="metrics in the file are not those of its schedules"):
         check_bounds(read_leaderboard(folder))
+
+
+def test_known_bounds(tmp_path):
+    """Bounds and schedules of smoke-v1 come with bfenv: each holds, and is about its trace."""
+    traces = [trace for entry in find_suite("smoke-v1").entries for trace in entry.traces]
+    paths = {known_bounds(tmp_path, trace.hash): trace for trace in traces}
+    assert set(paths) == set(KNOWN.iterdir())
+    for path, trace in paths.items():
+        gap = check_gap(load_gap(path, load_frozen(trace.source, trace.hash)))
+        assert gap.metric == METRIC
+        assert gap.bound < gap.numbers.offline <= gap.numbers.fair < gap.numbers.reference
+
+
+def test_known_bounds_are_shown(tmp_path):
+    """A board of smoke-v1 has its gap without a search; a file in its folder comes first."""
+    run_suite(find_suite("smoke-v1"), ["easy", "fcfs"], out=tmp_path, seeds=1)
+    leaderboard = read_leaderboard(tmp_path)
+    assert not (tmp_path / "bounds").exists() and len(gap_lines(leaderboard)) == 2
+    assert [is_new for _, is_new in find_bounds(leaderboard, jobs=1)] == [False, False]
+    assert check_bounds(leaderboard) == 2
+    hashes = {row.workload_hash for row in leaderboard.rows}
+    known = {one: known_bounds(tmp_path, one) for one in hashes}
+    (tmp_path / "bounds").mkdir()
+    for one in hashes:
+        shutil.copy(known[one], bounds_file(tmp_path, one))
+        assert known_bounds(tmp_path, one) == bounds_file(tmp_path, one)
+    cheat = [replace(row, metrics=row.metrics | {METRIC: 1.0}) for row in leaderboard.rows]
+    with pytest.raises(BfenvError, match="is below the bound"):
+        check_bounds(leaderboard._replace(rows=cheat))

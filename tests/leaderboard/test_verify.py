@@ -1,5 +1,6 @@
 """What a leaderboard claims is checked: suite, traces, schedules, rows, bounds."""
 
+import hashlib
 import json
 import shutil
 import zipfile
@@ -14,8 +15,10 @@ from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.leaderboard import submission
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.submission import submit, unpacked
-from bfenv.leaderboard.suite import find_suite, salted
+from bfenv.leaderboard.suite import committed, find_suite, salted, suite_of
 from bfenv.leaderboard.verify import HOLDS, UNCHECKED, WRONG, Verdict, verify
+from bfenv.workloads.load import load_workload
+from bfenv.workloads.logs.swf import write_swf
 
 SUITE = find_suite("smoke-v1")
 
@@ -52,10 +55,10 @@ def test_an_honest_folder_holds(honest):
     """All rows are run again, with the same bytes."""
     verdicts = list(verify(honest))
     assert {one.check for one in verdicts if one.verdict == HOLDS} == {
-        "suite", "workload", "schedule", "run again",
+        "suite", "workload", "schedule", "run again", "bounds",
     }  # fmt: skip
     assert sum(one.check == "run again" for one in verdicts) == 4
-    assert [one.check for one in verdicts if one.verdict != HOLDS] == ["bounds"]
+    assert all(one.verdict == HOLDS for one in verdicts)
 
 
 def test_a_better_number_is_found(copy):
@@ -75,10 +78,7 @@ def test_a_forged_schedule_is_found(copy):
     """A schedule other than the row's is found, even a possible one."""
     one, other = sorted((copy / "schedules").glob("*_lublin-32*.npz"))
     shutil.copy(one, other)
-    assert found(copy) == {
-        ("schedule", WRONG): "it is not the schedule of the row",
-        NO_BOUNDS: found(copy)[NO_BOUNDS],
-    }
+    assert found(copy) == {("schedule", WRONG): "it is not the schedule of the row"}
 
 
 def test_an_impossible_schedule_is_found(copy):
@@ -140,6 +140,84 @@ def test_salt(tmp_path):
     assert found(tmp_path, salt="secret").keys() == {("schedule", UNCHECKED), NO_BOUNDS}
     assert found(tmp_path)["suite", UNCHECKED].endswith("needs its salt")
     assert "with this salt it is smoke-v1+" in found(tmp_path, salt="guess")["suite", WRONG]
+
+
+SALT = "a secret of some length"
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """A small log that is kept secret, and another one of the same name."""
+    folder = tmp_path_factory.mktemp("logs")
+    for part, seed in (("secret", 7), ("other", 8)):
+        (folder / part).mkdir()
+        trace = load_workload(f"lublin:procs=16,jobs=40,load=0.8,seed={seed}")
+        write_swf(trace, folder / part / "site.swf")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ranked(logs, tmp_path_factory):
+    """EASY on the secret log, with its schedule, and where the log is published later."""
+    folder = tmp_path_factory.mktemp("ranked")
+    suite = committed(suite_of([str(logs / "secret" / "site.swf")]), SALT)
+    run_suite(suite, ["easy"], out=folder / "board", keep_schedules=True)
+    (folder / "published").mkdir()
+    shutil.move(logs / "secret" / "site.swf", folder / "published" / "site.swf")
+    return folder
+
+
+def test_commitment(ranked, logs):
+    """Rows on a secret log hold once it is revealed, wherever it is, and with no other log."""
+    board, log = ranked / "board", str(ranked / "published" / "site.swf")
+    reasons = found(board, sample=None)
+    assert "they and a salt are needed" in reasons["suite", UNCHECKED]
+    published = (board / "suite.json").read_bytes()
+    revealed = {"workloads": [log], "salt": SALT, "commitment": published, "sample": None}
+    assert found(board, **revealed).keys() == {NO_BOUNDS}
+    for wrong in ({"workloads": [str(logs / "other" / "site.swf")]}, {"salt": SALT[::-1]}):
+        assert (
+            "with these workloads and this salt it is own-"
+            in (found(board, **(revealed | wrong))["suite", WRONG])
+        )
+    reason = found(board, **(revealed | {"commitment": b"{}"}))["suite", WRONG]
+    assert reason == "suite.json is not what was published"
+
+
+def test_commitment_tells_nothing(ranked):
+    """What is published has no content, no content's hash and no place, and needs a long salt."""
+    log = str(ranked / "published" / "site.swf")
+    plain = suite_of([log])
+    suite = committed(plain, SALT)
+    (trace,) = plain.entries[0].traces
+    digest = hashlib.sha256(f"{SALT}/{trace.hash}".encode()).hexdigest()
+    assert suite.description()["workloads"] == [
+        {"workload": "site", "load": None, "traces": [{"commitment": f"sha256:{digest}"}]}
+    ]
+    assert suite.name != plain.name
+    assert committed(plain, SALT[::-1]).description() != suite.description()
+    with pytest.raises(WorkloadError, match="16 characters or more"):
+        committed(plain, "short")
+
+
+def test_commitment_commands(ranked, tmp_path, monkeypatch):
+    """The description that `commit` writes is that of the board which `run` makes."""
+    log, published = str(ranked / "published" / "site.swf"), tmp_path / "published.json"
+    chosen = ["--workload", log, "--salt", SALT]
+    words = ["leaderboard", "run", *chosen, "--policy", "easy", "--out", str(tmp_path / "board")]
+    monkeypatch.setattr("sys.argv", ["bfenv", *words])
+    for command in (["leaderboard", "commit", *chosen, "--out", str(published)], words):
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+    assert CliRunner().invoke(app, ["leaderboard", "commit", *chosen]).output.encode() == (
+        published.read_bytes()
+    )
+    assert (tmp_path / "board" / "suite.json").read_bytes() == published.read_bytes()
+    (timing,) = (tmp_path / "board" / "timings").iterdir()
+    assert SALT not in timing.read_text() and "SALT" in timing.read_text()
+    check = ["leaderboard", "verify", str(tmp_path / "board"), *chosen]
+    result = CliRunner().invoke(app, [*check, "--commitment", str(published)])
+    assert result.exit_code == 0, result.output
 
 
 def test_no_salt_for_logs():

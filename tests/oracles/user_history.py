@@ -64,7 +64,7 @@ def quantities(job, now, jobs, ended, queued, running, tried):
         "previous_runtime": runtimes[-2] if len(runtimes) > 1 else me["estimate"],
         "likely_runtime": likely(me, mine),
         "accuracy": sum(r / o["estimate"] for o, r in mine) / len(mine) if mine else 1.0,
-        "user_queued": sum(jobs[o]["user"] == me["user"] >= 0 for o in queued),
+        "user_queued": sum(o == job or jobs[o]["user"] == me["user"] >= 0 for o in queued),
         "user_running": sum(jobs[o]["user"] == me["user"] >= 0 for o in running),
         "user_ended": len(runtimes),
         "tried": float(job in tried),

@@ -11,7 +11,10 @@ import pytest
 
 import bfenv
 from bfenv.referee.limits import MIB, PlayerLimits
-from tests.referee.programs import few_jobs, player
+from bfenv.referee.player_process import PlayerKilledError, PlayerProcess
+from bfenv.referee.remote_policy import greet
+from tests.parallel.processes import descendants, is_alive
+from tests.referee.programs import QUICK, few_jobs, player, program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prctl")
 TRACE = few_jobs()
@@ -102,6 +105,17 @@ def test_killed_referee():
     while sleepers() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not sleepers()
+
+
+def test_killed_guard():
+    """A player whose guard is killed from outside ends with it, and the error says so."""
+    with PlayerProcess(program(), QUICK) as process:
+        greet(process)
+        (guard,) = descendants(os.getpid())[:1]
+        os.kill(guard, signal.SIGKILL)
+        with pytest.raises(PlayerKilledError, match="the process that guards it died .SIGKILL"):
+            greet(process)
+    assert not [pid for pid in descendants(os.getpid()) if is_alive(pid)]
 
 
 def test_environment(monkeypatch):

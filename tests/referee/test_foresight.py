@@ -6,6 +6,7 @@ import pytest
 import bfenv
 from bfenv.core.schedule import Schedule
 from bfenv.referee.foresight import JOBS, NONE_FOUND, NOT_CHECKED, _find, foresight_of
+from bfenv.referee.player_process import PlayerKilledError
 from tests.referee.programs import QUICK, few_jobs, program
 
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=80,load=1.2,seed=3")
@@ -47,8 +48,10 @@ def test_own_agents(name):
 
 
 def test_players():
-    """A program is tried in one process, and one that ends after a run is not."""
+    """A program is tried in one process, one that ends after a run is not, nor one killed."""
     trace = few_jobs()
     assert foresight_of("player", "x", program(), trace, 0, QUICK) == NONE_FOUND
     found = foresight_of("player", "x", program("sys.exit()"), trace, 0, QUICK)
     assert found == f"{NOT_CHECKED}its process died (exit status 0)"
+    with pytest.raises(PlayerKilledError, match="its process died .SIGKILL"):
+        foresight_of("player", "x", program("os.kill(os.getpid(), 9)"), trace, 0, QUICK)

@@ -1,6 +1,7 @@
 """The mirror: what a policy sees of the machine through messages is what it sees in one process."""
 
 import json
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from bfenv.core.cluster import (
     waiting,
     wake_at,
 )
+from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import make_policy, new_memory
 from bfenv.referee.limits import DEFAULT
 from bfenv.referee.memory_check import check_memory
@@ -27,12 +29,12 @@ from bfenv.testing.probes import probe_traces
 
 
 class LocalPlayer:
-    """A player in this process; its messages go through JSON all the same."""
+    """A player in this process; its messages go through frames or JSON all the same."""
 
     limits = DEFAULT
 
-    def __init__(self, policy):
-        self.policy = policy
+    def __init__(self, policy, frames):
+        self.policy, self.uses_frames = policy, frames
 
     def ask(self, message, seconds):
         message = json.loads(json.dumps(message))
@@ -42,15 +44,27 @@ class LocalPlayer:
             seed, processors = message["seed"], message["processors"]
             self.memory = new_memory(self.policy, self.mirror.jobs, processors, seed)
             return {}
-        parts = (message.get(key, ()) for key in ("submitted", "ended", "killed"))
-        self.mirror.follow(message["now"], *parts)
+        parts = [message.get(key, []) for key in ("submitted", "ended", "killed")]
+        submitted = chain.from_iterable(parts[0])
+        numbers = [message["now"], *map(len, parts), *submitted, *parts[1], *parts[2]]
+        wake, *starts = self.decide(np.array(numbers)).tolist()
+        pairs = zip(starts[::2], starts[1::2], strict=True)
+        reply = {"start": [job if limit == FOREVER else [job, limit] for job, limit in pairs]}
+        return json.loads(json.dumps(reply if wake == FOREVER else reply | {"wake": wake}))
+
+    def exchange(self, frame, count, seconds):
+        return self.decide(frame.numbers[:count].copy()).copy()
+
+    def decide(self, message):
+        self.mirror.follow(message)
         self.policy.decide(self.mirror.cluster, self.mirror.jobs, self.memory)
-        return json.loads(json.dumps(self.mirror.reply()))
+        frame, count = self.mirror.answer()
+        return frame.numbers[:count]
 
 
-def remote(policy):
+def remote(policy, frames=True):
     flags = Flags(*(getattr(policy, flag) for flag in Flags._fields))
-    return policy_of(LocalPlayer(policy), policy.name, flags)
+    return policy_of(LocalPlayer(policy, frames), policy.name, flags)
 
 
 def tries_and_wakes(cluster, jobs, generator):
@@ -68,12 +82,13 @@ def tries_and_wakes(cluster, jobs, generator):
 TRIES = make_policy(tries_and_wakes, stochastic=True, trials=True, stateful=True)
 
 
+@pytest.mark.parametrize("frames", [True, False])
 @pytest.mark.parametrize("name", ["fcfs", "easy", "cons-rs", "tries"])
-def test_schedules(name):
+def test_schedules(name, frames):
     """A policy behind messages makes the schedule that it makes in one process."""
     policy = TRIES if name == "tries" else bfenv.find_policy(name)
     for trace in probe_traces(policy.requested_starts):
-        one, other = bfenv.simulate(trace, policy, 3), bfenv.simulate(trace, remote(policy), 3)
+        one, other = (bfenv.simulate(trace, each, 3) for each in (policy, remote(policy, frames)))
         for field in ("start", "end", "trial_start", "trial_end"):
             assert np.array_equal(getattr(one, field), getattr(other, field))
     assert name != "tries" or (one.trial_end >= 0).any() or len(trace) == 1
@@ -116,7 +131,7 @@ def test_view():
 def test_future():
     """Nothing of a job is in the mirror before it is submitted, and its arrays are read-only."""
     mirror = Mirror(8, 4, 2, False)
-    mirror.follow(3, [[0, 3, 5, 60, 1, 2, 0]], [], [])
+    mirror.follow(np.array([3, 1, 0, 0, 0, 3, 5, 60, 1, 2, 0]))
     assert [column[0] for column in mirror.jobs] == [3, 5, 60, 1, 2, 0]
     assert (mirror.jobs.submit[1:] == SOMETIME).all()
     assert all(len(set(column[1:].tolist())) == 1 for column in mirror.jobs)

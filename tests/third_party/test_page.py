@@ -20,6 +20,9 @@ CHECKS = {  # by library: what holds for the names of its script
     "sb3_contrib": lambda names: names["model"].num_timesteps == 256,
     "rl_zoo3": lambda names: list(Path("logs").rglob("Backfill-v0.zip")),
     "torch": lambda names: (names["infos"]["illegal_actions"] == 0).all(),
+    "ray": lambda names: (
+        names["result"]["env_runners"]["num_env_steps_sampled"] == 256 and names["illegal"] == 0
+    ),
     "torchrl": lambda names: names["legal"].all() and len(names["played"]) > 10,
     "tianshou": lambda names: names["stats"].n_collected_steps >= 150 and names["illegal"] == 0,
 }
@@ -36,6 +39,7 @@ def test_script(library, tmp_path, monkeypatch):
     """The script runs to its end, and did what it shows."""
     pytest.importorskip(library, reason=f"needs {library}, see docs/third_party.md")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")  # reports to nobody
     names = {"__name__": "__main__"}
     exec(compile(SCRIPTS[library], f"{library}.py", "exec"), names)
     assert CHECKS[library](names)

@@ -43,6 +43,11 @@ STYLE: dict[Any, Any] = {  # matplotlib's rcParams
 def check_target(path: Path) -> None:
     """Check that a picture can be written to a file, before any work is done for it.
 
+    Parameters
+    ----------
+    path
+        The file to write: .png, .svg or .pdf.
+
     Raises
     ------
     BfenvError

@@ -12,13 +12,25 @@ ENOUGH_JOBS = 40  # to start within a readable span
 
 
 def choose_begin(schedules: Sequence[Schedule], span: int) -> int:
-    """Return the second at which the interval of `span` seconds begins that shows most.
+    """Choose the interval of schedules that shows most.
 
     For two schedules of the same trace, that is where they differ most. A job counts with the
     seconds between its two starts, at most `span`, in the interval in which it starts; of the two
     sums the smaller one counts, or their total if one of them is always 0. For one schedule, that
-    is where the jobs that waited longest start. Intervals begin at multiples of half a span, and
-    the first of equal ones is returned.
+    is where the jobs that waited longest start.
+
+    Parameters
+    ----------
+    schedules
+        One schedule, or several of the same trace; the first and the last are compared.
+    span
+        Length of the interval in seconds.
+
+    Returns
+    -------
+    int
+        The second at which the interval begins, a multiple of half a span. Of equal ones, it is the
+        first.
     """
     step = max(1, span // 2)
     first, other = schedules[0], schedules[-1]
@@ -46,7 +58,18 @@ def _starting(half: np.ndarray, weight: np.ndarray, begins: np.ndarray) -> np.nd
 
 
 def readable_span(schedule: Schedule) -> int:
-    """Return the shortest of SPANS, in seconds, in which enough jobs start on average."""
+    """Choose a length of interval for `draw_gantt`.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to draw.
+
+    Returns
+    -------
+    int
+        The shortest of SPANS, in seconds, in which enough jobs start on average to see something.
+    """
     length = int(schedule.end.max() - schedule.trace.jobs.submit[0])
     return next(
         (span for span in SPANS if len(schedule.trace) * span / length >= ENOUGH_JOBS), SPANS[-1]

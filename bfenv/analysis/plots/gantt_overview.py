@@ -4,6 +4,7 @@ On thousands of processors most jobs would be thinner than a pixel, so that a fu
 look empty.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 MANY = 300  # processors of a machine that is large
 SHARES = (0.01, 0.1)  # of the machine, up to which the two smaller classes reach
 SHOWN = 24  # of the largest jobs
+BAR_TEXT_WIDTH = 0.09  # share of the picture's width that a bar's text takes
 
 
 class Use(NamedTuple):
@@ -28,7 +30,7 @@ class Use(NamedTuple):
 
 
 def is_large(one: Scene) -> bool:
-    """Tell whether the machine has more processors than a chart can show."""
+    """Return whether the machine has more processors than a chart can show."""
     return one.schedule.trace.processors > MANY
 
 
@@ -46,9 +48,9 @@ def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
     uses = []
     for k, label in enumerate(labels):
         change = np.zeros(len(times), dtype=np.int64)
-        mine = which == k
-        np.add.at(change, np.searchsorted(times, begin[mine]), size[mine])
-        np.add.at(change, np.searchsorted(times, end[mine]), -size[mine])
+        members = which == k
+        np.add.at(change, np.searchsorted(times, begin[members]), size[members])
+        np.add.at(change, np.searchsorted(times, end[members]), -size[members])
         uses.append(Use(label, np.cumsum(change)))
     return times, uses
 
@@ -62,6 +64,11 @@ def largest(one: Scene) -> list[Placed]:
         return width * int(size[run.job])
 
     return sorted(sorted(one.runs, key=area, reverse=True)[:SHOWN], key=lambda run: run.start)
+
+
+def largest_label(runs: Sequence[Placed]) -> str:
+    """Name the largest jobs as a group."""
+    return "the largest job" if len(runs) == 1 else f"the {len(runs)} largest jobs"
 
 
 def waited_from(one: Scene, run: Placed) -> int:
@@ -101,17 +108,17 @@ def draw_largest(axes: "Axes", one: Scene) -> None:
             row, right - left, left=left, height=0.8, linewidth=0, edgecolor="#00000066",
             color=COLOURS[run.job % len(COLOURS)], hatch=hatch,
         )  # fmt: skip
-        if right - left > 0.09 * (one.stop - one.begin):
+        if right - left > BAR_TEXT_WIDTH * (one.stop - one.begin):
             axes.text(
                 (left + right) / 2, row, bar_text(one, run), ha="center", va="center", fontsize=6.5
             )
-    axes.set(ylim=(len(runs) - 0.5, -0.5), yticks=[], ylabel=f"the {len(runs)} largest jobs")
+    axes.set(ylim=(len(runs) - 0.5, -0.5), yticks=[], ylabel=largest_label(runs))
     axes.grid(False)
     axes.tick_params(bottom=False)
 
 
-def told(one: Scene, run: Placed) -> str:
-    """Describe a run in a line."""
+def describe_run(one: Scene, run: Placed) -> str:
+    """Describe a run in a line: its job, when it was submitted, and when it started."""
     jobs = one.schedule.trace.jobs
     return (
         f"job {run.job}: {jobs.size[run.job]:,} processors, submitted "

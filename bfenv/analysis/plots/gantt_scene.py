@@ -20,11 +20,11 @@ COLOURS = (
 class Scene(NamedTuple):
     """What one policy does within [begin, stop) seconds."""
 
-    schedule: Schedule
-    runs: list[Placed]
+    schedule: Schedule  # of the whole trace
+    runs: list[Placed]  # that overlap the interval
     backfilled: np.ndarray  # (n,) bool, of all jobs of the trace
-    begin: int
-    stop: int
+    begin: int  # seconds
+    stop: int  # seconds, one past the last
 
     @property
     def used(self) -> float:
@@ -65,7 +65,19 @@ class Scene(NamedTuple):
 
 
 def scene(schedule: Schedule, begin: int, span: int) -> Scene:
-    """Return what happens in the `span` seconds from `begin` on.
+    """Collect what happens in an interval of a schedule.
+
+    Parameters
+    ----------
+    schedule
+        The schedule to draw.
+    begin, span
+        First second and length of the interval.
+
+    Returns
+    -------
+    Scene
+        The runs, with their processors, and the jobs that are backfilled.
 
     Raises
     ------

@@ -26,7 +26,14 @@ LAYOUT: list[Any] = [
 
 
 def write_workload(trace: Trace, path: Path) -> None:
-    """Write the picture of a trace to a .png, .svg or .pdf file, completely or not at all.
+    """Write the picture of a trace to a file, completely or not at all.
+
+    Parameters
+    ----------
+    trace
+        The jobs to describe.
+    path
+        The file to write: .png, .svg or .pdf.
 
     Raises
     ------
@@ -38,6 +45,16 @@ def write_workload(trace: Trace, path: Path) -> None:
 
 def draw_workload(trace: Trace) -> "Figure":
     """Draw a trace in nine panels.
+
+    Parameters
+    ----------
+    trace
+        The jobs to describe.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To show or to save.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 import typer
 
-from bfenv.cli.leaderboard import bound, export, report, run, submit, verify
+from bfenv.cli.leaderboard import bound, commit, export, report, run, submit, verify
 from bfenv.cli.options import Once
 
 app = typer.Typer(
@@ -10,5 +10,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for command in (run.run, report.report, bound.bound, export.export, submit.submit, verify.verify):
+COMMANDS = (
+    run.run, report.report, bound.bound, export.export, commit.commit, submit.submit, verify.verify,
+)  # fmt: skip
+for command in COMMANDS:
     app.command(cls=Once)(command)

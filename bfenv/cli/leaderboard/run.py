@@ -37,7 +37,9 @@ def run(
     salt: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", help="Secret that the seeds of the suite's generated traces depend on."
+            metavar="TEXT",
+            help="Secret that the seeds of the suite's generated traces depend on, or, with "
+            "--workload, of commitments (see `bfenv leaderboard commit`).",
         ),
     ] = None,
     workload: Annotated[
@@ -129,8 +131,6 @@ def run(
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
-    if workload and salt is not None:
-        raise BfenvError("--salt and --workload exclude each other")
     with show.progress(show.ROWS) as progress:
         bar = progress.add_task("preparing", total=None, rows="")
         total, number = 0, count(1)
@@ -159,7 +159,7 @@ def run(
             players=player or (),
             limits=options.player_limits(player_memory, decision, player_reads),
             shard=read_shard(shard),
-            argv=sys.argv[1:],
+            argv=[word.replace(salt, "SALT") if salt else word for word in sys.argv[1:]],
             begin=begin,
             done=done,
             jobs=jobs,
@@ -170,10 +170,11 @@ def run(
 
 
 def _suite(name: str | None, salt: str | None, workloads: list[str] | None) -> "Suite":
-    from bfenv.leaderboard.suite import find_suite, salted, suite_of
+    from bfenv.leaderboard.suite import committed, find_suite, salted, suite_of
 
     if workloads:
-        return suite_of(workloads)
+        own = suite_of(workloads)
+        return own if salt is None else committed(own, salt)
     suite = find_suite(name or DEFAULT)
     return suite if salt is None else salted(suite, salt)
 

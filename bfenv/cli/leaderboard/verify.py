@@ -29,6 +29,19 @@ def verify(
     salt: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Salt of the suite, if it has one.")
     ] = None,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--workload",
+            "-w",
+            metavar="WORKLOAD",
+            help="Of a suite known by commitments; repeat for several.",
+        ),
+    ] = None,
+    commitment: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What `bfenv leaderboard commit` published of them."),
+    ] = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Open saved models, which may run any code.")
     ] = False,
@@ -53,6 +66,7 @@ def verify(
       bfenv leaderboard verify DIR
       bfenv leaderboard verify DIR --sample 10
       bfenv leaderboard verify bundle.zip --trust
+      bfenv leaderboard verify DIR --workload site.swf.gz --salt TEXT --commitment published.json
     """
     from bfenv.leaderboard.submission import unpacked
     from bfenv.leaderboard.verify import WRONG
@@ -69,6 +83,8 @@ def verify(
             sample=sample,
             seed=seed,
             salt=salt,
+            workloads=workload or (),
+            commitment=None if commitment is None else commitment.read_bytes(),
             trust=trust,
             timeout=timeout,
             begin=lambda count: progress.update(task, total=count),

@@ -216,7 +216,12 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
         print("Local times, if any, were read as UTC: see --timezone.")
     if trace.outages:
         length = duration(sum(one.end - one.begin for one in trace.outages))
-        print(f"{len(trace.outages)} outages, {length} in all, are in the file's header.")
+        count = len(trace.outages)
+        print(
+            f"{count} outages, {length} in all, are in the file's header."
+            if count > 1
+            else f"An outage of {length} is in the file's header."
+        )
     partitions = [line.split()[-1] for line in trace.header if line.startswith("Partition:")]
     if len(partitions) > 1:
         print(

@@ -57,7 +57,8 @@ def gantt(selection: GanttSelection, starving: set[str]) -> Markup:
                 f"{selection.workload}: {length(selection.span)} from "
                 f"{_when(selection.schedules[0], selection.begin)} "
                 f"on, on {processors:,} processors. {SAME if len(scenes) > 1 else ''}"
-                f"{MEANING[is_large(scenes[0])]} Below is the number of waiting jobs.",
+                f"{MEANING[is_large(scenes[0])]} The strip at the bottom is the number of waiting "
+                "jobs.",
             ),
             element("div", [_panel(f"gantt{i}", one, starving) for i, one in enumerate(scenes)],
                     class_="pair"),

@@ -4,8 +4,9 @@ import numpy as np
 
 from bfenv.analysis.plots.gantt_overview import (
     bar_text,
+    describe_run,
     largest,
-    told,
+    largest_label,
     use_by_size,
     waited_from,
 )
@@ -13,7 +14,7 @@ from bfenv.analysis.plots.gantt_scene import COLOURS, Scene
 from bfenv.leaderboard.report.element import Markup, element
 from bfenv.leaderboard.report.plot import SCALE, Axis, linear, percents, plot, stretched
 
-ROOM = 0.16  # share of the width that a bar's text takes
+BAR_TEXT_WIDTH = 0.16  # share of the width that a bar's text takes
 
 
 def overview(key: str, one: Scene, x: Axis) -> tuple[Markup, Markup, Markup]:
@@ -61,7 +62,7 @@ def _largest(key: str, one: Scene, x: Axis) -> Markup:
         )
         middle = percents((row + 0.5) * height)
         is_backfilled = bool(one.backfilled[run.job]) and not run.trial
-        text = told(one, run) + (", backfilled" if is_backfilled else "")
+        text = describe_run(one, run) + (", backfilled" if is_backfilled else "")
         bars.append(
             element(
                 "g",
@@ -73,12 +74,13 @@ def _largest(key: str, one: Scene, x: Axis) -> Markup:
                         class_=f"job g{run.job % len(COLOURS)}"),
             )
         )  # fmt: skip
-        if right - left > ROOM:
+        if right - left > BAR_TEXT_WIDTH:
             at = {"x": percents((left + right) / 2), "y": middle}
             numbers.append(
                 element("text", bar_text(one, run), **at, dy=".35em", text_anchor="middle",
                         class_="number")
             )  # fmt: skip
-    title = f"{one.schedule.policy}: the largest jobs"
-    y = Axis(lambda value: value, [], f"the {len(runs)} largest jobs")
-    return plot(key, title, f"{len(runs)} jobs", x, y, *bars, *numbers, size="tall")
+    label = largest_label(runs)
+    text = "Each bar follows a line for the time that the job waited."
+    y = Axis(lambda value: value, [], label)
+    return plot(key, f"{one.schedule.policy}: {label}", text, x, y, *bars, *numbers, size="tall")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bfenv.analysis.calibration import calibrate, verdict
+from bfenv.analysis.calibration import VERDICTS, calibrate, verdict
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.analysis.parties import users_changed
@@ -63,6 +63,24 @@ class SiteComparison(NamedTuple):
     def verdict(self) -> str:
         """How well the simulation of today's policy repeats the log; "" if that is not known."""
         return verdict(self.calibration)
+
+    @property
+    def closest(self) -> tuple[str, str] | None:
+        """The candidate that repeats the log best, and its verdict.
+
+        None if none has a better verdict than today's policy.
+        """
+        if self.logged is None:
+            return None
+        ranks = list(VERDICTS)
+        found = []
+        for one in self.findings:
+            numbers = calibrate(one.schedule, self.logged)
+            if (word := verdict(numbers)) in ranks:
+                found.append((ranks.index(word), -numbers["log_close"], one.policy, word))
+        own = ranks.index(self.verdict) if self.verdict in ranks else len(ranks)
+        rank, _, policy, word = min(found, default=(len(ranks), 0.0, "", ""))
+        return (policy, word) if rank < own else None
 
     @property
     def best(self) -> Finding | None:

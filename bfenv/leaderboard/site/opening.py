@@ -12,7 +12,7 @@ from bfenv.leaderboard.site.comparison import Finding, SiteComparison
 from bfenv.leaderboard.site.words import less_or_more, sentences
 
 COLUMNS = (
-    "policy", "mean wait", "change", "longest wait", "Slurm", "users: less", "more",
+    "policy", "mean\nwait", "change", "longest\nwait", "Slurm", "users\nless", "users\nmore",
     "change, 95 % interval",
 )  # fmt: skip
 MOST = 5  # winners, and losers, of each kind that are listed
@@ -78,7 +78,7 @@ def _part(comparison: SiteComparison) -> Markup:
 
 def _table(caption: str, lines: list[list[str]]) -> Markup:
     rows = [(None, [Cell(cell) for cell in line]) for line in lines]
-    return table(caption, COLUMNS, rows, text=(0, 4, 7))
+    return table(caption, [name.replace("\n", " ") for name in COLUMNS], rows, text=(0, 4, 7))
 
 
 def _how(findings: list[Finding]) -> Markup:

@@ -1,11 +1,14 @@
 """The verdict on a site's candidates in sentences, in hours and days."""
 
+import shlex
+
 from bfenv.analysis.formatting import duration
 from bfenv.analysis.intervals import Interval
 from bfenv.core.jobs import Trace
 from bfenv.leaderboard.site.comparison import Finding, SiteComparison
 from bfenv.workloads.logs.header import date_at
 
+REPEATS = {"good": "well", "fair": "fairly", "poor": "poorly"}  # the log
 EXPLAINED = {
     "good": "so its forecasts can be trusted as far as the log goes",
     "fair": "so its forecasts show the direction rather than the amount",
@@ -28,6 +31,13 @@ def sentences(comparison: SiteComparison) -> list[str]:
         texts += [_mean(comparison, best), _longest(comparison, best), _users(best), _slurm(best)]
     if comparison.logged is not None:
         texts.append(_reality(comparison))
+    if comparison.closest is not None:
+        policy, word = comparison.closest
+        texts.append(
+            f"{policy} repeats your log {REPEATS[word]}, better than {comparison.today.policy}. "
+            "If it is closer to your site's policy, compare with it: "
+            f"--today {shlex.quote(policy)}."
+        )
     return texts
 
 
@@ -104,6 +114,5 @@ def _reality(comparison: SiteComparison) -> str:
     word = comparison.verdict
     return (
         f"In reality the mean wait was {duration(float(real))}: {how}. It repeats your log "
-        f"{'well' if word == 'good' else 'fairly' if word == 'fair' else 'poorly'}, "
-        f"{EXPLAINED[word]}."
+        f"{REPEATS[word]}, {EXPLAINED[word]}."
     )

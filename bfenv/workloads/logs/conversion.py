@@ -5,7 +5,6 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
@@ -25,7 +24,7 @@ from bfenv.workloads.logs.cleaning import (
     malformed_warning,
 )
 from bfenv.workloads.logs.estimates import check_unit, fill_estimates, read_longest
-from bfenv.workloads.logs.run import Run, number_names, peak_use
+from bfenv.workloads.logs.run import Run, column, number_names, peak_use
 from bfenv.workloads.logs.selection import (
     EVERYTHING,
     Selection,
@@ -34,6 +33,8 @@ from bfenv.workloads.logs.selection import (
     write_ids,
 )
 from bfenv.workloads.logs.times import find_zone, time_of_day
+
+FEW_PARTITIONS = 8  # whose own use a message lists
 
 Line = TypeVar("Line")
 
@@ -206,6 +207,10 @@ def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors:
     if processors is None:
         peak = peak_use(runs)
         hint = f"; at least {peak} were in use at once" if peak else ""
+        parts = sorted({run.partition for run in runs if run.partition})
+        if peak and 1 < len(parts) <= FEW_PARTITIONS:
+            peaks = (peak_use([run for run in runs if run.partition == part]) for part in parts)
+            hint += f" ({', '.join(map('{}={}'.format, parts, peaks))})"
         raise WorkloadError(f"{path}: processors must be the size of the machine, got None{hint}")
     return check_processors("processors", processors)
 
@@ -224,12 +229,13 @@ def _jobs(
             f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given",
             stacklevel=4,
         )
-    counts["reordered"] = sum(a.submit > b.submit for a, b in pairwise(jobs))
+    counts["reordered"] = int(np.sum(np.diff(column(jobs, "submit")) < 0))
     jobs.sort(key=operator.attrgetter("submit"))
     ids = [run.job for run in jobs if run.job]
     counts["requeued"] = len(ids) - len(set(ids))
     counts["components"] = sum("+" in job for job in ids)
-    counts["early_start"] = sum(0 <= run.start < run.submit for run in jobs)
+    start = column(jobs, "start")
+    counts["early_start"] = int(np.sum((start >= 0) & (start < column(jobs, "submit"))))
     return jobs
 
 
@@ -266,15 +272,14 @@ def _records(runs: Sequence[Run], origin: int) -> np.ndarray:
     """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1."""
     records = np.full((len(runs), len(swf.FIELDS)), -1.0)
     records[:, swf.JOB] = np.arange(1, len(runs) + 1)
-    records[:, swf.SUBMIT] = [run.submit - origin for run in runs]
-    records[:, swf.WAIT] = [
-        run.start - run.submit if run.start >= run.submit else -1 for run in runs
-    ]
-    records[:, swf.RUNTIME] = [run.runtime for run in runs]
-    records[:, swf.ALLOCATED] = [run.size for run in runs]
+    submit, start = column(runs, "submit"), column(runs, "start")
+    records[:, swf.SUBMIT] = submit - origin
+    records[:, swf.WAIT] = np.where(start >= submit, start - submit, -1)
+    records[:, swf.RUNTIME] = column(runs, "runtime")
+    records[:, swf.ALLOCATED] = column(runs, "size")
     records[:, swf.REQUESTED] = records[:, swf.ALLOCATED]  # no other job could have the rest
-    records[:, swf.ESTIMATE] = [run.estimate for run in runs]
-    records[:, swf.STATUS] = [run.status for run in runs]
+    records[:, swf.ESTIMATE] = column(runs, "estimate")
+    records[:, swf.STATUS] = column(runs, "status")
     records[:, swf.USER] = number_names([run.user for run in runs])
     records[:, swf.GROUP] = number_names([run.group for run in runs])
     records[:, swf.QUEUE] = number_names([run.queue for run in runs])

@@ -1,4 +1,4 @@
-"""The kinds of logs, recognized by their first line."""
+"""The kinds of logs, recognized by their first lines."""
 
 import os
 import re
@@ -21,7 +21,7 @@ KINDS = {
     "pbs": "PBS Professional, OpenPBS or Torque",
     "sge": "Grid Engine",
     "lsf": "LSF, lsb.acct",
-    "xdmod": "Open XDMoD, a data export of jobs as CSV",
+    "xdmod": "Open XDMoD, a data export of jobs as CSV or JSON",
     "csv": "a table with a line of column names",
     "parquet": "a table",
 }
@@ -33,6 +33,7 @@ READERS: dict[str, Callable[..., Trace]] = {
     "lsf": read_lsf,
     "xdmod": xdmod.read_xdmod,
 }  # of those kinds that say themselves where everything is
+ZIP = "PK\x03\x04"
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 
 
@@ -51,6 +52,8 @@ def find_format(path: str | os.PathLike[str]) -> str:
     lines = first_lines(path)
     if lines[0].lstrip().startswith("{"):
         return "sacct-json"
+    if xdmod.is_export(lines):
+        return "xdmod"
     first = next((line for line in lines if not line.startswith("#")), lines[0])
     if SWF.match(first):
         raise WorkloadError(f"{path}: this looks like SWF already; use it as a workload")
@@ -64,9 +67,11 @@ def find_format(path: str | os.PathLike[str]) -> str:
     is_headless = JOB.fullmatch(names[0].strip()) and len(names) == COMMAND.count(",") + 1
     if "jobid" in map(str.strip, names) or is_headless:
         return "sacct"
-    if xdmod.SUBMIT in first and xdmod.JOB in first:
-        return "xdmod"
-    if max(map(first.count, ",;\t|")):
+    if first.startswith(ZIP):
+        raise WorkloadError(
+            f"{path}: a zip archive or a spreadsheet; unpack the log, or export the table as CSV"
+        )
+    if max(map(first.count, ",;\t|")) and not xdmod.is_json(lines):
         return "csv"
     kinds = "; ".join(KINDS.values())
     raise WorkloadError(

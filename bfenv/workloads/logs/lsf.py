@@ -11,7 +11,7 @@ from typing import Unpack
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
-from bfenv.workloads.logs.text import consumed, numbered_lines
+from bfenv.workloads.logs.text import numbered_lines
 from bfenv.workloads.logs.times import read_epoch, read_integer
 
 WORD = re.compile(r'"(?:[^"]|"")*"|[^\s"]+')
@@ -48,7 +48,7 @@ def read_lsf(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> 
         If no job is left, an option is out of range, or a line is malformed.
     """
     notes = ["made of LSF accounting; a processor is a slot"]
-    return convert(path, consumed(numbered_lines(path)), _parse, notes, **options)
+    return convert(path, numbered_lines(path), _parse, notes, **options)
 
 
 def _parse(line: str) -> Run | str:

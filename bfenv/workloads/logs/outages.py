@@ -82,7 +82,7 @@ def load_outages(
     if zero is None:
         raise WorkloadError(f"{trace.name}: outages need a log with dates (UnixStartTime)")
     zone, begin = find_zone(timezone), round(zero.timestamp())
-    lines = numbered_lines(path)
+    lines = list(numbered_lines(path))
     names = [name.strip().lower() for name in lines[0][1].split("|")]
     is_slurm = {"timestart", "timeend", "tres"} <= set(names)
     found = []
@@ -130,8 +130,9 @@ def find_outages(trace: Trace) -> tuple[Outage, ...]:
     """Find the times at which the whole machine stood still although jobs waited.
 
     An outage is a time of at least an hour in which no job runs, by the log's own waits, and five
-    or more jobs wait from its begin to its end. It is shorter than the real one, which began while
-    the last jobs were still running, and outages of a part of the machine are not found.
+    or more jobs wait from its begin to its end. It is shorter than a real one that began while jobs
+    were still running, and longer than one for which the machine was drained. Outages of a part of
+    the machine are not found.
     """
     if trace.records is None or (trace.records[:, WAIT] < 0).all():
         return ()

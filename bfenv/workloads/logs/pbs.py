@@ -14,7 +14,7 @@ from typing import Unpack
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
-from bfenv.workloads.logs.text import consumed, numbered_lines
+from bfenv.workloads.logs.text import numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_epoch, read_integer
 
 DATE = "%m/%d/%Y %H:%M:%S"
@@ -43,7 +43,7 @@ def read_pbs(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> 
     """
     zone = find_zone(options.get("timezone", "UTC"))
     notes = ["made of PBS accounting; a processor is a CPU"]
-    return convert(path, consumed(numbered_lines(path)), partial(_parse, zone), notes, **options)
+    return convert(path, numbered_lines(path), partial(_parse, zone), notes, **options)
 
 
 def _parse(zone: tzinfo, line: str) -> Run | str:

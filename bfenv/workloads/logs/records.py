@@ -22,7 +22,6 @@ FIELDS = (
 )  # fmt: skip
 JOB, SUBMIT, WAIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE = 0, 1, 2, 3, 4, 7, 8
 STATUS, USER, GROUP, QUEUE, PARTITION, PRECEDING = 10, 11, 12, 14, 15, 16
-BLOCK = 1 << 15  # records that are formatted at a time
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -76,11 +75,19 @@ def parse_records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarr
 
 def format_records(records: np.ndarray) -> list[str]:
     """Return a line of text for each record, its numbers in their shortest form."""
-    lines: list[str] = []
-    for begin in range(0, len(records), BLOCK):  # the words of all would fill the memory
-        words = map(_format_field, records[begin : begin + BLOCK].T)
-        lines += map(" ".join, zip(*words, strict=True))
-    return lines
+    words: list[str] = []
+    columns: list[list[int] | list[str]] = []
+    for i, column in enumerate(records.T):
+        if i > 0 and (column == column[0]).all():  # most logs leave many fields out
+            words.append(_shortest(column[0]))
+        elif np.array_equal(column, np.floor(column)):
+            words.append("%d")
+            columns.append(column.astype(np.int64).tolist())
+        else:
+            words.append("%s")
+            columns.append(list(map(_shortest, column.tolist())))
+    template = " ".join(words)
+    return [template % row for row in zip(*columns, strict=True)]
 
 
 def requests_in(records: np.ndarray) -> Requests:
@@ -105,8 +112,6 @@ def _find_fault(words: list[str]) -> str | None:
     return None
 
 
-def _format_field(column: np.ndarray) -> list[str]:
-    """Return the numbers of a field as text, the shortest that is read as the same number."""
-    if np.array_equal(column, np.floor(column)):
-        return list(map(str, column.astype(np.int64).tolist()))
-    return [str(int(value)) if value.is_integer() else repr(value) for value in column.tolist()]
+def _shortest(value: float) -> str:
+    """Return a number as text, the shortest that is read as the same number."""
+    return str(int(value)) if value.is_integer() else repr(float(value))

@@ -1,7 +1,8 @@
 """A run: one execution of a job, as any system's log records it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +28,6 @@ class Run(NamedTuple):
     status: int = -1  # SWF field 11
     job: str = ""  # its id in the log; "" if it is not known
     cluster: str = ""
-
-
-START, RUNTIME, SIZE = map(Run._fields.index, ("start", "runtime", "size"))
 
 
 def order_times(
@@ -63,18 +61,22 @@ def order_times(
     return min(product(submit or (-1,), start or (-1,), end or (-1,)), key=implausibility)
 
 
-def peak_use(runs: Iterable[Run]) -> int:
+def peak_use(runs: Sequence[Run]) -> int:
     """Return the most processors in use at once by runs whose start is known.
 
     Processors of a run that ends at an instant are free for one that starts then.
     """
-    started = [run for run in runs if run.start >= 0]
+    start = column(runs, "start")
     begin, runtime, size = (
-        np.array([run[field] for run in started], dtype=np.float64)  # a log may have any size
-        for field in (START, RUNTIME, SIZE)
+        values[start >= 0] for values in (start, column(runs, "runtime"), column(runs, "size"))
     )
     times, change = np.concatenate([begin, begin + runtime]), np.concatenate([size, -size])
     return int(np.cumsum(change[np.lexsort((change, times))]).max(initial=0))
+
+
+def column(runs: Sequence[Run], field: str) -> np.ndarray:
+    """Return a field of each run: (n,) float64, because a log may have any number."""
+    return np.fromiter(map(attrgetter(field), runs), np.float64, len(runs))
 
 
 def number_names(names: Sequence[str]) -> list[int]:

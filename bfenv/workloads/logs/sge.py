@@ -10,7 +10,7 @@ from typing import Unpack
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
-from bfenv.workloads.logs.text import consumed, numbered_lines
+from bfenv.workloads.logs.text import numbered_lines
 from bfenv.workloads.logs.times import LATEST, read_duration, read_epoch, read_integer
 
 LEAST = 35  # fields, up to the slots
@@ -39,7 +39,7 @@ def read_sge(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> 
         If no job is left, an option is out of range, or a line is malformed.
     """
     notes = ["made of Grid Engine accounting; a processor is a slot"]
-    return convert(path, consumed(numbered_lines(path)), _parse, notes, **options)
+    return convert(path, numbered_lines(path), _parse, notes, **options)
 
 
 def _parse(line: str) -> Run | str:

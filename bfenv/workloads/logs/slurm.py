@@ -4,7 +4,7 @@ Source: the manual page sacct(1) of Slurm 25.11, <https://slurm.schedmd.com/sacc
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import tzinfo
 from functools import partial
 from itertools import chain
@@ -15,7 +15,7 @@ from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import CommonOptions, convert
 from bfenv.workloads.logs.run import Run
 from bfenv.workloads.logs.slurm_job import COLUMNS, JOB, parse_fields
-from bfenv.workloads.logs.text import Lines, consumed, numbered_lines
+from bfenv.workloads.logs.text import numbered_lines
 from bfenv.workloads.logs.times import find_zone
 from bfenv.workloads.logs.tres import SIZES, Fields, sizes_in
 
@@ -119,16 +119,19 @@ def read_sacct(
         f"submit times are Slurm's {submitted}; each run of a requeued job is a job",
     ]
     parse = partial(_parse, header, names, zone, size, eligible)
-    return convert(path, consumed(lines), parse, notes, processors=processors, **options)
+    return convert(path, lines, parse, notes, processors=processors, **options)
 
 
-def _header(lines: Lines, fields: str | None) -> tuple[str, Lines]:
+def _header(
+    lines: Iterator[tuple[int, str]], fields: str | None
+) -> tuple[str, Iterable[tuple[int, str]]]:
     """Return the line of column names, and the lines after it, if they have one."""
     if fields is not None:
         return fields.replace(",", "|"), lines
-    if JOB.fullmatch(lines[0][1].partition("|")[0].strip()):
-        return COMMAND.partition("-o ")[2].replace(",", "|"), lines
-    return lines.popleft()[1], lines
+    first = next(lines)
+    if JOB.fullmatch(first[1].partition("|")[0].strip()):
+        return COMMAND.partition("-o ")[2].replace(",", "|"), chain((first,), lines)
+    return first[1], lines
 
 
 def _columns(path: str | os.PathLike[str], header: str, resource: str) -> list[str]:
@@ -161,4 +164,6 @@ def _parse(
     words = line.split("|")
     if len(words) != len(names):
         raise ValueError(f"{len(words)} fields, expected {len(names)} (a name with a '|' in it?)")
-    return parse_fields(dict(zip(names, map(str.strip, words), strict=True)), zone, size, eligible)
+    if line.split() != [line]:  # most lines have no spaces
+        words = [word.strip() for word in words]
+    return parse_fields(dict(zip(names, words, strict=True)), zone, size, eligible)

@@ -34,9 +34,9 @@ def parse_fields(
 
     `count` returns its processors, 0 if they are not known.
     """
-    if reason := _unfinished(fields):
-        return reason
     state = _state(fields["State"])
+    if reason := _unfinished(fields, state):
+        return reason
     start, end = _time(fields, "Start", zone), _time(fields, "End", zone)
     if not start or (state == "CANCELLED" and start == end):  # older versions print the latter
         return "never_started"
@@ -57,25 +57,19 @@ def parse_fields(
     size = count(fields)
     if size < 1:
         return "no_size"
+    group = fields.get("Group") or fields.get("Account", "")
+    user, queue = fields.get("User", ""), fields.get("QOS", "")
+    partition, cluster = fields.get("Partition", ""), fields.get("Cluster", "")
+    status = STATUSES.get(state, FAILED)
     return Run(
-        submit,
-        begin,
-        runtime,
-        size,
-        estimate=_limit(fields),
-        user=intern(fields.get("User", "")),
-        group=intern(fields.get("Group") or fields.get("Account", "")),
-        queue=intern(fields.get("QOS", "")),
-        partition=intern(fields.get("Partition", "")),
-        status=STATUSES.get(state, FAILED),
-        job=fields["JobID"],
-        cluster=intern(fields.get("Cluster", "")),
-    )
+        submit, begin, runtime, size, _limit(fields), intern(user), intern(group), intern(queue),
+        intern(partition), status, fields["JobID"], intern(cluster),
+    )  # fmt: skip  # by position, which takes half the time
 
 
-def _unfinished(fields: Fields) -> str:
+def _unfinished(fields: Fields, state: str) -> str:
     """Return why a line is not a job that ended, by its id and state; "" if it is one."""
-    job, state = fields["JobID"], _state(fields["State"])
+    job = fields["JobID"]
     if not JOB.fullmatch(job):
         if STEP.fullmatch(job):
             return "steps"

@@ -51,6 +51,7 @@ from bfenv.workloads.logs.records import (
 )
 from bfenv.workloads.logs.text import read_lines
 
+BLOCK = 1 << 15  # records that are formatted at a time
 OUTAGES = ("header", "find", "none")  # where outages come from
 
 
@@ -175,6 +176,14 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
         If the schedule is that of another trace.
     BfenvError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> trace = bfenv.make_trace(submit=[0, 5], size=[2, 4], runtime=[60, 30], processors=4)
+    >>> bfenv.write_swf(trace, "tiny.swf")
+    >>> bfenv.read_swf("tiny.swf").jobs.size
+    array([2, 4])
     """
     check_trace(trace)
     path, jobs = Path(path), trace.jobs
@@ -187,16 +196,21 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
             f"{path}: SWF has no priorities and requested start times; they are left out",
             stacklevel=2,
         )
-    records = _new_records(trace) if trace.records is None else _amended(trace.records, trace)
-    if schedule is not None:
-        records[:, WAIT] = schedule.wait
-        records[:, ALLOCATED] = jobs.size
-    first = int(requests_in(records[:1]).submit[0])
+    first = int(jobs.submit[0])
+    if trace.records is not None:
+        first = int(requests_in(trace.records[:1]).submit[0])
     header = [line for line in header_of(trace, first) if not OUTAGE.match(line)]
     header += outage_lines(trace.outages, first - int(jobs.submit[0]))
     lines = [f"; {line}".rstrip() for line in (re.sub(r"[\r\n]+", " ", line) for line in header)]
-    text = "\n".join([*lines, *format_records(records)]) + "\n"
-    data = text.encode("latin-1", errors="replace")
+    blocks = [_encoded(lines)]
+    for begin in range(0, len(trace), BLOCK):  # the text of all would fill the memory
+        block = slice(begin, begin + BLOCK)
+        records = _records(trace, block, first)
+        if schedule is not None:
+            records[:, WAIT] = schedule.wait[block]
+            records[:, ALLOCATED] = jobs.size[block]
+        blocks.append(_encoded(format_records(records)))
+    data = b"".join(blocks)
     write_atomically(path, gzip.compress(data, 6, mtime=0) if path.suffix == ".gz" else data)
 
 
@@ -269,28 +283,36 @@ def _time_of_day(path: Path, labels: dict[str, str], submit: int) -> int:
     return clock
 
 
-def _new_records(trace: Trace) -> np.ndarray:
-    """Return SWF fields for a trace that has none, (n, 18) float64."""
-    records, jobs = np.full((len(trace), len(FIELDS)), -1.0), trace.jobs
-    records[:, JOB] = np.arange(1, len(trace) + 1)
-    records[:, SUBMIT] = jobs.submit
-    records[:, RUNTIME] = trace.runtime
-    records[:, ALLOCATED] = records[:, REQUESTED] = jobs.size
-    records[:, ESTIMATE] = jobs.estimate
-    records[:, USER] = np.where(jobs.user < 0, -1, jobs.user + 1)
-    return records
+def _encoded(lines: list[str]) -> bytes:
+    return "".join([f"{line}\n" for line in lines]).encode("latin-1", errors="replace")
 
 
-def _amended(records: np.ndarray, trace: Trace) -> np.ndarray:
-    """Return a trace's SWF fields, changed where they would be read as other jobs."""
-    records, jobs = records.copy(), trace.jobs
+def _records(trace: Trace, block: slice, first: int) -> np.ndarray:
+    """Return the SWF fields of some jobs, (k,) rows float64, `first` the first submit time.
+
+    They are changed where they would be read as other jobs.
+    """
+    jobs = trace.jobs
+    own_submit, own_size = jobs.submit[block] - jobs.submit[0] + first, jobs.size[block]
+    own_runtime, own_estimate = trace.runtime[block], jobs.estimate[block]
+    if trace.records is None:
+        records = np.full((len(own_size), len(FIELDS)), -1.0)
+        records[:, JOB] = np.arange(block.start + 1, block.start + len(own_size) + 1)
+        records[:, SUBMIT] = own_submit
+        records[:, RUNTIME] = own_runtime
+        records[:, ALLOCATED] = records[:, REQUESTED] = own_size
+        records[:, ESTIMATE] = own_estimate
+        user = jobs.user[block]
+        records[:, USER] = np.where(user < 0, -1, user + 1)
+        return records
+    records = trace.records[block].copy()
     submit, size, runtime, estimate = requests_in(records)
     estimate = np.where(estimate > 0, estimate, runtime)
-    changed = submit - submit[0] != jobs.submit - jobs.submit[0]
-    records[changed, SUBMIT] = (jobs.submit - jobs.submit[0] + submit[0])[changed]
-    changed = size != jobs.size
-    records[changed, REQUESTED] = jobs.size[changed]
-    changed = (np.minimum(runtime, estimate) != trace.runtime) | (estimate != jobs.estimate)
-    records[changed, RUNTIME] = trace.runtime[changed]
-    records[changed, ESTIMATE] = jobs.estimate[changed]
+    changed = submit != own_submit
+    records[changed, SUBMIT] = own_submit[changed]
+    changed = size != own_size
+    records[changed, REQUESTED] = own_size[changed]
+    changed = (np.minimum(runtime, estimate) != own_runtime) | (estimate != own_estimate)
+    records[changed, RUNTIME] = own_runtime[changed]
+    records[changed, ESTIMATE] = own_estimate[changed]
     return records

@@ -12,7 +12,7 @@ from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
 from bfenv.workloads.logs.run import Run, order_times
-from bfenv.workloads.logs.text import consumed, first_lines, numbered_lines
+from bfenv.workloads.logs.text import first_lines, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
 
 FIELDS = (
@@ -32,7 +32,7 @@ def read_columns(
     delimiter: str | None = None,
     **options: Unpack[ReaderOptions],
 ) -> Trace:
-    """Read the jobs of a table: text with a line of column names, or Parquet.
+    r"""Read the jobs of a table: text with a line of column names, or Parquet.
 
     Each line of text, or row, is a job, or counted in `trace.cleaning`.
 
@@ -51,7 +51,7 @@ def read_columns(
         partition, cluster, and job, its id. Other columns are ignored.
     delimiter
         One character. None chooses that of , ; tab | which is most frequent in the first line.
-    **options
+    **options : ReaderOptions
         As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
 
     Returns
@@ -67,19 +67,31 @@ def read_columns(
         If columns or jobs are missing, an option is out of range, a line is malformed, Parquet
         cannot be read without pyarrow, or `processors` is None: the message then states how many
         were in use at once.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from bfenv.workloads import read_columns
+    >>> text = "job,queued,began,ended,cores\n7,0,10,70,4\n8,5,70,100,2\n"
+    >>> written = Path("jobs.csv").write_text(text)
+    >>> mapping = {"submit": "queued", "start": "began", "end": "ended", "size": "cores"}
+    >>> trace = read_columns("jobs.csv", mapping, processors=4)
+    >>> trace.runtime
+    array([60, 30])
     """
     mapping = _check_mapping(mapping)
     zone = find_zone(options.get("timezone", "UTC"))
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
-        return convert(path, read_rows(path, mapping), partial(_parse, zone), NOTES, **options)
+        return convert(path, read_rows(path, mapping), partial(parse_row, zone), NOTES, **options)
     lines = numbered_lines(path)
-    header = lines.popleft()[1]
+    header = next(lines)[1]
     delimiter = delimiter or max(DELIMITERS, key=header.count)
-    columns, width = _find_columns(path, header, mapping, delimiter)
-    parse = partial(_parse_text, zone, header, columns, width, delimiter)
-    return convert(path, consumed(lines), parse, NOTES, **options)
+    names = _names(path, header, delimiter)
+    columns = find_columns(path, names, mapping)
+    parse = partial(_parse_text, zone, header, columns, len(names), delimiter)
+    return convert(path, lines, parse, NOTES, **options)
 
 
 def table_columns(path: str | os.PathLike[str], delimiter: str) -> list[str]:
@@ -95,56 +107,28 @@ def table_columns(path: str | os.PathLike[str], delimiter: str) -> list[str]:
     return _names(path, first_lines(path)[0], delimiter)
 
 
-def _check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
-    unknown = [field for field in mapping if field not in FIELDS]
-    if unknown:
-        raise WorkloadError(f"mapping has no field {unknown[0]!r}; it has {', '.join(FIELDS)}")
-    missing = [field for field in ("submit", "size") if field not in mapping]
-    if "runtime" not in mapping and not {"start", "end"} <= mapping.keys():
-        missing.append("runtime (or start and end)")
-    if missing:
-        raise WorkloadError(f"mapping must name the columns of {', '.join(missing)}")
-    return dict(mapping)
+def find_columns(
+    path: str | os.PathLike[str], names: list[str], mapping: Mapping[str, str]
+) -> dict[str, int]:
+    """Return the column of each field, counted from 0.
 
-
-def _find_columns(
-    path: str | os.PathLike[str], header: str, mapping: dict[str, str], delimiter: str
-) -> tuple[dict[str, int], int]:
-    """Return the column of each field, counted from 0, and the number of columns."""
-    names = _names(path, header, delimiter)
+    Raises
+    ------
+    WorkloadError
+        If the table lacks some.
+    """
     check_columns(path, mapping, names)
-    return {field: names.index(column) for field, column in mapping.items()}, len(names)
+    return {field: names.index(column) for field, column in mapping.items()}
 
 
-def _names(path: str | os.PathLike[str], header: str, delimiter: str) -> list[str]:
-    try:
-        return [name.strip() for name in _split(header, delimiter)]
-    except ValueError as error:
-        raise WorkloadError(f"{path}: the line of column names: {error}") from None
+def parse_row(zone: tzinfo, row: Mapping[str, Any]) -> Run | str:
+    """Return the run in a row, by field, or the reason why there is none, a key of `DROPPED`.
 
-
-def _split(line: str, delimiter: str) -> list[str]:
-    """Split a line; each by itself, so that an open quote spoils no other line."""
-    try:
-        return next(csv.reader((line,), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        raise ValueError(str(error)) from None
-
-
-def _parse_text(
-    zone: tzinfo, header: str, columns: dict[str, int], width: int, delimiter: str, line: str
-) -> Run | str:
-    """Return the run in a line, or why there is none; ValueError if it is malformed."""
-    if line == header:
-        return "headers"
-    words = _split(line, delimiter)
-    if len(words) != width:
-        raise ValueError(f"{len(words)} fields, expected {width}")
-    return _parse(zone, {field: words[i] for field, i in columns.items()})
-
-
-def _parse(zone: tzinfo, row: dict[str, Any]) -> Run | str:
-    """Return the run in a row, or why there is none; ValueError if it is malformed."""
+    Raises
+    ------
+    ValueError
+        If the row is malformed.
+    """
     submitted = _read(row, "submit", read_time, zone)
     start, end = _read(row, "start", read_time, zone), _read(row, "end", read_time, zone)
     runtime, size = _read(row, "runtime", read_duration), _read(row, "size", read_integer)
@@ -173,7 +157,48 @@ def _parse(zone: tzinfo, row: dict[str, Any]) -> Run | str:
     )
 
 
-def _read(row: dict[str, Any], field: str, reader: Callable[..., Value], *arguments: Any) -> Value:
+def _check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
+    unknown = [field for field in mapping if field not in FIELDS]
+    if unknown:
+        raise WorkloadError(f"mapping has no field {unknown[0]!r}; it has {', '.join(FIELDS)}")
+    missing = [field for field in ("submit", "size") if field not in mapping]
+    if "runtime" not in mapping and not {"start", "end"} <= mapping.keys():
+        missing.append("runtime (or start and end)")
+    if missing:
+        raise WorkloadError(f"mapping must name the columns of {', '.join(missing)}")
+    return dict(mapping)
+
+
+def _names(path: str | os.PathLike[str], header: str, delimiter: str) -> list[str]:
+    try:
+        return [name.strip() for name in _split(header, delimiter)]
+    except ValueError as error:
+        raise WorkloadError(f"{path}: the line of column names: {error}") from None
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    """Split a line; each by itself, so that an open quote spoils no other line."""
+    try:
+        return next(csv.reader((line,), delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+
+
+def _parse_text(
+    zone: tzinfo, header: str, columns: dict[str, int], width: int, delimiter: str, line: str
+) -> Run | str:
+    """Return the run in a line, or why there is none; ValueError if it is malformed."""
+    if line == header:
+        return "headers"
+    words = _split(line, delimiter)
+    if len(words) != width:
+        raise ValueError(f"{len(words)} fields, expected {width}")
+    return parse_row(zone, {field: words[i] for field, i in columns.items()})
+
+
+def _read(
+    row: Mapping[str, Any], field: str, reader: Callable[..., Value], *arguments: Any
+) -> Value:
     try:
         return reader(row.get(field), *arguments)
     except ValueError as error:

@@ -5,7 +5,6 @@ import gzip
 import lzma
 import os
 import zlib
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ CHUNK = 2**18  # bytes
 MAGIC = b"\x1f\x8b"  # gzip
 XZ, ZSTD = b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 SUFFIXES = {".gz": "a gzip", ".xz": "an xz", ".zst": "a zstd"}
-Lines = deque[tuple[int, str]]  # number and text
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -80,8 +78,10 @@ def first_lines(path: str | os.PathLike[str]) -> list[str]:
     return found
 
 
-def numbered_lines(path: str | os.PathLike[str]) -> Lines:
-    """Return number and text of the lines that are not blank.
+def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    """Return an iterator over number and text of the lines that are not blank.
+
+    It forgets each line, because what is made of them takes memory as well.
 
     Raises
     ------
@@ -90,17 +90,10 @@ def numbered_lines(path: str | os.PathLike[str]) -> Lines:
     WorkloadError
         If the file cannot be read, see `read_lines`, or has no such line.
     """
-    lines = enumerate(read_lines(path, "utf-8"), start=1)
-    numbered = deque((number, line) for number, line in lines if line.strip())
-    if not numbered:
+    lines = read_lines(path, "utf-8")
+    if all(not line or line.isspace() for line in lines):
         raise WorkloadError(f"{path}: the file is empty")
-    return numbered
-
-
-def consumed(lines: Lines) -> Iterator[tuple[int, str]]:
-    """Yield lines and forget each, because the runs in them take memory as well."""
-    while lines:
-        yield lines.popleft()
+    return _consumed(lines)
 
 
 def unzip(path: Path) -> Iterator[bytes]:
@@ -147,6 +140,15 @@ def _read(path: Path, whole: bool = True) -> bytes:
             return file.read(-1 if whole else CHUNK)
     except OSError as error:
         raise WorkloadError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _consumed(lines: list[str]) -> Iterator[tuple[int, str]]:
+    count = len(lines)
+    lines.reverse()
+    while lines:
+        line = lines.pop()
+        if line and not line.isspace():
+            yield count - len(lines), line
 
 
 def _decoded(data: bytes, encoding: str) -> str:

@@ -15,7 +15,9 @@ LATEST = 32_503_680_000  # seconds, the year 3000: more is a mistake, or millise
 PLAIN = re.compile("[0-9]{1,10}")  # a number that is in every range here, as most of a log
 DIGITS = 15  # of a number at most, far beyond any in a log
 NUMBER = re.compile(rf"[+-]?[0-9]{{1,{DIGITS}}}(\.[0-9]*)?([eE][+-]?[0-9]{{1,2}})?")
-LOCAL = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}):([0-5][0-9])")
+LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
+MINUTE_END = len("2026-01-31T12:00")
+SECONDS = {f":{second:02}": second for second in range(60)}  # after a minute
 DAYS = re.compile(r"^([0-9]+) days?,? +")  # how pandas and Python print a timedelta
 FRACTION = re.compile(r"(:[0-9]+)\.[0-9]*$")  # of a second, as in 02:03.456
 CACHE = 1 << 16  # texts; consecutive lines of a log share most of theirs
@@ -174,9 +176,9 @@ def _from_number(value: Any) -> tuple[int, ...]:
 
 
 def _read_time_text(text: str, zone: tzinfo) -> tuple[int, ...]:
-    if local := LOCAL.fullmatch(text):
-        second = int(local[2])
-        return tuple([minute + second for minute in _minute(local[1], zone)])
+    second = SECONDS.get(text[MINUTE_END:])
+    if second is not None and (minutes := _minute(text[:MINUTE_END], zone)):
+        return tuple([minute + second for minute in minutes])
     text = text.strip()
     if text.lower() in UNKNOWN or NUMBER.fullmatch(text):
         return _from_number(text)
@@ -198,6 +200,9 @@ def _read_duration_text(text: str) -> int | None:
 
 @lru_cache(maxsize=CACHE)
 def _minute(text: str, zone: tzinfo) -> tuple[int, ...]:
+    """Return the instants of a minute of local time; none if the text is not one."""
+    if not LOCAL.fullmatch(text):
+        return ()
     return _meanings(datetime.fromisoformat(text), zone)
 
 

@@ -56,7 +56,7 @@ def lublin(
     estimates
         Model of the estimates: "tsafrir", modal estimates; "doubled", twice those; or another
         model of `with_estimates`, on the runtimes of the Lublin-Feitelson model.
-    emax
+    emax : int
         Longest modal estimate, in seconds. Longer runtimes are cut to it.
     emax_share
         Share of the jobs whose modal estimate is `emax`.
@@ -86,6 +86,13 @@ def lublin(
         If there is no such model of estimates.
     WorkloadError
         If a value is out of range, or an option belongs to another model of estimates.
+
+    Examples
+    --------
+    >>> from bfenv.workloads import lublin
+    >>> trace = lublin(procs=128, jobs=500, seed=7)
+    >>> len(trace), trace.processors, int(trace.jobs.size.max()) <= 128
+    (500, 128, True)
     """
     _check(procs, jobs, seed, estimates, emax, emax_share)
     modal = estimates in MODAL

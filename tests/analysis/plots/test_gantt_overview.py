@@ -5,13 +5,15 @@ import pytest
 import bfenv
 from bfenv.analysis.plots.gantt_overview import (
     bar_text,
+    describe_run,
     is_large,
     largest,
-    told,
+    largest_label,
     use_by_size,
     waited_from,
 )
 from bfenv.analysis.plots.gantt_scene import Scene, scene
+from bfenv.core.errors import BfenvError
 
 # 1,000 processors: jobs of up to 10, of up to 100, and larger ones. Job 3 waits for job 1 until 40.
 JOBS = bfenv.make_trace([0, 0, 0, 20], [10, 100, 800, 101], [100, 40, 60, 50], 1_000)
@@ -56,10 +58,26 @@ def test_largest(monkeypatch):
     assert [run.job for run in largest(seen(30, 10))] == [2, 1]  # job 3 does not run yet
 
 
+def test_label():
+    """One job is "the largest job"; more are counted."""
+    assert largest_label(largest(seen())) == "the 4 largest jobs"
+    assert largest_label(largest(seen())[:1]) == "the largest job"
+
+
+@pytest.mark.parametrize("processors", [40, 400])
+def test_nothing_runs(processors):
+    """An interval between two jobs is refused with a line, whatever the machine's size."""
+    trace = bfenv.make_trace([0, 864_000], [4, 4], [1_000, 1_000], processors)
+    with pytest.raises(BfenvError, match="no job runs in the 3600 s from 432000 s on"):
+        scene(bfenv.simulate(trace, "fcfs"), 432_000, 3_600)
+
+
 def test_wait():
     """A wait is drawn from the submission, or from the begin of the interval."""
     run = next(run for run in seen().runs if run.job == 3)
     assert waited_from(seen(), run) == 20
     assert waited_from(seen(50, 20), run) == 50
     assert bar_text(seen(), run) == "3: 101"
-    assert told(seen(), run) == "job 3: 101 processors, submitted 00:00:20, started 00:00:40"
+    assert (
+        describe_run(seen(), run) == "job 3: 101 processors, submitted 00:00:20, started 00:00:40"
+    )

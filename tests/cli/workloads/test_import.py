@@ -146,10 +146,10 @@ def test_outages(command):
     """Outages from a file are in the workload, and told."""
     Path("down.csv").write_text("begin,end\n1767268850,1767268950\n")
     _, out, _ = command("dump.txt -o a.swf --processors 8 --outages down.csv")
-    assert "1 outages, 100 s in all" in out
+    assert "An outage of 100 s is in the file" in out
     assert [tuple(one) for one in bfenv.read_swf("a.swf").outages] == [(50, 150, 8)]
     _, out, _ = command("dump.txt -o b.swf --processors 8 --outages find")
-    assert "outages" not in out
+    assert "outage" not in out
 
 
 def test_recognized(command):

@@ -106,11 +106,11 @@ def test_users(compared):
 
 
 def test_reality(compared):
-    """The last sentence has the logged mean, the share explained, and the verdict."""
+    """A sentence has the logged mean, the share explained, and the verdict."""
     comparison, schedules, trace = compared
     real = float(np.mean([float(line[2]) for line in trace.records]))
     share = f"{np.mean(waits(schedules['easy'])) / real:.0%}".replace("%", " %")
-    text = sentences(comparison)[-1]
+    text = next(text for text in sentences(comparison) if text.startswith("In reality"))
     assert text.startswith(
         f"In reality the mean wait was {short(real)}: the simulation of easy explains {share} of it"
     )
@@ -148,3 +148,19 @@ def test_slower_than_reality(compared):
 def test_interval(low, high, text):
     """Ends are in the order of their size, and chance is called chance."""
     assert less_or_more(Interval(0.0, low, high)) == text
+
+
+@pytest.mark.parametrize("policy", ["easy-sqf", "easy-lxf"])
+def test_closest(site, policy):
+    """A log that ran under a candidate is repeated best by it; the verdict says so."""
+    trace = bfenv.load_workload(str(site))
+    ran = bfenv.simulate(trace, policy)
+    others = [bfenv.simulate(trace, name) for name in CANDIDATES]
+    today = bfenv.simulate(trace, "fcfs")
+    text = sentences(compare_site(today, others, ran))[-1]
+    assert text == (
+        f"{policy} repeats your log well, better than fcfs. If it is closer to your site's "
+        f"policy, compare with it: --today {policy}."
+    )
+    texts = sentences(compare_site(ran, [today, *others], ran))
+    assert not any("--today" in text for text in texts)  # nothing is better than the truth

@@ -1,5 +1,6 @@
 """Logs of each system, a few lines of each written by hand in its layout."""
 
+import csv
 import gzip
 import json
 import lzma
@@ -64,6 +65,14 @@ Investigator ID","Quality of Service","Submit Time (Timestamp)","Start Time (Tim
 """
 
 
+def xdmod_json(text=XDMOD):
+    """The same jobs as JSON, in the layout of the export: numbers are text, except from PHP 8."""
+    rows = list(csv.reader(text.splitlines()))
+    rows[2] = [int(value) if value.isdecimal() else value for value in rows[2]]
+    rows[3] = [value or None for value in rows[3]]
+    return "[\n" + ",\n".join(f"    {json.dumps(row)}" for row in rows) + "\n]"
+
+
 def lsf_line(index=0, limit=0, *, pairs=(), old=False):
     """A JOB_FINISH in the layout of LSF 10.1, or of a version before 9.1."""
     head = (
@@ -119,6 +128,7 @@ WAITING = slurm_job(
 )
 JSON = json.dumps({"jobs": [slurm_job(), OLD_JOB, WAITING]})
 TEXTS = {"pbs": PBS, "sge": SGE, "lsf": LSF, "sacct-json": JSON, "xdmod": XDMOD}
+XDMOD_JSON = xdmod_json()
 
 
 def written(folder, text, name="log"):
@@ -139,10 +149,12 @@ def test_found(tmp_path, kind):
         ("JobID|User\n1|ann\n", "sacct"),
         ("|".join(["7"] * 14) + "\n", "sacct"),
         ("when;cpus\n1;2\n", "csv"),
+        (XDMOD_JSON, "xdmod"),
+        (XDMOD_JSON.replace("\n", ""), "xdmod"),
     ],
 )
 def test_found_others(tmp_path, text, kind):
-    """So are Slurm's dumps, with or without names, and tables."""
+    """So are Slurm's dumps, with or without names, tables, and Open XDMoD's JSON."""
     assert find_format(written(tmp_path, text)) == kind
 
 
@@ -152,6 +164,10 @@ def test_not_found(tmp_path):
         find_format(written(tmp_path, "; Version: 2.2\n"))
     with refused(WorkloadError, "begins with 'hello'", *KINDS.values()):
         find_format(written(tmp_path, "hello\n"))
+    with refused(WorkloadError, "unknown kind of log", "begins with '[1, 2]'"):
+        find_format(written(tmp_path, "[1, 2]\n"))
+    with refused(WorkloadError, "a zip archive or a spreadsheet"):
+        find_format(written(tmp_path, "PK\x03\x04, and more\n"))
 
 
 def test_pbs(tmp_path):
@@ -232,6 +248,46 @@ def test_no_xdmod(tmp_path):
     """A table that is no such export is refused with the columns that it lacks."""
     with refused(WorkloadError, "no column 'Submit Time (Timestamp)'"):
         read_xdmod(written(tmp_path, "a,b\n1,2\n"), processors=4)
+
+
+@pytest.mark.parametrize("resource", ["cores", "nodes"])
+@pytest.mark.parametrize("eligible", [False, True])
+def test_xdmod_json(tmp_path, resource, eligible):
+    """The export as JSON has the same jobs as the export as CSV."""
+    traces = [
+        read_xdmod(
+            written(tmp_path, text),
+            processors=64,
+            resource=resource,
+            eligible=eligible,
+            selection=Selection(names=True),
+        )
+        for text in (XDMOD, XDMOD_JSON)
+    ]
+    assert traces[0].hash == traces[1].hash
+    assert traces[0].header == traces[1].header
+    assert (traces[0].records == traces[1].records).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (XDMOD_JSON.replace("\n", ""), "expected each record on a line"),
+        (XDMOD_JSON[:-1], "the file is cut"),
+        (XDMOD_JSON[:1], "the file is cut"),
+        (XDMOD_JSON.replace("[\n", "[\n{\n", 1), "log: the record of column names: not JSON"),
+        ('[\n["a", "b"]\n]', "no column 'Submit Time (Timestamp)'"),
+        ("[\n]", "no column 'Submit Time (Timestamp)'"),
+        (XDMOD_JSON.replace('"7",', "7, 7,"), "log:3: 20 values, expected 19"),
+        (XDMOD_JSON.replace('["7",', '{"7",'), "log:3: not JSON"),
+        (XDMOD_JSON.replace("\n]", ",\n5\n]"), "log:6: a record must be a list"),
+        (XDMOD_JSON.replace(str(NOON + 5), "[5]"), "log:4: submit: '[5]' is not a time"),
+    ],
+)
+def test_no_xdmod_json(tmp_path, text, message):
+    """What is not such a list is refused, with the line of a malformed record."""
+    with refused(WorkloadError, message):
+        read_xdmod(written(tmp_path, text), processors=64)
 
 
 def test_json(tmp_path):

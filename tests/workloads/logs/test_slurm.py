@@ -439,7 +439,11 @@ def test_hint_of_the_machines_size(tmp_path):
         line(JobID="8", Start=NOON + 159, AllocCPUS=5),
         line(JobID="9", Start=NOON + 160, AllocCPUS=6),  # starts when the first ends
     ]
-    with refused(WorkloadError, "processors", 11):
+    with refused(WorkloadError, "processors", "at least 11 were in use at once") as caught:
+        read(tmp_path, *lines, processors=None)
+    assert "(" not in str(caught.value)  # there is one partition
+    lines.append(line(JobID="10", Start=NOON + 159, AllocCPUS=3, Partition="gpu"))
+    with refused(WorkloadError, "at least 14 were in use at once (batch=11, gpu=3)"):
         read(tmp_path, *lines, processors=None)
 
 
