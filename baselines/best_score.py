@@ -28,7 +28,7 @@ from bfenv.baselines.expression_program import (
 from bfenv.baselines.user_history import groups_of
 from bfenv.core.cluster import PASSES, now
 from bfenv.core.jobs import FOREVER, Jobs
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import kernel, shared_kernel
 
 SHORTEST = 900  # seconds of a period
 SHARE = 8  # a longer period is this part of the time waited
@@ -120,14 +120,13 @@ def _renew(scores, history, cluster, jobs, part):
         _bound(scores, history, cluster, jobs, part)
 
 
-@kernel
+@shared_kernel
 def _evaluate(scores, history, cluster, jobs, part):
     """Write the values of up to CHUNK jobs."""
-    for job in part:
-        if _has_changed(scores, history, cluster, jobs, job):
-            scores.until[job] = -1
-            scores.bound[job] = -np.inf
-    refresh_columns(scores.program, scores.columns, history, cluster, jobs, part)
+    count = refresh_columns(scores.program, scores.columns, history, cluster, jobs, part)
+    for job in scores.columns.stale[:count]:
+        scores.until[job] = -1
+        scores.bound[job] = -np.inf
     evaluate(scores.program, scores.columns, history, cluster, jobs, part)
     for i in range(len(part)):
         scores.value[part[i]] = scores.program.stack[0, i]
@@ -176,7 +175,7 @@ def find_best(scores, history, cluster, jobs, queue):
     return best
 
 
-@kernel
+@shared_kernel
 def find_best_of_few(scores, history, cluster, jobs, queue):
     """Return what `find_best` does, without bounds, which save no time for a few jobs."""
     if len(queue) < 2:

@@ -8,7 +8,7 @@ time, or overflow, nothing is known.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import NamedTuple
 
@@ -28,6 +28,8 @@ from bfenv.baselines.user_history import (
 LARGEST_EXPONENT = 300.0
 FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
 COMPARISONS = {ops.LESS: RISES, ops.LESS_EQUAL: RISES, ops.GREATER: FALLS, ops.GREATER_EQUAL: FALLS}
+COUNTS_STAY = {WAIT: RISES}  # where the quantities go; the others stay
+COUNTS_CHANGE = COUNTS_STAY | {USER_QUEUED: UNKNOWN, USER_RUNNING: UNKNOWN}
 LOWEST = {  # of the quantities; that of the others is 1
     SUBMIT: 0.0,
     PRIORITY: -math.inf,
@@ -53,16 +55,23 @@ def direction(node: Node) -> int:
 
     STAYS is for the time between two changes of what is known of the user.
     """
-    return _range(node).direction
+    return _range(node, COUNTS_CHANGE).direction
 
 
-def _range(node: Node) -> Range:
+def direction_by_age(node: Node) -> int:
+    """Return the same for how the value differs between older and newer jobs of one user.
+
+    They are compared at one instant, at which the counts of the user's jobs are the same for all.
+    """
+    return _range(node, COUNTS_STAY).direction
+
+
+def _range(node: Node, goes: Mapping[int, int]) -> Range:
     if node.operation == ops.CONSTANT:
         return Range(node.constant, node.constant, STAYS)
     if node.operation == ops.LOAD:
-        goes = {WAIT: RISES, USER_QUEUED: UNKNOWN, USER_RUNNING: UNKNOWN}
         return Range(LOWEST.get(node.quantity, 1.0), math.inf, goes.get(node.quantity, STAYS))
-    ranges = [_range(operand) for operand in node.operands]
+    ranges = [_range(operand, goes) for operand in node.operands]
     if all(each.direction == STAYS for each in ranges):
         goes_to = STAYS
     elif len(ranges) == 1:

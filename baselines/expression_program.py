@@ -9,11 +9,12 @@ are the columns: their values are kept for each job, and computed again only whe
 its user has changed or its trial has ended. The main part computes the rest from the columns.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.expression_direction import FALLS, STAYS, direction
+from bfenv.baselines.expression_direction import FALLS, STAYS, direction, direction_by_age
 
 # isort: off
 from bfenv.baselines.expressions import (
@@ -37,7 +38,7 @@ from bfenv.baselines.user_history import (
     quantity,
 )
 from bfenv.core.cluster import now
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import kernel, shared_kernel
 
 CHUNK = 128  # jobs
 DEEPEST = 32  # values on the stack
@@ -63,6 +64,7 @@ class Program(NamedTuple):
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
     direction: np.ndarray  # (1,) int64: see `bfenv.baselines.expression_direction`
     by_age: np.ndarray  # (1,) bool: of jobs with equal requests the oldest has the smallest value
+    varies: np.ndarray  # (1,) bool: the columns of a job may change
 
 
 class Columns(NamedTuple):
@@ -90,10 +92,16 @@ def parse_expression(text: str, option: str = "order") -> Program:
     PolicyError
         If it cannot be read; the message points at the column.
     """
+    program = _parse(text, option)
+    return program._replace(stack=np.empty_like(program.stack), wait=np.empty(CHUNK))
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str, option: str) -> Program:
     tree = read_expression(text, option)
     try:
         instructions, ends, depth = _compile(tree)
-        loaded, goes = _quantities(tree), direction(tree)
+        loaded, goes, goes_by_age = _quantities(tree), direction(tree), direction_by_age(tree)
     except RecursionError:
         raise wrong(option, text, 1, "cannot be read") from None
     if depth > DEEPEST:
@@ -110,7 +118,8 @@ def parse_expression(text: str, option: str = "order") -> Program:
         counts=np.array([bool(loaded & COUNTS)]),
         learns=np.array([bool(loaded & LEARNT)]),
         direction=np.array([goes]),
-        by_age=np.array([goes in (FALLS, STAYS) and SUBMIT not in loaded]),
+        by_age=np.array([goes_by_age in (FALLS, STAYS) and SUBMIT not in loaded]),
+        varies=np.array([bool(loaded & (LEARNT | {TRIED}))]),
     )
 
 
@@ -154,7 +163,10 @@ def _translate(node: Node, instructions: list[Instruction], columns: dict[Node, 
 
 @kernel
 def refresh_columns(program, columns, history, cluster, jobs, part):
-    """Compute the columns again of those of up to CHUNK jobs of which they may have changed."""
+    """Compute the columns again of those of up to CHUNK jobs of which they may have changed.
+
+    Returns how many jobs that were; they are then in `columns.stale`.
+    """
     stale, count = columns.stale, 0
     for job in part:
         newest = version(program, history, cluster, jobs, job)
@@ -163,7 +175,7 @@ def refresh_columns(program, columns, history, cluster, jobs, part):
             stale[count] = job
             count += 1
     if count == 0:
-        return
+        return 0
     begin = 0
     for column in range(len(columns.value)):
         end = program.end[column]
@@ -171,11 +183,14 @@ def refresh_columns(program, columns, history, cluster, jobs, part):
         begin = end
         for i in range(count):
             columns.value[column, stale[i]] = program.stack[0, i]
+    return count
 
 
 @kernel
 def version(program, history, cluster, jobs, job):
-    """Return a number that changes when a column of a job may change."""
+    """Return a number >= 0 that changes when a column of a job may change."""
+    if not program.varies[0]:
+        return 0
     number = 1 if cluster.trial_end[job] >= 0 else 0
     if program.learns[0] and jobs.user[job] >= 0:
         number += 2 * history.ended[jobs.user[job]]
@@ -222,7 +237,7 @@ def score_jobs(program, columns, history, cluster, jobs, queue, value):
             value[part[i]] = program.stack[0, i]
 
 
-@kernel
+@shared_kernel
 def _run(program, columns, begin, end, history, cluster, jobs, part):
     """Run some of the instructions for up to CHUNK jobs; the result is then in stack[0]."""
     stack, count = program.stack, len(part)
@@ -231,7 +246,8 @@ def _run(program, columns, begin, end, history, cluster, jobs, part):
         operation, operand = program.operation[step], program.operand[step]
         if operation == CONSTANT:
             top += 1
-            stack[top, :count] = program.constant[step]
+            for i in range(count):
+                stack[top, i] = program.constant[step]
         elif operation == COLUMN:
             top += 1
             for i in range(count):

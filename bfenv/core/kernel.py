@@ -44,6 +44,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return function if numba.config.DISABLE_JIT else Kernel(function)
 
 
+def shared_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile as `kernel` does, but let all callers share one copy of the code.
+
+    For a large function with many callers, whose compilation would take long with a copy for each.
+    """
+    return function if numba.config.DISABLE_JIT else SharedKernel(function)
+
+
 def compiled_for(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """Return the machine code of a kernel for arguments of these types; it does not check them.
 
@@ -120,6 +128,8 @@ class _CompilerOfInlined(_Compiler):
 class Kernel(CPUDispatcher):
     """A compiled function. Python calls this one; kernels are given `inlined` instead."""
 
+    written_out = True  # wherever a kernel calls it
+
     def __init__(
         self, function: Callable[..., Any], locals: Any = None, targetoptions: Any = None
     ) -> None:
@@ -131,7 +141,7 @@ class Kernel(CPUDispatcher):
     @cached_property
     def inlined(self) -> CPUDispatcher:
         """The same function for kernels to call."""
-        options = OPTIONS | {"no_cpython_wrapper": True}
+        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": self.written_out}
         made = CPUDispatcher(self.py_func, targetoptions=options, pipeline_class=_CompilerOfInlined)
         made._cache = self._cache_of_inlined
         return made
@@ -148,6 +158,12 @@ class Kernel(CPUDispatcher):
     def get_overload(self, sig: Any) -> Any:
         """Return the code that a kernel that calls this one is linked with."""
         return self.inlined.get_overload(sig)
+
+
+class SharedKernel(Kernel):
+    """A kernel that the kernels which call it share."""
+
+    written_out = False
 
 
 class _Announcement(event.Listener):

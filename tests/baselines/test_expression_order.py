@@ -73,6 +73,19 @@ def test_real_logs(name):
     assert starts(trace, wfp3) == starts(trace, "easy-wfp3")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-(wait + likely_runtime) / likely_runtime ** 1.5 * user_queued ** 0.5",
+        "-wait * (user_queued - user_running) / size",
+        "user_queued * estimate - wait / (1 + user_running)",
+    ],
+)
+def test_counts_of_jobs(crowd, text):
+    """With counts of a user's jobs, the best job found is that of the sorted queue."""
+    assert starts(crowd, easy(text)) == starts(crowd, easy(text, lookahead=len(crowd)))
+
+
 def test_history_is_used(crowd):
     """A policy that learns from users' ended jobs differs from one by estimates."""
     policy = bfenv.find_policy("easy(order=max(user_runtime, min(estimate, 60)))")

@@ -168,4 +168,23 @@ def test_what_changes_is_known():
     assert parse_expression("estimate + wait").changes[0]
     assert parse_expression("user_queued").counts[0]
     assert not parse_expression("user_ended").counts[0]
+    assert parse_expression("tried * estimate").varies[0]
+    assert parse_expression("likely_runtime").varies[0]
+    assert not parse_expression("wait * user_queued / estimate").varies[0]
     assert set(FUNCTIONS) == {"log", "exp", "sqrt", "abs", "min", "max"}
+
+
+@pytest.mark.parametrize(
+    ("text", "oldest_first"),
+    [
+        ("-wait * user_queued", True),
+        ("user_queued / (wait + likely_runtime)", True),
+        ("user_running", True),
+        ("wait * user_queued", False),
+        ("-wait * (user_queued - user_running)", False),
+        ("submit - wait", False),
+    ],
+)
+def test_oldest_of_alike(text, oldest_first):
+    """Counts are the same for all jobs of a user, so the wait alone says which of them is first."""
+    assert parse_expression(text).by_age[0] == oldest_first

@@ -100,6 +100,35 @@ def test_recursion(own, tmp_path):
     assert run_python(program, tmp_path, tmp_path / "cache").stdout == "120 121 25\n"
 
 
+def test_shared(own, tmp_path):
+    """A shared kernel does what a kernel does: called from Python, by a kernel, after pickling."""
+    (own / "shared.py").write_text(
+        "from bfenv.core.kernel import kernel, shared_kernel\n"
+        "@shared_kernel\n"
+        "def add(values, x):\n"
+        "    for i in range(len(values)):\n"
+        "        values[i] += x * values[i] // (i + x)\n"
+        "@kernel\n"
+        "def add_twice(values, x):\n"
+        "    add(values, x)\n"
+        "    add(values, x + 1)\n"
+    )
+    program = (
+        "import numpy as np\n"
+        "from pickle import dumps, loads\n"
+        "from own.shared import add, add_twice\n"
+        "a, b, c = (np.array([1, 5, 9]) for _ in range(3))\n"
+        "add_twice(a, 2)\n"
+        "add(b, 2), loads(dumps(add))(b, 3)\n"
+        "add.py_func(c, 2), add.py_func(c, 3)\n"
+        "print(a.tolist(), a.tolist() == b.tolist() == c.tolist())\n"
+        "print(sum(sum(f.stats.cache_hits.values()) for f in (add, add_twice)))\n"
+    )
+    for hits in (0, 2):
+        output = run_python(program, tmp_path, tmp_path / "cache").stdout.splitlines()
+        assert output[0] == "[4, 14, 20] True" and int(output[1]) == hits
+
+
 def test_compiled_for():
     """The machine code alone does what the kernel does; without a compiler it is the function."""
     events = new_event_heap(2)
