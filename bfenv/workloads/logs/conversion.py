@@ -1,10 +1,12 @@
 """The runs in another system's log, converted to a trace with SWF records and header."""
 
+import gc
 import operator
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict, TypeVar
 
@@ -88,21 +90,34 @@ def parse_lines(
     runs: list[Run] = []
     counts: Counter[str] = Counter()
     first = ""
-    for number, line in lines:
-        try:
-            result = parse(line)
-        except ValueError as error:
-            message = f"{path}:{number}: {error}"
-            if on_error == "raise":
-                raise WorkloadError(message) from None
-            result, first = "malformed", first or message
-        if isinstance(result, str):
-            counts[result] += 1
-        else:
-            runs.append(result)
+    with _no_collection():
+        for number, line in lines:
+            try:
+                result = parse(line)
+            except ValueError as error:
+                message = f"{path}:{number}: {error}"
+                if on_error == "raise":
+                    raise WorkloadError(message) from None
+                result, first = "malformed", first or message
+            if isinstance(result, str):
+                counts[result] += 1
+            else:
+                runs.append(result)
     if first:
         warnings.warn(malformed_warning(counts["malformed"], first), stacklevel=4)
     return runs, counts
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Hold back the search for cycles: it visits all runs again and again, and they have none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def convert(
