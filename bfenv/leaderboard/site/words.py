@@ -2,7 +2,7 @@
 
 import shlex
 
-from bfenv.analysis.formatting import duration
+from bfenv.analysis.formatting import duration, durations
 from bfenv.analysis.intervals import Interval
 from bfenv.core.jobs import Trace
 from bfenv.leaderboard.site.comparison import Finding, SiteComparison
@@ -52,11 +52,12 @@ def less_or_more(interval: Interval) -> str:
     low, high = interval.low, interval.high
     if not low <= high:  # there is no interval
         return "with no interval: there are too few jobs"
+    lower, upper = durations((abs(low), abs(high)))  # in one unit
     if high < 0:
-        return f"95 %: {duration(-high)} to {duration(-low)} less"
+        return f"95 %: {upper} to {lower} less"
     if low > 0:
-        return f"95 %: {duration(low)} to {duration(high)} more"
-    return f"95 %: from {duration(-low)} less to {duration(high)} more, which may be chance"
+        return f"95 %: {lower} to {upper} more"
+    return f"95 %: from {lower} less to {upper} more, which may be chance"
 
 
 def _period(comparison: SiteComparison) -> str:
@@ -69,10 +70,10 @@ def _period(comparison: SiteComparison) -> str:
 
 
 def _mean(comparison: SiteComparison, best: Finding) -> str:
-    today = float(comparison.today.wait.mean())
+    today, then = durations((float(comparison.today.wait.mean()), best.mean_wait))
     return (
         f"On your {len(comparison.today.trace):,} jobs, {best.policy} would cut the mean wait of "
-        f"{comparison.today.policy} from {duration(today)} to {duration(best.mean_wait)} "
+        f"{comparison.today.policy} from {today} to {then} "
         f"({less_or_more(best.change)})."
     )
 
@@ -82,7 +83,8 @@ def _longest(comparison: SiteComparison, best: Finding) -> str:
     if today == best.longest_wait:
         return f"The longest wait stays at {duration(today)}."
     verb = "grows" if best.longest_wait > today else "falls"
-    return f"The longest wait {verb} from {duration(today)} to {duration(best.longest_wait)}."
+    before, then = durations((today, best.longest_wait))
+    return f"The longest wait {verb} from {before} to {then}."
 
 
 def _users(best: Finding) -> str:

@@ -15,12 +15,14 @@ from bfenv.leaderboard.site.words import less_or_more
 CANDIDATES = ("easy-sqf", "easy-lxf", "easy-sjf", "conservative-replan")
 
 
-def short(seconds):
-    """A duration as the page writes it, worked out from the rule in its docstring."""
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:.0f} s"
+def short(seconds, beside=0):
+    """A duration as the page writes it, in the unit of the larger one of it and that beside it."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        if max(seconds, beside) >= 2 * length:
+            value = seconds / length
+            digits = 0 if unit == "s" or value >= 100 else 2 if value < 0.95 else 1
+            return f"{value:,.{digits}f} {unit}"
+    return "0 s"
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +70,16 @@ def test_mean(compared):
     half = 2.093024 * batches.std(ddof=1) / 20**0.5  # Student's t, 19 degrees of freedom
     low, high = batches.mean() - half, batches.mean() + half
     if high < 0:
-        reach = f"95 %: {short(-high)} to {short(-low)} less"
+        reach = f"95 %: {short(-high, -low)} to {short(-low, -high)} less"
     else:
         assert low <= 0
-        reach = f"95 %: from {short(-low)} less to {short(high)} more, which may be chance"
+        reach = (
+            f"95 %: from {short(-low, high)} less to {short(high, -low)} more, which may be chance"
+        )
+    before, then = usual.mean(), own.mean()
     expected = (
-        f"On your 400 jobs, {name} would cut the mean wait of easy from {short(usual.mean())} to "
-        f"{short(own.mean())} ({reach})."
+        f"On your 400 jobs, {name} would cut the mean wait of easy from {short(before, then)} to "
+        f"{short(then, before)} ({reach})."
     )
     assert sentences(comparison)[1] == expected
 
@@ -84,7 +89,7 @@ def test_longest(compared):
     comparison, schedules, _ = compared
     own, usual = max(waits(schedules[best_of(schedules)])), max(waits(schedules["easy"]))
     verb = "grows" if own > usual else "falls"
-    expected = f"The longest wait {verb} from {short(usual)} to {short(own)}."
+    expected = f"The longest wait {verb} from {short(usual, own)} to {short(own, usual)}."
     assert sentences(comparison)[2] == expected
 
 
@@ -142,6 +147,7 @@ def test_slower_than_reality(compared):
         (-3_000, -600, "95 %: 10.0 min to 50.0 min less"),
         (600, 3_000, "95 %: 10.0 min to 50.0 min more"),
         (-600, 300, "95 %: from 10.0 min less to 5.0 min more, which may be chance"),
+        (-43_560, -7_044, "95 %: 2.0 h to 12.1 h less"),
         (float("nan"), float("nan"), "with no interval: there are too few jobs"),
     ],
 )
