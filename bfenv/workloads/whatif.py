@@ -138,7 +138,7 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     jobs, longer = trace.jobs, trace.runtime > limit
     estimate = np.minimum(jobs.estimate, limit)
     lower = int(np.sum(jobs.estimate > limit))
-    notes = [f"{lower:,} jobs ask for less than before"] if lower else []
+    notes = [f"{lower:,} jobs ask for less than before" if lower else "no job asks for more"]
     if not split:
         if longer.any():
             notes.append(f"{int(longer.sum()):,} jobs are cut at the limit, their work unfinished")

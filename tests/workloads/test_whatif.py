@@ -82,6 +82,16 @@ def test_split_keeps_work(trace, limit):
     assert changed.jobs.estimate.max() <= limit
 
 
+@pytest.mark.parametrize("split", [False, True])
+def test_limit_above_all(split):
+    """A limit that no job exceeds changes nothing, and says so."""
+    changed = whatif.with_max_estimate(TRACE, 10**6, split=split)
+    assert changed.notes == ("no job asks for more",)
+    assert np.array_equal(changed.trace.jobs.estimate, TRACE.jobs.estimate)
+    assert np.array_equal(changed.trace.runtime, TRACE.runtime)
+
+
+
 def test_estimates():
     """Users ask for less, but never for less than their jobs run; those are counted."""
     changed = whatif.with_other_estimates(TRACE, "-30%")
