@@ -91,7 +91,6 @@ def test_limit_above_all(split):
     assert np.array_equal(changed.trace.runtime, TRACE.runtime)
 
 
-
 def test_estimates():
     """Users ask for less, but never for less than their jobs run; those are counted."""
     changed = whatif.with_other_estimates(TRACE, "-30%")
