@@ -122,6 +122,9 @@ for row in evaluate_agent("model.zip", episodes=8, trust=True):
     print(f"{row.name:22} mean bounded slowdown {row.mean_bounded_slowdown:7.1f}")
 
 # %%
+# Do not expect this model to beat random actions: 4,096 steps are far too few. See
+# :doc:`/how_to/train_with_sb3` for what longer trainings reach.
+#
 # On the command line:
 #
 # .. code-block:: text
