@@ -158,6 +158,8 @@ def test_command(tmp_path):
     command = [
         sys.executable,
         "-c",
+        # A shell's background jobs, and their children, ignore the signal otherwise.
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from bfenv.cli import main; main()",
         "simulate",
         "--policy",
