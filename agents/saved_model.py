@@ -175,8 +175,8 @@ def _open(path: Path, algorithm: Any, replaced: dict[str, Any]) -> Any:
 def _check_trust(path: Path, trust: bool) -> None:
     if not trust:
         raise BfenvError(
-            f"{path}: a saved model, and opening it runs whatever code is in it; pass trust=True "
-            "if you know where it comes from"
+            f"{path}: a saved model, and opening it runs whatever code is in it; pass trust=True, "
+            "on the command line --trust, if you know where it comes from"
         )
 
 

@@ -30,7 +30,7 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import durations, percent, ratio, slowdown
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import printable
-from bfenv.core.policy import DIVISIONS, DIVISIONS_MEANING
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
 from bfenv.leaderboard.reference import REFERENCE
 
 COMPARED = (
@@ -41,6 +41,10 @@ NARROWEST = 12  # characters to which a column of words may shrink
 NAMES_SHARE = 0.3  # of the terminal, beyond which names are folded
 PATIENCE = 5  # seconds of a run before a progress bar is shown
 REFRESH = 0.5  # seconds
+CLAIRVOYANT_MEANING = (
+    "clairvoyant: the estimates are the runtimes, as in a log without estimates, so the policies "
+    "know how long each job will run"
+)
 MARK = "*"  # marks a policy that starves jobs
 
 ROWS = TextColumn("{task.fields[rows]}")  # for a bar whose length is time
@@ -161,13 +165,16 @@ def table(
         max(map(len, "\n".join(cells).split("\n"))) for cells in zip(columns, *lines, strict=True)
     ]
     width = Console().width
-    least = min(widths[0], max(NARROWEST, int(NAMES_SHARE * width)))
+    share = NAMES_SHARE if words == 2 else 0.0  # with more columns of words, numbers come first
+    least = min(widths[0], max(NARROWEST, int(share * width)))
     if whole_names:
         least = widths[0]
     folded = sum(min(each, NARROWEST) for each in widths[1:words])
     room = width - least - folded - 2 * words
     shown = words + sum(room >= taken for taken in accumulate(w + 2 for w in widths[words:]))
     columns, lines = columns[:shown], [line[:shown] for line in lines]
+    room = width - sum(each + 2 for each in widths[words:shown]) - 2 * words
+    fitted = _fitted(widths[:words], least, room)
     for i, column in enumerate(columns):
         number = i >= words
         whole = number or (
@@ -176,7 +183,7 @@ def table(
         grid.add_column(
             column,
             justify="right" if number else "left",
-            min_width=least if i == 0 and words > 1 else None,
+            max_width=None if whole else fitted[i],
             no_wrap=whole,
             overflow="fold",
         )
@@ -188,6 +195,16 @@ def table(
     Console().print(grid)
     if note:
         print(f"{note}\n")
+
+
+def _fitted(widths: Sequence[int], least: int, room: int) -> list[int]:
+    """Return the widths of columns of words in this room; the first keeps at least `least`."""
+    first = max(least, min(widths[0], room - sum(widths[1:])))
+    fitted = [first]
+    for i, width in enumerate(widths[1:], 1):
+        share = (room - sum(fitted)) // (len(widths) - i)
+        fitted.append(max(min(width, NARROWEST), min(width, share)))
+    return fitted
 
 
 def is_wide() -> bool:
@@ -251,7 +268,10 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     notes = []
     if starving:
         notes.append(f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's")
-    if len({division for division, policy in policies if policy != LOGGED}) > 1:
+    divisions = {division for division, policy in policies if policy != LOGGED}
+    if divisions == {CLAIRVOYANT}:
+        notes.append(CLAIRVOYANT_MEANING)
+    elif divisions != {COMPLETION}:
         notes.append(DIVISIONS_MEANING)
     table(
         COMPARED,

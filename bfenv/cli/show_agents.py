@@ -13,7 +13,7 @@ COLUMNS = (
     "policy", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait", "longest\nwait",
     "jobs out of\nwindow"
 )  # fmt: skip
-BEST = "+"  # marks the best policy that starves no jobs
+BEST = "+"  # marks the best policy of bfenv that starves no jobs
 
 
 def scores(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
@@ -40,7 +40,7 @@ def scores(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
 
 def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
-    found = [f"{BEST} the best policy that starves no jobs"]
+    found = [f"{BEST} the best policy of bfenv that starves no jobs"]
     if any(row["starves"] for row in rows):
         found.append(f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's")
     for row in rows:

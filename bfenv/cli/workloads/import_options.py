@@ -93,7 +93,9 @@ def read_sizes(text: str | None, split: bool) -> dict[str, int]:
 
 def _integer(text: str) -> int:
     if not text.strip().isdecimal():
-        raise BfenvError(f"--processors must be a whole number, got {text.strip()!r:.60}")
+        raise BfenvError(
+            f"--processors must be a whole number of 1 or more, got {text.strip()!r:.60}"
+        )
     return int(text)
 
 

@@ -135,8 +135,8 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
     """
     texts = [
         "Slowdown / EASY's is the geometric mean, over workloads and seeds, of the mean bounded "
-        "slowdown divided by EASY's on the same jobs. The columns after the interval are means "
-        "over runs; the longest wait is that of all runs."
+        "slowdown divided by EASY's on the same jobs. The metrics are means over runs; the "
+        "longest wait is that of all runs."
     ]
     if {line.division for line in lines} != {COMPLETION}:
         texts.append(DIVISIONS_MEANING)

@@ -226,7 +226,9 @@ def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors:
         if peak and 1 < len(parts) <= FEW_PARTITIONS:
             peaks = (peak_use([run for run in runs if run.partition == part]) for part in parts)
             hint += f" ({', '.join(map('{}={}'.format, parts, peaks))})"
-        raise WorkloadError(f"{path}: processors must be the size of the machine, got None{hint}")
+        raise WorkloadError(
+            f"{path}: processors must be the size of the machine (--processors N), got None{hint}"
+        )
     return check_processors("processors", processors)
 
 

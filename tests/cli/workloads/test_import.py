@@ -164,7 +164,10 @@ def test_recognized(command):
         ("acct -o b.swf --processors 8 --resource gpus", "--resource needs --from sacct"),
         ("acct -o b.swf --processors 8 --fields JobID", "--fields needs --from sacct"),
         ("a.swf -o b.swf --processors 8", "looks like SWF already"),
-        ("acct -o b.swf --processors some", "--processors must be a whole number"),
+        (
+            "acct -o b.swf --processors some",
+            "--processors must be a whole number of 1 or more, got 'some'",
+        ),
         ("acct -o b.swf --processors 8 --split-partitions", "NAME=N"),
         ("acct -o b.swf --processors 8 --since soon", "'soon'"),
     ):
