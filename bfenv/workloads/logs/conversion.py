@@ -227,7 +227,8 @@ def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors:
             peaks = (peak_use([run for run in runs if run.partition == part]) for part in parts)
             hint += f" ({', '.join(map('{}={}'.format, parts, peaks))})"
         raise WorkloadError(
-            f"{path}: processors must be the size of the machine, as in --processors 4096, got None{hint}"
+            f"{path}: processors must be the size of the machine, as in --processors 4096, "
+            f"got None{hint}"
         )
     return check_processors("processors", processors)
 
