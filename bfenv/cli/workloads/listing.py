@@ -37,7 +37,8 @@ def workloads(context: typer.Context, format: FormatOption = Format.table) -> No
         )
         for row in rows
     ]
-    show.table(("workload", "", "remarks", "procs", "jobs"), lines, format, numbers=2)
+    columns = ("workload", "", "remarks", "procs", "jobs")
+    show.table(columns, lines, format, numbers=2, whole_names=True)  # names to type
 
 
 def _rows() -> list[dict[str, Any]]:
