@@ -94,7 +94,11 @@ def with_processors(trace: Trace, size: str) -> Changed:
         raise WorkloadError(f"processors: write +{size} or -{size}")
     change = trace.processors * number / 100 if percent else number
     total = change if not sign else trace.processors + (change if sign == "+" else -change)
-    processors = check_integer("processors", round(total), 1, 2**53, error=WorkloadError)
+    processors = round(total)
+    if not 1 <= processors <= 2**53:
+        raise WorkloadError(
+            f"{trace.name}: {size} leaves {processors:,} of {trace.processors:,} processors"
+        )
     fits = trace.jobs.size <= processors
     if not fits.any():
         raise WorkloadError(f"{trace.name}: no job fits on {processors:,} processors")

@@ -52,6 +52,12 @@ def test_no_machine(size):
         whatif.with_processors(TRACE, size)
 
 
+def test_names_the_size():
+    """A machine that would be too small is named by the change as it was written."""
+    with pytest.raises(WorkloadError, match=r"-10 leaves 0 of 10 processors"):
+        whatif.with_processors(TRACE, "-10")
+
+
 def test_cut():
     """A limit lowers estimates and cuts what runs longer, and both are counted."""
     changed = whatif.with_max_estimate(TRACE, 100)

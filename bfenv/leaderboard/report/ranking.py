@@ -145,6 +145,12 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
         texts.append(f"{MARK} starves: {STARVES_MEANING}")
     if any(line.rank is None for line in lines):
         texts.append(f"{MISSING} no rank: some of its runs failed or are missing.")
+    ranks = [line.rank for line in lines]
+    if len(lines) > 1 and set(ranks) == {1} and all(line.low is None for line in lines):
+        texts.append(
+            "All share rank 1: a single run has no interval, so no difference is sure. Ranks need "
+            "several workloads or seeds."
+        )
     makers = {f"{row.versions.get('bfenv')} ({row.commit})" for row in leaderboard.rows}
     if len(makers) > 1:
         texts.append(
@@ -173,7 +179,8 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
         share = sum(a * b for a, b in zip(outside, decisions, strict=True)) / total
         if share > MANY_OUTSIDE:
             texts.append(
-                f"{name}: at {percent(share)} of its decisions jobs waited outside the window"
+                f"{name}: at {percent(share)} of its decisions jobs waited outside the window; "
+                "train with a larger one to show them all"
             )
         if sum(replaced) > 0:
             texts.append(

@@ -97,7 +97,7 @@ def parse_lines(
             except ValueError as error:
                 message = f"{path}:{number}: {error}"
                 if on_error == "raise":
-                    raise WorkloadError(message) from None
+                    raise WorkloadError(f"{message}; --skip leaves such lines out") from None
                 result, first = "malformed", first or message
             if isinstance(result, str):
                 counts[result] += 1
@@ -244,7 +244,8 @@ def _jobs(
         raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
     if (peak := peak_use(jobs)) > processors:
         warnings.warn(
-            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given",
+            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given; "
+            "check the size of the machine, or import its partitions one by one",
             stacklevel=4,
         )
     counts["reordered"] = int(np.sum(np.diff(column(jobs, "submit")) < 0))
