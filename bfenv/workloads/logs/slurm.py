@@ -164,6 +164,6 @@ def _parse(
     words = line.split("|")
     if len(words) != len(names):
         raise ValueError(f"{len(words)} fields, expected {len(names)} (a name with a '|' in it?)")
-    if line.split() != [line]:  # most lines have no spaces
+    if " " in line or not line.isprintable():  # most lines have no spaces
         words = [word.strip() for word in words]
     return parse_fields(dict(zip(names, words, strict=True)), zone, size, eligible)

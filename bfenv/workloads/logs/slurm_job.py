@@ -70,7 +70,7 @@ def parse_fields(
 def _unfinished(fields: Fields, state: str) -> str:
     """Return why a line is not a job that ended, by its id and state; "" if it is one."""
     job = fields["JobID"]
-    if not JOB.fullmatch(job):
+    if not (job.isdecimal() and job.isascii()) and not JOB.fullmatch(job):
         if STEP.fullmatch(job):
             return "steps"
         raise ValueError(f"JobID: {job[:40]!r} is not a job id")

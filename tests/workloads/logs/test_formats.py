@@ -290,6 +290,15 @@ def test_no_xdmod_json(tmp_path, text, message):
         read_xdmod(written(tmp_path, text), processors=64)
 
 
+def test_many_columns(tmp_path):
+    """Of many columns, or long names, the message shows the first and how many there are."""
+    names = [f"column {i} {'x' * 50}" for i in range(100)]
+    with refused(WorkloadError, "it has 'column 0 ", "and 70 more") as caught:
+        read_xdmod(written(tmp_path, ",".join(names) + "\n"), processors=64)
+    assert "'column 29 " in str(caught.value) and "'column 30 " not in str(caught.value)
+    assert len(str(caught.value)) < 2_000
+
+
 def test_json(tmp_path):
     """Wrapped and plain numbers, states and lists of them mean the same."""
     ids = tmp_path / "ids.csv"
