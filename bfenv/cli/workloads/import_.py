@@ -26,6 +26,8 @@ from bfenv.cli.workloads.import_options import (
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 
+FEW = 5  # outages that are shown one by one
+
 
 def import_log(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="The log, gzipped or not.")],
@@ -208,10 +210,29 @@ def _import(
 
 def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     """Print what was written, what to know about it, and what to do next."""
+    from bfenv.workloads.logs.header import estimates_filled_in
+    from bfenv.workloads.logs.outages import outage_texts
+
     print(
         f"{out}: {len(trace):,} jobs on {trace.processors:,} processors in "
         f"{duration(int(trace.jobs.submit[-1]))}, offered load {trace.offered_load:.2f}"
     )
+    if trace.offered_load > 1:
+        print(
+            "The jobs ask for more than the machine can do: is its size right, in the unit of the "
+            "jobs' sizes? See --processors and --resource."
+        )
+    missing = estimates_filled_in(trace.header)
+    if missing == len(trace) and (trace.jobs.estimate == trace.runtime).all():
+        print(
+            "No job has a limit: policies will know each runtime exactly, and the simulated waits "
+            "will be too short. Add the limits (TimelimitRaw of sacct), or see --longest."
+        )
+    elif missing:
+        print(
+            f"{missing:,} jobs have no limit; the longest of their partition stands in for it: see "
+            "--longest."
+        )
     if is_local:
         print("Local times, if any, were read as UTC: see --timezone.")
     if trace.outages:
@@ -222,6 +243,9 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
             if count > 1
             else f"An outage of {length} is in the file's header."
         )
+        print("\n".join(f"  {text}" for text in outage_texts(trace, trace.outages[:FEW])))
+        if count > FEW:
+            print(f"  and {count - FEW:,} more")
     partitions = [line.split()[-1] for line in trace.header if line.startswith("Partition:")]
     if len(partitions) > 1:
         print(

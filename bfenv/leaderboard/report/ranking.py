@@ -10,6 +10,7 @@ from bfenv.leaderboard.reference import STARVES_MEANING
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
+from bfenv.leaderboard.suite import OWN
 
 MARK = "*"  # of a policy that starves
 
@@ -112,11 +113,13 @@ def ranked(leaderboard: Leaderboard) -> list[Standing]:
 
 
 def title(leaderboard: Leaderboard) -> str:
-    """Return the suite's name, and the numbers of policies, workloads and runs."""
+    """Return the suite's name, or your own workloads', and how many policies and runs it has."""
     rows = leaderboard.all_rows
     policies, workloads = {row.policy for row in rows}, {row.workload for row in rows}
+    is_own = leaderboard.suite.startswith(OWN)  # a name for programs
+    name = ", ".join(sorted(workloads)) if is_own else leaderboard.suite
     return (
-        f"{leaderboard.suite}: {_count(len(policies), 'policy', 'policies')} on "
+        f"{name}: {_count(len(policies), 'policy', 'policies')} on "
         f"{_count(len(workloads), 'workload', 'workloads')}, {_count(len(rows), 'run', 'runs')}"
     )
 
