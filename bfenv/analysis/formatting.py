@@ -36,15 +36,20 @@ def durations(
 def signed_durations(
     seconds: Iterable[float], like: Iterable[float | None] | None = None
 ) -> list[str]:
-    """Format the differences of a table's column as `durations` does, each with its sign."""
+    """Format the differences of a table's column as `durations` does, each with its sign.
+
+    What is too small for the unit has none.
+    """
     values = list(seconds)
     return [
-        ("−" if value < 0 else "+" if value > 0 else "") + text
+        text if text[0] == "<" else ("−" if value < 0 else "+" if value > 0 else "") + text
         for value, text in zip(values, durations(map(abs, values), like), strict=True)
     ]
 
 
 def _in_unit(value: float, unit: str) -> str:
+    if 0 < value < 0.005 and unit != "s":
+        return f"< 0.01 {unit}"
     digits = 0 if unit == "s" or value == 0 or value >= 100 else 2 if value < 0.95 else 1
     return f"{value:,.{digits}f} {unit}"
 

@@ -248,7 +248,7 @@ def _without(trace: Trace, what: str) -> Changed:
 def without_outages(trace: Trace) -> Changed:
     """Leave out all outages."""
     check_trace(trace)
-    notes = () if trace.outages else ("the trace has no outages",)
+    notes = () if trace.outages else ("the log names no outages; :outages=find detects some",)
     return Changed(replace(trace, outages=()), notes)
 
 

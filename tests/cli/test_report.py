@@ -44,6 +44,7 @@ def test_kept(run, site, tmp_path):
     [
         (["no-such-log"], "unknown workload 'no-such-log'"),
         (["lublin", "--today", "no-such"], "unknown policy 'no-such'"),
+        (["lublin", "--today", "slurm"], "conservative-replan for Slurm's sched/backfill"),
     ],
 )
 def test_wrong(run, tmp_path, arguments, message):

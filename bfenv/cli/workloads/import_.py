@@ -150,6 +150,7 @@ def import_log(
     """  # noqa: E501  # a list of columns that can be copied
     from bfenv.workloads.logs.formats import find_format
     from bfenv.workloads.logs.selection import Selection
+    from bfenv.workloads.logs.swf import write_swf
 
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
@@ -173,26 +174,23 @@ def import_log(
     }
     is_local = timezone is None and kind not in WITH_EPOCHS
     sizes = read_sizes(processors, split)
-    for part in sizes if split else [""]:
+    traces = {}
+    for part in sizes if split else [""]:  # all are read before the first file is written
         path = part_path(out, part)
         check_new(path, force)
         common |= {"selection": selection_of(selection, part), "processors": sizes.get(part)}
-        trace = _import(log, path, kind, own, outages, common)
+        traces[path] = _import(log, kind, own, outages, common)
+    for path, trace in traces.items():
+        write_swf(trace, path)
         _report(log, trace)
         _tell(path, trace, is_local)
 
 
 def _import(
-    log: Path,
-    out: Path,
-    kind: Source,
-    own: dict[str, Any],
-    outages: str | None,
-    common: dict[str, Any],
+    log: Path, kind: Source, own: dict[str, Any], outages: str | None, common: dict[str, Any]
 ) -> Trace:
-    """Read the log, add outages, write the workload, and print the warnings."""
+    """Read the log, add outages, and print the warnings."""
     from bfenv.workloads.logs.outages import find_outages, load_outages
-    from bfenv.workloads.logs.swf import write_swf
 
     with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
         progress.add_task(f"reading {log.name}"[:24], total=None)
@@ -202,7 +200,6 @@ def _import(
             trace = replace(trace, outages=find_outages(trace))
         elif outages is not None:
             trace = replace(trace, outages=load_outages(outages, trace, common["timezone"]))
-        write_swf(trace, out)
     for warning in caught:
         print(f"bfenv: {warning.message}", file=sys.stderr)
     return trace

@@ -48,7 +48,7 @@ def candidate_lines(comparison: SiteComparison) -> tuple[list[list[str]], list[l
             one.slurm.answer,
             f"{one.users_less:,}",
             f"{one.users_more:,}",
-            less_or_more(one.change).removeprefix("95 %: "),
+            less_or_more(one.change, waits).removeprefix("95 %: "),
         )
     starving = sum(one.starves for one in findings)  # they come last
     return lines[: len(lines) - starving], lines[len(lines) - starving :]

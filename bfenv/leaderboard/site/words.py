@@ -1,6 +1,7 @@
 """The verdict on a site's candidates in sentences, in hours and days."""
 
 import shlex
+from collections.abc import Sequence
 
 from bfenv.analysis.formatting import duration, durations
 from bfenv.analysis.intervals import Interval
@@ -60,12 +61,15 @@ def date(trace: Trace, seconds: int) -> str:
     return f"day {seconds // 86_400}" if moment is None else f"{moment:%Y-%m-%d}"
 
 
-def less_or_more(interval: Interval) -> str:
-    """Write the ends of an interval of differences, like "10 min to 50 min less"."""
+def less_or_more(interval: Interval, like: Sequence[float] | None = None) -> str:
+    """Write the ends of an interval of differences, like "10 min to 50 min less".
+
+    They are in one unit, that of the durations `like` if these are given.
+    """
     low, high = interval.low, interval.high
     if not low <= high:  # there is no interval
         return "with no interval: there are too few jobs"
-    lower, upper = durations((abs(low), abs(high)))  # in one unit
+    lower, upper = durations((abs(low), abs(high)), like)
     if high < 0:
         return f"95 %: {upper} to {lower} less"
     if low > 0:

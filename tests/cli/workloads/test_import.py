@@ -142,6 +142,9 @@ def test_partitions(command):
     assert status == 0
     assert bfenv.read_swf("c-cpu.swf.gz").processors == 6
     assert len(bfenv.read_swf("c-gpu-a.swf.gz")) == 1
+    status, _, err = command("dump.txt -o d.swf --split-partitions --processors cpu=6,CPU=2")
+    assert status == 2 and "no jobs in a partition 'CPU'" in err
+    assert not list(Path().glob("d-*"))  # nothing is written before all are read
 
 
 def test_outages(command):
