@@ -11,7 +11,7 @@ from bfenv.cli.show import MARK, Format
 
 COLUMNS = (
     "policy", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait", "longest\nwait",
-    "jobs out of\nwindow"
+    "with jobs\noutside"
 )  # fmt: skip
 BEST = "+"  # marks the best policy of bfenv that starves no jobs
 
