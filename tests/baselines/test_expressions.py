@@ -60,7 +60,7 @@ def machine():
     assert advance(cluster, trace.jobs, truth)
     history = new_user_history(trace.jobs)
     learn(history, cluster, trace.jobs)
-    count_jobs(history, cluster, trace.jobs)
+    count_jobs(history, cluster, trace.jobs, True, True)
     return cluster, trace.jobs, history
 
 
