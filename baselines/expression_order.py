@@ -4,7 +4,7 @@ Before each pass of `easy_pass`, the values of the expressions (`bfenv.baselines
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
 Expressions and options are data: one compiled kernel serves all of them.
 
-With EASY's single reservation, an order that is an expression needs no sorted queue:
+With EASY's single reservation, an order whose values change needs no sorted queue:
 `bfenv.baselines.selection_pass` makes the same pass from the best job and the jobs that fit.
 """
 
@@ -141,6 +141,7 @@ def new_memory(
     same_order = options.backfill == options.order
     selects = (
         orders[0].code == EXPRESSION
+        and (orders[0].dynamic or options.guard is not None)  # else the queue stays sorted
         and same_order
         and options.reservations == 1
         and options.lookahead == FOREVER

@@ -226,6 +226,8 @@ def counts_version(program, history, jobs, job):
 @kernel
 def has_changed(program, columns, history, cluster, jobs, job):
     """Return whether the value of a waiting job may have changed otherwise than by its wait."""
+    if program.columns[0] == 0:  # it is about requests and the wait
+        return False
     version = columns.version[job]
     return version[0] != known_version(program, history, cluster, jobs, job) or (
         version[1] != counts_version(program, history, jobs, job)
@@ -271,15 +273,16 @@ def evaluate(program, columns, history, cluster, jobs, part):
     must be up to date (`learn`, `count_jobs`). The jobs of which some column was computed again are
     in columns.stale[COUNTED].
     """
-    _find_stale(program, columns, history, cluster, jobs, part)
-    begin = 0
-    for number in range(MAIN + 1):
-        end = program.end[number]
+    columns.count[COUNTED] = 0
+    if program.columns[0] > 0:
+        _find_stale(program, columns, history, cluster, jobs, part)
+    first = MAIN if columns.count[COUNTED] == 0 else ASKED
+    for number in range(first, MAIN + 1):
+        begin = program.end[number - 1] if number > 0 else 0
         stale = columns.stale[min(number, COUNTED)]
         todo = part if number == MAIN else stale[: columns.count[number]]
         if len(todo) > 0:
-            _run(program, columns, begin, end, history, cluster, jobs, todo)
-        begin = end
+            _run(program, columns, begin, program.end[number], history, cluster, jobs, todo)
     value = program.stack[0]
     for i in range(len(part)):
         value[i] = max(value[i], LOWEST) if value[i] == value[i] else np.inf
