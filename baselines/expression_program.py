@@ -37,7 +37,6 @@ from bfenv.baselines.user_history import (
     USER_QUEUED,
     USER_RUNNING,
     WAIT,
-    count_jobs,
     quantity,
 )
 from bfenv.core.cluster import now
@@ -292,10 +291,9 @@ def evaluate(program, columns, history, cluster, jobs, part):
 def score_jobs(program, columns, history, cluster, jobs, queue, value):
     """Write the value of the expression for each job of a queue into value[job].
 
-    NaN becomes inf, and values below LOWEST become LOWEST. `history` must be up to date (`learn`);
-    the counts of a user's jobs are made here if needed.
+    NaN becomes inf, and values below LOWEST become LOWEST. `history` must be up to date (`learn`,
+    `count_jobs`).
     """
-    count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
     for first in range(0, len(queue), CHUNK):
         part = queue[first : first + CHUNK]
         write_waits(program, cluster, jobs, part)

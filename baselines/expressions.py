@@ -21,7 +21,7 @@ from bfenv.baselines.user_history import (
 )
 from bfenv.core.errors import PolicyError
 
-LONGEST = 2_000  # characters of an expression
+LONGEST = 6_000  # characters of an expression
 LARGEST = 1e300  # no constant reaches it
 (
     CONSTANT, LOAD, NEGATE, LOG, EXP, SQRT, ABS, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX,

@@ -24,8 +24,7 @@ def selection_pass(cluster, jobs, memory):
     count = write_fitting(cluster, jobs, memory)
     if count == 0:
         return
-    counts = memory.queue.program.counts
-    count_jobs(memory.history, cluster, jobs, counts[0], counts[1])
+    count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
     head, starts = -1, True
     while starts:
         head = _first(cluster, jobs, memory)

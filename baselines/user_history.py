@@ -218,20 +218,17 @@ def _moved(mean, value, count):
 @kernel
 def count_jobs(history, cluster, jobs, queued, runs):
     """Count the jobs of each user that has one waiting: those waiting, those running, if asked."""
-    if not (queued or runs):
-        return
-    queue = waiting(cluster)
-    for job in queue:
-        user = jobs.user[job]
-        if user >= 0:
-            history.queued[user] = 0
-            history.running[user] = 0
     if queued:
-        for job in queue:
-            user = jobs.user[job]
-            if user >= 0 and cluster.start[job] < 0:
-                history.queued[user] += 1
+        for job in waiting(cluster):
+            if jobs.user[job] >= 0:
+                history.queued[jobs.user[job]] = 0
+        for job in waiting(cluster):
+            if jobs.user[job] >= 0 and cluster.start[job] < 0:
+                history.queued[jobs.user[job]] += 1
     if runs:
+        for job in waiting(cluster):
+            if jobs.user[job] >= 0:
+                history.running[jobs.user[job]] = 0
         for job in running(cluster):
             if jobs.user[job] >= 0:
                 history.running[jobs.user[job]] += 1
