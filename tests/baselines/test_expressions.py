@@ -175,6 +175,21 @@ def test_what_changes_is_known():
 
 
 @pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("-(wait / estimate) ** 3 * size", 0),  # requests are there anyway
+        ("wait / sqrt(estimate)", 1),
+        ("-(wait + likely_runtime) / likely_runtime ** 1.5", 2),
+        ("wait * (accuracy / user_queued)", 2),  # the accuracy, which changes less often, and both
+        ("wait + log(accuracy * size) - sqrt(log(accuracy * size))", 2),
+    ],
+)
+def test_columns(text, columns):
+    """What changes less often than what is around it is kept, and computed once."""
+    assert parse_expression(text).columns[0] == columns
+
+
+@pytest.mark.parametrize(
     ("text", "oldest_first"),
     [
         ("-wait * user_queued", True),
