@@ -131,7 +131,7 @@ def _evaluate(scores, history, cluster, jobs, part):
     for i in range(len(part)):
         scores.value[part[i]] = program.stack[0, i]
         scores.known_in[part[i]] = cluster.state[PASSES]
-    for job in columns.stale[COUNTED, : columns.count[COUNTED]]:
+    for job in columns.stale[COUNTED, : columns.stale_count[COUNTED]]:
         scores.until[job] = -1
         scores.bound[job] = -np.inf
 

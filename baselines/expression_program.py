@@ -77,7 +77,7 @@ class Columns(NamedTuple):
     value: np.ndarray  # (columns, n) float64
     version: np.ndarray  # (n, 2) int64, see `known_version` and `counts_version`; -1: none yet
     stale: np.ndarray  # (MAIN, CHUNK) int64 jobs whose columns of a part are to be computed
-    count: np.ndarray  # (MAIN,) int64: how many that are
+    stale_count: np.ndarray  # (MAIN,) int64: how many that are
 
 
 def new_columns(program: Program, count: int) -> Columns:
@@ -252,9 +252,9 @@ def _find_stale(program, columns, history, cluster, jobs, part):
             counted += 1
             version[job, 0] = newest
             version[job, 1] = newest_counts
-    columns.count[ASKED] = asked
-    columns.count[KNOWN] = known
-    columns.count[COUNTED] = counted
+    columns.stale_count[ASKED] = asked
+    columns.stale_count[KNOWN] = known
+    columns.stale_count[COUNTED] = counted
 
 
 @kernel
@@ -272,14 +272,14 @@ def evaluate(program, columns, history, cluster, jobs, part):
     must be up to date (`learn`, `count_jobs`). The jobs of which some column was computed again are
     in columns.stale[COUNTED].
     """
-    columns.count[COUNTED] = 0
+    columns.stale_count[COUNTED] = 0
     if program.columns[0] > 0:
         _find_stale(program, columns, history, cluster, jobs, part)
-    first = MAIN if columns.count[COUNTED] == 0 else ASKED
+    first = MAIN if columns.stale_count[COUNTED] == 0 else ASKED
     for number in range(first, MAIN + 1):
         begin = program.end[number - 1] if number > 0 else 0
         stale = columns.stale[min(number, COUNTED)]
-        todo = part if number == MAIN else stale[: columns.count[number]]
+        todo = part if number == MAIN else stale[: columns.stale_count[number]]
         if len(todo) > 0:
             _run(program, columns, begin, program.end[number], history, cluster, jobs, todo)
     value = program.stack[0]
