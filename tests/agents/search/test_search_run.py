@@ -148,7 +148,7 @@ def test_network(tmp_path: Path) -> None:
         ({"hidden": 2}, "hidden units belong to the method cma-es"),
         ({"covariance": "diagonal"}, "a covariance belongs to the method cma-es"),
         ({"method": "cma-es", "covariance": "round"}, "covariance must be one of 'full'"),
-        ({"method": "cma-es", "hidden": 7}, "hidden must be an integer in 0 to 6"),
+        ({"method": "cma-es", "hidden": 7}, "hidden must be an integer from 0 to 6"),
         ({"population": 2}, "population must be an integer >= 4"),
         ({"options": "guard={2:1}"}, "0 < low < high"),
         ({"options": "guard={a:b}"}, "not a range"),
