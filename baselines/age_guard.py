@@ -1,7 +1,7 @@
 """The age guard: jobs that have waited longer than a limit come first, the oldest first.
 
 An order that looks at more than the time waited can starve jobs. The guard bounds that. Its limit
-is a multiple of one of two things:
+is a multiple of one of three things:
 
 * "easy": the longest wait of EASY on the same jobs, so far or as expected, whichever is larger.
   EASY runs alongside on a machine of its own. There a job runs for its true runtime if it has ended
@@ -13,6 +13,8 @@ is a multiple of one of two things:
 * "backlog": one day plus the largest backlog so far. The backlog is the sum of size x predicted
   runtime over the waiting jobs, divided by the processors of the machine. A job on trial counts as
   waiting. It only grows.
+* "scaled_backlog": the same, but where the estimate stands in for a prediction, it counts times the
+  accuracy of all, as in "easy". Else a new user who submits many jobs loosens the limit for good.
 
 Predictions are those of `bfenv.baselines.user_history`. Nothing here depends on the runtime of a
 job that has not ended.
@@ -45,8 +47,9 @@ from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import kernel
 
-NONE, BACKLOG, EASY = range(3)
-GUARDS = {"easy": EASY, "backlog": BACKLOG}  # what limits are multiples of
+NONE, BACKLOG, SCALED_BACKLOG, EASY = range(4)
+# What limits are multiples of
+GUARDS = {"easy": EASY, "backlog": BACKLOG, "scaled_backlog": SCALED_BACKLOG}
 ALLOWANCE = DAY  # added to the backlog
 PERIOD = 10 * MINUTE
 FLOOR = 6 * HOUR  # the least longest wait that counts
@@ -65,7 +68,7 @@ FLOOR = 6 * HOUR  # the least longest wait that counts
 class AgeGuard(NamedTuple):
     """The limit, and what it is computed from."""
 
-    code: np.ndarray  # (1,) int64: NONE, BACKLOG or EASY
+    code: np.ndarray  # (1,) int64: NONE or one of GUARDS
     factor: np.ndarray  # (1,) float64
     state: np.ndarray  # (7,) int64: processor-seconds that wait, the most so far; EASY's longest
     # wait so far and as expected, and when it was expected, in seconds; sums over ended jobs in
@@ -93,7 +96,7 @@ def new_age_guard(
         code=np.array([code]),
         factor=np.array([factor or 0.0]),
         state=np.zeros(7, dtype=np.int64),
-        work=np.full(len(jobs.submit) if code == BACKLOG else 0, -1),
+        work=np.full(len(jobs.submit) if code in (BACKLOG, SCALED_BACKLOG) else 0, -1),
         runtime=runtime,
         machine=machine,
         truth=truth,
@@ -112,7 +115,7 @@ def update_age_guard(guard, history, cluster, jobs):
 
     Call it once per pass, after the history has learnt, and `note_starts` at the end of the pass.
     """
-    if guard.code[0] == BACKLOG:
+    if _counts_work(guard):
         _count_work(guard, history, cluster, jobs)
         return limit_by_backlog(
             guard.factor[0], ALLOWANCE, guard.state[LARGEST_WORK], cluster.state[PROCESSORS]
@@ -124,16 +127,23 @@ def update_age_guard(guard, history, cluster, jobs):
 
 
 @kernel
+def _counts_work(guard):
+    return guard.code[0] == BACKLOG or guard.code[0] == SCALED_BACKLOG
+
+
+@kernel
 def _count_work(guard, history, cluster, jobs):
     """Add the work of the jobs that arrived; drop that of trials that were long enough."""
     for job in finished(cluster):
         _drop_work(guard, job)
+    if guard.code[0] == SCALED_BACKLOG:
+        _count_runtimes(guard, cluster, jobs)
     queue = waiting(cluster)
     i = len(queue)
     while i > 0 and guard.work[queue[i - 1]] < 0:
         i -= 1
         job = queue[i]
-        guard.work[job] = jobs.size[job] * int(predict_runtime(history, jobs, job))
+        guard.work[job] = jobs.size[job] * int(_prediction(guard, history, jobs, job))
         guard.state[WAITING_WORK] += guard.work[job]
     guard.state[LARGEST_WORK] = max(guard.state[LARGEST_WORK], guard.state[WAITING_WORK])
 
@@ -147,19 +157,25 @@ def _drop_work(guard, job):
 @kernel
 def note_starts(guard, cluster, jobs):
     """Take the jobs started in this pass out of the backlog, but for those on trial."""
-    if guard.code[0] == BACKLOG:
+    if _counts_work(guard):
         for job in started(cluster):
             if cluster.kill_time[job] - cluster.start[job] == jobs.estimate[job]:
                 _drop_work(guard, job)
 
 
 @kernel
-def _follow_easy(guard, history, cluster, jobs):
-    """Let EASY run on its own machine up to now; note its longest wait."""
-    machine = guard.machine
+def _count_runtimes(guard, cluster, jobs):
+    """Add the jobs that ended to what the accuracy of all is computed from."""
     for job in finished(cluster):
         guard.state[RUNTIMES] += cluster.end[job] - cluster.start[job]
         guard.state[ESTIMATES] += jobs.estimate[job]
+
+
+@kernel
+def _follow_easy(guard, history, cluster, jobs):
+    """Let EASY run on its own machine up to now; note its longest wait."""
+    machine = guard.machine
+    _count_runtimes(guard, cluster, jobs)
     if machine.state[PASSES] == 0:
         machine.state[FIRST_JOB] = machine.state[NEXT_JOB] = cluster.state[FIRST_JOB]
     machine.state[LAST_JOB] = cluster.state[NEXT_JOB]
@@ -199,8 +215,17 @@ def _runtime(guard, history, cluster, jobs, job):
     """Return the runtime (s) of a job that EASY starts: the true one if it is known."""
     if cluster.end[job] >= 0:
         return cluster.end[job] - cluster.start[job]
+    return int(_prediction(guard, history, jobs, job))
+
+
+@kernel
+def _prediction(guard, history, jobs, job):
+    """Return the predicted runtime (s); an estimate in its place counts times the accuracy of all.
+
+    That accuracy is known where `_count_runtimes` is called: not for "backlog".
+    """
     prediction = predict_runtime(history, jobs, job)
     user = jobs.user[job]
     if (user < 0 or history.ended[user] < 2) and guard.state[ESTIMATES] > 0:
         prediction *= guard.state[RUNTIMES] / guard.state[ESTIMATES]
-    return int(prediction)
+    return prediction

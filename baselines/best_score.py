@@ -16,19 +16,19 @@ import numpy as np
 from bfenv.baselines.expression_direction import FALLS, RISES, STAYS
 from bfenv.baselines.expression_program import (
     CHUNK,
+    COUNTED,
     Columns,
     Program,
     evaluate,
-    evaluate_after,
+    has_changed,
     new_columns,
     parse_expression,
-    refresh_columns,
-    version,
+    write_waits,
 )
 from bfenv.baselines.user_history import groups_of
 from bfenv.core.cluster import PASSES, now
 from bfenv.core.jobs import FOREVER, Jobs
-from bfenv.core.kernel import kernel, shared_kernel
+from bfenv.core.kernel import kernel
 
 SHORTEST = 900  # seconds of a period
 SHARE = 8  # a longer period is this part of the time waited
@@ -93,18 +93,20 @@ def write_firsts(scores, cluster, queue, firsts):
 @kernel
 def renew_bounds(scores, history, cluster, jobs, queue):
     """Renew the bounds of the jobs of a queue that do not hold any more."""
-    time, count = now(cluster), 0
-    for job in queue:
-        if scores.known_in[job] != cluster.state[PASSES] and (
-            scores.until[job] < time or _has_changed(scores, history, cluster, jobs, job)
-        ):
-            scores.some[count] = job
-            count += 1
-            if count == CHUNK:
-                _renew(scores, history, cluster, jobs, scores.some)
-                count = 0
-    if count > 0:
-        _renew(scores, history, cluster, jobs, scores.some[:count])
+    time, next = now(cluster), 0
+    while next < len(queue):
+        count = 0
+        while next < len(queue) and count < CHUNK:
+            job = queue[next]
+            next += 1
+            if scores.known_in[job] != cluster.state[PASSES] and (
+                scores.until[job] < time
+                or has_changed(scores.program, scores.columns, history, cluster, jobs, job)
+            ):
+                scores.some[count] = job
+                count += 1
+        if count > 0:
+            _renew(scores, history, cluster, jobs, scores.some[:count])
 
 
 @kernel
@@ -120,17 +122,18 @@ def _renew(scores, history, cluster, jobs, part):
         _bound(scores, history, cluster, jobs, part)
 
 
-@shared_kernel
+@kernel
 def _evaluate(scores, history, cluster, jobs, part):
     """Write the values of up to CHUNK jobs."""
-    count = refresh_columns(scores.program, scores.columns, history, cluster, jobs, part)
-    for job in scores.columns.stale[:count]:
+    program, columns = scores.program, scores.columns
+    write_waits(program, cluster, jobs, part)
+    evaluate(program, columns, history, cluster, jobs, part)
+    for i in range(len(part)):
+        scores.value[part[i]] = program.stack[0, i]
+        scores.known_in[part[i]] = cluster.state[PASSES]
+    for job in columns.stale[COUNTED, : columns.stale_count[COUNTED]]:
         scores.until[job] = -1
         scores.bound[job] = -np.inf
-    evaluate(scores.program, scores.columns, history, cluster, jobs, part)
-    for i in range(len(part)):
-        scores.value[part[i]] = scores.program.stack[0, i]
-        scores.known_in[part[i]] = cluster.state[PASSES]
 
 
 @kernel
@@ -142,7 +145,7 @@ def _bound(scores, history, cluster, jobs, part):
         scores.until[part[i]] = now(cluster) + period
         wait[i] += period
     if scores.program.direction[0] == FALLS:
-        evaluate_after(scores.program, scores.columns, history, cluster, jobs, part)
+        evaluate(scores.program, scores.columns, history, cluster, jobs, part)
     for i in range(len(part)):
         value = scores.program.stack[0, i]
         # an infinite value may stand for NaN, which bounds nothing
@@ -175,7 +178,7 @@ def find_best(scores, history, cluster, jobs, queue):
     return best
 
 
-@shared_kernel
+@kernel
 def find_best_of_few(scores, history, cluster, jobs, queue):
     """Return what `find_best` does, without bounds, which save no time for a few jobs."""
     if len(queue) < 2:
@@ -191,27 +194,22 @@ def find_best_of_few(scores, history, cluster, jobs, queue):
 @kernel
 def make_known(scores, history, cluster, jobs, part, highest):
     """Evaluate those jobs whose values are not known and may be `highest` or less."""
-    count = 0
-    for job in part:
-        if scores.bound[job] <= highest and not _is_known(scores, history, cluster, jobs, job):
-            scores.some[count] = job
-            count += 1
-            if count == CHUNK:
-                _evaluate(scores, history, cluster, jobs, scores.some)
-                count = 0
-    if count > 0:
-        _evaluate(scores, history, cluster, jobs, scores.some[:count])
+    next = 0
+    while next < len(part):
+        count = 0
+        while next < len(part) and count < CHUNK:
+            job = part[next]
+            next += 1
+            if scores.bound[job] <= highest and not _is_known(scores, history, cluster, jobs, job):
+                scores.some[count] = job
+                count += 1
+        if count > 0:
+            _evaluate(scores, history, cluster, jobs, scores.some[:count])
 
 
 @kernel
 def _is_known(scores, history, cluster, jobs, job):
     """Return whether `value` is that of this pass."""
     if scores.known_in[job] == FOREVER:
-        return not _has_changed(scores, history, cluster, jobs, job)
+        return not has_changed(scores.program, scores.columns, history, cluster, jobs, job)
     return scores.known_in[job] == cluster.state[PASSES]
-
-
-@kernel
-def _has_changed(scores, history, cluster, jobs, job):
-    """Return whether what is known of the job's user has changed since it was evaluated."""
-    return scores.columns.version[job] != version(scores.program, history, cluster, jobs, job)

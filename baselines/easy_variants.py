@@ -69,8 +69,9 @@ def easy(
         A job that has waited longer than this multiple of the `guard_scale` comes before all others
         in the queue, the oldest first. None for no limit.
     guard_scale
-        "easy", the longest wait, so far or expected, of EASY, which runs alongside; or "backlog",
-        one day plus the largest predicted backlog so far. See `bfenv.baselines.age_guard`.
+        "easy", the longest wait, so far or expected, of EASY, which runs alongside; "backlog", one
+        day plus the largest predicted backlog so far; or "scaled_backlog", in which estimates of
+        users without a history count times the accuracy of all. See `bfenv.baselines.age_guard`.
     backfill_estimate
         An expression for the runtime that a job is believed to have when it is backfilled, such as
         "prediction" or "0.9 * prediction"; at most the estimate counts. If it is too short, the

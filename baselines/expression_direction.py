@@ -8,7 +8,7 @@ time, or overflow, nothing is known.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import product
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ from bfenv.baselines.user_history import (
     SUBMIT,
     TRIED,
     USER_ENDED,
-    USER_QUEUED,
     USER_RUNNING,
     WAIT,
 )
@@ -28,14 +27,11 @@ from bfenv.baselines.user_history import (
 LARGEST_EXPONENT = 300.0
 FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
 COMPARISONS = {ops.LESS: RISES, ops.LESS_EQUAL: RISES, ops.GREATER: FALLS, ops.GREATER_EQUAL: FALLS}
-COUNTS_STAY = {WAIT: RISES}  # where the quantities go; the others stay
-COUNTS_CHANGE = COUNTS_STAY | {USER_QUEUED: UNKNOWN, USER_RUNNING: UNKNOWN}
 LOWEST = {  # of the quantities; that of the others is 1
     SUBMIT: 0.0,
     PRIORITY: -math.inf,
     WAIT: 0.0,
     ACCURACY: 0.0,
-    USER_QUEUED: 0.0,
     USER_RUNNING: 0.0,
     USER_ENDED: 0.0,
     TRIED: 0.0,
@@ -53,25 +49,20 @@ class Range(NamedTuple):
 def direction(node: Node) -> int:
     """Return FALLS, STAYS, RISES or UNKNOWN: how the value changes while a job waits.
 
-    STAYS is for the time between two changes of what is known of the user.
+    It holds for the time between two changes of what is known of the user, the counts of the user's
+    jobs included. So it also tells how the value differs, at one instant, between newer and older
+    jobs of one user with the same requests.
     """
-    return _range(node, COUNTS_CHANGE).direction
+    return _range(node).direction
 
 
-def direction_by_age(node: Node) -> int:
-    """Return the same for how the value differs between older and newer jobs of one user.
-
-    They are compared at one instant, at which the counts of the user's jobs are the same for all.
-    """
-    return _range(node, COUNTS_STAY).direction
-
-
-def _range(node: Node, goes: Mapping[int, int]) -> Range:
+def _range(node: Node) -> Range:
     if node.operation == ops.CONSTANT:
         return Range(node.constant, node.constant, STAYS)
     if node.operation == ops.LOAD:
-        return Range(LOWEST.get(node.quantity, 1.0), math.inf, goes.get(node.quantity, STAYS))
-    ranges = [_range(operand, goes) for operand in node.operands]
+        goes = RISES if node.quantity == WAIT else STAYS
+        return Range(LOWEST.get(node.quantity, 1.0), math.inf, goes)
+    ranges = [_range(operand) for operand in node.operands]
     if all(each.direction == STAYS for each in ranges):
         goes_to = STAYS
     elif len(ranges) == 1:

@@ -4,7 +4,7 @@ Before each pass of `easy_pass`, the values of the expressions (`bfenv.baselines
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
 Expressions and options are data: one compiled kernel serves all of them.
 
-With EASY's single reservation, an order that is an expression needs no sorted queue:
+With EASY's single reservation, an order whose values change needs no sorted queue:
 `bfenv.baselines.selection_pass` makes the same pass from the best job and the jobs that fit.
 """
 
@@ -22,7 +22,7 @@ from bfenv.baselines.easy_pass import new_memory as new_pass_memory
 from bfenv.baselines.expression_program import parse_expression, score_jobs
 from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
-from bfenv.baselines.user_history import NAMES, UserHistory, learn, new_user_history
+from bfenv.baselines.user_history import NAMES, UserHistory, count_jobs, learn, new_user_history
 from bfenv.core.cluster import advance, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
@@ -40,6 +40,7 @@ class Memory(NamedTuple):
     guard: AgeGuard
     scored: np.ndarray  # (3,) bool: the queue's order, the backfill's, the belief is an expression
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
+    counts: np.ndarray  # (2,) bool: uses the numbers of a user's waiting and of its running jobs
     selects: np.ndarray  # (1,) bool: by `selection_pass`
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
@@ -64,6 +65,7 @@ def decide(cluster, jobs, memory):
 @kernel
 def _score(cluster, jobs, memory):
     """Write the expressions' values of the jobs that need them."""
+    count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
     if memory.scored[0]:
         _score_queue(cluster, jobs, memory, memory.queue, memory.easy.queue.number)
     if memory.scored[1]:
@@ -141,21 +143,26 @@ def new_memory(
     same_order = options.backfill == options.order
     selects = (
         orders[0].code == EXPRESSION
+        and (orders[0].dynamic or options.guard is not None)  # else the queue stays sorted
         and same_order
         and options.reservations == 1
         and options.lookahead == FOREVER
         and options.predictor is None
         and options.shadow_intervals < 0
     )
+    queue = new_scores(orders[0].formula if scored[0] else None, jobs)
+    backfill = new_scores(orders[1].formula if scored[1] else None, jobs)
+    belief = new_scores(options.backfill_estimate, jobs)
     return Memory(
         easy,
-        queue=new_scores(orders[0].formula if scored[0] else None, jobs),
-        backfill=new_scores(orders[1].formula if scored[1] else None, jobs),
-        belief=new_scores(options.backfill_estimate, jobs),
+        queue,
+        backfill,
+        belief,
         history=new_user_history(jobs),
         guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
         scored=np.array([*scored, believes]),
         learns=np.array([uses_history(options)]),
+        counts=queue.program.counts | backfill.program.counts | belief.program.counts,
         selects=np.array([selects]),
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
         firsts=np.empty(len(jobs.submit), dtype=np.int64),

@@ -4,22 +4,25 @@ One instruction is one loop over up to CHUNK jobs, so that no expression is ever
 costs much more than a compiled function. Division by zero, the logarithm of a negative number and
 overflows give infinities and NaN.
 
-A program has two parts. The largest subexpressions without `wait` and the counts of a user's jobs
-are the columns: their values are kept for each job, and computed again only when the history of
-its user has changed or its trial has ended. The main part computes the rest from the columns.
+A program has four parts, by how often values change. The largest subexpressions of requests alone,
+of what is known of ended jobs, and with the counts of a user's jobs are the columns of the first
+three parts. A column is kept for each job and computed again only when what it is about has
+changed. Columns may be about earlier columns. The main part computes the rest from the columns and
+the wait.
 """
 
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.expression_direction import FALLS, STAYS, direction, direction_by_age
+from bfenv.baselines.expression_direction import FALLS, STAYS, direction
 
 # isort: off
 from bfenv.baselines.expressions import (
     ABS, ADD, COLUMN, CONSTANT, DIVIDE, EXP, GREATER, LESS, LESS_EQUAL, LOAD, LOG, MAX, MIN,
-    MULTIPLY, NEGATE, POWER, SQRT, SUBTRACT, Node, read_expression, wrong,
+    MULTIPLY, NEGATE, POWER, SQRT, STORE, SUBTRACT, Node, read_expression, wrong,
 )  # fmt: skip
 
 # isort: on
@@ -34,7 +37,6 @@ from bfenv.baselines.user_history import (
     USER_QUEUED,
     USER_RUNNING,
     WAIT,
-    count_jobs,
     quantity,
 )
 from bfenv.core.cluster import now
@@ -46,6 +48,7 @@ LOWEST = -1e280  # no value is below it, so that jobs past a deadline or an age 
 FIXED = {i for i, each in enumerate(QUANTITIES) if each.fixed}
 COUNTS = {USER_QUEUED, USER_RUNNING}
 LEARNT = set(range(len(NAMES))) - FIXED - COUNTS - {WAIT, TRIED}
+ASKED, KNOWN, COUNTED, MAIN = range(4)  # the parts: of requests, of ended jobs, of counts, the rest
 
 Instruction = tuple[int, int, float]  # operation, operand, constant
 
@@ -53,34 +56,37 @@ Instruction = tuple[int, int, float]  # operation, operand, constant
 class Program(NamedTuple):
     """An expression as instructions, and room for the values they work on."""
 
-    operation: np.ndarray  # (m,) int64: those of the columns one after another, then the main part
-    operand: np.ndarray  # (m,) int64: which of QUANTITIES a LOAD loads, or the column of a COLUMN
+    operation: np.ndarray  # (m,) int64, of one part after another
+    operand: np.ndarray  # (m,) int64: which of QUANTITIES a LOAD loads, or a column
     constant: np.ndarray  # (m,) float64: what a CONSTANT puts on the stack
-    end: np.ndarray  # (columns + 1,) int64: where the instructions of each part end
+    end: np.ndarray  # (4,) int64: where the instructions of each part end
+    columns: np.ndarray  # (1,) int64: how many there are
     stack: np.ndarray  # (depth, CHUNK) float64
     wait: np.ndarray  # (CHUNK,) float64 seconds: the waits that a WAIT loads
     changes: np.ndarray  # (1,) bool: the value of a waiting job may change
-    counts: np.ndarray  # (1,) bool: uses the numbers of a user's waiting and running jobs
+    counts: np.ndarray  # (2,) bool: uses the numbers of a user's waiting and of its running jobs
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
     direction: np.ndarray  # (1,) int64: see `bfenv.baselines.expression_direction`
     by_age: np.ndarray  # (1,) bool: of jobs with equal requests the oldest has the smallest value
-    varies: np.ndarray  # (1,) bool: the columns of a job may change
+    varies: np.ndarray  # (1,) bool: what is known of a job may change the value
 
 
 class Columns(NamedTuple):
     """The values of a program's columns for each job."""
 
     value: np.ndarray  # (columns, n) float64
-    version: np.ndarray  # (n,) int64: of what the values depend on; -1 for no values yet
-    stale: np.ndarray  # (CHUNK,) int64 jobs whose values are to be computed
+    version: np.ndarray  # (n, 2) int64, see `known_version` and `counts_version`; -1: none yet
+    stale: np.ndarray  # (MAIN, CHUNK) int64 jobs whose columns of a part are to be computed
+    stale_count: np.ndarray  # (MAIN,) int64: how many that are
 
 
 def new_columns(program: Program, count: int) -> Columns:
     """Make room for the columns of a program and `count` jobs."""
     return Columns(
-        np.empty((len(program.end) - 1, count)),
-        np.full(count, -1),
-        np.empty(CHUNK, dtype=np.int64),
+        np.empty((program.columns[0], count)),
+        np.full((count, 2), -1),
+        np.empty((MAIN, CHUNK), dtype=np.int64),
+        np.empty(MAIN, dtype=np.int64),
     )
 
 
@@ -100,40 +106,65 @@ def parse_expression(text: str, option: str = "order") -> Program:
 def _parse(text: str, option: str) -> Program:
     tree = read_expression(text, option)
     try:
-        instructions, ends, depth = _compile(tree)
-        loaded, goes, goes_by_age = _quantities(tree), direction(tree), direction_by_age(tree)
+        parts, columns, depth = _compile(tree)
+        loaded, goes = _quantities(tree), direction(tree)
     except RecursionError:
         raise wrong(option, text, 1, "cannot be read") from None
     if depth > DEEPEST:
         raise wrong(option, text, 1, f"keeps {depth} values at once, at most {DEEPEST} are kept")
-    operation, operand, constant = zip(*instructions, strict=True)
+    operation, operand, constant = zip(*chain(*parts), strict=True)
     return Program(
         np.array(operation, dtype=np.int64),
         np.array(operand, dtype=np.int64),
         np.array(constant, dtype=np.float64),
-        np.array(ends),
+        np.cumsum([len(part) for part in parts]),
+        np.array([columns]),
         np.empty((depth, CHUNK)),
         np.empty(CHUNK),
         changes=np.array([bool(loaded - FIXED)]),
-        counts=np.array([bool(loaded & COUNTS)]),
+        counts=np.array([USER_QUEUED in loaded, USER_RUNNING in loaded]),
         learns=np.array([bool(loaded & LEARNT)]),
         direction=np.array([goes]),
-        by_age=np.array([goes_by_age in (FALLS, STAYS) and SUBMIT not in loaded]),
+        by_age=np.array([goes in (FALLS, STAYS) and SUBMIT not in loaded]),
         varies=np.array([bool(loaded & (LEARNT | {TRIED}))]),
     )
 
 
-def _compile(tree: Node) -> tuple[list[Instruction], list[int], int]:
-    """Return the instructions, where those of each part end, and how deep the stack gets."""
+def _compile(tree: Node) -> tuple[list[list[Instruction]], int, int]:
+    """Return the instructions of each part, the number of columns, and how deep the stack gets."""
     columns: dict[Node, int] = {}
-    main: list[Instruction] = []
-    instructions: list[Instruction] = []
-    ends = []
-    depth = _translate(tree, main, columns)
-    for node in columns:
-        depth = max(depth, _translate(node, instructions, None))
-        ends.append(len(instructions))
-    return instructions + main, [*ends, len(instructions) + len(main)], depth
+    _find_columns(tree, MAIN, columns)
+    # A column comes after those in it: smaller ones, of its own part or an earlier one.
+    ordered = sorted(columns, key=lambda node: (_part(node), _size(node)))
+    columns = {node: number for number, node in enumerate(ordered)}
+    parts: list[list[Instruction]] = [[] for _ in range(MAIN + 1)]
+    depth = 0
+    for node, number in columns.items():
+        part = parts[_part(node)]
+        depth = max(depth, _translate_inside(node, part, columns))
+        part.append((STORE, number, 0.0))
+    depth = max(depth, _translate(tree, parts[MAIN], columns))
+    return parts, len(columns), depth
+
+
+def _part(node: Node) -> int:
+    """Return the part that a node would be a column of."""
+    loaded = _quantities(node)
+    if WAIT in loaded:
+        return MAIN
+    if loaded & COUNTS:
+        return COUNTED
+    return KNOWN if loaded & (LEARNT | {TRIED}) else ASKED
+
+
+def _find_columns(node: Node, outside: int, columns: dict[Node, int]) -> None:
+    """Add the largest subexpressions that change less often than what is around them."""
+    part = _part(node)
+    # A request needs no column: it is there. A constant is the same for all jobs.
+    if part < outside and _quantities(node) and not (part == ASKED and node.operation == LOAD):
+        columns[node] = 0
+    for operand in node.operands:
+        _find_columns(operand, part, columns)
 
 
 def _quantities(node: Node) -> set[int]:
@@ -143,14 +174,21 @@ def _quantities(node: Node) -> set[int]:
     return set().union(*map(_quantities, node.operands))
 
 
-def _translate(node: Node, instructions: list[Instruction], columns: dict[Node, int] | None) -> int:
-    """Append the instructions of a node; return how deep the stack gets.
+def _size(node: Node) -> int:
+    """Return how many nodes are in a tree."""
+    return 1 + sum(map(_size, node.operands))
 
-    Subexpressions that can be columns become such, unless `columns` is None.
-    """
-    if columns is not None and not _quantities(node) & (COUNTS | {WAIT}) and _quantities(node):
-        instructions.append((COLUMN, columns.setdefault(node, len(columns)), 0.0))
+
+def _translate(node: Node, instructions: list[Instruction], columns: dict[Node, int]) -> int:
+    """Append the instructions of a node; return how deep the stack gets."""
+    if node in columns:
+        instructions.append((COLUMN, columns[node], 0.0))
         return 1
+    return _translate_inside(node, instructions, columns)
+
+
+def _translate_inside(node: Node, instructions: list[Instruction], columns: dict[Node, int]) -> int:
+    """Append the instructions that compute a node, also if it is a column."""
     if not node.operands:
         instructions.append((node.operation, node.quantity, node.constant))
         return 1
@@ -162,33 +200,8 @@ def _translate(node: Node, instructions: list[Instruction], columns: dict[Node, 
 
 
 @kernel
-def refresh_columns(program, columns, history, cluster, jobs, part):
-    """Compute the columns again of those of up to CHUNK jobs of which they may have changed.
-
-    Returns how many jobs that were; they are then in `columns.stale`.
-    """
-    stale, count = columns.stale, 0
-    for job in part:
-        newest = version(program, history, cluster, jobs, job)
-        if columns.version[job] != newest:
-            columns.version[job] = newest
-            stale[count] = job
-            count += 1
-    if count == 0:
-        return 0
-    begin = 0
-    for column in range(len(columns.value)):
-        end = program.end[column]
-        _run(program, columns, begin, end, history, cluster, jobs, stale[:count])
-        begin = end
-        for i in range(count):
-            columns.value[column, stale[i]] = program.stack[0, i]
-    return count
-
-
-@kernel
-def version(program, history, cluster, jobs, job):
-    """Return a number >= 0 that changes when a column of a job may change."""
+def known_version(program, history, cluster, jobs, job):
+    """Return a number >= 0 that changes when what is known of a job may change."""
     if not program.varies[0]:
         return 0
     number = 1 if cluster.trial_end[job] >= 0 else 0
@@ -198,23 +211,77 @@ def version(program, history, cluster, jobs, job):
 
 
 @kernel
-def evaluate(program, columns, history, cluster, jobs, part):
-    """Compute the values that up to CHUNK jobs have now; they are then in stack[0].
-
-    The columns must be fresh. NaN becomes inf, and values below LOWEST become LOWEST.
-    """
-    for i in range(len(part)):
-        program.wait[i] = now(cluster) - jobs.submit[part[i]]
-    evaluate_after(program, columns, history, cluster, jobs, part)
+def counts_version(program, history, jobs, job):
+    """Return a number >= 0 that changes when the counts of a job's user change."""
+    user, number = jobs.user[job], 0
+    if user >= 0:
+        if program.counts[0]:
+            number = history.queued[user]
+        if program.counts[1]:
+            number += history.running[user] << 32
+    return number
 
 
 @kernel
-def evaluate_after(program, columns, history, cluster, jobs, part):
-    """Compute the values that up to CHUNK jobs have after the waits in program.wait."""
-    parts = len(program.end)
-    begin = program.end[parts - 2] if parts > 1 else 0
-    end = program.end[parts - 1]
-    _run(program, columns, begin, end, history, cluster, jobs, part)
+def has_changed(program, columns, history, cluster, jobs, job):
+    """Return whether the value of a waiting job may have changed otherwise than by its wait."""
+    if program.columns[0] == 0:  # it is about requests and the wait
+        return False
+    version = columns.version[job]
+    return version[0] != known_version(program, history, cluster, jobs, job) or (
+        version[1] != counts_version(program, history, jobs, job)
+    )
+
+
+@kernel
+def _find_stale(program, columns, history, cluster, jobs, part):
+    """List the jobs of which columns are to be computed again; note their new versions."""
+    stale, version = columns.stale, columns.version
+    asked, known, counted = 0, 0, 0
+    for job in part:
+        newest = known_version(program, history, cluster, jobs, job)
+        newest_counts = counts_version(program, history, jobs, job)
+        if version[job, 0] != newest or version[job, 1] != newest_counts:
+            if version[job, 0] != newest:
+                if version[job, 0] < 0:
+                    stale[ASKED, asked] = job
+                    asked += 1
+                stale[KNOWN, known] = job
+                known += 1
+            stale[COUNTED, counted] = job
+            counted += 1
+            version[job, 0] = newest
+            version[job, 1] = newest_counts
+    columns.stale_count[ASKED] = asked
+    columns.stale_count[KNOWN] = known
+    columns.stale_count[COUNTED] = counted
+
+
+@kernel
+def write_waits(program, cluster, jobs, part):
+    """Write how long up to CHUNK jobs have waited, for `evaluate`."""
+    for i in range(len(part)):
+        program.wait[i] = now(cluster) - jobs.submit[part[i]]
+
+
+@shared_kernel
+def evaluate(program, columns, history, cluster, jobs, part):
+    """Compute the values that up to CHUNK jobs have after the waits in program.wait.
+
+    They are then in stack[0]. NaN becomes inf, and values below LOWEST become LOWEST. `history`
+    must be up to date (`learn`, `count_jobs`). The jobs of which some column was computed again are
+    in columns.stale[COUNTED].
+    """
+    columns.stale_count[COUNTED] = 0
+    if program.columns[0] > 0:
+        _find_stale(program, columns, history, cluster, jobs, part)
+    first = MAIN if columns.stale_count[COUNTED] == 0 else ASKED
+    for number in range(first, MAIN + 1):
+        begin = program.end[number - 1] if number > 0 else 0
+        stale = columns.stale[min(number, COUNTED)]
+        todo = part if number == MAIN else stale[: columns.stale_count[number]]
+        if len(todo) > 0:
+            _run(program, columns, begin, program.end[number], history, cluster, jobs, todo)
     value = program.stack[0]
     for i in range(len(part)):
         value[i] = max(value[i], LOWEST) if value[i] == value[i] else np.inf
@@ -224,20 +291,18 @@ def evaluate_after(program, columns, history, cluster, jobs, part):
 def score_jobs(program, columns, history, cluster, jobs, queue, value):
     """Write the value of the expression for each job of a queue into value[job].
 
-    NaN becomes inf, and values below LOWEST become LOWEST. `history` must be up to date (`learn`);
-    the counts of a user's jobs are made here if needed.
+    NaN becomes inf, and values below LOWEST become LOWEST. `history` must be up to date (`learn`,
+    `count_jobs`).
     """
-    if program.counts[0]:
-        count_jobs(history, cluster, jobs)
     for first in range(0, len(queue), CHUNK):
         part = queue[first : first + CHUNK]
-        refresh_columns(program, columns, history, cluster, jobs, part)
+        write_waits(program, cluster, jobs, part)
         evaluate(program, columns, history, cluster, jobs, part)
         for i in range(len(part)):
             value[part[i]] = program.stack[0, i]
 
 
-@shared_kernel
+@kernel
 def _run(program, columns, begin, end, history, cluster, jobs, part):
     """Run some of the instructions for up to CHUNK jobs; the result is then in stack[0]."""
     stack, count = program.stack, len(part)
@@ -252,6 +317,10 @@ def _run(program, columns, begin, end, history, cluster, jobs, part):
             top += 1
             for i in range(count):
                 stack[top, i] = columns.value[operand, part[i]]
+        elif operation == STORE:
+            for i in range(count):
+                columns.value[operand, part[i]] = stack[top, i]
+            top -= 1
         elif operation == LOAD:
             top += 1
             _load(program, history, cluster, jobs, part, operand, stack[top])
@@ -306,27 +375,37 @@ def _apply_to_one(operation, row):
 @kernel
 def _apply_to_two(operation, left, right):
     """Apply an operation to two rows; the result is in the left one."""
-    for i in range(len(left)):
-        a, b = left[i], right[i]
-        if operation == ADD:
-            left[i] = a + b
-        elif operation == SUBTRACT:
-            left[i] = a - b
-        elif operation == MULTIPLY:
-            left[i] = a * b
-        elif operation == DIVIDE:
-            left[i] = a / b
-        elif operation == POWER:
-            left[i] = a**b
-        elif operation == MIN:
-            left[i] = np.minimum(a, b)
-        elif operation == MAX:
-            left[i] = np.maximum(a, b)
-        elif operation == LESS:
-            left[i] = a < b
-        elif operation == LESS_EQUAL:
-            left[i] = a <= b
-        elif operation == GREATER:
-            left[i] = a > b
-        else:
-            left[i] = a >= b
+    count = len(left)
+    if operation == ADD:
+        for i in range(count):
+            left[i] += right[i]
+    elif operation == SUBTRACT:
+        for i in range(count):
+            left[i] -= right[i]
+    elif operation == MULTIPLY:
+        for i in range(count):
+            left[i] *= right[i]
+    elif operation == DIVIDE:
+        for i in range(count):
+            left[i] /= right[i]
+    elif operation == POWER:
+        for i in range(count):
+            left[i] **= right[i]
+    elif operation == MIN:
+        for i in range(count):
+            left[i] = np.minimum(left[i], right[i])
+    elif operation == MAX:
+        for i in range(count):
+            left[i] = np.maximum(left[i], right[i])
+    elif operation == LESS:
+        for i in range(count):
+            left[i] = left[i] < right[i]
+    elif operation == LESS_EQUAL:
+        for i in range(count):
+            left[i] = left[i] <= right[i]
+    elif operation == GREATER:
+        for i in range(count):
+            left[i] = left[i] > right[i]
+    else:
+        for i in range(count):
+            left[i] = left[i] >= right[i]

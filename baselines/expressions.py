@@ -21,12 +21,12 @@ from bfenv.baselines.user_history import (
 )
 from bfenv.core.errors import PolicyError
 
-LONGEST = 2_000  # characters of an expression
+LONGEST = 6_000  # characters of an expression
 LARGEST = 1e300  # no constant reaches it
 (
     CONSTANT, LOAD, NEGATE, LOG, EXP, SQRT, ABS, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX,
-    LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, COLUMN,
-) = range(19)  # fmt: skip
+    LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, COLUMN, STORE,
+) = range(20)  # fmt: skip
 FUNCTIONS = {"log": LOG, "exp": EXP, "sqrt": SQRT, "abs": ABS, "min": MIN, "max": MAX}
 OPERATORS = {
     ast.Add: ADD,

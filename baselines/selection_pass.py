@@ -21,20 +21,19 @@ from bfenv.core.profile import shadow
 @kernel
 def selection_pass(cluster, jobs, memory):
     """Start jobs in order until one, the head, must wait; then backfill behind it."""
-    if write_fitting(cluster, jobs, memory) == 0:
+    count = write_fitting(cluster, jobs, memory)
+    if count == 0:
         return
-    if memory.queue.program.counts[0]:
-        count_jobs(memory.history, cluster, jobs)
-    head = _first(cluster, jobs, memory)
-    while head >= 0 and jobs.size[head] <= free(cluster):
-        start_or_try(cluster, jobs, memory.easy.trial, head)
+    count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
+    head, starts = -1, True
+    while starts:
         head = _first(cluster, jobs, memory)
+        starts = head >= 0 and jobs.size[head] <= free(cluster)
+        if starts:
+            start_or_try(cluster, jobs, memory.easy.trial, head)
     if head < 0 or free(cluster) == 0:
         return
     memory.easy.cautious[0] = _is_overdue(cluster, jobs, memory, head)
-    count = write_fitting(cluster, jobs, memory)
-    if memory.scored[2]:
-        believe(cluster, jobs, memory, count)
     _backfill(cluster, jobs, memory, head, count)
 
 
@@ -80,13 +79,16 @@ def _first(cluster, jobs, memory):
 @kernel
 def _backfill(cluster, jobs, memory, head, count):
     """Start, one by one, the first of the fitting jobs that does not delay the head."""
-    shadow_time, extra_nodes = shadow(cluster, jobs, head)
     fitting = memory.fitting
-    count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
+    if memory.scored[2]:
+        count = _drop_larger(cluster, jobs, fitting[:count])
+        believe(cluster, jobs, memory, count)
+    shadow_time, extra_nodes = shadow(cluster, jobs, head)
     while count > 0:
-        job = _first_of(cluster, jobs, memory, fitting[:count])
-        extra_nodes -= try_backfill(cluster, jobs, memory.easy, job, False, shadow_time)
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
+        if count > 0:
+            job = _first_of(cluster, jobs, memory, fitting[:count])
+            extra_nodes -= try_backfill(cluster, jobs, memory.easy, job, False, shadow_time)
 
 
 @kernel
@@ -96,6 +98,17 @@ def _first_of(cluster, jobs, memory, fitting):
         return fitting[0]  # the oldest
     count = write_firsts(memory.queue, cluster, fitting, memory.firsts)
     return find_best_of_few(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
+
+
+@kernel
+def _drop_larger(cluster, jobs, fitting):
+    """Drop the jobs that do not fit any more; return the number of the others."""
+    kept = 0
+    for job in fitting:
+        if jobs.size[job] <= free(cluster) and cluster.start[job] < 0:
+            fitting[kept] = job
+            kept += 1
+    return kept
 
 
 @kernel

@@ -94,8 +94,8 @@ class UserHistory(NamedTuple):
     by_estimate: np.ndarray  # (groups, 3) float64: sum of runtimes in seconds, number, and the
     # logarithm of the recent runtime
     by_size: np.ndarray  # (groups, 2) float64: sum of runtimes in seconds, number
-    queued: np.ndarray  # (users,) int64 jobs, see `count_jobs`
-    running: np.ndarray  # (users,) int64 jobs, see `count_jobs`
+    queued: np.ndarray  # (users,) int64 jobs, of users with waiting jobs, see `count_jobs`
+    running: np.ndarray  # (users,) int64 jobs, the same
 
 
 class Groups(NamedTuple):
@@ -158,10 +158,17 @@ def _groups_of(requests: _Requests) -> Groups:
 
 
 def _pairs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """(n,) int64: numbers from 0, the same where both values are the same."""
+    """(n,) int64: numbers from 0, the same where both values are the same.
+
+    They are in the order of first appearance, so those of jobs that wait together are close in
+    memory.
+    """
     first, second = (np.unique(each, return_inverse=True)[1].reshape(-1) for each in (one, other))
     pair = first * (1 + int(second.max())) + second
-    numbers: np.ndarray = np.unique(pair, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    _, appears, sorted_number = np.unique(pair, return_index=True, return_inverse=True)
+    number = np.empty(len(appears), dtype=np.int64)
+    number[np.argsort(appears)] = np.arange(len(appears))
+    numbers: np.ndarray = number[sorted_number.reshape(-1)]
     return numbers
 
 
@@ -209,16 +216,22 @@ def _moved(mean, value, count):
 
 
 @kernel
-def count_jobs(history, cluster, jobs):
-    """Count the waiting and the running jobs of each user."""
-    history.queued[:] = 0
-    history.running[:] = 0
-    for job in waiting(cluster):
-        if jobs.user[job] >= 0 and cluster.start[job] < 0:
-            history.queued[jobs.user[job]] += 1
-    for job in running(cluster):
-        if jobs.user[job] >= 0:
-            history.running[jobs.user[job]] += 1
+def count_jobs(history, cluster, jobs, queued, runs):
+    """Count the jobs of each user that has one waiting: those waiting, those running, if asked."""
+    if queued:
+        for job in waiting(cluster):
+            if jobs.user[job] >= 0:
+                history.queued[jobs.user[job]] = 0
+        for job in waiting(cluster):
+            if jobs.user[job] >= 0 and cluster.start[job] < 0:
+                history.queued[jobs.user[job]] += 1
+    if runs:
+        for job in waiting(cluster):
+            if jobs.user[job] >= 0:
+                history.running[jobs.user[job]] = 0
+        for job in running(cluster):
+            if jobs.user[job] >= 0:
+                history.running[jobs.user[job]] += 1
 
 
 @kernel

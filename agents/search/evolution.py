@@ -3,7 +3,9 @@
 N. Hansen, "The CMA evolution strategy: a tutorial", arXiv:1604.00772; the implementation is pycma.
 
 A scorer is an expression as well: jobs come by the sum of weights times logarithmic features, or by
-the sum over hidden units of w / (1 + exp(sum)). So it needs no engine of its own.
+the sum over hidden units of w / (1 + exp(sum)). So it needs no engine of its own, and a result of
+the search is a policy like any other. Units with tanh give the same orders: tanh(x / 2) is
+1 - 2 / (1 + exp(x)).
 """
 
 import math
@@ -41,7 +43,8 @@ FEATURES = {
     "log(1 + user_ended)": 0.0,
     "tried": 0.0,
 }
-MOST_UNITS = 4
+MOST_UNITS = 6
+COVARIANCES = ("full", "diagonal")  # diagonal has fewer numbers to learn, and no correlations
 SPREAD = 0.12  # the first standard deviation of a weight
 DIGITS = 4  # significant digits of a weight
 
@@ -79,6 +82,7 @@ class EvolutionSearch:
         population: int,
         starts: tuple[str, ...] = (),
         hidden: int = 0,
+        covariance: str = "full",
     ) -> None:
         cma = import_cma()
         hidden = check_integer("hidden", hidden, 0, MOST_UNITS)
@@ -100,6 +104,7 @@ class EvolutionSearch:
             "randn": lambda *shape: generator.standard_normal(shape),
             "seed": math.nan,  # leave the global generator of numpy alone
             "CMA_stds": deviations,
+            "CMA_diagonal": covariance == "diagonal",
             "verbose": -9,
             "verb_log": 0,
         }

@@ -228,5 +228,10 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
         return GeneticSearch(template, generator, settings.population, settings.starts, limits)
     import_cma()
     return EvolutionSearch(
-        template, generator, settings.population, settings.starts, settings.hidden
+        template,
+        generator,
+        settings.population,
+        settings.starts,
+        settings.hidden,
+        settings.covariance,
     )

@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
+from bfenv.agents.search.evolution import COVARIANCES
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
@@ -30,6 +31,8 @@ class SearchSettings:
         instead of the weights of a scorer.
     hidden
         Hidden units of the scorer of "cma-es"; 0 is linear.
+    covariance
+        Of the distribution that "cma-es" draws from: "full", or "diagonal" for many weights.
     population
         Candidates of a generation.
     cases
@@ -51,6 +54,7 @@ class SearchSettings:
     searched: tuple[str, ...] = ("order",)
     starts: tuple[str, ...] = ()
     hidden: int = 0
+    covariance: str = "full"
     population: int = 40
     cases: int = 2
     tolerated_wait: float = 1.5
@@ -60,8 +64,11 @@ class SearchSettings:
         """Check the numbers; what they are used for checks the rest."""
         check_choice("method", self.method, METHODS)
         check_number("tolerated_wait", self.tolerated_wait, 1)
+        check_choice("covariance", self.covariance, COVARIANCES)
         if self.hidden and self.method != "cma-es":
             raise BfenvError("hidden units belong to the method cma-es")
+        if self.covariance != "full" and self.method != "cma-es":
+            raise BfenvError("a covariance belongs to the method cma-es")
         if self.searched[:1] != ("order",) or set(self.searched) - set(SEARCHED):
             raise BfenvError(
                 f"searched must be order, then any of {', '.join(SEARCHED[1:])}; got "
@@ -113,6 +120,7 @@ OPTIONS = {
     "method": "--method",
     "options": "--options",
     "hidden": "--hidden",
+    "covariance": "--covariance",
     "population": "--population",
     "cases": "--cases",
     "tolerated_wait": "--tolerated-wait",

@@ -75,8 +75,13 @@ def search(
         ),
     ] = 1,
     hidden: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Hidden units of the scorer; 0 is linear.")
+        int,
+        typer.Option(min=0, max=6, metavar="N", help="Hidden units of the scorer; 0 is linear."),
     ] = 0,
+    covariance: Annotated[
+        str,
+        typer.Option(metavar="KIND", help="Of cma-es: full, or diagonal for many weights."),
+    ] = "full",
     population: Annotated[
         int, typer.Option(min=4, metavar="N", help="Candidates per generation.")
     ] = 40,
@@ -151,6 +156,7 @@ def search(
         searched=("order", *(also or ())),
         starts=tuple(start or ()),
         hidden=hidden,
+        covariance=covariance,
         population=population,
         cases=cases,
         tolerated_wait=tolerated_wait,

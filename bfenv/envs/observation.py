@@ -143,7 +143,7 @@ def _write_groups(state, tables, rules, cluster, jobs, i, queue):
 @kernel
 def _write_users(history, rules, cluster, jobs, slots, queue):
     """Write the columns of USERS."""
-    count_jobs(history, cluster, jobs)
+    count_jobs(history, cluster, jobs, True, True)
     for slot in range(len(slots)):
         for k in range(len(USER_QUANTITIES)):
             which = USER_QUANTITIES[k]

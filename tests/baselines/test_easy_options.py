@@ -22,6 +22,7 @@ ORDERS = {  # by name: the value of a job's quantities, the smallest first
     "user_runtime * (1 - 2 * tried) - wait": lambda job: (
         job["user_runtime"] * (1 - 2 * job["tried"]) - job["wait"]
     ),
+    "estimate * user_queued": lambda job: job["estimate"] * job["user_queued"],
     "(wait - 20000) * (wait - 40000) - user_queued": lambda job: (
         (job["wait"] - 20000) * (job["wait"] - 40000) - job["user_queued"]
     ),
@@ -29,6 +30,9 @@ ORDERS = {  # by name: the value of a job's quantities, the smallest first
 BELIEFS = {
     "prediction": lambda job: job["prediction"],
     "0.5 * same_estimate_runtime": lambda job: 0.5 * job["same_estimate_runtime"],
+    "7200 * user_running + 1800 * user_queued": lambda job: (
+        7200 * job["user_running"] + 1800 * job["user_queued"]
+    ),
 }
 
 
@@ -54,7 +58,7 @@ def requests(trace):
     trace=small_traces(jobs=12, processors=4),
     order=st.sampled_from(sorted(ORDERS)),
     guard=st.sampled_from([None, 0.0, 0.2, 0.5, 1.0, 1.5]),
-    scale=st.sampled_from(["easy", "backlog"]),
+    scale=st.sampled_from(["easy", "backlog", "scaled_backlog"]),
     belief=st.sampled_from([None, *BELIEFS]),
     trial=st.sampled_from([0, HOUR, 2 * HOUR]),
     sorts=st.booleans(),

@@ -60,7 +60,7 @@ def machine():
     assert advance(cluster, trace.jobs, truth)
     history = new_user_history(trace.jobs)
     learn(history, cluster, trace.jobs)
-    count_jobs(history, cluster, trace.jobs)
+    count_jobs(history, cluster, trace.jobs, True, True)
     return cluster, trace.jobs, history
 
 
@@ -151,7 +151,7 @@ def test_undefined_values_come_last(machine):
         ("size; wait", "column"),
         ("size // 2", "column 1"),
         ("not size", "column 1"),
-        ("x" * 2_001, "2,001"),
+        ("x" * 6_001, "6,001"),
         ("(" * 300 + "1" + ")" * 300, "cannot be read"),
     ],
 )
@@ -172,6 +172,21 @@ def test_what_changes_is_known():
     assert parse_expression("likely_runtime").varies[0]
     assert not parse_expression("wait * user_queued / estimate").varies[0]
     assert set(FUNCTIONS) == {"log", "exp", "sqrt", "abs", "min", "max"}
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("-(wait / estimate) ** 3 * size", 0),  # requests are there anyway
+        ("wait / sqrt(estimate)", 1),
+        ("-(wait + likely_runtime) / likely_runtime ** 1.5", 2),
+        ("wait * (accuracy / user_queued)", 2),  # the accuracy, which changes less often, and both
+        ("wait + log(accuracy * size) - sqrt(log(accuracy * size))", 2),
+    ],
+)
+def test_columns(text, columns):
+    """What changes less often than what is around it is kept, and computed once."""
+    assert parse_expression(text).columns[0] == columns
 
 
 @pytest.mark.parametrize(

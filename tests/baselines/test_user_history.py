@@ -23,7 +23,7 @@ from tests.oracles import user_history as oracle
 def known(cluster, jobs, history):
     """All quantities of all waiting jobs, (jobs, quantities)."""
     learn(history, cluster, jobs)
-    count_jobs(history, cluster, jobs)
+    count_jobs(history, cluster, jobs, True, True)
     return np.array(
         [
             [quantity(history, cluster, jobs, job, which) for which in range(len(NAMES))]

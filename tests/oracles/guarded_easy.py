@@ -134,11 +134,13 @@ class Simulation:
         """The age past which a job comes first."""
         if self.guard is None:
             return float("inf")
-        if self.scale == "backlog":
+        if self.scale.endswith("backlog"):
             for job in self.queue:
                 if job not in self.work and job not in self.tried:
-                    size = self.jobs[job]["size"]
-                    self.work[job] = size * int(self.known(job)["prediction"])
+                    runtime = int(self.known(job)["prediction"])
+                    if self.scale.startswith("scaled"):
+                        runtime = self.runtime_of(job)
+                    self.work[job] = self.jobs[job]["size"] * runtime
             self.most_work = max(self.most_work, sum(self.work.values()))
             return self.guard * (24 * HOUR + self.most_work / self.processors)
         self.easy.follow(self.now, self.submitted, self.runtime_of)

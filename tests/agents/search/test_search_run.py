@@ -48,11 +48,14 @@ def _slowdown(policy: str) -> float:
     return float(metrics(simulate(toy_trace(), policy))["mean_bounded_slowdown"])
 
 
-@pytest.mark.parametrize("method", ["gp", "cma-es"])
-def test_resume(tmp_path: Path, method: str) -> None:
+NETWORK = {"method": "cma-es", "hidden": 3, "covariance": "diagonal"}
+
+
+@pytest.mark.parametrize("changes", [{"method": "gp"}, {"method": "cma-es"}, NETWORK])
+def test_resume(tmp_path: Path, changes: dict[str, Any]) -> None:
     """A search that is interrupted, even within a line, ends like one that is not."""
     pytest.importorskip("cma")
-    settings = replace(SMALL, method=method, options="guard={1:2}")
+    settings = replace(SMALL, **changes, options="guard={1:2}")
     run_search(settings, tmp_path / "whole", generations=4)
     run_search(settings, tmp_path / "cut", generations=2)
     journal = tmp_path / "cut" / "journal.jsonl"
@@ -143,6 +146,9 @@ def test_network(tmp_path: Path) -> None:
         ({"workloads": (MODEL, MODEL)}, "each given once"),
         ({"workloads": (MODEL + ",split=test",)}, "takes whole workloads, without split"),
         ({"hidden": 2}, "hidden units belong to the method cma-es"),
+        ({"covariance": "diagonal"}, "a covariance belongs to the method cma-es"),
+        ({"method": "cma-es", "covariance": "round"}, "covariance must be one of 'full'"),
+        ({"method": "cma-es", "hidden": 7}, "hidden must be an integer from 0 to 6"),
         ({"population": 2}, "population must be an integer >= 4"),
         ({"options": "guard={2:1}"}, "0 < low < high"),
         ({"options": "guard={a:b}"}, "not a range"),
