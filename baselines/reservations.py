@@ -211,6 +211,16 @@ def close_up(reservations, jobs, line, time):
 
 
 @kernel
+def give_up(reservations, jobs, job):
+    """Take back the reservation of a job."""
+    planned = reservations.planned_start[job]
+    size, end = jobs.size[job], planned + jobs.estimate[job]
+    release(reservations.profile, size, planned, end)
+    note_gain(reservations.openings, reservations.profile, size, planned, end)
+    reservations.planned_start[job] = NONE
+
+
+@kernel
 def copy_reservations(reservations, other, queue):
     """Make `other` the same plan for the jobs of `queue`; what is known of it is not copied."""
     copy(reservations.profile, other.profile)

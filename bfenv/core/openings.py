@@ -84,6 +84,22 @@ def note_from_now(openings, waiting):
 
 
 @kernel
+def copy_openings(openings, other, queue):
+    """Copy what is known of the openings, and of the jobs of `queue`, into another."""
+    other.noted[0] = openings.noted[0]
+    if not openings.noted[0]:
+        return
+    other.gains[0] = openings.gains[0]
+    for slot in range(SLOTS):
+        other.wheel[slot] = openings.wheel[slot]
+    for column in range(openings.front.shape[0]):
+        for row in range(openings.front.shape[1]):
+            other.front[column, row] = openings.front[column, row]
+    for job in queue:
+        other.looked[job] = openings.looked[job]
+
+
+@kernel
 def front_of(openings, size, duration):
     """Return a time before which no job of this size and duration fits."""
     if not openings.noted[0]:
