@@ -128,6 +128,8 @@ def evaluate(
         show.comparison(rows, format)
     else:
         show.rows(rows, format)
+    if rows and format in (Format.table, Format.markdown):
+        _show_dropped(workload, load)
     for line in _trained_here(plan):
         print(f"bfenv: {line}", file=sys.stderr)
 
@@ -165,6 +167,16 @@ def _show_with_log(
     if logged is not None:
         print("Not simulated, or contradictory, in this log:")
         print("\n".join(f"* {caution}" for caution in cautions(logged)))
+
+
+def _show_dropped(workload: str, load: float | None) -> None:
+    """Print how many jobs of the log are not in the comparison, if some are not."""
+    from bfenv.workloads.load import load_workload
+
+    dropped = load_workload(workload, **({} if load is None else {"load": load})).cleaning.dropped
+    if dropped:
+        jobs = "1 job of the log is" if dropped == 1 else f"{dropped:,} jobs of the log are"
+        print(f"{jobs} left out: see bfenv workloads info.")
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:

@@ -42,9 +42,12 @@ def simulate(
 ) -> None:
     """Write the schedule of a policy.
 
-    The columns of CSV are job,submit,size,estimate,runtime,start,end. Times are in seconds since
-    the first submit time. A file name that ends in .swf or .swf.gz selects the Standard Workload
-    Format, one that ends in jobs.csv the format of the simulator Batsim.
+    The columns of CSV are job,submit,size,estimate,runtime,start,end, and for a log number. Times
+    are in seconds since the first submit time. Jobs count from 0, without those that were dropped;
+    "number" is the job's number in the log.
+
+    A file name that ends in .swf or .swf.gz selects the Standard Workload Format, one that ends in
+    jobs.csv the format of the simulator Batsim.
 
     \b
     Examples:

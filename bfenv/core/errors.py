@@ -66,7 +66,8 @@ class StarvationError(PolicyError):
         super().__init__(jobs, policy)
         self.jobs = jobs
         self.policy = policy
-        self.reason = f"leaves {len(jobs)} jobs waiting for ever, the first is job {jobs[0]}"
+        count = f"{len(jobs)} jobs" if len(jobs) > 1 else "a job"
+        self.reason = f"leaves {count} waiting for ever, the first is job {jobs[0]}"
 
     def __str__(self) -> str:
         return f"{self.policy} {self.reason}"
@@ -97,4 +98,7 @@ class UnknownNameError(BfenvError):
         near = parts[:3] or difflib.get_close_matches(name, known)
         shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {shown}"
+        several = [part.strip() for part in name.split(",")]
+        if len(several) > 1 and set(several) <= set(known):
+            hint = f"give each by itself: {' and '.join(several)}"
         return f"unknown {self.kind} {name!r}; {hint}"

@@ -14,7 +14,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.row import Row
-from bfenv.workloads.logs.records import RUNTIME
+from bfenv.workloads.logs.records import JOB, RUNTIME
 from bfenv.workloads.logs.swf import write_swf
 
 FORMULA = ("=", "+", "-", "@", "\t")  # how a formula begins in a spreadsheet
@@ -61,11 +61,18 @@ def check_name(path: Path) -> None:
 
 
 def schedule_csv(schedule: Schedule) -> str:
-    """Return one line per job; times are in seconds since the first submit time."""
+    """Return one line per job; times are in seconds since the first submit time.
+
+    Jobs count from 0, without those that were dropped. For a log, `number` is the job's in the log.
+    """
     trace, jobs = schedule.trace, schedule.trace.jobs
-    columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, schedule.start, schedule.end)
+    columns = [jobs.submit, jobs.size, jobs.estimate, trace.runtime, schedule.start, schedule.end]
+    names = ["job", "submit", "size", "estimate", "runtime", "start", "end"]
+    if trace.records is not None:
+        columns.append(trace.records[:, JOB].astype(np.int64))
+        names.append("number")
     rows = zip(range(len(trace)), *(column.tolist() for column in columns), strict=True)
-    return _csv(("job", "submit", "size", "estimate", "runtime", "start", "end"), rows)
+    return _csv(names, rows)
 
 
 def batsim_csv(schedule: Schedule) -> str:

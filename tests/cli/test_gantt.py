@@ -21,7 +21,7 @@ def test_one_or_two(run, tmp_path):
 @pytest.mark.parametrize(
     ("options", "value"),
     [
-        (("--from", "9w", "-o", "x.png"), "5443200 s"),
+        (("--from", "9w", "-o", "x.png"), "63.0 d"),
         (("-o", "x.txt"), "x.txt"),
         (("-o", "there.svg"), "--force"),
         (("-o", "x.png", "--from", "soon"), "'soon'"),

@@ -10,11 +10,24 @@ def test_csv(run, swf, tmp_path):
     status, out, _ = run("simulate", "-w", swf)
     assert status == 0
     assert out == (
-        "job,submit,size,estimate,runtime,start,end\n0,0,2,4,4,0,4\n1,1,4,4,4,4,8\n2,2,2,2,2,2,4\n"
+        "job,submit,size,estimate,runtime,start,end,number\n"
+        "0,0,2,4,4,0,4,1\n1,1,4,4,4,4,8,2\n2,2,2,2,2,2,4,3\n"
     )
     target = tmp_path / "schedule.csv"
     assert run("simulate", "-w", swf, "-o", target)[0] == 0
     assert target.read_text() == out
+
+
+def test_numbers(run, tmp_path):
+    """Jobs count from 0 without those that are dropped; a log's own numbers stand beside them."""
+    log = tmp_path / "log.swf"
+    rest = "1 -1 -1 {} 9 -1 1 1 1 -1 1 1 -1 -1"
+    lines = [f"{job} 0 -1 5 {rest.format(size)}" for job, size in ((7, 1), (8, 99), (9, 2))]
+    log.write_text("\n".join(["; MaxProcs: 4", *lines]) + "\n")
+    rows = [line.split(",") for line in run("simulate", "-w", log)[1].splitlines()]
+    assert [(row[0], row[-1]) for row in rows] == [("job", "number"), ("0", "7"), ("1", "9")]
+    out = run("simulate", "-w", "lublin:procs=32,jobs=5")[1]
+    assert out.startswith("job,submit,size,estimate,runtime,start,end\n")
 
 
 def test_formats(run, tmp_path):

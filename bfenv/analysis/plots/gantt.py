@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 INK, HATCH = "#222222", "#00000066"
 STEPS = (
-    MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE,
+    1, 2, 5, 10, 20, MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE,
     HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY,
 )  # fmt: skip  # seconds between ticks
 TICKS = 13  # at most
@@ -136,6 +136,7 @@ def _machine(axes: "Axes", one: Scene) -> None:
             )  # fmt: skip
         _number(axes, one, run, left, right)
     axes.set(ylim=(processors, 0), ylabel="processor")
+    axes.locator_params(axis="y", integer=True)
     axes.grid(False)
     axes.tick_params(bottom=False)
 
@@ -171,8 +172,10 @@ def _queue(axes: "Axes", one: Scene, longest: int) -> None:
 def _time_axis(axes: "Axes", begin: int, span: int) -> None:
     step = next((step for step in STEPS if span / step <= TICKS - 1), DAY * -(-span // (10 * DAY)))
     ticks = list(range(-(-begin // step) * step, begin + span + 1, step))
-    axes.set_xticks(ticks, [moment(tick) for tick in ticks])
-    axes.set(xlim=(begin, begin + span), xlabel="time since the first submission")
+    in_seconds = begin + span < 10 * MINUTE
+    axes.set_xticks(ticks, [str(tick) if in_seconds else moment(tick) for tick in ticks])
+    what = "seconds" if in_seconds else "time"
+    axes.set(xlim=(begin, begin + span), xlabel=f"{what} since the first submission")
 
 
 def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:

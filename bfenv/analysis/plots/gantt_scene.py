@@ -46,12 +46,13 @@ class Scene(NamedTuple):
         """Describe the scene in one line."""
         started = self.started
         if not len(started):
-            return f"{percent(self.used)} of the machine used, no job starts"
+            return f"{percent(self.used)} of the machine used in this time, no job starts"
         waits = self.schedule.wait[started]
         return (
             f"{len(started):,} jobs start, {int(self.backfilled[started].sum()):,} of them "
             f"backfilled, after waiting {duration(float(waits.mean()))} on average and "
-            f"{duration(int(waits.max()))} at most; {percent(self.used)} of the machine used"
+            f"{duration(int(waits.max()))} at most; {percent(self.used)} of the machine used in "
+            "this time"
         )
 
     def waiting(self) -> tuple[np.ndarray, np.ndarray]:
