@@ -27,9 +27,9 @@ from bfenv.baselines.reservations import (
     Reservations,
     close_up,
     copy_reservations,
-    forget,
-    move_up,
+    give_up,
     new_reservations,
+    reserve_anchor_point,
     start_due,
 )
 from bfenv.baselines.shuffling import new_stream, random_number
@@ -38,8 +38,8 @@ from bfenv.core.cluster import advance, now, waiting, wake_at
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
+from bfenv.core.openings import copy_openings
 from bfenv.core.policy import Policy
-from bfenv.core.profile import place, release
 
 ITERATIONS = 20  # the paper gives no number; these have most of the effect
 BATCH = 5  # moves between two readings of the clock
@@ -96,7 +96,7 @@ def search(cluster, jobs, memory, iterations):
     wait, slowdown = expect(reservations, jobs, queue)
     for _ in range(iterations):
         job = queue[random_number(memory.stream) % count]
-        copy_reservations(reservations, memory.before_move, queue)
+        copy_plan(reservations, memory.before_move, queue)
         move(reservations, cluster, jobs, queue, job)
         new_wait, new_slowdown = expect(reservations, jobs, queue)
         # the sum of (new - old) / old, multiplied by both totals, as no job may have to wait
@@ -104,24 +104,23 @@ def search(cluster, jobs, memory, iterations):
         if change < -ROUNDING * wait * slowdown:
             wait, slowdown = new_wait, new_slowdown
         else:
-            copy_reservations(memory.before_move, reservations, queue)
-    forget(reservations, queue)  # the moves are not noted as gains
+            copy_plan(memory.before_move, reservations, queue)
     return True
+
+
+@kernel
+def copy_plan(plan, other, queue):
+    """Make `other` the same plan for the jobs of `queue`, with all that is known of it."""
+    copy_reservations(plan, other, queue)
+    copy_openings(plan.openings, other.openings, queue)
 
 
 @kernel
 def move(reservations, cluster, jobs, queue, job):
     """Take a job out of the plan, let the others close up, and put it into the first gap."""
-    planned = reservations.planned_start[job]
-    release(reservations.profile, jobs.size[job], planned, planned + jobs.estimate[job])
-    reservations.planned_start[job] = NONE
-    for other in queue:
-        if reservations.planned_start[other] > now(cluster):
-            earliest = max(now(cluster), jobs.requested_start[other])
-            move_up(reservations, other, jobs.size[other], jobs.estimate[other], earliest)
-    earliest = max(now(cluster), jobs.requested_start[job])
-    anchor = place(reservations.profile, jobs.size[job], jobs.estimate[job], earliest)
-    reservations.planned_start[job] = anchor
+    give_up(reservations, jobs, job)
+    close_up(reservations, jobs, queue, now(cluster))
+    reserve_anchor_point(reservations, cluster, jobs, job)
 
 
 @kernel

@@ -41,6 +41,7 @@ from bfenv.core.profile import (
     release,
     reserve,
     slide_point,
+    step_at,
 )
 
 NONE = -1  # planned start of a job without a reservation
@@ -76,8 +77,8 @@ def new_reservations(jobs: Jobs, processors: int, long: int = LONG) -> Reservati
 @kernel
 def bring_up_to_now(reservations, cluster, jobs):
     """Drop what is past and release what early ends leave free; return whether there were any."""
-    profile, time = reservations.profile, now(cluster)
-    note_from_now(reservations.openings, len(waiting(cluster)))
+    profile, openings, time = reservations.profile, reservations.openings, now(cluster)
+    note_from_now(openings, len(waiting(cluster)))
     reservations.missed_pass[0] = cluster.state[PASSES] != reservations.last_pass[0] + 1
     reservations.last_pass[0] = cluster.state[PASSES]
     begin_at(profile, time)
@@ -85,7 +86,7 @@ def bring_up_to_now(reservations, cluster, jobs):
     for job in finished(cluster):
         if cluster.kill_time[job] > time:
             release(profile, jobs.size[job], time, cluster.kill_time[job])
-            note_gain(reservations.openings, profile, jobs.size[job], time, cluster.kill_time[job])
+            note_gain(openings, profile, jobs.size[job], time, cluster.kill_time[job], 0)
             any_early = True
     return any_early
 
@@ -148,20 +149,20 @@ def reserve_anchor_point(reservations, cluster, jobs, job):
     """Reserve a job's anchor point, not before its requested start; return it, in seconds."""
     size, duration, openings = jobs.size[job], jobs.estimate[job], reservations.openings
     earliest = max(now(cluster), jobs.requested_start[job])
-    search_from = max(earliest, front_of(openings, size, duration))
+    search_from = max(earliest, front_of(openings, jobs, job))
     anchor = place(reservations.profile, size, duration, search_from)
     if earliest == now(cluster) < anchor:
-        put_forward(openings, size, duration, anchor)
+        put_forward(openings, jobs, job, anchor)
     reservations.planned_start[job] = anchor
     openings.looked[job] = openings.gains[0]
     return anchor
 
 
 @kernel
-def first_fit(reservations, cluster, size, duration):
-    """Return the anchor point of any job that has no reservation."""
-    search_from = max(now(cluster), front_of(reservations.openings, size, duration))
-    return anchor_point(reservations.profile, size, duration, search_from)
+def first_fit(reservations, cluster, jobs, job):
+    """Return the anchor point of a job that has no reservation, without reserving it."""
+    search_from = max(now(cluster), front_of(reservations.openings, jobs, job))
+    return anchor_point(reservations.profile, jobs.size[job], jobs.estimate[job], search_from)
 
 
 @kernel
@@ -191,23 +192,37 @@ def close_up(reservations, jobs, line, time):
             continue
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(time, jobs.requested_start[job])
-        search_from = max(earliest, front_of(openings, size, duration))
+        search_from = max(earliest, front_of(openings, jobs, job))
         if not openings.noted[0]:
             anchor = anchor_before(profile, size, duration, earliest, planned)
+            step = step_at(profile, anchor) if anchor < planned else 0
         elif search_from < planned:
             anchor = anchor_before(profile, size, duration, search_from, planned)
-            anchor = slide_point(profile, size, earliest, anchor)  # it may begin before the front
+            # it may begin before the front
+            anchor, step = slide_point(profile, size, earliest, anchor)
             if earliest == time < anchor:
-                put_forward(openings, size, duration, anchor)
+                put_forward(openings, jobs, job, anchor)
         elif may_slide(openings, job, planned):
-            anchor = slide_point(profile, size, earliest, planned)
+            anchor, step = slide_point(profile, size, earliest, planned)
         else:
             continue
         if anchor < planned:
-            left = bring_forward(profile, size, planned, planned + duration, anchor)
-            note_gain(openings, profile, size, left, planned + duration)
+            end = planned + duration
+            left, step = bring_forward(profile, size, planned, end, anchor, step)
+            note_gain(openings, profile, size, left, end, step)
             reservations.planned_start[job] = anchor
         openings.looked[job] = openings.gains[0]
+
+
+@kernel
+def give_up(reservations, jobs, job):
+    """Take back the reservation of a job."""
+    planned = reservations.planned_start[job]
+    size, end = jobs.size[job], planned + jobs.estimate[job]
+    release(reservations.profile, size, planned, end)
+    first = step_at(reservations.profile, planned)
+    note_gain(reservations.openings, reservations.profile, size, planned, end, first)
+    reservations.planned_start[job] = NONE
 
 
 @kernel

@@ -122,14 +122,14 @@ def others_can_wait(cluster, jobs, memory, job):
         if cluster.start[other] >= 0:
             continue
         if other == job:
-            turn, last = first_fit(tentative, cluster, size, estimate), job
+            turn, last = first_fit(tentative, cluster, jobs, job), job
             continue
         anchor = reserve_anchor_point(tentative, cluster, jobs, other)
         if anchor > memory.guarantee[other]:
             memory.refused[kind] = last
             return False
         if kinds[other] == kind and turn == anchor:
-            turn, last = first_fit(tentative, cluster, size, estimate), other
+            turn, last = first_fit(tentative, cluster, jobs, job), other
     return True
 
 

@@ -23,7 +23,6 @@ import numpy as np
 
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import inlined, kernel
-from bfenv.core.profile import step_at
 
 SLOTS = 256  # of the wheel
 SLOT_BITS = 10  # a slot has 1,024 s; times that are 2**18 s apart share one
@@ -39,6 +38,7 @@ class Openings(NamedTuple):
     least: np.ndarray  # (c,) int64 processors, ascending: the smallest size of each class
     class_of: np.ndarray  # (processors + 1,) int64, by size; -1 for 0
     shortest: np.ndarray  # (k,) int64 seconds, ascending: the shortest duration of each class
+    row_of: np.ndarray  # (n,) int64 by job: the class of its estimate
     front: np.ndarray  # (c, k) int64 seconds: no `least` are free for `shortest` from before
     gains: np.ndarray  # (1,) int64 number of gains so far
     wheel: np.ndarray  # (SLOTS,) int64 number of the last gain in a slot
@@ -59,10 +59,12 @@ def new_openings(jobs: Jobs, processors: int, long: int = LONG) -> Openings:
     shares = np.linspace(0, 1, DURATIONS - 1)
     durations = np.append(jobs.estimate, 1)
     shortest = np.unique(np.append(np.quantile(durations, shares, method="lower"), 1))
+    shortest = shortest.astype(np.int64)
     return Openings(
         least=least,
         class_of=np.searchsorted(least, np.arange(processors + 1), side="right") - 1,
-        shortest=shortest.astype(np.int64),
+        shortest=shortest,
+        row_of=np.searchsorted(shortest, jobs.estimate, side="right") - 1,
         front=np.zeros((len(least), len(shortest)), dtype=np.int64),
         gains=np.zeros(1, dtype=np.int64),
         wheel=np.zeros(SLOTS, dtype=np.int64),
@@ -84,22 +86,37 @@ def note_from_now(openings, waiting):
 
 
 @kernel
-def front_of(openings, size, duration):
-    """Return a time before which no job of this size and duration fits."""
+def copy_openings(openings, other, queue):
+    """Copy what is known of the openings, and of the jobs of `queue`, into another."""
+    other.noted[0] = openings.noted[0]
     if not openings.noted[0]:
-        return 0
-    row = np.searchsorted(openings.shortest, duration, side="right") - 1
-    return openings.front[openings.class_of[size], row]
+        return
+    other.gains[0] = openings.gains[0]
+    for slot in range(SLOTS):
+        other.wheel[slot] = openings.wheel[slot]
+    for column in range(openings.front.shape[0]):
+        for row in range(openings.front.shape[1]):
+            other.front[column, row] = openings.front[column, row]
+    for job in queue:
+        other.looked[job] = openings.looked[job]
 
 
 @kernel
-def put_forward(openings, size, duration, time):
+def front_of(openings, jobs, job):
+    """Return a time before which the job does not fit."""
+    if not openings.noted[0]:
+        return 0
+    return openings.front[openings.class_of[jobs.size[job]], openings.row_of[job]]
+
+
+@kernel
+def put_forward(openings, jobs, job, time):
     """Note that no job as large and long as this, or more so, fits before `time`."""
     if not openings.noted[0]:
         return
-    front = openings.front
-    first = np.searchsorted(openings.shortest, duration)
-    column = openings.class_of[size - 1] + 1
+    front, first = openings.front, openings.row_of[job]
+    first += openings.shortest[first] < jobs.estimate[job]
+    column = openings.class_of[jobs.size[job] - 1] + 1
     while column < front.shape[0] and first < front.shape[1] and front[column, first] < time:
         row = first
         while row < front.shape[1] and front[column, row] < time:  # fronts ascend both ways
@@ -122,10 +139,11 @@ def forget_fronts(openings):
 
 
 @kernel
-def note_gain(openings, profile, size, begin, end):
+def note_gain(openings, profile, size, begin, end, first):
     """Note that `size` processors have just been given back from `begin` until `end`.
 
-    Jobs that are smaller than what was free there before have gained nothing.
+    `first` is the step that `begin` is in. Jobs that are smaller than what was free there before
+    have gained nothing.
     """
     if not openings.noted[0]:
         return
@@ -135,7 +153,7 @@ def note_gain(openings, profile, size, begin, end):
     while slot <= last_slot:
         openings.wheel[slot & (SLOTS - 1)] = openings.gains[0]
         slot += 1
-    steps, first = profile.steps[0], step_at(profile, begin)
+    steps = profile.steps[0]
     top, bottom, last = 0, profile.free[first], first
     while last < steps and profile.time[last] < end:
         top = max(top, profile.free[last])

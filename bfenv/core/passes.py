@@ -11,7 +11,7 @@ from bfenv.core.cluster import FINISHED, HORIZON, NOW, Cluster, Truth, advance, 
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import Kernel, compiled_for
-from bfenv.core.policy import Forgetful, Policy
+from bfenv.core.policy import Forgetful, Policy, pass_of
 
 THREAD = "bfenv-passes"
 LOOK = 0.2  # seconds between two looks for signals, where a lock cannot be interrupted
@@ -54,10 +54,11 @@ def _decide_always(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, m
     """
     state, end = cluster.state, np.full(len(jobs.submit), -1)
     go_on = compiled_for(advance, cluster, jobs, truth)
+    decide = pass_of(policy, cluster, jobs, memory)
     while go_on(cluster, jobs, truth):
         if state[FINISHED]:
             end[finished(cluster)] = state[NOW]
-        policy.decide(cluster, jobs, memory)
+        decide()
     ended = end >= 0
     changed = (cluster.end != end) | (ended & (cluster.start != end - truth.runtime))
     if changed.any():

@@ -5,6 +5,7 @@ import operator
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import Cluster, Truth
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.kernel import compiled_for
 from bfenv.core.names import import_object
 
 # Schedulers play different games, and are ranked apart: some run every job to completion, others
@@ -136,6 +138,17 @@ class Forgetful:
     def __call__(self, cluster: Cluster, jobs: Jobs, memory: Any) -> None:
         """Call the function without the memory."""
         self.function(cluster, jobs)
+
+
+def pass_of(policy: Policy, cluster: Cluster, jobs: Jobs, memory: Any) -> Callable[[], None]:
+    """Return a function that makes one pass of a policy.
+
+    A kernel is called as machine code: to find the types of its arguments would take several times
+    as long as a simple decision.
+    """
+    if isinstance(policy.decide, Forgetful):
+        return partial(compiled_for(policy.decide.function, cluster, jobs), cluster, jobs)
+    return partial(compiled_for(policy.decide, cluster, jobs, memory), cluster, jobs, memory)
 
 
 def the_generator(

@@ -319,25 +319,45 @@ def release(profile, size, begin, end):
 
 @kernel
 def slide_point(profile, size, earliest, reserved):
-    """Return the first time from `earliest` from which `size` are free until `reserved`."""
+    """Return the first time from `earliest` from which `size` are free until `reserved`.
+
+    Return the step that begins there as well; it is the next one if it is not `reserved` that a
+    step begins at.
+    """
     step = np.searchsorted(profile.time[: profile.steps[0]], reserved)
     anchor = reserved
     while step > 0 and profile.free[step - 1] >= size and anchor > earliest:
         step -= 1
         anchor = profile.time[step]
-    return min(max(anchor, earliest), reserved)
+    return min(max(anchor, earliest), reserved), step
 
 
 @kernel
-def bring_forward(profile, size, begin, end, to):
-    """Move a reservation from `begin` to the earlier time `to`; return the first second it leaves.
+def bring_forward(profile, size, begin, end, to, step):
+    """Move a reservation from `begin` to the earlier time `to`, which is in `step` or right before.
 
-    What it has in both places stays as it is: most moves are by a small part of the duration.
+    What it has in both places stays as it is: most moves are by a small part of the duration, and
+    pass few steps. Return the first second that it leaves, and the step that it is in.
     """
     left = max(begin, to + end - begin)
-    release(profile, size, left, end)
-    reserve(profile, size, to, to + end - left)
-    return left
+    last = np.searchsorted(profile.time[: profile.steps[0]], end)
+    first = _step_back(profile, last - 1, left)
+    _take(profile, -size, first, left, last, end)
+    steps, until = profile.steps[0], to + end - left
+    step = last = _step_back(profile, step, to)
+    while last < steps and profile.time[last] < until:
+        last += 1
+    _take(profile, size, step, to, last, until)
+    most = first + 1 + profile.steps[0] - steps  # a step may have come at `left`, and two before
+    return left, _step_back(profile, min(most, profile.steps[0] - 1), left)
+
+
+@kernel
+def _step_back(profile, step, time):
+    """Return the step that `time` is in: `step` or one before."""
+    while profile.time[step] > time:
+        step -= 1
+    return step
 
 
 @kernel

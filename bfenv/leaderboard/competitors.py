@@ -14,6 +14,7 @@ from bfenv.leaderboard.agents import code_files, code_hash
 from bfenv.referee import (
     DEFAULT,
     PlayerError,
+    PlayerKilledError,
     PlayerLimits,
     PlayerProcess,
     check_command,
@@ -26,6 +27,7 @@ from bfenv.referee import (
 )
 
 KINDS = ("policy", "agent", "player")  # "player": a program of any language
+GREETINGS = 3  # of a player that is killed when it is started
 
 
 class Competitor(NamedTuple):
@@ -74,15 +76,23 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
 
 
 def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:
-    """Ask the player of a competitor for what it declares."""
-    try:
-        with PlayerProcess(competitor.command, limits) as process:
-            greeting = greet(process)
-            if competitor.kind == "agent":
-                declared = read_greeting(competitor.name, greeting)
-                return competitor._replace(
-                    stochastic=declared.stochastic, trained_on=declared.opened.trained_on
-                )
-            return competitor._replace(**declared_flags(greeting)._asdict())
-    except PlayerError:
-        return competitor._replace(trials=None)
+    """Ask the player of a competitor for what it declares; again if it was killed meanwhile."""
+    for _ in range(GREETINGS):
+        try:
+            return _declared(competitor, limits)
+        except PlayerKilledError:  # which need not be its fault
+            continue
+        except PlayerError:
+            break
+    return competitor._replace(trials=None)
+
+
+def _declared(competitor: Competitor, limits: PlayerLimits) -> Competitor:
+    with PlayerProcess(competitor.command, limits) as process:
+        greeting = greet(process)
+        if competitor.kind == "agent":
+            declared = read_greeting(competitor.name, greeting)
+            return competitor._replace(
+                stochastic=declared.stochastic, trained_on=declared.opened.trained_on
+            )
+        return competitor._replace(**declared_flags(greeting)._asdict())

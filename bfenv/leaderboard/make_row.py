@@ -87,6 +87,8 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
             schedule = logged  # which need not be what this machine allows
         else:
             schedule, seconds, notes = _run(task, trace, limits)
+            if task.trials is None:  # nor is it known in how many rows it takes part
+                raise PolicyError("its player failed at its first start only; try --retry")
             schedule.check()
             row = replace(row, foresight=_foresight(task, trace, limits))
         results = summarize(schedule, reference, fcfs=fair, logged=logged)

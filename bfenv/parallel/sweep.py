@@ -167,7 +167,8 @@ def _run_tasks(
 ) -> Generator[tuple[int, T], None, None]:
     from joblib import Parallel, cpu_count, delayed, parallel_config
 
-    options = {"batch_size": 1, "return_as": "generator" if ordered else "generator_unordered"}
+    yields = "generator" if ordered else "generator_unordered"
+    options: dict[str, Any] = {"batch_size": 1, "return_as": yields}
     client = None
     if backend == "dask":
         client = connect(scheduler)
@@ -178,9 +179,10 @@ def _run_tasks(
         if workers > 1:
             for policy in warm:
                 warm_up(find_policy(policy))
+        if workers > 1:  # from their first moment on, they end with this process
+            options |= {"initializer": die_with_parent, "initargs": (os.getpid(),)}
         parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
-    parent = os.getpid() if backend == "loky" and parallel.n_jobs > 1 else None
-    calls = (delayed(_run_task)(function, i, parent, *task) for i, task in enumerate(tasks))
+    calls = (delayed(_run_task)(function, i, *task) for i, task in enumerate(tasks))
     results = parallel(calls)
     try:
         yield from results
@@ -190,9 +192,7 @@ def _run_tasks(
             client.close()
 
 
-def _run_task(function: Callable[..., T], i: int, parent: int | None, *task: Any) -> tuple[int, T]:
-    if parent is not None:
-        die_with_parent(parent)
+def _run_task(function: Callable[..., T], i: int, *task: Any) -> tuple[int, T]:
     return i, function(*task)
 
 

@@ -8,7 +8,12 @@ describes the messages, the limits, and what they cannot prevent.
 from bfenv.referee.foresight import NONE_FOUND, NOT_CHECKED, foresight_of
 from bfenv.referee.limits import DEFAULT, MIB, PlayerLimits, hide_memory
 from bfenv.referee.mirror import warm_mirror
-from bfenv.referee.player_process import PlayerError, PlayerProcess, check_command
+from bfenv.referee.player_process import (
+    PlayerError,
+    PlayerKilledError,
+    PlayerProcess,
+    check_command,
+)
 from bfenv.referee.remote_agent import play_remotely, read_greeting, whole_trace_settings
 from bfenv.referee.remote_policy import (
     Flags,
@@ -28,6 +33,7 @@ __all__ = [
     "NOT_CHECKED",
     "Flags",
     "PlayerError",
+    "PlayerKilledError",
     "PlayerLimits",
     "PlayerProcess",
     "check_command",

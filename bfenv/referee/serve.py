@@ -14,7 +14,7 @@ from bfenv.agents.player import play_episode
 from bfenv.agents.seen_jobs import encode_span
 from bfenv.baselines.registry import find_policy
 from bfenv.core.illegal_start import find_illegal_start
-from bfenv.core.policy import new_memory
+from bfenv.core.policy import new_memory, pass_of
 from bfenv.parallel.worker_process import describe_error
 from bfenv.referee.limits import PROGRAM_OPTION
 from bfenv.referee.memory_check import check_memory
@@ -70,11 +70,12 @@ def _serve_policy(name: str, connection: Connection) -> None:
             mirror = Mirror(*(message[key] for key in keys))
             cluster, jobs = mirror.cluster, mirror.jobs
             memory = new_memory(policy, jobs, message["processors"], message["seed"])
+            decide = pass_of(policy, cluster, jobs, memory)
             connection.send({})
             continue
         mirror.follow(message)
         try:
-            policy.decide(cluster, jobs, memory)
+            decide()
         except ValueError as error:
             raise find_illegal_start(cluster, jobs, policy.name) or error from error
         connection.send_numbers(*mirror.answer())

@@ -1,8 +1,10 @@
 """CONS+RS against a hand-solved case, its naive version, and plain conservative backfilling."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
@@ -10,6 +12,7 @@ from bfenv.baselines.cons_rs import CONS_RS, cons_rs, expect, finish, prepare, s
 from bfenv.baselines.conservative import CONSERVATIVE
 from bfenv.core.cluster import advance, new_cluster, waiting
 from tests.baselines.test_conservative import EVENT_ORDERS, make, numbers, rows, starts
+from tests.baselines.test_reservations import many_at_once, overloaded
 from tests.conftest import log, small_traces
 from tests.oracles import conservative as naive
 
@@ -74,6 +77,22 @@ def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
                 after = expect(reservations, trace.jobs, planned)
                 assert sum(np.divide(after, before)) <= 2
         finish(cluster, trace.jobs, memory)
+
+
+@given(overloaded(), st.integers(0, 99))
+@example(many_at_once(), 0)
+def test_jobs_that_are_passed_over_could_not_have_moved(trace, seed):
+    """To note openings from the first waiting job on, or never, gives the same schedule."""
+
+    def starts_noting_from(waiting):
+        def memory(*arguments):
+            made = CONS_RS.memory(*arguments)
+            made.reservations.openings.long[0] = waiting
+            return made
+
+        return bfenv.simulate(trace, replace(CONS_RS, memory=memory), seed).start.tolist()
+
+    assert starts_noting_from(0) == starts_noting_from(len(trace) + 1)
 
 
 @given(small_traces(requested_starts=True))

@@ -6,8 +6,11 @@ import sys
 import pytest
 
 import bfenv
+from bfenv.leaderboard import competitors
+from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.task import plan_rows
+from bfenv.referee import PlayerKilledError
 from tests.leaderboard.suites import TINY, json_rows, row_files
 from tests.referee.programs import FCFS, QUICK
 
@@ -34,6 +37,31 @@ def test_row(tmp_path, command):
     (tmp_path / "in order.py").write_text("changed")
     (task,) = plan_rows(TINY, [], [], players=[command])
     assert task.code != player["code"] and task.trials is None
+
+
+def test_killed_in_greeting(command, monkeypatch):
+    """A player that was killed when it was greeted is greeted again, but not for ever."""
+    flags, left = {"stochastic": True}, [2]
+
+    def greet(process):
+        left[0] -= 1
+        if left[0] >= 0:
+            raise PlayerKilledError("its process died (SIGKILL)")
+        return flags
+
+    monkeypatch.setattr(competitors, "greet", greet)
+    found = competitors.find_competitor("player", command)
+    assert (found.trials, found.stochastic, left) == (False, True, [-1])
+    left[0] = 10
+    assert competitors.find_competitor("player", command).trials is None
+
+
+def test_unknown_declaration(command):
+    """A row fails if the player runs, but could not say before how it is to be ranked."""
+    (task,) = plan_rows(TINY, [], [], players=[command])
+    row = make_row(task._replace(trials=None), 60.0, False, QUICK).row
+    assert (row.status, row.division) == ("failed", None)
+    assert "failed at its first start only" in row.error
 
 
 def test_changed_rows(tmp_path, command):

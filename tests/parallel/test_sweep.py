@@ -125,22 +125,36 @@ def test_bad_workers(where, named):
     assert named in str(error.value)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_killed(how):
-    """No process is left behind, however the sweep is ended from outside."""
-    program = (
-        "import bfenv; ready = 0\n"
-        "for s in bfenv.simulate_many('lublin:jobs=30000', ['easy'] * 1000, jobs=2):\n"
-        "    print(flush=True)\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program],
+PROGRAM = (
+    "import bfenv\n"
+    "for s in bfenv.simulate_many('lublin:jobs=30000', ['easy'] * 1000, jobs=2):\n"
+    "    print(flush=True)\n"
+)
+
+
+def start_sweep():
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         env=os.environ,
     )
+
+
+def left_of(workers):
+    """Those processes that do not end within half a minute."""
+    deadline = time.monotonic() + 30
+    while any(map(is_alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return [pid for pid in workers if is_alive(pid)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_killed(how):
+    """No process is left behind, however the sweep is ended from outside."""
+    process = start_sweep()
     with process:
         process.stdout.readline()
         workers = descendants(process.pid)
@@ -151,7 +165,14 @@ def test_killed(how):
             process.send_signal(how)
         process.stdout.read()
         process.wait(30)
-    deadline = time.monotonic() + 30
-    while any(map(is_alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert [pid for pid in workers if is_alive(pid)] == []
+    assert left_of(workers) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_killed_early():
+    """Workers that have had no task yet end with a killed sweep, too."""
+    with start_sweep() as process:
+        while len(workers := descendants(process.pid)) < 4:  # two of them track resources
+            assert process.poll() is None
+        process.kill()
+    assert left_of(workers) == []
