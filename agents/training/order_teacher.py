@@ -6,6 +6,8 @@ history of users that the environment keeps for its observations.
 This module needs torch.
 """
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -71,7 +73,17 @@ class OrderTeacher:
 
 
 @kernel
-def choose(state, tables, rules, program, columns, age, weight, mask, actions):
+def choose(
+    state: Any,
+    tables: Any,
+    rules: Any,
+    program: Any,
+    columns: Any,
+    age: float,
+    weight: float,
+    mask: np.ndarray,
+    actions: np.ndarray,
+) -> None:
     """Write the first legal job in the order for each environment, or the pass if there is none."""
     for i in range(len(actions)):
         cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)

@@ -49,19 +49,15 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
 def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
     from bfenv.agents.models import read_card
     from bfenv.agents.models.scoring import geometric_means
-    from bfenv.agents.network_agent import load_network
 
     row = {"agent": f"agent:{name}", "kind": kind, "division": division, "what": what}
     columns = ("ratio", "ratio_at_0.9", "wait_ratio", "policy")
-    if kind == "policy":
-        card = read_card(name)
-        scores, policy = list(card.scores), card.policy
-    else:  # scores on whole workloads, as those of policies
-        scores = [s for s in load_network(name).card.scores if "workload" in s]
-        policy = None
-    means = geometric_means(scores)
-    longest = max((score["wait_ratio"] for score in scores), default=None)
-    values = (means.get("own"), means.get("0.9"), longest, policy)
+    if kind != "policy":
+        return row | dict.fromkeys(columns)
+    card = read_card(name)
+    means = geometric_means(card.scores)
+    longest = max((score["wait_ratio"] for score in card.scores), default=None)
+    values = (means.get("own"), means.get("0.9"), longest, card.policy)
     return row | dict(zip(columns, values, strict=True))
 
 
