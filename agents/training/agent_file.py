@@ -1,7 +1,6 @@
 """The file of a trained network: its weights, and where they come from."""
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from bfenv.agents.model_card import acting_settings
 from bfenv.agents.network_agent import NetworkCard, save_network
-from bfenv.agents.seen_jobs import Span, spans_of
+from bfenv.agents.seen_jobs import spans_of
 from bfenv.agents.training.settings import NAMES, TrainSettings, find_settings
 from bfenv.agents.training.validation import Validation
 from bfenv.envs.batch import EnvBatch
@@ -46,7 +45,6 @@ def write_agent(
     versions
         Of packages.
     """
-    validated = spans_of(validation.envs.batch)
     card = NetworkCard(
         name=path.stem,
         what=f"{settings.network} network trained by {settings.algo} on {_listed(settings)}",
@@ -55,8 +53,8 @@ def write_agent(
         settings=acting_settings(batch),
         queue_features=[feature.name for feature in batch.queue_features],
         cluster_features=[feature.name for feature in batch.cluster_features],
-        trained_on=_distinct(spans_of(batch)),
-        validated_on=_distinct([validated[k] for k in validation.traces]),
+        trained_on=spans_of(batch),
+        validated_on=[spans_of(validation.envs.batch)[k] for k in validation.traces],
         found={"command": command(settings), "steps": steps, "settings": settings.as_dict()},
         scores=[{"on": "validation", **scores}],
         failures=[],
@@ -79,11 +77,6 @@ def command(settings: TrainSettings) -> str:
         if value != getattr(default, name):
             words += ["--set", f"{name}={_yaml(value)}"]
     return shlex.join([*words, "--out", "DIR"])
-
-
-def _distinct(spans: Sequence[Span]) -> list[Span]:
-    """Leave out the spans that hold the jobs of another, as the same trace at another load does."""
-    return list({span.blocks.tobytes(): span for span in reversed(spans)}.values())[::-1]
 
 
 def _listed(settings: TrainSettings) -> str:
