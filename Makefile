@@ -9,7 +9,11 @@ demo: .venv/core  ## a handful of policies on the embedded workload, compared in
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
 test: .venv/all  ## the whole suite
-	$(BIN)/bfenv evaluate --format csv > /dev/null  # compile once, not once per worker
+	@# Compile once, not once per worker: policies on one core, orders and the environment on another.
+	$(BIN)/bfenv evaluate --format csv > /dev/null & policies=$$!; \
+	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
+	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
+	wait $$policies
 	$(BIN)/python -m pytest -n auto --durations 10
 
 quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores

@@ -56,7 +56,7 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
             Order("lpt", LPT, "longest estimate", "-e", _SHMUELI),
             Order("sqf", SQF, "smallest size", "n", _SHMUELI),
             Order("lqf", LQF, "largest size", "-n", _SHMUELI),
-            Order("saf", SAF, "smallest cumulative demand", "e n", _SHMUELI),
+            Order("saf", SAF, "smallest area (size times estimate)", "e n", _SHMUELI),
             Order("laf", LAF, "largest cumulative demand", "-e n", _LELONG),
             Order("srf", SRF, "smallest estimate / size", "e / n", _LELONG),
             Order("lrf", LRF, "largest estimate / size", "-e / n", _LELONG),

@@ -69,7 +69,7 @@ def draw_curves(points: list[Point], path: Path) -> None:
     """
     try:
         from matplotlib.figure import Figure
-        from matplotlib.ticker import LogLocator, NullFormatter
+        from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
     except ImportError as error:
         raise BfenvError("plots need matplotlib: pip install 'bfenv[plot]'") from error
     figure = Figure(figsize=(8, 6), layout="constrained")
@@ -82,11 +82,14 @@ def draw_curves(points: list[Point], path: Path) -> None:
             values = [[getattr(p, column) for p in own if p.steps == step] for step in steps]
             seeds = len({point.seed for point in own})
             axes.fill_between(steps, list(map(min, values)), list(map(max, values)), alpha=0.2)
-            axes.plot(steps, list(map(np.median, values)), label=f"{label}, {seeds} seeds")
+            count = f"{seeds} {'seed' if seeds == 1 else 'seeds'}"
+            axes.plot(steps, list(map(np.median, values)), label=f"{label}, {count}")
         axes.axhline(1, color="black", linewidth=1)
         axes.set_ylabel(text)
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        low, high = axes.get_ylim()
+        wide = high > 5 * low  # a narrow range may have none of 1, 2 and 5 in it
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if wide else MaxNLocator(6))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3, which="both")

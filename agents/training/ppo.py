@@ -136,7 +136,9 @@ def new_learner(settings: TrainSettings, batch: EnvBatch) -> Learner:
     """Make a network with random weights for these environments, and its optimizer."""
     torch.manual_seed(settings.seed)
     network = new_network(settings.network, batch, settings.hidden).to(settings.device)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate, eps=1e-5)
+    optimizer = torch.optim.Adam(
+        network.parameters(), lr=settings.learning_rate, eps=1e-5, fused=True
+    )
     return Learner(settings, network, optimizer, torch.Generator().manual_seed(settings.seed))
 
 
@@ -244,9 +246,11 @@ def update(
         for part in order.tensor_split(settings.minibatches):
             if len(part) < 2:  # has no standard deviation
                 continue
-            scores, value = learner.network(queue[part], profile[part], cluster[part])
+            # `index_select` copies whole rows, which indexing does number by number
+            observation = (each.index_select(0, part) for each in (queue, profile, cluster))
+            scores, value = learner.network(*observation)
             logits = scores.masked_fill(~mask[part], MASKED).log_softmax(dim=1)
-            now = logits.gather(1, action[part].unsqueeze(1)).squeeze(1)
+            now = -nn.functional.nll_loss(logits, action[part], reduction="none")
             log_ratio = now - log_prob[part]
             ratio = log_ratio.exp()
             gain = advantage[part]
@@ -279,7 +283,9 @@ def step(learner: Learner, loss: Tensor) -> None:
     """Go one step down the gradient of the loss."""
     learner.optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(learner.network.parameters(), learner.settings.max_grad_norm)
+    nn.utils.clip_grad_norm_(
+        learner.network.parameters(), learner.settings.max_grad_norm, foreach=True
+    )
     learner.optimizer.step()
 
 

@@ -83,9 +83,12 @@ def collect(
         log_prob = torch.zeros(len(mask))
         where = choice.nonzero().squeeze(1)
         if len(where):
-            scores, values = network(*(part[where].to(device) for part in parts))
+            # `index_select` copies whole rows, which indexing does number by number
+            chosen = (part.index_select(0, where).to(device) for part in parts)
+            scores, values = network(*chosen)
             scores, value[where] = scores.cpu(), values.cpu()
-            logits = scores.masked_fill(~mask[where], MASKED).log_softmax(dim=1)
+            illegal = ~mask.index_select(0, where)
+            logits = scores.masked_fill(illegal, MASKED).log_softmax(dim=1)
             noise = torch.empty_like(logits).exponential_(generator=generator)
             action[where] = (logits.exp() / noise).argmax(dim=1)  # as likely as exp(logits)
             log_prob[where] = logits.gather(1, action[where].unsqueeze(1)).squeeze(1)

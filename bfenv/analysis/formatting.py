@@ -16,10 +16,15 @@ def duration(seconds: float | None) -> str:
     return MISSING if seconds is None else format_duration(seconds)
 
 
-def durations(seconds: Iterable[float | None]) -> list[str]:
-    """Format the durations of a table's column in one unit, that of their median."""
+def durations(
+    seconds: Iterable[float | None], like: Iterable[float | None] | None = None
+) -> list[str]:
+    """Format the durations of a table's column in one unit, that of their median.
+
+    With `like`, the unit is that of these durations, of another column of the table.
+    """
     values = list(seconds)
-    sizes = sorted(abs(value) for value in values if value)
+    sizes = sorted(abs(value) for value in (values if like is None else like) if value)
     typical = sizes[len(sizes) // 2] if sizes else 0.0
     unit, length = next(
         (one for one in (("d", DAY), ("h", HOUR), ("min", MINUTE)) if typical >= 2 * one[1]),
@@ -28,16 +33,23 @@ def durations(seconds: Iterable[float | None]) -> list[str]:
     return [MISSING if value is None else _in_unit(value / length, unit) for value in values]
 
 
-def signed_durations(seconds: Iterable[float]) -> list[str]:
-    """Format the differences of a table's column in one unit, each with its sign."""
+def signed_durations(
+    seconds: Iterable[float], like: Iterable[float | None] | None = None
+) -> list[str]:
+    """Format the differences of a table's column as `durations` does, each with its sign.
+
+    What is too small for the unit has none.
+    """
     values = list(seconds)
     return [
-        ("−" if value < 0 else "+" if value > 0 else "") + text
-        for value, text in zip(values, durations(map(abs, values)), strict=True)
+        text if text[0] == "<" else ("−" if value < 0 else "+" if value > 0 else "") + text
+        for value, text in zip(values, durations(map(abs, values), like), strict=True)
     ]
 
 
 def _in_unit(value: float, unit: str) -> str:
+    if 0 < value < 0.005 and unit != "s":
+        return f"< 0.01 {unit}"
     digits = 0 if unit == "s" or value == 0 or value >= 100 else 2 if value < 0.95 else 1
     return f"{value:,.{digits}f} {unit}"
 

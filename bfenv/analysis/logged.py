@@ -4,13 +4,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from bfenv.analysis.formatting import percent
+from bfenv.analysis.formatting import duration, percent
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
+from bfenv.workloads.logs.header import estimates_filled_in
+from bfenv.workloads.logs.outages import outage_texts
 from bfenv.workloads.logs.records import GROUP, PARTITION, PRECEDING, QUEUE, WAIT, requests_in
 
 LOGGED = "logged"  # the name that this schedule has beside the policies
 MOST_UNKNOWN = 0.01  # share of the jobs whose wait may be missing
+FEW_OUTAGES = 3  # that are named one by one
 TIGHT = 0.001  # share of the time for which the machine may be overfull without a word
 
 
@@ -106,6 +109,35 @@ def _changed(logged: Schedule) -> list[str]:
     ]
 
 
+def _without_estimate(trace: Trace) -> list[str]:
+    """Tell how many jobs have no estimate in the log, and what stands in for it."""
+    missing = trace.cleaning.no_estimate or estimates_filled_in(trace.header)
+    if not missing:
+        return []
+    if (trace.jobs.estimate == trace.runtime).all():
+        return [
+            "no job has an estimate in the log, so policies know each runtime exactly, and the "
+            "simulated waits are too short"
+        ]
+    stands_in = "their runtime" if trace.cleaning.no_estimate else "the longest of their partition"
+    return [
+        f"{missing:,} jobs ({percent(missing / len(trace))}) have no estimate in the log: "
+        f"{stands_in} stands in for it"
+    ]
+
+
+def _announced(trace: Trace) -> str:
+    count, length = len(trace.outages), sum(one.end - one.begin for one in trace.outages)
+    shown = "; ".join(outage_texts(trace, trace.outages[:FEW_OUTAGES]))
+    more = f"; and {count - FEW_OUTAGES:,} more" if count > FEW_OUTAGES else ""
+    return (
+        f"that outages come as a surprise: policies know all {count:,} in advance "
+        f"({duration(length)} in all: {shown}{more})"
+        if count > 1
+        else f"that an outage comes as a surprise: policies know it in advance ({shown})"
+    )
+
+
 def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
     left_out = []
     for field, what in ((PARTITION, "partitions"), (QUEUE, "queues")):
@@ -118,12 +150,16 @@ def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
     chained = float(np.mean(records[:, PRECEDING] > 0))
     if chained:
         left_out.append(f"{percent(chained)} of the jobs wait for another job")
-    cut = float(np.mean(trace.runtime < requests_in(records).runtime))
-    if cut:
-        left_out.append(f"{percent(cut)} of the jobs ran beyond their estimate, and are cut here")
-    if trace.cleaning.no_estimate:
-        left_out.append(f"{trace.cleaning.no_estimate:,} jobs have no estimate in the log")
-    if not trace.outages:
+    over = requests_in(records).runtime - trace.runtime
+    if (over > 0).any():
+        left_out.append(
+            f"{percent(float(np.mean(over > 0)))} of the jobs ran beyond their estimate, by "
+            f"{duration(int(over.max()))} at most, and are cut here"
+        )
+    left_out += _without_estimate(trace)
+    if trace.outages:
+        left_out.append(_announced(trace))
+    else:
         left_out.append("outages and maintenance")
     left_out.append("memory, nodes and other resources than processors")
     return left_out

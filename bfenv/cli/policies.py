@@ -1,23 +1,35 @@
 """The command `bfenv policies`."""
 
+from typing import Annotated
+
+import typer
+
 from bfenv.cli import show
 from bfenv.cli.options import FormatOption
 from bfenv.cli.show import Format
 
 
-def policies(format: FormatOption = Format.table) -> None:
+def policies(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Policies, with options or without [all]."),
+    ] = None,
+    format: FormatOption = Format.table,
+) -> None:
     """List the policies.
 
     \b
     Examples:
       bfenv policies
+      bfenv policies easy-lxf "easy(order='estimate')"
       bfenv policies --format markdown
     """
-    from bfenv.baselines.registry import policies
+    from bfenv.baselines.registry import find_policy, policies
 
+    found = map(find_policy, names) if names else policies().values()
     rows = [
         {"policy": policy.name, "what it does": policy.summary, "source": policy.source}
-        for policy in policies().values()
+        for policy in found
     ]
     if format in (Format.json, Format.csv):
         show.rows(rows, format)

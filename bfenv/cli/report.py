@@ -9,12 +9,19 @@ import typer
 
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, JobsOption, check_page
+from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.site.comparison import CANDIDATES, TODAY
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.site import SiteComparison
     from bfenv.leaderboard.suite import Suite
+
+SLURMS = ("slurm", "backfill", "sched/backfill", "builtin", "sched/builtin")
+SLURM_IS = (
+    "name what comes closest: conservative-replan for Slurm's sched/backfill, easy if it has "
+    "bf_job_part_count_reserve=1, fcfs for sched/builtin"
+)
 
 
 def report(
@@ -54,6 +61,9 @@ def report(
     Add :outages=find to the log to detect outages: times in which jobs waited but the whole machine
     was idle. No simulated job starts if it could run into one.
 
+    Slurm's sched/backfill comes closest to --today conservative-replan, and with
+    bf_job_part_count_reserve=1 to easy, the default.
+
     \b
     Default candidates, which Slurm can be configured or extended to follow:
       {candidates}
@@ -73,6 +83,8 @@ def report(
     from bfenv.workloads.load import path_in
 
     check_page(out, force)
+    if today.lower() in SLURMS:
+        raise BfenvError(f"--today {today}: {SLURM_IS}")
     suite = suite_of(log)
     names = list(dict.fromkeys([today, REFERENCE, FAIR, *(policy or CANDIDATES)]))
     with tempfile.TemporaryDirectory() as temporary:

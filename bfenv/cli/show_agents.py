@@ -55,7 +55,10 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             found.append(f"{name}: {count} were illegal, and counted as passes")
         if row["outside_window"] > MANY_OUTSIDE:
             share = percent(row["outside_window"])
-            found.append(f"{name}: at {share} of its decisions jobs waited outside the window")
+            found.append(
+                f"{name}: at {share} of its decisions jobs waited outside the window; train with a "
+                "larger one to show them all"
+            )
     return found
 
 

@@ -53,10 +53,13 @@ def whatif(
         ),
     ] = None,
     load: Annotated[
-        list[float] | None, typer.Option(metavar="LOAD", help="Offered load, such as 0.9.")
+        list[str] | None, typer.Option(metavar="LOAD", help="Offered load: 0.9, +10% or -10%.")
     ] = None,
     maintenance: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Add outages: lines of begin,end.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Add outages: lines of begin,end, in the log's time zone."
+        ),
     ] = None,
     without: Annotated[
         str | None, typer.Option(metavar="WHAT", help="outages: remove all outages of the log.")
@@ -98,7 +101,7 @@ def whatif(
         how, name = ("split", "split-estimate") if split_longer else ("cut", "max-estimate")
         changes[f"at most {max_estimate}, {how}"] = f"{name}={max_estimate}"
     changes |= {f"estimates {how}": f"estimates={how}" for how in estimates or ()}
-    changes |= {f"load {target:g}": f"load={target}" for target in load or ()}
+    changes |= {f"load {target}": f"load={target}" for target in load or ()}
     if maintenance is not None:
         changes[f"with {maintenance.name}"] = f"maintenance={format_value(str(maintenance))}"
     if without is not None:

@@ -41,6 +41,20 @@ def parse_duration(text: str, error: type[BfenvError] = BfenvError) -> int:
     return round(seconds)
 
 
+def parse_limit(name: str, text: str, error: type[BfenvError] = BfenvError) -> int:
+    """Read a time limit in whole seconds; a bare number is refused, as Slurm counts minutes.
+
+    Raises
+    ------
+    error
+        If the text has no unit, or is not a duration; `name` is what it is for.
+    """
+    number = text.strip()
+    if number.isdecimal():
+        raise error(f"{name}: {number} of what? Write {number}h, {number}min or {number}s")
+    return parse_duration(text, error)
+
+
 def in_seconds(name: str, value: Any, error: type[BfenvError] = BfenvError) -> Any:
     """Return the seconds of a duration that is text; any other value of the option as it is.
 

@@ -22,7 +22,7 @@ from bfenv.envs.features import (
     VERSION,
     Feature,
 )
-from bfenv.envs.infos import Info, totals_of
+from bfenv.envs.infos import Info
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
@@ -313,7 +313,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
             index = -1  # as illegal as any other, and small enough for an array
         self._actions[0] = index
         buffers = self.batch.step(self._actions)
-        totals = totals_of(buffers, 0)
+        totals = self.batch.totals_of(0)
         reward = self.batch.reward_of(0, totals)
         terminated, truncated = self.batch.endings(totals)
         info = self.batch.info(0, buffers, totals)

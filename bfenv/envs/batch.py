@@ -31,7 +31,7 @@ from bfenv.envs.batch_state import (
 )
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 from bfenv.envs.features import PROFILE
-from bfenv.envs.infos import Info, info_of, infos_of, metrics_of, reward_arguments, totals_of
+from bfenv.envs.infos import Info, info_of, infos_of, metrics_of, reward_arguments
 from bfenv.envs.reward import EndedJobs, find_reward
 from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
@@ -43,6 +43,7 @@ from bfenv.envs.warm_up import Reference, ReferenceTotals, is_warmed_by_easy, wa
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 NONE_ENDED = np.empty(0, dtype=np.int64)
 NO_REFERENCE = (np.nan,) * len(ReferenceTotals._fields)
+FLOAT32 = np.dtype(np.float32)  # of a type, numpy would look up the dtype at each allocation
 
 
 class EnvBatch:
@@ -108,7 +109,7 @@ class EnvBatch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
-        derived = ("_tables", "_kernel_arguments", "_step", "totals", "_compared")
+        derived = ("_tables", "_kernel_arguments", "_step", "totals", "_columns", "_compared")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -205,9 +206,9 @@ class EnvBatch:
             return self._reused
         queue, profile, cluster = self._shapes
         return StepBuffers(
-            np.empty(queue, np.float32),
-            np.empty(profile, np.float32),
-            np.empty(cluster, np.float32),
+            np.empty(queue, FLOAT32),
+            np.empty(profile, FLOAT32),
+            np.empty(cluster, FLOAT32),
             self._totals,
             self._infos,
         )
@@ -240,7 +241,7 @@ class EnvBatch:
             cut = (self.totals.steps >= self._most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
                 trace = self.source.traces[self._state.counters[i, TRACE]]
-                charge_unstarted(self._state, trace, i, totals_of(buffers, i), buffers.totals[:, i])
+                charge_unstarted(self._state, trace, i, self.totals_of(i), buffers.totals[:, i])
         return buffers
 
     def observations(self, buffers: StepBuffers) -> Observation:
@@ -260,11 +261,15 @@ class EnvBatch:
         queue, profile, cluster = (part[i] for part in buffers[:3])
         return np.concatenate([queue.ravel(), profile, cluster, mask])
 
+    def totals_of(self, i: int) -> StepTotals:
+        """Return the totals of environment i, as Python's floats."""
+        return StepTotals._make(self._columns[i].tolist())
+
     def rewards(self, buffers: StepBuffers) -> np.ndarray:
         """Return the (N,) float64 rewards of the last actions."""
         if self.reward.takes_arrays:
             return np.asarray(self.reward.function(*self._compared), dtype=np.float64)
-        return np.array([self.reward_of(i, totals_of(buffers, i)) for i in range(len(self))])
+        return np.array([self.reward_of(i, self.totals_of(i)) for i in range(len(self))])
 
     def reward_of(self, i: int, totals: StepTotals) -> float:
         """Return the reward of the last action in environment i."""
@@ -293,7 +298,7 @@ class EnvBatch:
 
     def info(self, i: int, buffers: StepBuffers, totals: StepTotals | None = None) -> Info:
         """Return the info of environment i; at the end of its episode with the metrics."""
-        totals = totals or totals_of(buffers, i)
+        totals = totals or self.totals_of(i)
         info = info_of(buffers, i, self._state.mask[i], totals)
         terminated, truncated = self.endings(totals)
         if terminated or truncated:
@@ -314,6 +319,7 @@ class EnvBatch:
     def _set_views(self) -> None:
         """Make views of the totals, which always hold those of the last step or reset."""
         self.totals = StepTotals(*self._totals)
+        self._columns = list(self._totals.T)
         self._compared = reward_arguments(self.totals, self.job_counts, self._reference_totals.T)
 
     def _set_kernel_arguments(self) -> None:

@@ -11,11 +11,6 @@ Info = dict[str, Any]
 INFO_KEYS = ("action_mask", *INFOS, "illegal_action")  # at every decision
 
 
-def totals_of(buffers: StepBuffers, i: int) -> StepTotals:
-    """Return the totals of environment i, as Python's floats."""
-    return StepTotals._make(buffers.totals[:, i].tolist())
-
-
 def info_of(buffers: StepBuffers, i: int, mask: np.ndarray, totals: StepTotals) -> Info:
     """Return the info of environment i, whose mask and totals are given."""
     now, dt, illegal_actions, forced_starts = buffers.infos[:, i].tolist()
@@ -87,22 +82,8 @@ def metrics_of(totals: StepTotals, jobs: int, reference: tuple[float, float] | N
 
 def reward_arguments(totals: StepTotals, jobs: Any, reference: Any) -> tuple[Totals, Totals]:
     """Return what a reward compares: the totals at the last decision, and now."""
-    before = Totals(
-        totals.before_now,
-        jobs,
-        totals.before_submitted,
-        totals.before_wait,
-        totals.before_slowdown,
-        totals.before_longest,
-        *reference,
-    )
-    after = Totals(
-        totals.now,
-        jobs,
-        totals.submitted,
-        totals.wait,
-        totals.slowdown,
-        totals.longest,
-        *reference,
-    )
-    return before, after
+    before_now, before_wait, before_slowdown, before_longest, before_submitted = totals[:5]
+    now, wait, slowdown, longest, submitted = totals[5:10]
+    before = before_now, jobs, before_submitted, before_wait, before_slowdown, before_longest
+    after = now, jobs, submitted, wait, slowdown, longest
+    return Totals._make((*before, *reference)), Totals._make((*after, *reference))

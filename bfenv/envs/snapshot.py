@@ -43,7 +43,7 @@ from bfenv.envs.batch_state import (
 )
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.handle import EnvHandle
-from bfenv.envs.infos import Info, totals_of
+from bfenv.envs.infos import Info
 
 # The fields of BatchState that are a UserHistory. They follow from the jobs that have ended, but
 # number groups of jobs to come as well.
@@ -144,7 +144,7 @@ class PlanningHandle(EnvHandle):
         )
         buffers = self.batch.outputs()
         parts = self.batch.observation(buffers, 0)
-        return parts, self.batch.info(0, buffers, totals_of(buffers, 0))
+        return parts, self.batch.info(0, buffers)
 
     def resume(self) -> None:
         """Go back from a future to the episode, as it was when the first future was restored."""

@@ -13,17 +13,18 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.arguments import check_integer
-from bfenv.core.durations import parse_duration
+from bfenv.core.durations import parse_limit
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.core.names import read_value, split_items
 from bfenv.workloads.arguments import check_trace
-from bfenv.workloads.logs.outages import load_outages
+from bfenv.workloads.logs.outages import load_outages, outage_texts
 from bfenv.workloads.requests import with_estimates
 from bfenv.workloads.transform import with_load
 
 SIZE = re.compile(r"([+-]?)([0-9]{1,15}(?:\.[0-9]+)?)\s*(%?)")
 LESS = re.compile(r"([+-])([0-9]{1,3}(?:\.[0-9]+)?)\s*%")
+FEW = 3  # outages of a file that are shown one by one
 
 
 class Changed(NamedTuple):
@@ -94,7 +95,11 @@ def with_processors(trace: Trace, size: str) -> Changed:
         raise WorkloadError(f"processors: write +{size} or -{size}")
     change = trace.processors * number / 100 if percent else number
     total = change if not sign else trace.processors + (change if sign == "+" else -change)
-    processors = check_integer("processors", round(total), 1, 2**53, error=WorkloadError)
+    processors = round(total)
+    if not 1 <= processors <= 2**53:
+        raise WorkloadError(
+            f"{trace.name}: {size} leaves {processors:,} of {trace.processors:,} processors"
+        )
     fits = trace.jobs.size <= processors
     if not fits.any():
         raise WorkloadError(f"{trace.name}: no job fits on {processors:,} processors")
@@ -185,8 +190,10 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     check_trace(trace)
     match = LESS.fullmatch(text.strip())
     if not match:
+        if text.strip().endswith("%"):
+            raise WorkloadError(f"estimates: write +{text.strip()} or -{text.strip()}")
         return Changed(with_estimates(trace, text.strip()), ())
-    factor = 1 + (1 if match[1] == "+" else -1) * float(match[2]) / 100
+    factor = _factor(match)
     if factor <= 0:
         raise WorkloadError(f"estimates: a decrease must be below 100%, got {text!r:.60}")
     asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
@@ -208,18 +215,28 @@ def with_maintenance(trace: Trace, outages: Iterable[Outage]) -> Changed:
 
 
 def _with_max_estimate(trace: Trace, text: str, split: bool) -> Changed:
-    return with_max_estimate(trace, parse_duration(text, WorkloadError), split=split)
+    limit = parse_limit("max-estimate", text, WorkloadError)
+    return with_max_estimate(trace, limit, split=split)
 
 
 def _with_offered_load(trace: Trace, text: str) -> Changed:
     try:
+        if match := LESS.fullmatch(text.strip()):
+            return with_offered_load(trace, trace.offered_load * _factor(match))
         return with_offered_load(trace, float(text))
     except ValueError:
-        raise WorkloadError(f"load must be a number like 0.9, got {text!r:.60}") from None
+        raise WorkloadError(f"load must be like 0.9, +10% or -10%, got {text!r:.60}") from None
+
+
+def _factor(match: re.Match[str]) -> float:
+    return 1 + (1 if match[1] == "+" else -1) * float(match[2]) / 100
 
 
 def _with_maintenance(trace: Trace, path: str) -> Changed:
-    return with_maintenance(trace, load_outages(path, trace))
+    outages = load_outages(path, trace)
+    shown = [f"outage {text}" for text in outage_texts(trace, outages[:FEW])]
+    more = (f"and {len(outages) - FEW:,} more outages",) if len(outages) > FEW else ()
+    return Changed(with_maintenance(trace, outages).trace, (*shown, *more))
 
 
 def _without(trace: Trace, what: str) -> Changed:
@@ -231,7 +248,7 @@ def _without(trace: Trace, what: str) -> Changed:
 def without_outages(trace: Trace) -> Changed:
     """Leave out all outages."""
     check_trace(trace)
-    notes = () if trace.outages else ("the trace has no outages",)
+    notes = () if trace.outages else ("the log names no outages; :outages=find detects some",)
     return Changed(replace(trace, outages=()), notes)
 
 

@@ -61,7 +61,7 @@ plt.show()
 # -------
 #
 # The result is a policy's name, which you can use wherever you name a policy. The job with the
-# smallest value of the formula comes first:
+# smallest value of the formula comes first. In reading it, remember:
 #
 # * a term with ``size`` or ``estimate`` lets small or short jobs pass;
 # * ``-wait``, or a division by ``wait``, moves a job forward while it waits, so it cannot starve

@@ -79,9 +79,9 @@ plt.show()
 # The leaderboard
 # ---------------
 #
-# Networks that starve no jobs come before all others in the choice of ``run/agent.json``. The
-# file runs without torch, and opening it runs no code. A suite is a frozen set of workloads. A
-# row fails if the agent was trained on the jobs of the suite.
+# The training keeps its best network in ``run/agent.json``. A network that starves no jobs is
+# preferred to any that does. The file runs without torch, and opening it runs no code. A suite is
+# a frozen set of workloads. A row fails if the agent was trained on the jobs of the suite.
 
 run_suite(
     find_suite("smoke-v1"), ["easy", "easy-saf", "fcfs"], agents=[str(path)], out="leaderboard"

@@ -76,3 +76,9 @@ def test_column(seconds, expected):
 def test_signs():
     """Differences have a sign, but for zero."""
     assert signed_durations([-7200, 0, 360]) == ["−2.0 h", "0 h", "+0.10 h"]
+
+
+def test_like():
+    """Another column may set the unit; what it cannot show is below its last digit."""
+    assert durations([60, 7_200], like=[18_000]) == ["0.02 h", "2.0 h"]
+    assert signed_durations([-36, 9], like=[18_000]) == ["−0.01 h", "< 0.01 h"]

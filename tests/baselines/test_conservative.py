@@ -369,7 +369,7 @@ def test_a_wrong_option_is_named(options, message):
 def test_a_policy_of_the_family_is_described():
     """Not only the published ones have a summary and a source."""
     for policy in (conservative("saf"), conservative("saf", guarantees=False)):
-        assert "smallest cumulative demand" in policy.summary
+        assert "smallest area" in policy.summary
         assert policy.source
 
 

@@ -12,3 +12,12 @@ def test_list(run):
     rows = json.loads(run("policies", "-f", "json")[1])
     assert [row["policy"] for row in rows] == list(bfenv.policies())
     assert list(rows[0]) == ["policy", "what it does", "source"]
+
+
+def test_named(run):
+    """Named policies are listed alone, options included; an unknown name is refused."""
+    names = ["easy-lxf", "easy(lookahead=50)"]
+    rows = json.loads(run("policies", *names, "-f", "json")[1])
+    assert [row["policy"] for row in rows] == names
+    status, _, error = run("policies", "nonsense")
+    assert status == 2 and "unknown policy 'nonsense'" in error

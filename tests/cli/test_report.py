@@ -1,6 +1,7 @@
 """The command `bfenv report`, and logs as they ran in other commands."""
 
 import json
+import re
 
 import pytest
 
@@ -26,6 +27,15 @@ def test_page(run, site, tmp_path):
     assert (status, err) == (2, f"bfenv: {page} exists; use --force to overwrite it\n")
 
 
+def test_clock(run, tmp_path):
+    """The hours of a dated log are those of the clock, wherever the log begins."""
+    log = write_site(tmp_path / "odd.swf", jobs=60, start_time=1_767_225_600 + 754)
+    page = tmp_path / "odd.html"
+    assert run("report", log, "-o", page, "-p", "fcfs", "-j", 1)[0] == 0
+    labels = re.findall(r">[0-9]{2}-[0-9]{2} [0-9]{2}:([0-9]{2})<", page.read_text())
+    assert labels and {int(minute) % 30 for minute in labels} == {0}
+
+
 def test_kept(run, site, tmp_path):
     """Rows that are kept are those of a leaderboard, and are not made again."""
     page, folder = tmp_path / "site.html", tmp_path / "rows"
@@ -44,6 +54,7 @@ def test_kept(run, site, tmp_path):
     [
         (["no-such-log"], "unknown workload 'no-such-log'"),
         (["lublin", "--today", "no-such"], "unknown policy 'no-such'"),
+        (["lublin", "--today", "slurm"], "conservative-replan for Slurm's sched/backfill"),
     ],
 )
 def test_wrong(run, tmp_path, arguments, message):

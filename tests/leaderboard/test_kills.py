@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-KILLS = int(os.environ.get("BFENV_KILLS", "5"))  # 1,000 take hours
+KILLS = int(os.environ.get("BFENV_KILLS", "3"))  # 1,000 take hours
 
 
 @pytest.mark.slow

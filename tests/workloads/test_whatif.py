@@ -52,6 +52,12 @@ def test_no_machine(size):
         whatif.with_processors(TRACE, size)
 
 
+def test_names_the_size():
+    """A machine that would be too small is named by the change as it was written."""
+    with pytest.raises(WorkloadError, match=r"-10 leaves 0 of 10 processors"):
+        whatif.with_processors(TRACE, "-10")
+
+
 def test_cut():
     """A limit lowers estimates and cuts what runs longer, and both are counted."""
     changed = whatif.with_max_estimate(TRACE, 100)
@@ -128,15 +134,17 @@ def test_load():
 
 def test_changes(tmp_path):
     """Several changes are made one after the other, and all their notes are kept."""
-    text = "processors=4, max-estimate=100,estimates=-50%,without=outages"
+    text = "processors=4, max-estimate=100s,estimates=-50%,without=outages"
     one = whatif.with_processors(TRACE, "4")
     two = whatif.with_max_estimate(one.trace, 100)
     three = whatif.with_other_estimates(two.trace, "-50%")
     changed = whatif.with_changes(TRACE, text)
     assert changed.trace.hash == whatif.without_outages(three.trace).trace.hash
     assert changed.notes == one.notes + two.notes + three.notes
-    split = whatif.with_changes(TRACE, "split-estimate=100,load=0.5").trace
+    split = whatif.with_changes(TRACE, "split-estimate=100s,load=0.5").trace
     assert len(split) == 5 and split.offered_load == pytest.approx(0.5, rel=0.02)
+    more = whatif.with_changes(TRACE, "load=+50%").trace
+    assert more.offered_load == pytest.approx(1.5 * TRACE.offered_load, rel=0.02)
 
 
 def test_quoted_value(tmp_path):
@@ -149,6 +157,7 @@ def test_quoted_value(tmp_path):
     changed = whatif.with_changes(dated, f"processors=20,maintenance={format_value(str(file))}")
     assert Outage(50, 60, 10) in changed.trace.outages
     assert len(changed.trace.outages) == len(TRACE.outages) + 1
+    assert changed.notes == ("outage 2001-09-09 01:47 to 2001-09-09 01:47 (UTC), 10 processors",)
     with pytest.raises(BfenvError, match="no closing quote"):
         whatif.with_changes(TRACE, "maintenance='May")
 
@@ -159,6 +168,8 @@ def test_quoted_value(tmp_path):
         ("procesors=4", "processors"),
         ("processors", "processors needs a value, like processors=.10%"),
         ("load=much", "'much'"),
+        ("max-estimate=24", "24 of what. Write 24h, 24min or 24s"),
+        ("estimates=30%", "write .30% or -30%"),
         ("max-estimate=soon", "'soon'"),
         ("without=jobs", "'jobs'"),
         ("processors=4,", "change"),

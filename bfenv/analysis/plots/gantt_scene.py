@@ -89,6 +89,7 @@ def scene(schedule: Schedule, begin: int, span: int) -> Scene:
     if not runs:
         last = duration(int(schedule.end.max()))
         raise BfenvError(
-            f"no job runs in the {span} s from {begin} s on; the schedule ends at {last}"
+            f"no job runs in the {duration(span)} from {duration(begin)} on; "
+            f"the schedule ends at {last}"
         )
     return Scene(schedule, runs, find_backfills(schedule).backfilled, begin, begin + span)

@@ -26,6 +26,8 @@ from bfenv.cli.workloads.import_options import (
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 
+FEW = 5  # outages that are shown one by one
+
 
 def import_log(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="The log, gzipped or not.")],
@@ -148,6 +150,7 @@ def import_log(
     """  # noqa: E501  # a list of columns that can be copied
     from bfenv.workloads.logs.formats import find_format
     from bfenv.workloads.logs.selection import Selection
+    from bfenv.workloads.logs.swf import write_swf
 
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
@@ -171,26 +174,23 @@ def import_log(
     }
     is_local = timezone is None and kind not in WITH_EPOCHS
     sizes = read_sizes(processors, split)
-    for part in sizes if split else [""]:
+    traces = {}
+    for part in sizes if split else [""]:  # all are read before the first file is written
         path = part_path(out, part)
         check_new(path, force)
         common |= {"selection": selection_of(selection, part), "processors": sizes.get(part)}
-        trace = _import(log, path, kind, own, outages, common)
+        traces[path] = _import(log, kind, own, outages, common)
+    for path, trace in traces.items():
+        write_swf(trace, path)
         _report(log, trace)
         _tell(path, trace, is_local)
 
 
 def _import(
-    log: Path,
-    out: Path,
-    kind: Source,
-    own: dict[str, Any],
-    outages: str | None,
-    common: dict[str, Any],
+    log: Path, kind: Source, own: dict[str, Any], outages: str | None, common: dict[str, Any]
 ) -> Trace:
-    """Read the log, add outages, write the workload, and print the warnings."""
+    """Read the log, add outages, and print the warnings."""
     from bfenv.workloads.logs.outages import find_outages, load_outages
-    from bfenv.workloads.logs.swf import write_swf
 
     with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
         progress.add_task(f"reading {log.name}"[:24], total=None)
@@ -200,7 +200,6 @@ def _import(
             trace = replace(trace, outages=find_outages(trace))
         elif outages is not None:
             trace = replace(trace, outages=load_outages(outages, trace, common["timezone"]))
-        write_swf(trace, out)
     for warning in caught:
         print(f"bfenv: {warning.message}", file=sys.stderr)
     return trace
@@ -208,10 +207,29 @@ def _import(
 
 def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     """Print what was written, what to know about it, and what to do next."""
+    from bfenv.workloads.logs.header import estimates_filled_in
+    from bfenv.workloads.logs.outages import outage_texts
+
     print(
         f"{out}: {len(trace):,} jobs on {trace.processors:,} processors in "
         f"{duration(int(trace.jobs.submit[-1]))}, offered load {trace.offered_load:.2f}"
     )
+    if trace.offered_load > 1:
+        print(
+            "The jobs ask for more than the machine can do: is its size right, in the unit of the "
+            "jobs' sizes? See --processors and --resource."
+        )
+    missing = estimates_filled_in(trace.header)
+    if missing == len(trace) and (trace.jobs.estimate == trace.runtime).all():
+        print(
+            "No job has a limit: policies will know each runtime exactly, and the simulated waits "
+            "will be too short. Add the limits (TimelimitRaw of sacct), or see --longest."
+        )
+    elif missing:
+        print(
+            f"{missing:,} jobs have no limit; the longest of their partition stands in for it: see "
+            "--longest."
+        )
     if is_local:
         print("Local times, if any, were read as UTC: see --timezone.")
     if trace.outages:
@@ -222,6 +240,9 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
             if count > 1
             else f"An outage of {length} is in the file's header."
         )
+        print("\n".join(f"  {text}" for text in outage_texts(trace, trace.outages[:FEW])))
+        if count > FEW:
+            print(f"  and {count - FEW:,} more")
     partitions = [line.split()[-1] for line in trace.header if line.startswith("Partition:")]
     if len(partitions) > 1:
         print(

@@ -35,9 +35,9 @@ SAME = "The jobs are the same; each has the same colour and number under both po
 MEANING = {
     False: "Hatched jobs were backfilled, gaps are idle processors. Where there are very many "
     "jobs, the smallest are grey and have no number.",
-    True: "So many processors cannot be drawn one by one. Above are those in use, by the size of "
-    "the jobs; below, the jobs that hold most of the machine, each with its number and "
-    "processors, after a line for the time that it waited.",
+    True: "Above: the processors in use, coloured by the size of the jobs. Below: the jobs that "
+    "hold most of the machine, labelled with number and processors. The line before a bar is the "
+    "time that the job waited.",
 }  # of the drawing, whether the machine is large
 
 
@@ -99,13 +99,14 @@ def _machine(key: str, one: Scene, x: Axis) -> Markup:
 def _time_axis(one: Scene) -> Axis:
     span = one.stop - one.begin
     step = next((s for s in STEPS if span / s <= TICKS), None) or DAY * -(-span // (TICKS * DAY))
-    first = -(-one.begin // step) * step
+    is_dated = date_at(one.schedule.trace, 0) is not None
+    midnight = one.schedule.trace.time_of_day if is_dated else 0  # seconds before time 0
+    first = -(-(one.begin + midnight) // step) * step - midnight
     # On a phone the last label would overlap the one before it.
     ticks = [
         (float(t), _when(one.schedule, t)[-WIDEST:] if t - one.begin < 0.93 * span else "")
         for t in range(first, one.stop + 1, step)
     ]
-    is_dated = date_at(one.schedule.trace, 0) is not None
     label = "date" if is_dated else "time since the first submission"
     return Axis(lambda t: (t - one.begin) / span, ticks, label)
 

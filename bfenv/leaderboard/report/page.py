@@ -244,8 +244,8 @@ def _provenance(leaderboard: Leaderboard) -> Markup:
         cells += [Cell(element("code", text)) for text in codes]
         rows.append((None, [*cells, Cell(versions)]))
     explanation = (
-        "Each run has its own file, DIR/rows/*.json. The command makes it again, the jobs come "
-        "from the source, and the hash of their content shows whether they are the same."
+        "The command makes a run again, the jobs come from the source, and the hash of their "
+        "content shows whether they are the same."
     )
     return join(
         [

@@ -10,6 +10,7 @@ from bfenv.leaderboard.reference import STARVES_MEANING
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
+from bfenv.leaderboard.suite import OWN
 
 MARK = "*"  # of a policy that starves
 
@@ -112,11 +113,13 @@ def ranked(leaderboard: Leaderboard) -> list[Standing]:
 
 
 def title(leaderboard: Leaderboard) -> str:
-    """Return the suite's name, and the numbers of policies, workloads and runs."""
+    """Return the suite's name, or your own workloads', and how many policies and runs it has."""
     rows = leaderboard.all_rows
     policies, workloads = {row.policy for row in rows}, {row.workload for row in rows}
+    is_own = leaderboard.suite.startswith(OWN)  # a name for programs
+    name = ", ".join(sorted(workloads)) if is_own else leaderboard.suite
     return (
-        f"{leaderboard.suite}: {_count(len(policies), 'policy', 'policies')} on "
+        f"{name}: {_count(len(policies), 'policy', 'policies')} on "
         f"{_count(len(workloads), 'workload', 'workloads')}, {_count(len(rows), 'run', 'runs')}"
     )
 
@@ -145,6 +148,12 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
         texts.append(f"{MARK} starves: {STARVES_MEANING}")
     if any(line.rank is None for line in lines):
         texts.append(f"{MISSING} no rank: some of its runs failed or are missing.")
+    ranks = [line.rank for line in lines]
+    if len(lines) > 1 and set(ranks) == {1} and all(line.low is None for line in lines):
+        texts.append(
+            "All share rank 1: a single run has no interval, so no difference is sure. Ranks need "
+            "several workloads or seeds."
+        )
     makers = {f"{row.versions.get('bfenv')} ({row.commit})" for row in leaderboard.rows}
     if len(makers) > 1:
         texts.append(
@@ -173,7 +182,8 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
         share = sum(a * b for a, b in zip(outside, decisions, strict=True)) / total
         if share > MANY_OUTSIDE:
             texts.append(
-                f"{name}: at {percent(share)} of its decisions jobs waited outside the window"
+                f"{name}: at {percent(share)} of its decisions jobs waited outside the window; "
+                "train with a larger one to show them all"
             )
         if sum(replaced) > 0:
             texts.append(

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
-from bfenv.analysis.formatting import durations, percent, signed_durations
+from bfenv.analysis.formatting import durations, signed_durations
 from bfenv.analysis.logged import cautions
 from bfenv.analysis.parties import Party, parties
 from bfenv.leaderboard.report.as_it_ran import AS_IT_RAN
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.site.comparison import Finding, SiteComparison
-from bfenv.leaderboard.site.words import less_or_more, sentences
+from bfenv.leaderboard.site.words import in_words, less_or_more, sentences
 
 COLUMNS = (
     "policy", "mean\nwait", "change", "longest\nwait", "Slurm", "users\nless", "users\nmore",
@@ -31,8 +31,9 @@ def candidate_lines(comparison: SiteComparison) -> tuple[list[list[str]], list[l
     """
     own, real, findings = comparison.today, comparison.logged, comparison.findings
     schedules = [*([] if real is None else [real]), own, *(one.schedule for one in findings)]
-    changes = signed_durations(one.change.value for one in findings)
-    means = durations(float(one.wait.mean()) for one in schedules)
+    waits = [float(one.wait.mean()) for one in schedules]
+    changes = signed_durations([one.change.value for one in findings], waits)
+    means = durations(waits)
     longest = durations(int(one.wait.max()) for one in schedules)
     lines = [
         ["", mean, "", wait, "", "", "", ""] for mean, wait in zip(means, longest, strict=True)
@@ -47,7 +48,7 @@ def candidate_lines(comparison: SiteComparison) -> tuple[list[list[str]], list[l
             one.slurm.answer,
             f"{one.users_less:,}",
             f"{one.users_more:,}",
-            less_or_more(one.change).removeprefix("95 %: "),
+            less_or_more(one.change, waits).removeprefix("95 %: "),
         )
     starving = sum(one.starves for one in findings)  # they come last
     return lines[: len(lines) - starving], lines[len(lines) - starving :]
@@ -83,13 +84,22 @@ def _table(caption: str, lines: list[list[str]]) -> Markup:
 
 def _how(findings: list[Finding]) -> Markup:
     rows = [
-        (None, [Cell(one.policy), Cell(one.slurm.answer), Cell(one.slurm.how, None, "how")])
+        (
+            None,
+            [
+                Cell(one.policy),
+                Cell(in_words(one.policy), None, "how"),
+                Cell(one.slurm.answer),
+                Cell(one.slurm.how, None, "how"),
+            ],
+        )
         for one in findings
     ]
+    columns = ("policy", "what it does", "Slurm", "how")
     return element(
         "details",
-        element("summary", "How Slurm can follow each candidate"),
-        table("Slurm's configuration", ("policy", "Slurm", "how"), rows, text=(0, 1, 2)),
+        element("summary", "What each candidate does, and how Slurm can follow it"),
+        table("The candidates", columns, rows, text=(0, 1, 2, 3)),
         class_="numbers",
     )
 
@@ -98,25 +108,20 @@ def _parties(comparison: SiteComparison, best: Finding) -> Markup:
     tables = []
     for what, members in parties(comparison.today, best.schedule).items():
         listed, left_out = winners_and_losers(members)
-        before = durations(one.before for one in listed)
-        after = durations(one.after for one in listed)
-        changes = signed_durations(one.after - one.before for one in listed)
+        waits = [wait for one in listed for wait in (one.before, one.after)]  # all in one unit
+        texts = durations(waits)
+        changes = signed_durations([one.after - one.before for one in listed], waits)
         rows = [
-            (
-                None,
-                [
-                    Cell(one.label),
-                    Cell(f"{one.jobs:,}"),
-                    Cell(percent(one.jobs / len(comparison.today.trace))),
-                    *map(Cell, waits),
-                ],
-            )
-            for one, *waits in zip(listed, before, after, changes, strict=True)
+            (None, [Cell(one.label), *map(Cell, numbers), Cell(f"{one.jobs:,}")])
+            for one, *numbers in zip(listed, changes, texts[::2], texts[1::2], strict=True)
         ]
         caption = f"Mean waits by {what}" + (
-            f", {left_out:,} between not shown" if left_out else ""
+            f": the {MOST} that save the most hours in all, and the {MOST} that lose the most; "
+            f"{left_out:,} between them are not shown"
+            if left_out
+            else ""
         )
-        columns = (what, "jobs", "share", comparison.today.policy, best.policy, "change")
+        columns = (what, "change", comparison.today.policy, best.policy, "jobs")
         tables.append(table(caption, columns, rows))
     heading = f"Who waits less, and who longer, under {best.policy}"
     return element("div", element("h3", heading), element("div", tables, class_="tables"))

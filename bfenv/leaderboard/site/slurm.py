@@ -66,8 +66,10 @@ def _configured(order: str, depth: int, lookahead: int | None) -> SlurmSupport:
     if order not in ORDERS and order not in SITE_FACTOR:
         return _none()
     parameters = [f"bf_job_part_count_reserve={depth}"] if depth else []
-    parameters += [f"bf_max_job_test={lookahead or 'the longest queue'}"]
+    parameters += [f"bf_max_job_test={lookahead or 'N'}"]
     how = f"{BACKFILL}, SchedulerParameters={','.join(parameters)}"
+    if lookahead is None:
+        how += " with N above the longest queue"
     if order in SITE_FACTOR:
         return SlurmSupport("plugin", f"{how}, and {OWN_FACTOR}")
     return SlurmSupport("yes", f"{how}, {ORDERS[order]}")

@@ -84,9 +84,12 @@ def what_if_lines(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
     first: dict[str, Outcome] = {}
     for one in outcomes:
         first.setdefault(one.policy, one)
+    means = [one.metrics["mean_wait"] for one in outcomes]
     changes = signed_durations(
-        one.metrics["mean_wait"] - first[one.policy].metrics["mean_wait"] for one in outcomes
-    )
+        (mean - first[one.policy].metrics["mean_wait"]
+         for mean, one in zip(means, outcomes, strict=True)),
+        like=means,
+    )  # fmt: skip
     waits = (
         durations(one.metrics[name] for one in outcomes)
         for name in ("mean_wait", "p95_wait", "max_wait")

@@ -1,12 +1,16 @@
 """The verdict on a site's candidates in sentences, in hours and days."""
 
 import shlex
+from collections.abc import Sequence
 
 from bfenv.analysis.formatting import duration, durations
 from bfenv.analysis.intervals import Interval
+from bfenv.baselines.registry import find_policy
+from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.leaderboard.site.comparison import Finding, SiteComparison
 from bfenv.workloads.logs.header import date_at
+from bfenv.workloads.logs.outages import find_outages
 
 REPEATS = {"good": "well", "fair": "fairly", "poor": "poorly"}  # the log
 EXPLAINED = {
@@ -28,9 +32,11 @@ def sentences(comparison: SiteComparison) -> list[str]:
             f"{duration(float(comparison.today.wait.mean()))}."
         )
     else:
-        texts += [_mean(comparison, best), _longest(comparison, best), _users(best), _slurm(best)]
+        texts += [_mean(comparison, best), _longest(comparison, best), _users(best)]
+        texts.append(_slurm(comparison, best))
     if comparison.logged is not None:
         texts.append(_reality(comparison))
+    texts += _standstill(comparison.today.trace)
     if comparison.closest is not None:
         policy, word = comparison.closest
         texts.append(
@@ -41,18 +47,29 @@ def sentences(comparison: SiteComparison) -> list[str]:
     return texts
 
 
+def in_words(policy: str) -> str:
+    """Return what a policy does; its name if it is not known here."""
+    try:
+        return find_policy(policy).summary
+    except BfenvError:
+        return policy
+
+
 def date(trace: Trace, seconds: int) -> str:
     """Write an instant of a trace as a date; as days since its begin if that has no date."""
     moment = date_at(trace, seconds)
     return f"day {seconds // 86_400}" if moment is None else f"{moment:%Y-%m-%d}"
 
 
-def less_or_more(interval: Interval) -> str:
-    """Write the ends of an interval of differences, like "10 min to 50 min less"."""
+def less_or_more(interval: Interval, like: Sequence[float] | None = None) -> str:
+    """Write the ends of an interval of differences, like "10 min to 50 min less".
+
+    They are in one unit, that of the durations `like` if these are given.
+    """
     low, high = interval.low, interval.high
     if not low <= high:  # there is no interval
         return "with no interval: there are too few jobs"
-    lower, upper = durations((abs(low), abs(high)))  # in one unit
+    lower, upper = durations((abs(low), abs(high)), like)
     if high < 0:
         return f"95 %: {upper} to {lower} less"
     if low > 0:
@@ -72,8 +89,8 @@ def _period(comparison: SiteComparison) -> str:
 def _mean(comparison: SiteComparison, best: Finding) -> str:
     today, then = durations((float(comparison.today.wait.mean()), best.mean_wait))
     return (
-        f"On your {len(comparison.today.trace):,} jobs, {best.policy} would cut the mean wait of "
-        f"{comparison.today.policy} from {today} to {then} "
+        f"On your {len(comparison.today.trace):,} jobs, {best.policy} ({in_words(best.policy)}) "
+        f"would cut the mean wait of {comparison.today.policy} from {today} to {then} "
         f"({less_or_more(best.change)})."
     )
 
@@ -97,9 +114,30 @@ def _users(best: Finding) -> str:
     )
 
 
-def _slurm(best: Finding) -> str:
-    how = "Slurm can do this" if best.slurm.answer == "yes" else "Slurm needs a plugin for this"
-    return f"{how}: {best.slurm.how}."
+def _slurm(comparison: SiteComparison, best: Finding) -> str:
+    if best.slurm.answer == "yes":
+        return f"Slurm can do this: {best.slurm.how}."
+    text = f"Slurm needs a plugin for this: {best.slurm.how}."
+    settings = [one for one in comparison.findings if one.slurm.answer == "yes"]
+    able = (one for one in settings if not one.starves and one.change.value < 0)
+    if (other := next(able, None)) is not None:
+        wait = durations([other.mean_wait], [float(comparison.today.wait.mean())])[0]
+        text += f" Without a plugin: {other.policy}, {wait}."
+    return text
+
+
+def _standstill(trace: Trace) -> list[str]:
+    """Tell of times at which the logged machine stood still, if no outages are simulated."""
+    found = () if trace.outages else find_outages(trace)
+    if not found:
+        return []
+    total = duration(sum(one.end - one.begin for one in found))
+    times = "Once" if len(found) == 1 else f"{len(found):,} times"
+    return [
+        f"{times}, {total} in all, nothing ran on your machine although jobs waited; the "
+        "simulation knows of no outage. Give your maintenance with bfenv workloads import "
+        "--outages FILE, or compare with :outages=find after the name of the log."
+    ]
 
 
 def _reality(comparison: SiteComparison) -> str:

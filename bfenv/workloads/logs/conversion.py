@@ -25,12 +25,18 @@ from bfenv.workloads.logs.cleaning import (
     count_reasons,
     malformed_warning,
 )
-from bfenv.workloads.logs.estimates import check_unit, fill_estimates, read_longest
-from bfenv.workloads.logs.run import Run, column, number_names, peak_use
+from bfenv.workloads.logs.estimates import (
+    check_longest,
+    check_unit,
+    fill_estimates,
+    read_longest,
+)
+from bfenv.workloads.logs.run import Dropped, Run, column, number_names, peak_use
 from bfenv.workloads.logs.selection import (
     EVERYTHING,
     Selection,
     check_partitions,
+    count_dropped,
     select,
     write_ids,
 )
@@ -60,9 +66,9 @@ class ReaderOptions(CommonOptions, total=False):
 def parse_lines(
     path: str | os.PathLike[str],
     lines: Iterable[tuple[int, Line]],
-    parse: Callable[[Line], Run | str],
+    parse: Callable[[Line], Run | Dropped | str],
     on_error: str,
-) -> tuple[list[Run], Counter[str]]:
+) -> tuple[list[Run], Counter[Dropped]]:
     """Parse the lines of a log.
 
     Parameters
@@ -72,15 +78,15 @@ def parse_lines(
     lines
         Number and content of each line.
     parse
-        Returns the run in a line, or the reason why there is none, a key of `DROPPED`. Its
-        ValueError means that the line is malformed.
+        Returns the run in a line, or the reason why there is none, a key of `DROPPED`, with the
+        partition or without. Its ValueError means that the line is malformed.
     on_error
         "raise" ends at a malformed line, "skip" counts it, with a warning.
 
     Returns
     -------
     tuple
-        The runs, and the number of other lines by reason.
+        The runs, and the number of other lines by reason and partition.
 
     Raises
     ------
@@ -88,7 +94,7 @@ def parse_lines(
         If a line is malformed and `on_error` is "raise".
     """
     runs: list[Run] = []
-    counts: Counter[str] = Counter()
+    dropped: Counter[Dropped] = Counter()
     first = ""
     with _no_collection():
         for number, line in lines:
@@ -97,15 +103,15 @@ def parse_lines(
             except ValueError as error:
                 message = f"{path}:{number}: {error}"
                 if on_error == "raise":
-                    raise WorkloadError(message) from None
+                    raise WorkloadError(f"{message}; --skip leaves such lines out") from None
                 result, first = "malformed", first or message
-            if isinstance(result, str):
-                counts[result] += 1
-            else:
+            if isinstance(result, Run):
                 runs.append(result)
+            else:
+                dropped[Dropped(result) if isinstance(result, str) else result] += 1
     if first:
-        warnings.warn(malformed_warning(counts["malformed"], first), stacklevel=4)
-    return runs, counts
+        warnings.warn(malformed_warning(dropped[Dropped("malformed")], first), stacklevel=4)
+    return runs, dropped
 
 
 @contextmanager
@@ -123,7 +129,7 @@ def _no_collection() -> Iterator[None]:
 def convert(
     path: str | os.PathLike[str],
     lines: Iterable[tuple[int, Line]],
-    parse: Callable[[Line], Run | str],
+    parse: Callable[[Line], Run | Dropped | str],
     notes: Iterable[str],
     *,
     processors: int | None = None,
@@ -159,8 +165,9 @@ def convert(
     """
     check_options(overrun, on_error)
     limits, zone = read_longest(longest), find_zone(timezone)
-    runs, counts = parse_lines(path, lines, parse, on_error)
-    check_partitions(path, runs, [*selection.partitions, *filter(None, limits)])
+    runs, dropped = parse_lines(path, lines, parse, on_error)
+    check_partitions(path, runs, dropped, [*selection.partitions, *filter(None, limits)])
+    counts = count_dropped(dropped, selection)
     runs = _without_duplicates(select(runs, counts, selection, zone), counts)
     processors = _machine_size(path, runs, processors)
     runs = _jobs(path, runs, counts, processors)
@@ -172,6 +179,7 @@ def convert(
         :, [swf.SUBMIT, swf.RUNTIME, swf.REQUESTED, swf.ESTIMATE]
     ].T.astype(np.int64)
     check_unit(path, runtime[own > 0], own[own > 0])
+    check_longest(path, runtime[own < 1], limits)
     runtime, estimate, changed = apply_overrun(
         runtime, np.where(estimate < 1, runtime, estimate), overrun
     )
@@ -228,7 +236,7 @@ def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors:
             hint += f" ({', '.join(map('{}={}'.format, parts, peaks))})"
         raise WorkloadError(
             f"{path}: processors must be the size of the machine, as in --processors 4096, "
-            f"got None{hint}"
+            f"and is missing{hint}"
         )
     return check_processors("processors", processors)
 
@@ -244,7 +252,8 @@ def _jobs(
         raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
     if (peak := peak_use(jobs)) > processors:
         warnings.warn(
-            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given",
+            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given; "
+            "check the size of the machine, or import its partitions one by one",
             stacklevel=4,
         )
     counts["reordered"] = int(np.sum(np.diff(column(jobs, "submit")) < 0))

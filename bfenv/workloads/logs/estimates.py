@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bfenv.core.arguments import check_integer
-from bfenv.core.durations import parse_duration
+from bfenv.core.durations import format_duration, parse_limit
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs.run import Run, number_names
 from bfenv.workloads.logs.times import LATEST
@@ -22,7 +22,8 @@ def read_longest(longest: int | str | None) -> dict[str, int]:
     Parameters
     ----------
     longest
-        Seconds, a duration such as "2d", or one for each partition, "gpu=2d,long=7-00:00:00".
+        Seconds; or text, a duration such as "2d", or one for each partition,
+        "gpu=2d,long=7-00:00:00".
 
     Returns
     -------
@@ -91,7 +92,21 @@ def check_unit(path: str | os.PathLike[str], runtime: np.ndarray, estimate: np.n
         )
 
 
+def check_longest(
+    path: str | os.PathLike[str], runtime: np.ndarray, limits: Mapping[str, int]
+) -> None:
+    """Warn if most of the jobs without an estimate ran longer than the one that you give them."""
+    longest = max(limits.values(), default=0)
+    longer = int(np.sum(runtime > longest))
+    if longest and 2 * longer > len(runtime):
+        warnings.warn(
+            f"{path}: {longer:,} of {len(runtime):,} jobs without a limit ran longer than the one "
+            f"given for them, {format_duration(longest)}; their runtime stands in for it",
+            stacklevel=4,
+        )
+
+
 def _seconds(value: int | str) -> int:
     if isinstance(value, str):
-        value = parse_duration(value, WorkloadError)
+        value = parse_limit("longest", value, WorkloadError)
     return check_integer("longest", value, 1, LATEST - 1, error=WorkloadError)

@@ -73,7 +73,7 @@ def find_format(path: str | os.PathLike[str]) -> str:
         )
     if max(map(first.count, ",;\t|")) and not xdmod.is_json(lines):
         return "csv"
-    kinds = "; ".join(KINDS.values())
+    kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
     raise WorkloadError(
         f"{path}: unknown kind of log, it begins with {first[:40]!r}; choose with --from. "
         f"Known: {kinds}"

@@ -9,6 +9,8 @@ from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.records import SUBMIT
 from bfenv.workloads.logs.times import find_zone, time_of_day
 
+NO_ESTIMATE = re.compile(r"\s*Note\s*:\s*no estimate: ([0-9]{1,15})\s*")  # of `convert`
+
 
 def read_labels(header: Iterable[str]) -> dict[str, str]:
     """Return the `Label: value` lines of a header; of several with one label, the first."""
@@ -18,6 +20,12 @@ def read_labels(header: Iterable[str]) -> dict[str, str]:
         if colon:
             labels.setdefault(label.strip(), value.strip())
     return labels
+
+
+def estimates_filled_in(header: Iterable[str]) -> int:
+    """Return how many jobs got an estimate when the log was imported, as a note of it says."""
+    matches = filter(None, map(NO_ESTIMATE.fullmatch, header))
+    return sum(int(match[1]) for match in matches)
 
 
 def machine_size(labels: Mapping[str, str]) -> int | None:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterable
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 
 import numpy as np
 
@@ -19,6 +19,7 @@ LABEL = re.compile(r"\s*Outage\s*:\s*([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,15
 CPUS = re.compile(r"(?:^|,)cpu=([0-9]{1,9})(?:,|$)")
 WHOLE = -1  # processors of an outage of the whole machine
 UNKNOWN_END = -1
+NAMES = re.compile(r"\s*(begin|start)", re.IGNORECASE)  # a line of column names
 SHORTEST = HOUR  # seconds of an outage that is found in a log
 FEWEST = 5  # jobs that must wait throughout it
 
@@ -50,13 +51,14 @@ def outage_lines(outages: Iterable[Outage], origin: int) -> list[str]:
 
 
 def load_outages(
-    path: str | os.PathLike[str], trace: Trace, timezone: str = "UTC"
+    path: str | os.PathLike[str], trace: Trace, timezone: str | None = None
 ) -> tuple[Outage, ...]:
     """Read the outages of a trace's machine from a file.
 
     Each line is "begin,end" or "begin,end,processors", without processors for the whole machine.
-    The first line may be one of column names. Or the file is what Slurm prints of its nodes'
-    events, each of which takes the node's CPUs until the log's last submission if it has no end:
+    A first line that begins with "begin" or "start" has column names. Or the file is what Slurm
+    prints of its nodes' events, each of which takes the node's CPUs until the log's last submission
+    if it has no end:
 
         sacctmgr -P show event format=NodeName,TimeStart,TimeEnd,TRES Start=2026-01-01
 
@@ -69,39 +71,67 @@ def load_outages(
     trace
         A trace whose log has a date. Parts of outages before its first submission are left out.
     timezone
-        Of times without an offset.
+        Of times without an offset. Default: that of the log.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     WorkloadError
-        If a line cannot be read, or the trace has no date.
+        If a line cannot be read, an outage ends before it begins, all of them are outside of the
+        log's time, or the trace has no date.
     """
     zero = date_at(trace, 0)
     if zero is None:
         raise WorkloadError(f"{trace.name}: outages need a log with dates (UnixStartTime)")
-    zone, begin = find_zone(timezone), round(zero.timestamp())
+    begin, submit = round(zero.timestamp()), int(trace.jobs.submit[-1])
+    own = zero.tzinfo
+    zone = own if timezone is None and own is not None else find_zone(timezone or "UTC")
     lines = list(numbered_lines(path))
     names = [name.strip().lower() for name in lines[0][1].split("|")]
     is_slurm = {"timestart", "timeend", "tres"} <= set(names)
+    has_names = is_slurm or NAMES.match(lines[0][1])
     found = []
-    for i, (number, line) in enumerate(lines):
+    for number, line in lines[1:] if has_names else lines:
         try:
             first, last, out = _event(line, names, zone) if is_slurm else _interval(line, zone)
-            if last == UNKNOWN_END:
-                last = max(begin + int(trace.jobs.submit[-1]), first) + 1
-            if last <= first or out == 0:
-                raise ValueError
         except (ValueError, IndexError):
-            if i == 0:
-                continue  # column names
             shape = "an event" if is_slurm else "begin,end or begin,end,processors"
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
+        if last == UNKNOWN_END:
+            last = max(begin + submit, first) + 1
+        if last <= first:
+            raise WorkloadError(f"{path}:{number}: {line[:60]!r} ends before it begins")
         if last > begin:
             size = trace.processors if out == WHOLE else min(out, trace.processors)
             found.append(Outage(max(first - begin, 0), last - begin, size))
+    last = int((trace.jobs.submit + trace.runtime).max())
+    if not any(one.begin < last for one in found):
+        raise WorkloadError(
+            f"{path}: no outage lies within the log, {_day(zero)} to {_day(date_at(trace, last))}"
+        )
     return tuple(sorted(found))
+
+
+def outage_texts(trace: Trace, outages: Iterable[Outage]) -> list[str]:
+    """Return begin, end and size of each outage in words, in the log's time zone.
+
+    They are seconds of the trace if its log has no date.
+    """
+    texts = []
+    for begin, end, processors in outages:
+        first, last = date_at(trace, begin), date_at(trace, end)
+        if first is None or last is None:
+            when = f"{begin} s to {end} s"
+        else:
+            when = f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({first.tzinfo})"
+        whole = processors == trace.processors
+        texts.append(when + ("" if whole else f", {processors:,} processors"))
+    return texts
+
+
+def _day(moment: datetime | None) -> str:
+    return "its end" if moment is None else f"{moment:%Y-%m-%d}"
 
 
 def _interval(line: str, zone: tzinfo) -> tuple[int, int, int]:
@@ -121,7 +151,7 @@ def _event(line: str, names: list[str], zone: tzinfo) -> tuple[int, int, int]:
     fields = dict(zip(names, map(str.strip, line.split("|")), strict=True))
     last = read_time(fields["timeend"], zone)
     match = CPUS.search(fields["tres"])
-    if match is None:
+    if match is None or int(match[1]) == 0:
         raise ValueError
     return read_time(fields["timestart"], zone)[0], last[0] if last else UNKNOWN_END, int(match[1])
 

@@ -9,6 +9,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs.text import FEW, RATIO
 
 MAGIC = b"PAR1"
+MOST_NAMES, LONGEST_NAME = 30, 40  # of columns, in a message
 
 
 def is_parquet(path: str | os.PathLike[str]) -> bool:
@@ -38,11 +39,13 @@ def check_columns(
     Raises
     ------
     WorkloadError
-        If it lacks some; the message names all of them, and those there are.
+        If it lacks some; the message names all of them, and the first of those there are.
     """
     missing = ", ".join(repr(column) for column in mapping.values() if column not in names)
     if missing:
-        raise WorkloadError(f"{path}: no column {missing}; it has {', '.join(map(repr, names))}")
+        there = ", ".join(repr(name[:LONGEST_NAME]) for name in names[:MOST_NAMES])
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        raise WorkloadError(f"{path}: no column {missing}; it has {there}{more}")
 
 
 def _check_rows(path: str | os.PathLike[str], rows: int) -> None:

@@ -30,6 +30,14 @@ class Run(NamedTuple):
     cluster: str = ""
 
 
+class Dropped(NamedTuple):
+    """Why a line is not a job, and whose it is."""
+
+    why: str  # a key of `bfenv.workloads.logs.cleaning.DROPPED`
+    partition: str = ""  # "" if it is not known; several of a waiting job, separated by commas
+    cluster: str = ""
+
+
 def order_times(
     submit: tuple[int, ...], start: tuple[int, ...], end: tuple[int, ...], elapsed: int | None
 ) -> tuple[int, int, int]:

@@ -2,14 +2,15 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.cleaning import DROPPED, count_reasons
+from bfenv.workloads.logs.run import Dropped, Run
 from bfenv.workloads.logs.times import read_time
 
 DATE = len("2026-01-31")
@@ -51,22 +52,48 @@ def select(runs: list[Run], counts: Counter[str], selection: Selection, zone: tz
     return taken
 
 
+def count_dropped(dropped: Mapping[Dropped, int], selection: Selection) -> Counter[str]:
+    """Return how many lines are not jobs, by reason; lines of other partitions by that alone."""
+    counts: Counter[str] = Counter()
+    for line, count in dropped.items():
+        of_others = (
+            line.partition
+            and selection.partitions
+            and (not set(line.partition.split(",")) & set(selection.partitions))
+        )
+        of_others = of_others or (line.cluster and selection.cluster not in (None, line.cluster))
+        counts["other_partition" if of_others else line.why] += count
+    return counts
+
+
 def check_partitions(
-    path: str | os.PathLike[str], runs: Iterable[Run], names: Sequence[str]
+    path: str | os.PathLike[str],
+    runs: Iterable[Run],
+    dropped: Mapping[Dropped, int],
+    names: Sequence[str],
 ) -> None:
     """Check that each of the names is that of a partition with runs.
 
     Raises
     ------
     WorkloadError
-        If one is not; the message lists those there are.
+        If one is not; the message lists those there are, or says why its lines are not jobs.
     """
     if not names:
         return
     known = {run.partition for run in runs}
-    if unknown := [name for name in names if name not in known]:
+    for name in names:
+        if name in known:
+            continue
+        why: Counter[str] = Counter()
+        for line, count in dropped.items():
+            if line.partition == name:
+                why[line.why] += count
+        if why:
+            reasons = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(why, DROPPED))
+            raise WorkloadError(f"{path}: no line of partition {name!r} is a job ({reasons})")
         there = ", ".join(sorted(filter(None, known))) or "none"
-        raise WorkloadError(f"{path}: no jobs in a partition {unknown[0]!r}; there are {there}")
+        raise WorkloadError(f"{path}: no jobs in a partition {name!r}; there are {there}")
 
 
 def write_ids(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:

@@ -13,11 +13,11 @@ from typing import Unpack
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import CommonOptions, convert
-from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.run import Dropped, Run
 from bfenv.workloads.logs.slurm_job import COLUMNS, JOB, parse_fields
 from bfenv.workloads.logs.text import numbered_lines
 from bfenv.workloads.logs.times import find_zone
-from bfenv.workloads.logs.tres import SIZES, Fields, sizes_in
+from bfenv.workloads.logs.tres import SIZES, TRES, Fields, sizes_in
 
 COMMAND = (
     "SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt -o JobID,User,Group,"
@@ -145,7 +145,7 @@ def _columns(path: str | os.PathLike[str], header: str, resource: str) -> list[s
     if missing:
         raise WorkloadError(
             f"{path}: the first line has no column {', '.join(missing)}; make the file with: "
-            f"{COMMAND}"
+            f"{COMMAND}{',AllocTRES' if SIZES[resource] is TRES else ''}"
         )
     return names
 
@@ -157,13 +157,13 @@ def _parse(
     size: Callable[[Fields], int],
     eligible: bool,
     line: str,
-) -> Run | str:
+) -> Run | Dropped | str:
     """Return the run in a line, or why there is none; ValueError if it is malformed."""
     if line == header:
         return "headers"
     words = line.split("|")
     if len(words) != len(names):
         raise ValueError(f"{len(words)} fields, expected {len(names)} (a name with a '|' in it?)")
-    if line.split() != [line]:  # most lines have no spaces
+    if " " in line or not line.isprintable():  # most lines have no spaces
         words = [word.strip() for word in words]
     return parse_fields(dict(zip(names, words, strict=True)), zone, size, eligible)

@@ -7,7 +7,14 @@ from functools import lru_cache
 from sys import intern
 
 from bfenv.core.durations import MINUTE
-from bfenv.workloads.logs.run import CANCELLED, COMPLETED, FAILED, Run, order_times
+from bfenv.workloads.logs.run import (
+    CANCELLED,
+    COMPLETED,
+    FAILED,
+    Dropped,
+    Run,
+    order_times,
+)
 from bfenv.workloads.logs.times import read_duration, read_time
 from bfenv.workloads.logs.tres import Fields
 
@@ -29,11 +36,19 @@ COLUMNS = (
 
 def parse_fields(
     fields: Fields, zone: tzinfo, count: Callable[[Fields], int], eligible: bool
-) -> Run | str:
+) -> Run | Dropped:
     """Return the run in the fields of a job, or why there is none; ValueError if malformed.
 
     `count` returns its processors, 0 if they are not known.
     """
+    result = _run(fields, zone, count, eligible)
+    if isinstance(result, str):
+        return Dropped(result, fields.get("Partition", ""), fields.get("Cluster", ""))
+    return result
+
+
+def _run(fields: Fields, zone: tzinfo, count: Callable[[Fields], int], eligible: bool) -> Run | str:
+    """Return the run in the fields of a job, or the reason why there is none."""
     state = _state(fields["State"])
     if reason := _unfinished(fields, state):
         return reason
@@ -70,7 +85,7 @@ def parse_fields(
 def _unfinished(fields: Fields, state: str) -> str:
     """Return why a line is not a job that ended, by its id and state; "" if it is one."""
     job = fields["JobID"]
-    if not JOB.fullmatch(job):
+    if not (job.isdecimal() and job.isascii()) and not JOB.fullmatch(job):
         if STEP.fullmatch(job):
             return "steps"
         raise ValueError(f"JobID: {job[:40]!r} is not a job id")

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import CommonOptions, convert
-from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.run import Dropped, Run
 from bfenv.workloads.logs.slurm_job import parse_fields
 from bfenv.workloads.logs.text import FEW, read_text
 from bfenv.workloads.logs.tres import Fields, sizes_in
@@ -83,7 +83,7 @@ def _check_density(path: str | os.PathLike[str], text: str) -> None:
         )
 
 
-def _parse(size: Callable[[Fields], int], eligible: bool, job: Any) -> Run | str:
+def _parse(size: Callable[[Fields], int], eligible: bool, job: Any) -> Run | Dropped:
     """Return the run of a job, or why there is none; ValueError if it is malformed."""
     if not isinstance(job, dict):
         raise ValueError("a job must be an object")

@@ -52,6 +52,7 @@ from bfenv.workloads.logs.records import (
 from bfenv.workloads.logs.text import read_lines
 
 BLOCK = 1 << 15  # records that are formatted at a time
+LEVEL = 4  # of gzip; 6 makes files 8 % smaller, in three times the time
 OUTAGES = ("header", "find", "none")  # where outages come from
 
 
@@ -211,7 +212,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
             records[:, ALLOCATED] = jobs.size[block]
         blocks.append(_encoded(format_records(records)))
     data = b"".join(blocks)
-    write_atomically(path, gzip.compress(data, 6, mtime=0) if path.suffix == ".gz" else data)
+    write_atomically(path, gzip.compress(data, LEVEL, mtime=0) if path.suffix == ".gz" else data)
 
 
 def _read(path: Path, on_error: str) -> tuple[tuple[str, ...], np.ndarray, int]:

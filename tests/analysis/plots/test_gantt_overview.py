@@ -68,7 +68,7 @@ def test_label():
 def test_nothing_runs(processors):
     """An interval between two jobs is refused with a line, whatever the machine's size."""
     trace = bfenv.make_trace([0, 864_000], [4, 4], [1_000, 1_000], processors)
-    with pytest.raises(BfenvError, match="no job runs in the 3600 s from 432000 s on"):
+    with pytest.raises(BfenvError, match="no job runs in the 60.0 min from 5.0 d on"):
         scene(bfenv.simulate(trace, "fcfs"), 432_000, 3_600)
 
 

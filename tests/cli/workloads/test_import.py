@@ -47,6 +47,8 @@ def test_import(command):
     ):
         assert row.split() in words
     assert "dump.txt: 4 lines" in out
+    assert "The jobs ask for more than the machine can do" in out
+    assert "1 jobs have no limit; the longest of their partition stands in" in out
     assert "my site.swf.gz: 2 jobs on 8 processors in 3.3 min, offered load 1.27" in out
     assert "Next: bfenv report 'my site.swf.gz' --out report.html" in out
     trace = bfenv.load_workload("my site.swf.gz")
@@ -140,6 +142,9 @@ def test_partitions(command):
     assert status == 0
     assert bfenv.read_swf("c-cpu.swf.gz").processors == 6
     assert len(bfenv.read_swf("c-gpu-a.swf.gz")) == 1
+    status, _, err = command("dump.txt -o d.swf --split-partitions --processors cpu=6,CPU=2")
+    assert status == 2 and "no jobs in a partition 'CPU'" in err
+    assert not list(Path().glob("d-*"))  # nothing is written before all are read
 
 
 def test_outages(command):
@@ -147,6 +152,7 @@ def test_outages(command):
     Path("down.csv").write_text("begin,end\n1767268850,1767268950\n")
     _, out, _ = command("dump.txt -o a.swf --processors 8 --outages down.csv")
     assert "An outage of 100 s is in the file" in out
+    assert "  2026-01-01 12:00 to 2026-01-01 12:02 (UTC)\n" in out
     assert [tuple(one) for one in bfenv.read_swf("a.swf").outages] == [(50, 150, 8)]
     _, out, _ = command("dump.txt -o b.swf --processors 8 --outages find")
     assert "outage" not in out

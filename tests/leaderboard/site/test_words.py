@@ -77,9 +77,10 @@ def test_mean(compared):
             f"95 %: from {short(-low, high)} less to {short(high, -low)} more, which may be chance"
         )
     before, then = usual.mean(), own.mean()
+    words = bfenv.find_policy(name).summary
     expected = (
-        f"On your 400 jobs, {name} would cut the mean wait of easy from {short(before, then)} to "
-        f"{short(then, before)} ({reach})."
+        f"On your 400 jobs, {name} ({words}) would cut the mean wait of easy "
+        f"from {short(before, then)} to {short(then, before)} ({reach})."
     )
     assert sentences(comparison)[1] == expected
 
@@ -131,6 +132,34 @@ def test_no_better(compared):
     assert comparison.best is None
     assert len(texts) == 2
     assert texts[1].startswith("Of 1 candidates, none that Slurm can follow")
+
+
+def test_plugin(compared):
+    """Beside a plugin stands the best candidate that needs none."""
+    _, schedules, trace = compared
+    today, own = bfenv.simulate(trace, "fcfs"), bfenv.simulate(trace, "easy-lxf")
+    (text,) = (
+        text
+        for text in sentences(compare_site(today, [schedules["easy"], own]))
+        if text.startswith("Slurm needs a plugin")
+    )
+    wait = short(np.mean(waits(schedules["easy"])), np.mean(waits(today)))
+    assert text.endswith(f" Without a plugin: easy, {wait}.")
+    texts = sentences(compare_site(schedules["easy"], [schedules["easy-sqf"], own]))
+    assert not any("plugin" in text for text in texts)
+
+
+def test_standstill(tmp_path):
+    """Times at which the logged machine stood still are told, unless outages are simulated."""
+    lines = ["; MaxProcs: 4", "; UnixStartTime: 1767268800"]
+    for job, wait in enumerate([0, *(7_300 - job for job in range(1, 7))]):
+        lines.append(f"{job + 1} {job} {wait} 100 1 -1 -1 1 200 -1 1 {job} 1 -1 1 1 -1 -1")
+    path = tmp_path / "still.swf"
+    path.write_text("\n".join(lines) + "\n")
+    for options, count in (("", 1), (":outages=find", 0)):
+        trace = bfenv.load_workload(f"{path}{options}")
+        texts = sentences(compare_site(bfenv.simulate(trace, "easy"), [], logged_schedule(trace)))
+        assert sum(text.startswith("Once, 2.0 h in all, nothing ran") for text in texts) == count
 
 
 def test_slower_than_reality(compared):

@@ -54,8 +54,8 @@ def test_every_line_is_counted():
 
 
 def test_malformed_line():
-    """A malformed line is named by file and line."""
-    with refused(WorkloadError, "logs/site.txt:3: ", "nothing there"):
+    """A malformed line is named by file and line, with the option that leaves it out."""
+    with refused(WorkloadError, "logs/site.txt:3: ", "nothing there", "--skip"):
         read([RUNS[0], None], on_error="raise")
 
 

@@ -290,6 +290,15 @@ def test_no_xdmod_json(tmp_path, text, message):
         read_xdmod(written(tmp_path, text), processors=64)
 
 
+def test_many_columns(tmp_path):
+    """Of many columns, or long names, the message shows the first and how many there are."""
+    names = [f"column {i} {'x' * 50}" for i in range(100)]
+    with refused(WorkloadError, "it has 'column 0 ", "and 70 more") as caught:
+        read_xdmod(written(tmp_path, ",".join(names) + "\n"), processors=64)
+    assert "'column 29 " in str(caught.value) and "'column 30 " not in str(caught.value)
+    assert len(str(caught.value)) < 2_000
+
+
 def test_json(tmp_path):
     """Wrapped and plain numbers, states and lists of them mean the same."""
     ids = tmp_path / "ids.csv"
@@ -383,9 +392,36 @@ def test_selection(tmp_path, selection, jobs, count):
 
 
 def test_unknown_partition(tmp_path):
-    """A partition without jobs is an error that lists those there are."""
+    """A partition without jobs is an error that lists those there are, or why it has none."""
     with refused(WorkloadError, "'fat'", "cpu, gpu"):
         read_sacct(sacct(tmp_path, *LINES), selection=Selection(partitions=("fat",)))
+    waiting = f"4|fat|a|{NOON}|Unknown|Unknown|PENDING|1|00:01:00"
+    with refused(WorkloadError, "no line of partition 'fat' is a job (still waiting: 1)"):
+        read_sacct(sacct(tmp_path, *LINES, waiting), selection=Selection(partitions=("fat",)))
+
+
+def test_dropped_of_others(tmp_path):
+    """Lines of other partitions and clusters are counted as such, whatever else they are."""
+    waiting = [
+        f"{job}|{part}|{cluster}|{NOON}|Unknown|Unknown|PENDING|1|00:01:00"
+        for job, part, cluster in ((4, "cpu", "a"), (5, "cpu,gpu", "b"), (6, "gpu", "a"))
+    ]
+    path = sacct(tmp_path, *LINES, *waiting)
+
+    def dropped(**chosen):
+        cleaning = read_sacct(path, processors=4, selection=Selection(**chosen)).cleaning
+        return cleaning.pending, cleaning.other_partition
+
+    assert dropped() == (3, 0)
+    assert dropped(partitions=("gpu",)) == (2, 2)
+    assert dropped(partitions=("cpu",)) == (2, 3)
+    assert dropped(cluster="b") == (1, 4)
+
+
+def test_short_limit(tmp_path):
+    """A limit for jobs without one that most of them exceed is probably in another unit."""
+    with pytest.warns(UserWarning, match="1 of 1 jobs without a limit ran longer .* 48 s"):
+        read_sacct(sacct(tmp_path, *LINES), processors=4, longest="48s")
 
 
 def test_limit_of_partition(tmp_path):
@@ -400,7 +436,7 @@ def test_limits_by_partition(tmp_path):
     path = sacct(tmp_path, *lines)
     trace = read_sacct(path, processors=4, longest="gpu=1-00:00:00")
     assert trace.jobs.estimate.tolist() == [60, 60, 86_400, 120]
-    trace = read_sacct(path, processors=4, longest="gpu=2h, cpu=10")
+    trace = read_sacct(path, processors=4, longest="gpu=2h, cpu=10s")
     assert trace.jobs.estimate.tolist() == [60, 50, 7200, 120]  # no shorter than it ran
 
 
@@ -409,6 +445,7 @@ def test_limits_by_partition(tmp_path):
     [
         ("fat=2d", "no jobs in a partition 'fat'; there are cpu, gpu"),
         ("gpu=soon", "'soon'"),
+        ("48", "longest: 48 of what? Write 48h, 48min or 48s"),
         ("gpu=1d,gpu=2d", "'gpu=2d' is not one partition's limit"),
         ("gpu=1d,2d", "'2d' is not one partition's limit"),
     ],

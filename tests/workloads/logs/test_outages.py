@@ -7,7 +7,7 @@ import pytest
 import bfenv
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Outage
-from bfenv.workloads.logs.outages import find_outages, load_outages
+from bfenv.workloads.logs.outages import find_outages, load_outages, outage_texts
 from tests.workloads.refusals import refused
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
@@ -67,11 +67,39 @@ def test_file(tmp_path):
 
 @pytest.mark.parametrize("line", ["2026-01-01,then", "5,4", "1,2,0", "1,2,3,4", "1"])
 def test_wrong_line(tmp_path, line):
-    """A line that is no outage is named."""
+    """A line that is no outage is named, also the first."""
     path = tmp_path / "down.csv"
-    path.write_text(f"begin,end\n{line}\n")
-    with refused(WorkloadError, "down.csv:2: "):
+    for number, text in ((2, f"begin,end\n{line}\n"), (1, f"{line}\n")):
+        path.write_text(text)
+        with refused(WorkloadError, f"down.csv:{number}: "):
+            load_outages(path, site(tmp_path))
+
+
+def test_no_outage(tmp_path):
+    """An outage that ends first is refused, and a file with none within the log's time."""
+    path = tmp_path / "down.csv"
+    path.write_text("2026-01-01 13:00,2026-01-01 12:00\n")
+    with refused(WorkloadError, "down.csv:1: ", "ends before it begins"):
         load_outages(path, site(tmp_path))
+    for day in ("2025-12-31", "2026-01-03"):
+        path.write_text(f"{day} 12:00,{day} 13:00\n")
+        with refused(WorkloadError, "no outage lies within the log, 2026-01-01 to 2026-01-01"):
+            load_outages(path, site(tmp_path))
+
+
+def test_zone(tmp_path):
+    """Local times are those of the log's zone, unless another is named; words are in the log's."""
+    path = tmp_path / "down.csv"
+    path.write_text("2026-01-01 13:00,2026-01-01 13:10\n")
+    trace = site(tmp_path, [0] * 20, header=["; TimeZoneString: Europe/Berlin"])
+    assert load_outages(path, trace) == (Outage(0, 600, 4),)
+    assert load_outages(path, trace, "UTC") == (Outage(3600, 4200, 4),)
+    assert outage_texts(trace, [Outage(0, 600, 4), Outage(60, 90, 2)]) == [
+        "2026-01-01 13:00 to 2026-01-01 13:10 (Europe/Berlin)",
+        "2026-01-01 13:01 to 2026-01-01 13:01 (Europe/Berlin), 2 processors",
+    ]
+    undated = bfenv.make_trace([0], [1], [1], 1)
+    assert outage_texts(undated, [Outage(5, 6, 1)]) == ["5 s to 6 s"]
 
 
 def test_no_date(tmp_path):

@@ -173,7 +173,7 @@ def test_no_table(tmp_path):
     for text in ("", "who,when,cpus,ran,limit\n"):
         with refused(WorkloadError, "jobs.csv"):
             read(tmp_path, text)
-    with refused(WorkloadError, "jobs.csv", "processors", "None"):
+    with refused(WorkloadError, "jobs.csv", "--processors 4096, and is missing"):
         read(tmp_path, TABLE, processors=None)
 
 
