@@ -55,7 +55,7 @@ def group_advantages(rollout: Rollout, settings: TrainSettings) -> tuple[Tensor,
         for part in (seconds, reward * settings.reward_scale)
     )
     advantage = np.zeros_like(reward)
-    ended: np.ndarray = over.any(axis=0)
+    ended = np.asarray(over.any(axis=0))
     for first in range(0, over.shape[1], settings.group_size):
         own = slice(first, first + settings.group_size)
         cut = time[-1, own][~ended[own]].min(initial=np.inf)
