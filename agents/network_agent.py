@@ -5,6 +5,7 @@ The networks are those of `bfenv.agents.training.networks`, which has the formul
 
 import base64
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -21,6 +22,7 @@ from bfenv.core.files import write_atomically
 from bfenv.envs.features import (
     JOB_LEGAL,
     JOB_PRESENT,
+    JOB_SIZE,
     OLDEST_VERSION,
     PROFILE,
     VERSION,
@@ -32,6 +34,12 @@ from bfenv.envs.settings import EnvSettings, complete_settings
 KIND = "network"
 SPANS = ("trained_on", "validated_on")  # fields of a card, the last in its file
 PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
+
+# How the network "ranker" scales what it computes from, see `bfenv.agents.training.networks`
+JOB_SCALE = 8.0  # of jobs
+STATE_SCALE = 4.0  # of the cluster and its profile
+SMALLEST_SIZE = 1e-3  # share of the machine from which logarithms of sizes differ
+LOG_SMALLEST_SIZE = math.log(SMALLEST_SIZE)
 
 Weights = Mapping[str, np.ndarray]
 
@@ -157,21 +165,28 @@ def forward(
         y: np.ndarray = x @ weights[f"{name}.weight"].T
         return y + weights[f"{name}.bias"] if f"{name}.bias" in weights else y
 
-    context = _relu(linear("context", np.concatenate([profile, cluster], axis=1)))
+    state = np.concatenate([profile, cluster], axis=1)
     env, slot = np.nonzero(queue[:, :, JOB_PRESENT])
-    embedding = _relu(linear("job", queue[env, slot]) + linear("job_context", context)[env])
+    jobs = queue[env, slot]
+    legal = jobs[:, JOB_LEGAL] > 0
+    if "linear.weight" in weights:
+        state, jobs = (state - np.float32(0.5)) * np.float32(STATE_SCALE), _ranked(jobs)
+    context = _relu(linear("context", state))
+    embedding = _relu(linear("job", jobs) + linear("job_context", context)[env])
     if "query.weight" in weights:
         embedding = embedding + linear("out", _attend(linear, embedding, env, batch))
     total = np.zeros_like(context)
     np.add.at(total, env, embedding)
     count = np.maximum(np.bincount(env, minlength=batch), 1).astype(np.float32)
     pooled = np.concatenate([total / count[:, None], context], axis=1)
-    legal = queue[env, slot, JOB_LEGAL] > 0
-    embedding, env, slot = embedding[legal], env[legal], slot[legal]
+    embedding, jobs, env, slot = embedding[legal], jobs[legal], env[legal], slot[legal]
     second = _relu(linear("second", embedding) + linear("second_context", pooled)[env])
     outputs = linear("outputs", _relu(linear("state", pooled)))
     scores = np.full((batch, window + 1), -np.inf, dtype=np.float32)
-    scores[env, slot] = linear("score", second)[:, 0]
+    own = linear("score", second)
+    if "linear.weight" in weights:
+        own = own + linear("linear", jobs)
+    scores[env, slot] = own[:, 0]
     scores[:, window] = outputs[:, 0]
     return scores, outputs[:, 1]
 
@@ -261,6 +276,14 @@ def _attend(linear: Any, embedding: np.ndarray, env: np.ndarray, batch: int) -> 
         weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
         mixed[own] = weights / weights.sum(axis=1, keepdims=True) @ value[own]
     return mixed
+
+
+def _ranked(jobs: np.ndarray) -> np.ndarray:
+    """Return the columns of jobs and the logarithm of the size, scaled as "ranker" has them."""
+    size = np.maximum(jobs[:, JOB_SIZE : JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
+    log_size = 1 - np.log(size) / np.float32(LOG_SMALLEST_SIZE)
+    inputs: np.ndarray = np.concatenate([jobs, log_size], axis=1) - np.float32(0.5)
+    return inputs * np.float32(JOB_SCALE)
 
 
 def _relu(x: np.ndarray) -> np.ndarray:

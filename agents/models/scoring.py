@@ -1,6 +1,6 @@
 """Scores of an agent: how it does on jobs that it has not seen, over how EASY does on them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,13 +68,14 @@ def score_card(
         outcomes = score_policies([card.policy], cases, **workers)[0]
         scores.append(
             {"workload": trace.name, "split": split, "load": load, "jobs": end - begin}
-            | _summary(outcomes)
+            | summary(outcomes)
         )
         done(i + 1, len(pairs))
     return scores
 
 
-def _summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the medians and the ranges of the outcomes on the copies of a workload."""
     slowdowns = [outcome.slowdown_ratio for outcome in outcomes]
     waits = [outcome.wait_ratio for outcome in outcomes]
     return {
@@ -105,10 +106,10 @@ def find_failures(scores: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     return tuple(failures)
 
 
-def geometric_means(card: Card) -> dict[str, float]:
+def geometric_means(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the geometric mean of the slowdown ratios at each load, by "own" or the load."""
     by_load: dict[str, list[float]] = {}
-    for score in card.scores:
+    for score in scores:
         load = "own" if score["load"] is None else f"{score['load']:g}"
         by_load.setdefault(load, []).append(float(score["slowdown_ratio"]))
     return {load: float(np.exp(np.mean(np.log(ratios)))) for load, ratios in by_load.items()}

@@ -1,6 +1,7 @@
 """The environments of a training, whose state can be saved: seeds, and the actions since."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -37,11 +38,19 @@ class Episodes:
         self._first: list[Any] = [None] * count  # states of the generators before the episodes
         self._next: list[Any] = [None] * count  # and behind their openings
 
-    def reset(self, seed: int) -> None:
-        """Open an episode in every environment; environment i has the seed `seed + i`."""
+    def reset(self, seed: int | Sequence[int]) -> None:
+        """Open an episode in every environment.
+
+        Parameters
+        ----------
+        seed
+            One for each environment, or s, which stands for s, s + 1 and so on. Environments with
+            the same seed play the same jobs, episode by episode.
+        """
         count = self.envs.num_envs
-        self._first = [np_random(seed + i)[0].bit_generator.state for i in range(count)]
-        self.observation, _ = self.envs.reset(seed=seed)
+        seeds = [seed + i for i in range(count)] if isinstance(seed, int) else list(seed)
+        self._first = [np_random(each)[0].bit_generator.state for each in seeds]
+        self.observation, _ = self.envs.reset(seed=seeds)
         self._next = [self._generator_state(i) for i in range(count)]
         self.mask = self.envs.action_masks()
         self.length[:] = 0

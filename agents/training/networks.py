@@ -12,9 +12,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bfenv.agents.network_agent import (
+    JOB_SCALE,
+    LOG_SMALLEST_SIZE,
+    SMALLEST_SIZE,
+    STATE_SCALE,
+)
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.features import JOB_LEGAL, JOB_PRESENT, PROFILE
+from bfenv.envs.features import JOB_LEGAL, JOB_PRESENT, JOB_SIZE, PROFILE
 
 MASKED = -1e9  # score of an action that is illegal; its probability is 0 in float32
 OBSERVATION = ("queue", "profile", "cluster")  # its parts, in the order of `forward`
@@ -69,11 +75,12 @@ class Scorer(nn.Module):
         """
         # `index_select` and `index_add`, because the gradient of indexing is slow.
         batch, window, features = queue.shape
-        context = torch.relu(self.context(torch.cat([profile, cluster], dim=1)))
+        context = torch.relu(self.context(self.state_inputs(torch.cat([profile, cluster], dim=1))))
         jobs = queue.reshape(batch * window, features)
         rows = jobs[:, JOB_PRESENT].nonzero().squeeze(1)
         env, jobs = rows // window, jobs.index_select(0, rows)
-        embedding = self.job(jobs) + self.job_context(context).index_select(0, env)
+        inputs = self.job_inputs(jobs)
+        embedding = self.job(inputs) + self.job_context(context).index_select(0, env)
         embedding = self.mix(torch.relu(embedding), env, rows % window, batch)
         total = torch.zeros_like(context).index_add(0, env, embedding)
         count = torch.bincount(env, minlength=batch).clamp(min=1).unsqueeze(1)
@@ -83,10 +90,22 @@ class Scorer(nn.Module):
         second = self.second(embedding.index_select(0, legal))
         second = torch.relu(second + self.second_context(pooled).index_select(0, env))
         outputs = self.outputs(torch.relu(self.state(pooled)))
+        own = self.score(second) + self.shortcut(inputs.index_select(0, legal))
         scores = queue.new_full((batch * window,), MASKED)
-        scores = scores.index_copy(0, rows, self.score(second).squeeze(1))
-        scores = scores.view(batch, window)
+        scores = scores.index_copy(0, rows, own.squeeze(1)).view(batch, window)
         return torch.cat([scores, outputs[:, :1]], dim=1), outputs[:, 1]
+
+    def job_inputs(self, jobs: Tensor) -> Tensor:
+        """Return what is computed from, (n, inputs), of the rows of "queue", (n, job_features)."""
+        return jobs
+
+    def state_inputs(self, state: Tensor) -> Tensor:
+        """Return what is computed from of the profile and the cluster, (B, ...) side by side."""
+        return state
+
+    def shortcut(self, inputs: Tensor) -> Tensor | float:
+        """Return what is added to the scores of jobs, (n, 1); in this network nothing."""
+        return 0.0
 
     def mix(self, embedding: Tensor, env: Tensor, slot: Tensor, batch: int) -> Tensor:
         """Let the jobs of each state see each other; in this network they do not.
@@ -132,7 +151,43 @@ class AttentionScorer(Scorer):
         return embedding + torch.as_tensor(self.out(mixed))
 
 
-NETWORKS: dict[str, type[Scorer]] = {"scorer": Scorer, "attention": AttentionScorer}
+class Ranker(Scorer):
+    """A `Scorer` that starts out as a linear order of jobs, of inputs that differ enough to learn.
+
+        score = w relu(D e + E pooled) + v x
+
+    Most columns of an observation are logarithms mapped to [0, 1], so those of different jobs are
+    hardly apart: their standard deviation is 0.1 to 0.2. Here x are the columns, and a logarithm of
+    the size, all centred and multiplied by JOB_SCALE. Classical orders such as easy-saf and
+    easy-lxf are linear in them. `bfenv.agents.network_agent` has the constants.
+    """
+
+    def __init__(self, job_features: int, cluster_features: int, hidden: int = 32) -> None:
+        super().__init__(job_features + 1, cluster_features, hidden)
+        self.linear = nn.Linear(job_features + 1, 1, bias=False)
+        nn.init.zeros_(self.linear.weight)
+
+    def job_inputs(self, jobs: Tensor) -> Tensor:
+        """Return the columns and the logarithm of the size, scaled."""
+        size = jobs[:, JOB_SIZE : JOB_SIZE + 1].clamp(min=SMALLEST_SIZE)
+        log_size = 1 - torch.log(size) / LOG_SMALLEST_SIZE
+        return (torch.cat([jobs, log_size], dim=1) - 0.5) * JOB_SCALE
+
+    def state_inputs(self, state: Tensor) -> Tensor:
+        """Return the profile and the cluster, scaled."""
+        return (state - 0.5) * STATE_SCALE
+
+    def shortcut(self, inputs: Tensor) -> Tensor | float:
+        """Return the linear part of the scores, (n, 1)."""
+        linear: Tensor = self.linear(inputs)
+        return linear
+
+
+NETWORKS: dict[str, type[Scorer]] = {
+    "scorer": Scorer,
+    "attention": AttentionScorer,
+    "ranker": Ranker,
+}
 
 
 def check_device(name: str) -> None:

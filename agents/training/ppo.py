@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from bfenv.agents.training.agent_file import write_agent
 from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.episodes import Episodes, make_envs
+from bfenv.agents.training.group_credit import group_advantages, group_seeds
 from bfenv.agents.training.networks import (
     MASKED,
     Scorer,
@@ -34,10 +35,11 @@ from bfenv.agents.training.networks import (
     new_network,
     weights_of,
 )
+from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.progress import Progress
 from bfenv.agents.training.rollout import Rollout, collect, new_rollout
 from bfenv.agents.training.run_folder import RunFolder
-from bfenv.agents.training.settings import TrainSettings
+from bfenv.agents.training.settings import ORDER, TrainSettings
 from bfenv.agents.training.teacher import Teacher
 from bfenv.agents.training.validation import Validation
 from bfenv.envs.batch import EnvBatch
@@ -110,6 +112,7 @@ def train(
             imitate(learner, episodes, rollout)
             episodes.reset(settings.seed)
         judge(learner, progress, validation, run, envs.batch)
+        run.write_row({"update": 0, "steps": 0, "seconds": 0.0, **progress.scores()})
     batch = settings.num_envs * settings.num_steps
     updates = math.ceil(settings.steps / batch)
     while progress.update < updates and not progress.is_over(settings.patience):
@@ -147,11 +150,16 @@ def improve(
     if settings.anneal:
         share = 1 - progress.update / updates
         learner.optimizer.param_groups[0]["lr"] = share * settings.learning_rate
+    in_groups = settings.credit == "group"
+    if in_groups:
+        episodes.reset(group_seeds(settings, progress.update))
     metrics = collect(learner.network, episodes, rollout, learner.generator)
     reward, seconds = float(rollout.reward.sum()), float(rollout.seconds.sum())
     progress.observe(reward, seconds, metrics, settings)
     if settings.wait_penalty_rate:
         episodes.set_wait_penalty(progress.wait_penalty)
+    if in_groups:
+        return metrics, update(learner, rollout, *group_advantages(rollout, settings))
     estimates = advantages(rollout, settings, progress.reward_rate or 0.0)
     value_only = settings.warm_start is not None and progress.update < settings.critic_updates
     return metrics, update(learner, rollout, *estimates, value_only)
@@ -281,13 +289,25 @@ def step(learner: Learner, loss: Tensor) -> None:
     learner.optimizer.step()
 
 
+def new_teacher(settings: TrainSettings, episodes: Episodes) -> Teacher | OrderTeacher:
+    """Return what the network imitates before its training."""
+    name = str(settings.warm_start)
+    if name.startswith(ORDER):
+        age, weight = settings.warm_start_age, settings.warm_start_age_weight
+        return OrderTeacher(name.removeprefix(ORDER), age, weight, episodes.envs)
+    return Teacher(name, episodes.envs, settings.seed)
+
+
 def imitate(learner: Learner, episodes: Episodes, rollout: Rollout) -> None:
-    """Let a policy act, and teach the network its choices and the values that follow."""
+    """Let a policy act, and teach the network its choices; the learning rate falls to 0."""
     settings = learner.settings
     assert settings.warm_start is not None, "there is a policy to imitate"
-    teacher = Teacher(settings.warm_start, episodes.envs, settings.seed)
+    teacher = new_teacher(settings, episodes)
     batch = settings.num_envs * settings.num_steps
-    for _ in range(math.ceil(settings.warm_start_steps / batch)):
+    rounds = math.ceil(settings.warm_start_steps / batch)
+    for done in range(rounds):
+        # Else the network would end as a copy of the last round's choices, which are alike.
+        learner.optimizer.param_groups[0]["lr"] = (1 - done / rounds) * settings.learning_rate
         collect(learner.network, episodes, rollout, learner.generator, teacher)
         indices = rollout.choice.flatten().nonzero().squeeze(1)
         for _ in range(settings.warm_start_epochs):
@@ -301,6 +321,7 @@ def imitate(learner: Learner, episodes: Episodes, rollout: Rollout) -> None:
                 scores = scores.masked_fill(~rollout.mask.flatten(0, 1)[part], MASKED)
                 action = rollout.action.flatten()[part]
                 step(learner, nn.functional.cross_entropy(scores, action))
+    learner.optimizer.param_groups[0]["lr"] = settings.learning_rate
 
 
 def judge(

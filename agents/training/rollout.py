@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bfenv.agents.training.episodes import Episodes
 from bfenv.agents.training.networks import MASKED, OBSERVATION, Scorer
+from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.settings import TrainSettings
 from bfenv.agents.training.teacher import Teacher
 
@@ -65,7 +66,7 @@ def collect(
     episodes: Episodes,
     rollout: Rollout,
     generator: torch.Generator,
-    teacher: Teacher | None = None,
+    teacher: Teacher | OrderTeacher | None = None,
 ) -> list[dict[str, float]]:
     """Act `num_steps` times in all environments; return the metrics of the episodes that ended.
 

@@ -64,7 +64,7 @@ class RunFolder:
             self._check(settings)
         write_atomically(self._settings, write_settings(settings).encode())
         if not self.checkpoint.is_file():
-            self.keep_rows(0)
+            self.keep_rows(-1)
         self._board = _summary_writer(path) if tensorboard else None
 
     def _check(self, settings: TrainSettings) -> None:

@@ -13,9 +13,10 @@ from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.envs.settings import SETTINGS
 
 ALGORITHMS = ("ppo", "maskable-ppo")
-NETWORKS = ("scorer", "attention")
-CREDITS = ("discount", "average")
+NETWORKS = ("scorer", "attention", "ranker")
+CREDITS = ("discount", "average", "group")
 DEFAULT = "scorer"  # the preset
+ORDER = "order:"  # begins the name of a teacher that is an expression
 UNTRAINED = ("test", "all")  # splits with jobs that agents are scored on
 
 
@@ -51,14 +52,18 @@ class TrainSettings:
     max_grad_norm: float = 0.5  # longer gradients are shortened to it
     target_kl: float | None = None  # end an update beyond this divergence; None for never
 
-    credit: str = "discount"  # "average": rewards count beyond the average per second
+    credit: str = "discount"  # "average": rewards count beyond the average per second; "group":
+    # beyond those of other environments that play the same jobs
+    group_size: int = 4  # environments that play the same jobs, with credit="group"
     gamma: float = 1.0  # discount per choice
     horizon: str | float | None = None  # discount exp(-dt / horizon), a duration; None for none
     gae_lambda: float = 0.95  # of generalized advantage estimation
     reward_scale: float = 1.0  # rewards are multiplied by it
     wait_penalty_rate: float = 0.0  # of the Lagrangian; 0 keeps wait_penalty as it is
 
-    warm_start: str | None = None  # a policy to imitate before training
+    warm_start: str | None = None  # a policy to imitate before training, or "order:EXPRESSION"
+    warm_start_age: float = 0.0  # share of the age guard's limit, from which age counts there
+    warm_start_age_weight: float = 0.0  # how much it counts, see `order_teacher`
     warm_start_steps: int = 32_768  # its actions
     warm_start_epochs: int = 8  # passes over them
     critic_updates: int = 2  # first updates after a warm start, which train the value only
@@ -80,6 +85,8 @@ class TrainSettings:
             check_number(name, getattr(self, name), 0)
         for name in ("gamma", "gae_lambda"):
             check_number(name, getattr(self, name), 0, 1)
+        for name in ("warm_start_age", "warm_start_age_weight"):
+            check_number(name, getattr(self, name), 0)
         if self.patience is not None:
             check_integer("patience", self.patience, 1)
         if self.target_kl is not None:
@@ -100,6 +107,11 @@ class TrainSettings:
             raise BfenvError("flat=True hides which numbers are of a job: train with flat=False")
         if self.environment.get("trial_limit") is not None:
             raise BfenvError("trial_limit is not for these networks: they start jobs to completion")
+        check_integer("group_size", self.group_size, 2)
+        if self.credit == "group" and self.num_envs % self.group_size:
+            raise BfenvError(
+                f"num_envs must be a multiple of group_size={self.group_size}, got {self.num_envs}"
+            )
         if self.wait_penalty_rate and self.environment.get("reward") != "log_ratio":
             raise BfenvError("wait_penalty_rate needs the environment's reward 'log_ratio'")
         if not math.isinf(self.horizon_seconds):

@@ -55,7 +55,7 @@ def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
     if kind != "policy":
         return row | dict.fromkeys(columns)
     card = read_card(name)
-    means = geometric_means(card)
+    means = geometric_means(card.scores)
     longest = max((score["wait_ratio"] for score in card.scores), default=None)
     values = (means.get("own"), means.get("0.9"), longest, card.policy)
     return row | dict(zip(columns, values, strict=True))

@@ -162,7 +162,7 @@ def test_scores() -> None:
     (score,) = scores
     assert (score["slowdown_ratio"], score["wait_ratio"], score["copies"]) == (1.0, 1.0, 2)
     assert find_failures(scores) == ()
-    assert geometric_means(replace(easy, scores=tuple(scores))) == {"own": 1.0}
+    assert geometric_means(scores) == {"own": 1.0}
     bad = dict(score, slowdown_ratio=1.2, wait_ratio=1.9, highest_wait_ratio=2.5)
     assert len(find_failures([bad])) == 2
     seen = replace(easy, training=tuple(training_record((MODEL,), "all")))

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from bfenv.agents.training import TrainSettings, change, find_settings, presets
-from bfenv.agents.training.settings import read_changes, write_settings
+from bfenv.agents.training.settings import ORDER, read_changes, write_settings
 from bfenv.core.errors import BfenvError
 
 pytestmark = pytest.mark.torch
@@ -21,6 +21,14 @@ def test_presets(name):
         f.name for f in fields(settings) if getattr(settings, f.name) != getattr(default, f.name)
     }
     assert differing <= set(presets()[name])
+
+
+def test_archive_preset():
+    """The preset of the archive's logs imitates an order, and trains in groups that fit."""
+    settings = find_settings("archive")
+    assert settings.warm_start.startswith(ORDER) and settings.network == "ranker"
+    assert settings.credit == "group" and settings.num_envs % settings.group_size == 0
+    assert len(settings.workload) == 5 and settings.environment["load"] == [None, 0.9]
 
 
 def test_round_trip(tmp_path):

@@ -55,6 +55,7 @@ class Killed(Exception):
         {},
         {"network": "attention", "warm_start": "easy-sjf", "warm_start_steps": 192},
         {"wait_penalty_rate": 0.3},
+        {"network": "ranker", "credit": "group", "group_size": 2, "warm_start": "order:-size"},
         {"credit": "average", "environment": {"episode_jobs": None, "reward": "wait"}},
     ],
 )
@@ -75,7 +76,8 @@ def test_resume(tmp_path, changes):
     for row in rows[0] + rows[1]:
         del row["seconds"], row["steps_per_second"]
     assert rows[0] == rows[1]
-    assert len(rows[0]) == 6
+    assert [int(row["update"]) for row in rows[0]] == list(range(7))
+    assert float(rows[0][0]["ratio"]) > 0  # before the first update
     agents = [(tmp_path / name / "agent.json").read_text() for name in ("whole", "cut")]
     assert agents[0] == agents[1]
 
@@ -165,7 +167,7 @@ def test_early_stopping(tmp_path):
     """Training ends after `patience` validations without improvement."""
     settings = change(SMALL, {"learning_rate": 1e-12, "validate_every": 1, "patience": 2})
     train(settings, tmp_path)
-    assert len(read_progress(tmp_path / "progress.csv")) == 2
+    assert len(read_progress(tmp_path / "progress.csv")) == 3
 
 
 def test_lagrangian():

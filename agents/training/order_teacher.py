@@ -1,0 +1,110 @@
+"""OrderTeacher: EASY in the order of an expression, as far as the environment shows it.
+
+A policy with a memory of ended jobs must see every pass. This teacher needs no memory: it reads the
+history of users that the environment keeps for its observations.
+
+This module needs torch.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bfenv.baselines.expression_program import (
+    CHUNK,
+    evaluate,
+    new_columns,
+    parse_expression,
+    refresh_columns,
+)
+from bfenv.baselines.user_history import count_jobs
+from bfenv.core.cluster import now
+from bfenv.core.kernel import kernel
+from bfenv.envs.batch_state import cluster_of, history_of, jobs_of
+from bfenv.envs.legal_actions import longest_allowed_wait
+from bfenv.envs.vector import BackfillVectorEnv
+
+
+class OrderTeacher:
+    """Takes, of the legal jobs, the one with the smallest value.
+
+    The value is that of an expression, less `weight` x max(0, age - `age`), where the age of a job
+    is its wait over the age guard's limit. With `head="chosen"` that is EASY in this order.
+
+    Parameters
+    ----------
+    order
+        An expression in the quantities of `bfenv.baselines.user_history`.
+    age, weight
+        From which age on jobs come the earlier the older they are, and how much.
+    envs
+        A vector of environments.
+
+    Raises
+    ------
+    PolicyError
+        If the expression cannot be read; the message points at the column.
+    """
+
+    def __init__(self, order: str, age: float, weight: float, envs: BackfillVectorEnv) -> None:
+        self._program = parse_expression(order, "warm_start")
+        self._batch, self._age, self._weight = envs.batch, age, weight
+        longest = max(map(len, envs.batch.source.traces))
+        self._columns = new_columns(self._program, longest)
+
+    def act(self, mask: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Return an action in every environment, and that all are the order's, (N,) each."""
+        batch = self._batch
+        actions = np.empty(len(mask), dtype=np.int64)
+        choose(
+            batch._state,
+            batch._tables,
+            batch.rules,
+            self._program,
+            self._columns,
+            self._age,
+            self._weight,
+            mask,
+            actions,
+        )
+        return torch.from_numpy(actions), torch.ones(len(mask), dtype=torch.bool)
+
+
+@kernel
+def choose(
+    state: Any,
+    tables: Any,
+    rules: Any,
+    program: Any,
+    columns: Any,
+    age: float,
+    weight: float,
+    mask: np.ndarray,
+    actions: np.ndarray,
+) -> None:
+    """Write the first legal job in the order for each environment, or the pass if there is none."""
+    for i in range(len(actions)):
+        cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
+        history, slots = history_of(state, tables, i), state.slots[i]
+        window = len(slots)
+        count_jobs(history, cluster, jobs)
+        limit = longest_allowed_wait(state, cluster, rules, i)
+        best, actions[i] = np.inf, window
+        first = 0
+        while first < window and slots[first] >= 0:
+            last = first
+            while last < min(window, first + CHUNK) and slots[last] >= 0:
+                last += 1
+            part = slots[first:last]
+            for job in part:
+                columns.version[job] = -1  # of another environment
+            refresh_columns(program, columns, history, cluster, jobs, part)
+            evaluate(program, columns, history, cluster, jobs, part)
+            for slot in range(first, last):
+                waited = now(cluster) - jobs.submit[slots[slot]]
+                value = program.stack[0, slot - first] - weight * max(0.0, waited / limit - age)
+                if mask[i, slot] and (actions[i] == window or value < best):
+                    best, actions[i] = value, slot
+            first = last

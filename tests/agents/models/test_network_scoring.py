@@ -1,0 +1,78 @@
+"""Scores of networks: those of the policy that a network equals, and of unseen jobs only."""
+
+import numpy as np
+import pytest
+
+from bfenv.agents.models.network_scoring import score_network
+from bfenv.agents.models.scoring import SHAKE, summary
+from bfenv.agents.network_agent import NetworkAgent, NetworkCard
+from bfenv.agents.search.cases import Case
+from bfenv.agents.search.objective import score_policies
+from bfenv.agents.seen_jobs import span_of
+from bfenv.core.errors import BfenvError
+from bfenv.envs.features import CLUSTER, JOB_ESTIMATE, PROFILE, QUEUE
+from bfenv.workloads.load import load_workload
+from bfenv.workloads.transform import split_range
+
+WORKLOAD = "lublin:jobs=500,procs=64,seed=3"
+
+
+def shortest_first(trained_on=()):
+    """A ranker whose only weight that is not 0 is the linear one of the estimate."""
+    jobs = len(QUEUE) + 1
+    shapes = {
+        "context.weight": (2, len(PROFILE) + len(CLUSTER)),
+        "context.bias": (2,),
+        "job.weight": (2, jobs),
+        "job.bias": (2,),
+        "job_context.weight": (2, 2),
+        "second.weight": (2, 2),
+        "second.bias": (2,),
+        "second_context.weight": (2, 4),
+        "score.weight": (1, 2),
+        "state.weight": (2, 4),
+        "state.bias": (2,),
+        "outputs.weight": (2, 2),
+        "outputs.bias": (2,),
+        "linear.weight": (1, jobs),
+    }
+    weights = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    weights["linear.weight"][0, JOB_ESTIMATE] = -1
+    card = NetworkCard(
+        name="shortest",
+        what="shortest estimates first",
+        network="ranker",
+        hidden=2,
+        settings={"window": 200, "head": "chosen", "reservation_depth": 0, "job_features": []},
+        queue_features=[feature.name for feature in QUEUE],
+        cluster_features=[feature.name for feature in CLUSTER],
+        trained_on=list(trained_on),
+        validated_on=[],
+        found={},
+        scores=[],
+        failures=[],
+        versions={},
+    )
+    return NetworkAgent(card, weights)
+
+
+def test_same_as_policy():
+    """A ranker that is linear in one column is EASY in this order, with the same scores."""
+    begin, end = split_range(load_workload(WORKLOAD), "test")
+    heard = []
+    scores = score_network(shortest_first(), [WORKLOAD], shakes=2, done=heard.append)
+    assert heard == scores and [score["load"] for score in scores] == [None, 0.9]
+    for score in scores:
+        cases = [
+            Case(WORKLOAD, "test", 0, end - begin, score["load"], SHAKE, seed) for seed in range(2)
+        ]
+        expected = summary(score_policies(["easy-sjf"], cases)[0])
+        assert {name: score[name] for name in expected} == pytest.approx(expected)
+        assert score["outside_window"] == 0 and score["jobs"] == end - begin
+
+
+def test_seen_jobs():
+    """A network is not scored on jobs that it was trained on."""
+    agent = shortest_first([span_of(load_workload(WORKLOAD))])
+    with pytest.raises(BfenvError, match="shortest was trained on"):
+        score_network(agent, [WORKLOAD], shakes=1)

@@ -1,0 +1,73 @@
+"""The teacher of an order: its schedule is that of EASY in this order, and age counts in it."""
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.agents.training.order_teacher import OrderTeacher
+from bfenv.core.errors import PolicyError
+from bfenv.envs import BackfillVectorEnv
+
+pytestmark = pytest.mark.torch
+
+ORDER = "1.3 * log(likely_runtime) + 0.4 * log(size) - log(wait + likely_runtime)"
+WHOLE = {"split": "all", "episode_jobs": None, "warmup_jobs": 0}
+HEAD = {"head": "chosen", "reservation_depth": 0}
+
+
+def trace_of_users():
+    """A busy machine whose users' runtimes are far below their estimates."""
+    rng = np.random.default_rng(2)
+    count = 300
+    runtime = rng.integers(1, 3_000, count)
+    return bfenv.make_trace(
+        np.sort(rng.choice(25_000, count, replace=False)),
+        rng.integers(1, 9, count),
+        runtime,
+        processors=16,
+        estimate=runtime * rng.integers(1, 20, count),
+        user=rng.integers(0, 12, count),
+    )
+
+
+def starts(trace, teacher_of, **settings):
+    """Start times of the jobs, where the teacher that `teacher_of` makes acts."""
+    envs = BackfillVectorEnv(1, trace, "disabled", **HEAD, **WHOLE, **settings)
+    envs.reset(seed=0)
+    teacher, over = teacher_of(envs), [False]
+    while not over[0]:
+        mask = envs.action_masks()
+        actions, known = teacher.act(mask)
+        assert known.all() and mask[0, actions[0]]
+        _, _, over, _, _ = envs.step(actions.numpy())
+    return envs.handles[0].cluster.start[: len(trace)].copy()
+
+
+@pytest.mark.parametrize("order", [ORDER, "estimate * size", "submit"])
+def test_schedule(order):
+    """Where every job is in a slot, the schedule is that of EASY in the order."""
+    trace = trace_of_users()
+    found = starts(trace, lambda envs: OrderTeacher(order, 0, 0, envs), window=len(trace))
+    policy = f"easy(order='{order}')"
+    assert np.array_equal(found, bfenv.simulate(trace, policy).start)
+
+
+def test_age():
+    """Where age outweighs the order, the schedule is EASY's; else it is not."""
+    trace = trace_of_users()
+    easy = bfenv.simulate(trace, "easy").start
+    for age, weight, same in ((0.0, 1e9, True), (0.0, 1.0, False), (1e3, 1e9, False)):
+        found = starts(
+            trace,
+            lambda envs, age=age, weight=weight: OrderTeacher(ORDER, age, weight, envs),
+            window=len(trace),
+            max_age=1e6,
+        )
+        assert np.array_equal(found, easy) == same
+
+
+def test_wrong_order():
+    """An expression that cannot be read is refused, and the message names the setting."""
+    envs = BackfillVectorEnv(1, trace_of_users(), **HEAD, **WHOLE)
+    with pytest.raises(PolicyError, match="warm_start"):
+        OrderTeacher("1.3 * log(", 0, 0, envs)
