@@ -29,6 +29,7 @@ SLOT_BITS = 10  # a slot has 1,024 s; times that are 2**18 s apart share one
 DURATIONS = 32  # classes at most
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
+UNKNOWN = -1  # in `row_of`, until the job waits: its request may not be known before
 LONG = 48  # waiting jobs from which on noting is worth its cost
 
 
@@ -38,7 +39,7 @@ class Openings(NamedTuple):
     least: np.ndarray  # (c,) int64 processors, ascending: the smallest size of each class
     class_of: np.ndarray  # (processors + 1,) int64, by size; -1 for 0
     shortest: np.ndarray  # (k,) int64 seconds, ascending: the shortest duration of each class
-    row_of: np.ndarray  # (n,) int64 by job: the class of its estimate
+    row_of: np.ndarray  # (n,) int64 by job: the class of its estimate, or UNKNOWN
     front: np.ndarray  # (c, k) int64 seconds: no `least` are free for `shortest` from before
     gains: np.ndarray  # (1,) int64 number of gains so far
     wheel: np.ndarray  # (SLOTS,) int64 number of the last gain in a slot
@@ -64,7 +65,7 @@ def new_openings(jobs: Jobs, processors: int, long: int = LONG) -> Openings:
         least=least,
         class_of=np.searchsorted(least, np.arange(processors + 1), side="right") - 1,
         shortest=shortest,
-        row_of=np.searchsorted(shortest, jobs.estimate, side="right") - 1,
+        row_of=np.full(len(jobs.submit), UNKNOWN, dtype=np.int64),
         front=np.zeros((len(least), len(shortest)), dtype=np.int64),
         gains=np.zeros(1, dtype=np.int64),
         wheel=np.zeros(SLOTS, dtype=np.int64),
@@ -106,7 +107,16 @@ def front_of(openings, jobs, job):
     """Return a time before which the job does not fit."""
     if not openings.noted[0]:
         return 0
-    return openings.front[openings.class_of[jobs.size[job]], openings.row_of[job]]
+    return openings.front[openings.class_of[jobs.size[job]], duration_class(openings, jobs, job)]
+
+
+@kernel
+def duration_class(openings, jobs, job):
+    """Return the class of the longest duration that is at most the estimate of a waiting job."""
+    if openings.row_of[job] == UNKNOWN:
+        row = np.searchsorted(openings.shortest, jobs.estimate[job], side="right") - 1
+        openings.row_of[job] = row
+    return openings.row_of[job]
 
 
 @kernel
@@ -114,7 +124,7 @@ def put_forward(openings, jobs, job, time):
     """Note that no job as large and long as this, or more so, fits before `time`."""
     if not openings.noted[0]:
         return
-    front, first = openings.front, openings.row_of[job]
+    front, first = openings.front, duration_class(openings, jobs, job)
     first += openings.shortest[first] < jobs.estimate[job]
     column = openings.class_of[jobs.size[job] - 1] + 1
     while column < front.shape[0] and first < front.shape[1] and front[column, first] < time:

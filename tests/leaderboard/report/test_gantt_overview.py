@@ -34,6 +34,6 @@ def test_which(processors, large):
     trace = bfenv.make_trace([0], [1], [10], processors)
     text = gantt(GanttSelection("w", [bfenv.simulate(trace, "easy")], 0, 10, ""), set())
     Page(text)
-    assert ("cannot be drawn one by one" in text) is large
+    assert ("coloured by the size" in text) is large
     assert (">the largest job<" in text) is large
     assert "both policies" not in text  # there is one
