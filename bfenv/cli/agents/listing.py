@@ -15,7 +15,7 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     Policies are used by their name, "agent:NAME", wherever you name a policy; networks with
     --agent. "ratio" is the mean bounded slowdown over EASY's: the geometric mean over the workloads
     on the card, at their own load and at load 0.9. "longest wait" is the largest ratio to EASY's
-    longest wait. A network has no scores on its card.
+    longest wait. A network that was scored on the training's own workloads alone has none of these.
 
     \b
     Examples:
@@ -47,18 +47,21 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
 
 
 def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
-    from bfenv.agents.models import read_card
+    from bfenv.agents.models import Card, read_card
     from bfenv.agents.models.scoring import geometric_means
+    from bfenv.agents.network_agent import load_network
 
     row = {"agent": f"agent:{name}", "kind": kind, "division": division, "what": what}
-    columns = ("ratio", "ratio_at_0.9", "wait_ratio", "policy")
-    if kind != "policy":
-        return row | dict.fromkeys(columns)
-    card = read_card(name)
-    means = geometric_means(card.scores)
-    longest = max((score["wait_ratio"] for score in card.scores), default=None)
-    values = (means.get("own"), means.get("0.9"), longest, card.policy)
-    return row | dict(zip(columns, values, strict=True))
+    card = read_card(name) if kind == "policy" else load_network(name).card
+    # A network's card may also have scores of other kinds, as on the traces that chose it.
+    scores = [score for score in card.scores if "slowdown_ratio" in score]
+    means = geometric_means(scores)
+    return row | {
+        "ratio": means.get("own"),
+        "ratio_at_0.9": means.get("0.9"),
+        "wait_ratio": max((score["wait_ratio"] for score in scores), default=None),
+        "policy": card.policy if isinstance(card, Card) else None,
+    }
 
 
 def show_agent(

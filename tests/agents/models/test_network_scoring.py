@@ -5,7 +5,7 @@ import pytest
 
 from bfenv.agents.models.network_scoring import score_network
 from bfenv.agents.models.scoring import SHAKE, summary
-from bfenv.agents.network_agent import NetworkAgent, NetworkCard
+from bfenv.agents.network_agent import NetworkAgent, NetworkCard, load_network
 from bfenv.agents.search.cases import Case
 from bfenv.agents.search.objective import score_policies
 from bfenv.agents.seen_jobs import span_of
@@ -13,6 +13,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.envs.features import CLUSTER, JOB_ESTIMATE, PROFILE, QUEUE
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
+from tests.conftest import log
 
 WORKLOAD = "lublin:jobs=500,procs=64,seed=3"
 
@@ -69,6 +70,20 @@ def test_same_as_policy():
         expected = summary(score_policies(["easy-sjf"], cases)[0])
         assert {name: score[name] for name in expected} == pytest.approx(expected)
         assert score["outside_window"] == 0 and score["jobs"] == end - begin
+
+
+@pytest.mark.slow
+def test_shipped_scores():
+    """The scores on the card of a network are those that it has."""
+    agent = load_network("ranker")
+    log("KTH-SP2-1996-2.1-cln")  # skips where it is not at hand
+    (own,) = score_network(agent, ["KTH-SP2-1996-2.1-cln"], [None], shakes=5)
+    (kept,) = (
+        score
+        for score in agent.card.scores
+        if score.get("workload") == own["workload"] and score["load"] is None
+    )
+    assert {name: kept[name] for name in own} == pytest.approx(own)
 
 
 def test_seen_jobs():
