@@ -17,7 +17,7 @@ from bfenv.baselines.expression_program import (
     evaluate,
     new_columns,
     parse_expression,
-    refresh_columns,
+    write_waits,
 )
 from bfenv.baselines.user_history import count_jobs
 from bfenv.core.cluster import now
@@ -25,6 +25,8 @@ from bfenv.core.kernel import kernel
 from bfenv.envs.batch_state import cluster_of, history_of, jobs_of
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.envs.vector import BackfillVectorEnv
+
+UNKNOWN = -1  # a version that no column has
 
 
 class OrderTeacher:
@@ -89,7 +91,7 @@ def choose(
         cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
         history, slots = history_of(state, tables, i), state.slots[i]
         window = len(slots)
-        count_jobs(history, cluster, jobs)
+        count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
         limit = longest_allowed_wait(state, cluster, rules, i)
         best, actions[i] = np.inf, window
         first = 0
@@ -98,9 +100,9 @@ def choose(
             while last < min(window, first + CHUNK) and slots[last] >= 0:
                 last += 1
             part = slots[first:last]
-            for job in part:
-                columns.version[job] = -1  # of another environment
-            refresh_columns(program, columns, history, cluster, jobs, part)
+            for job in part:  # what is known of it is that of another environment
+                columns.version[job, 0] = columns.version[job, 1] = UNKNOWN
+            write_waits(program, cluster, jobs, part)
             evaluate(program, columns, history, cluster, jobs, part)
             for slot in range(first, last):
                 waited = now(cluster) - jobs.submit[slots[slot]]
