@@ -115,7 +115,9 @@ plt.show()
 # settings, and the jobs that it was trained on.
 
 envs = BackfillVecEnv(32, workload="lublin:procs=32,jobs=1000", window=8, episode_jobs=32)
-model = MaskablePPO(SlotSharedPolicy, envs, n_steps=16, batch_size=256, device="cpu", seed=0)
+model = MaskablePPO(
+    SlotSharedPolicy, envs, n_steps=16, batch_size=256, learning_rate=3e-3, device="cpu", seed=0
+)
 model.learn(SB3_STEPS)
 save_model(model, "model.zip")
 for row in evaluate_agent("model.zip", episodes=8, trust=True):
