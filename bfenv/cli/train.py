@@ -152,6 +152,7 @@ train.__doc__ = train.__doc__ and train.__doc__.replace(
             "imitated: starts as a copy of easy-wfp3",
             "whole-log: one long episode per trace, with average rewards",
             "constrained: raises a penalty on the longest wait until no job starves",
+            "archive: five real logs, from a copy of an order of jobs; a few minutes",
             "toy: one small trace, done in seconds",
         )
     ),

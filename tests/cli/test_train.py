@@ -29,7 +29,7 @@ def test_seeds(run, tmp_path):
     status, out, _ = run("curves", tmp_path)
     assert status == 0
     assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [
-        ["scorer", seed, steps] for seed in "01" for steps in ("32", "64")
+        ["scorer", seed, steps] for seed in "01" for steps in ("0", "32", "64")
     ]
     status, _, _ = run("curves", tmp_path, "--out", tmp_path / "curves.png")
     assert status == 0 and (tmp_path / "curves.png").stat().st_size > 1000
