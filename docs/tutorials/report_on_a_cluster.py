@@ -92,9 +92,10 @@ run(
 # What if
 # -------
 #
-# A policy costs nothing and nodes do. How many nodes would be worth as much? And how long until
-# the load of next year undoes it? ``bfenv whatif site.swf.gz --processors +10%`` prints such a
-# table. In Python, you can draw it:
+# Another policy costs nothing, but more nodes cost money. How many nodes would shorten the waits
+# as much as another policy? And how much more load would undo the gain?
+# ``bfenv whatif site.swf.gz --processors +10%`` prints a table that answers such questions. In
+# Python, you can draw it:
 
 trace = bfenv.read_swf("site.swf.gz")
 load = trace.offered_load
