@@ -11,7 +11,7 @@ import numpy as np
 from bfenv.agents.models.scoring import SHAKE, SHAKES, summary
 from bfenv.agents.network_agent import NetworkAgent
 from bfenv.agents.search.cases import Case
-from bfenv.agents.search.objective import Outcome
+from bfenv.agents.search.objective import Outcome, outcome_over
 from bfenv.agents.seen_jobs import count_seen
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
@@ -76,9 +76,11 @@ def score_network(
 
 
 def _outcome(metrics: dict[str, float]) -> Outcome:
-    return Outcome(
-        metrics["mean_bounded_slowdown"] / metrics["reference_bounded_slowdown"],
-        max(metrics["longest_wait"], 1.0) / max(metrics["reference_longest_wait"], 1.0),
+    return outcome_over(
+        metrics["mean_bounded_slowdown"],
+        metrics["longest_wait"],
+        metrics["reference_bounded_slowdown"],
+        metrics["reference_longest_wait"],
     )
 
 

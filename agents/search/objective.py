@@ -95,11 +95,18 @@ def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
     slowdown, longest = _easy(case)
     outcomes = []
     for policy in policies:
-        found_slowdown, found_longest = _measure(trace, policy)
-        outcomes.append(
-            Outcome(found_slowdown / slowdown, max(found_longest, 1.0) / max(longest, 1.0))
-        )
+        outcomes.append(outcome_over(*_measure(trace, policy), slowdown, longest))
     return outcomes
+
+
+def outcome_over(
+    slowdown: float, longest: float, easy_slowdown: float, easy_longest: float
+) -> Outcome:
+    """Return the outcome of a mean bounded slowdown and a longest wait (s), over EASY's.
+
+    Waits below a second count as a second.
+    """
+    return Outcome(slowdown / easy_slowdown, max(longest, 1.0) / max(easy_longest, 1.0))
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,6 @@ from bfenv.workloads.logs.records import GROUP, PARTITION, PRECEDING, QUEUE, WAI
 
 LOGGED = "logged"  # the name that this schedule has beside the policies
 MOST_UNKNOWN = 0.01  # share of the jobs whose wait may be missing
-FEW_OUTAGES = 3  # that are named one by one
 TIGHT = 0.001  # share of the time for which the machine may be overfull without a word
 
 
@@ -128,11 +127,10 @@ def _without_estimate(trace: Trace) -> list[str]:
 
 def _announced(trace: Trace) -> str:
     count, length = len(trace.outages), sum(one.end - one.begin for one in trace.outages)
-    shown = "; ".join(outage_texts(trace, trace.outages[:FEW_OUTAGES]))
-    more = f"; and {count - FEW_OUTAGES:,} more" if count > FEW_OUTAGES else ""
+    shown = "; ".join(outage_texts(trace, trace.outages))
     return (
         f"that outages come as a surprise: policies know all {count:,} in advance "
-        f"({duration(length)} in all: {shown}{more})"
+        f"({duration(length)} in all: {shown})"
         if count > 1
         else f"that an outage comes as a surprise: policies know it in advance ({shown})"
     )

@@ -21,6 +21,7 @@ from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
     from bfenv.agents.evaluation import EvaluationRow
+    from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
     from bfenv.parallel.evaluation import Run
 
@@ -104,6 +105,7 @@ def evaluate(
     from bfenv.parallel.evaluation import plan_evaluation, run_plan
     from bfenv.parallel.shards import read_shard, take_shard
     from bfenv.referee import check_command, player_policy
+    from bfenv.workloads.load import load_workload
 
     names: list[str | Policy] = list(policy or ([] if player else policies()))
     names += [player_policy(check_command(command), command) for command in player or ()]
@@ -120,16 +122,16 @@ def evaluate(
             backend=backend,
             scheduler=scheduler,
         )
-    if rows and rows[0]["policy"] == LOGGED and format in (Format.table, Format.markdown):
-        _show_with_log(workload, load, rows, format)
+    if rows and format in (Format.table, Format.markdown):
+        trace = load_workload(workload, **({} if load is None else {"load": load}))
+        show.comparison(rows, format)
+        if rows[0]["policy"] == LOGGED:
+            _show_log(trace, rows, format)
+        _show_dropped(trace)
     elif not rows and format is not Format.json:
         print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
-    elif format in (Format.table, Format.markdown):
-        show.comparison(rows, format)
     else:
         show.rows(rows, format)
-    if rows and format in (Format.table, Format.markdown):
-        _show_dropped(workload, load)
     for line in _trained_here(plan):
         print(f"bfenv: {line}", file=sys.stderr)
 
@@ -154,26 +156,20 @@ def _trained_here(runs: "list[Run]") -> list[str]:
     return list(lines.values())
 
 
-def _show_with_log(
-    workload: str, load: float | None, rows: "list[dict[str, Any]]", format: Format
-) -> None:
-    """Print the comparison, then how well it repeats the log, and what it leaves out."""
+def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> None:
+    """Print how well the simulations repeat the log, and what they leave out."""
     from bfenv.analysis.logged import cautions, logged_schedule
-    from bfenv.workloads.load import load_workload
 
-    show.comparison(rows, format)
     show.calibration(rows, format)
-    logged = logged_schedule(load_workload(workload, **({} if load is None else {"load": load})))
+    logged = logged_schedule(trace)
     if logged is not None:
         print("Not simulated, or contradictory, in this log:")
         print("\n".join(f"* {caution}" for caution in cautions(logged)))
 
 
-def _show_dropped(workload: str, load: float | None) -> None:
+def _show_dropped(trace: "Trace") -> None:
     """Print how many jobs of the log are not in the comparison, if some are not."""
-    from bfenv.workloads.load import load_workload
-
-    dropped = load_workload(workload, **({} if load is None else {"load": load})).cleaning.dropped
+    dropped = trace.cleaning.dropped
     if dropped:
         jobs = "1 job of the log is" if dropped == 1 else f"{dropped:,} jobs of the log are"
         print(f"{jobs} left out: see bfenv workloads info.")

@@ -75,8 +75,7 @@ def search(
         ),
     ] = 1,
     hidden: Annotated[
-        int,
-        typer.Option(min=0, max=6, metavar="N", help="Hidden units of the scorer; 0 is linear."),
+        int, typer.Option(min=0, metavar="N", help="Hidden units of the scorer; 0 is linear.")
     ] = 0,
     covariance: Annotated[
         str,

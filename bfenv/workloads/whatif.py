@@ -24,7 +24,6 @@ from bfenv.workloads.transform import with_load
 
 SIZE = re.compile(r"([+-]?)([0-9]{1,15}(?:\.[0-9]+)?)\s*(%?)")
 LESS = re.compile(r"([+-])([0-9]{1,3}(?:\.[0-9]+)?)\s*%")
-FEW = 3  # outages of a file that are shown one by one
 
 
 class Changed(NamedTuple):
@@ -234,9 +233,8 @@ def _factor(match: re.Match[str]) -> float:
 
 def _with_maintenance(trace: Trace, path: str) -> Changed:
     outages = load_outages(path, trace)
-    shown = [f"outage {text}" for text in outage_texts(trace, outages[:FEW])]
-    more = (f"and {len(outages) - FEW:,} more outages",) if len(outages) > FEW else ()
-    return Changed(with_maintenance(trace, outages).trace, (*shown, *more))
+    notes = tuple(f"outage {text}" for text in outage_texts(trace, outages))
+    return Changed(with_maintenance(trace, outages).trace, notes)
 
 
 def _without(trace: Trace, what: str) -> Changed:

@@ -26,8 +26,6 @@ from bfenv.cli.workloads.import_options import (
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 
-FEW = 5  # outages that are shown one by one
-
 
 def import_log(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="The log, gzipped or not.")],
@@ -240,9 +238,7 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
             if count > 1
             else f"An outage of {length} is in the file's header."
         )
-        print("\n".join(f"  {text}" for text in outage_texts(trace, trace.outages[:FEW])))
-        if count > FEW:
-            print(f"  and {count - FEW:,} more")
+        print("\n".join(f"  {text}" for text in outage_texts(trace, trace.outages, most=5)))
     partitions = [line.split()[-1] for line in trace.header if line.startswith("Partition:")]
     if len(partitions) > 1:
         print(

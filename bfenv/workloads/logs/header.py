@@ -6,10 +6,11 @@ from datetime import datetime
 
 from bfenv.core.durations import DAY
 from bfenv.core.jobs import Trace
+from bfenv.workloads.logs.cleaning import CHANGED
 from bfenv.workloads.logs.records import SUBMIT
 from bfenv.workloads.logs.times import find_zone, time_of_day
 
-NO_ESTIMATE = re.compile(r"\s*Note\s*:\s*no estimate: ([0-9]{1,15})\s*")  # of `convert`
+NO_ESTIMATE = re.compile(rf"\s*Note\s*:\s*{CHANGED['no_estimate']}: ([0-9]{{1,15}})\s*")
 
 
 def read_labels(header: Iterable[str]) -> dict[str, str]:

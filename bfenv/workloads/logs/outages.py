@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 
 import numpy as np
@@ -113,13 +113,13 @@ def load_outages(
     return tuple(sorted(found))
 
 
-def outage_texts(trace: Trace, outages: Iterable[Outage]) -> list[str]:
-    """Return begin, end and size of each outage in words, in the log's time zone.
+def outage_texts(trace: Trace, outages: Sequence[Outage], most: int = 3) -> list[str]:
+    """Return begin, end and size of the first outages in words, and how many more there are.
 
-    They are seconds of the trace if its log has no date.
+    Times are in the log's time zone, or seconds of the trace if its log has no date.
     """
     texts = []
-    for begin, end, processors in outages:
+    for begin, end, processors in outages[:most]:
         first, last = date_at(trace, begin), date_at(trace, end)
         if first is None or last is None:
             when = f"{begin} s to {end} s"
@@ -127,6 +127,8 @@ def outage_texts(trace: Trace, outages: Iterable[Outage]) -> list[str]:
             when = f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} ({first.tzinfo})"
         whole = processors == trace.processors
         texts.append(when + ("" if whole else f", {processors:,} processors"))
+    if len(outages) > most:
+        texts.append(f"and {len(outages) - most:,} more")
     return texts
 
 
