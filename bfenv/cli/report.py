@@ -61,8 +61,8 @@ def report(
     Add :outages=find to the log to detect outages: times in which jobs waited but the whole machine
     was idle. No simulated job starts if it could run into one.
 
-    Slurm's sched/backfill comes closest to --today conservative-replan, and with
-    bf_job_part_count_reserve=1 to easy, the default.
+    If your site runs Slurm's sched/backfill, give --today conservative-replan. With
+    bf_job_part_count_reserve=1, easy comes closest, which is the default.
 
     \b
     Default candidates, which Slurm can be configured or extended to follow:
