@@ -133,6 +133,7 @@ def _print(outcomes: "list[Outcome]", name: str, format: Format) -> None:
         show.rows(rows, format)
         return
     show.table(
-        COLUMNS, what_if_lines(outcomes), format, numbers=len(COLUMNS) - 2, whole_names=True,
-        title=name, note="\n".join(what_if_notes(outcomes)),
+        [heading.replace(" ", "\n") for heading in COLUMNS], what_if_lines(outcomes), format,
+        numbers=len(COLUMNS) - 2, whole_names=True, title=name,
+        note="\n".join(what_if_notes(outcomes)),
     )  # fmt: skip

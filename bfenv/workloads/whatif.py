@@ -17,7 +17,7 @@ from bfenv.core.durations import parse_limit
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.core.names import read_value, split_items
-from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.arguments import check_load, check_trace
 from bfenv.workloads.logs.outages import load_outages, outage_texts
 from bfenv.workloads.requests import with_estimates
 from bfenv.workloads.transform import with_load
@@ -222,9 +222,10 @@ def _with_offered_load(trace: Trace, text: str) -> Changed:
     try:
         if match := LESS.fullmatch(text.strip()):
             return with_offered_load(trace, trace.offered_load * _factor(match))
-        return with_offered_load(trace, float(text))
+        load = float(text)
     except ValueError:
         raise WorkloadError(f"load must be like 0.9, +10% or -10%, got {text!r:.60}") from None
+    return with_offered_load(trace, check_load("load", load))
 
 
 def _factor(match: re.Match[str]) -> float:

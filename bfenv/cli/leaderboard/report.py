@@ -124,10 +124,9 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     else:
         for workload, cells in calibration_lines(leaderboard).items():
             show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
-        shown = [column for column in TEXT_COLUMNS if show.is_wide() or not column.is_detail]
-        ranking = [column.lines for column in shown]
-        table = list(zip(*(column.marked(lines) for column in shown), strict=True))
-        show.table(ranking, table, numbers=len(shown) - 2, title=title(leaderboard))
+        ranking = [column.lines for column in TEXT_COLUMNS]
+        table = list(zip(*(column.marked(lines) for column in TEXT_COLUMNS), strict=True))
+        show.table(ranking, table, numbers=len(ranking) - 2, title=title(leaderboard))
         print("\n".join(notes(leaderboard, lines)))
         if left := gap_lines(leaderboard):
             print()

@@ -146,7 +146,7 @@ def import_log(
       bfenv workloads import --from csv jobs.csv --out site.swf.gz \\
         --processors 512 --map submit=Submitted,size=CPUs,start=Begin,end=End
     """  # noqa: E501  # a list of columns that can be copied
-    from bfenv.workloads.logs.formats import find_format
+    from bfenv.workloads.logs.formats import find_format, may_have_local_times
     from bfenv.workloads.logs.selection import Selection
     from bfenv.workloads.logs.swf import write_swf
 
@@ -170,7 +170,7 @@ def import_log(
         "overrun": overrun.value,
         "on_error": "skip" if skip else "raise",
     }
-    is_local = timezone is None and kind not in WITH_EPOCHS
+    is_local = timezone is None and kind not in WITH_EPOCHS and may_have_local_times(log)
     sizes = read_sizes(processors, split)
     traces = {}
     for part in sizes if split else [""]:  # all are read before the first file is written
@@ -229,7 +229,7 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
             "--longest."
         )
     if is_local:
-        print("Local times, if any, were read as UTC: see --timezone.")
+        print("Local times were read as UTC: see --timezone.")
     if trace.outages:
         length = duration(sum(one.end - one.begin for one in trace.outages))
         count = len(trace.outages)

@@ -24,7 +24,6 @@ class Column(NamedTuple):
     value: Callable[[Standing], float | str | None]  # to sort by
     is_marked: bool = False  # MARK follows the text if the policy starves
     has_badge: bool = False  # the same on the page
-    is_detail: bool = False  # left out on a narrow terminal
 
     def marked(self, lines: Sequence[Standing]) -> list[str]:
         """Return the texts, with the mark of policies that starve."""
@@ -64,9 +63,7 @@ COLUMNS = (
         is_marked=True,
         has_badge=True,
     ),
-    Column(
-        "95 % interval", "95 % interval", _each(_interval), lambda line: line.low, is_detail=True
-    ),
+    Column("95 % interval", "95 % interval", _each(_interval), lambda line: line.low),
     Column(
         "bounded slowdown",
         "bounded\nslowdown",
@@ -81,13 +78,7 @@ COLUMNS = (
         lambda line: line.mean_wait,
         is_marked=True,
     ),
-    Column(
-        "p95 wait",
-        "p95\nwait",
-        _durations("p95_wait"),
-        lambda line: line.p95_wait,
-        is_detail=True,
-    ),
+    Column("p95 wait", "p95\nwait", _durations("p95_wait"), lambda line: line.p95_wait),
     Column(
         "longest wait",
         "longest\nwait",

@@ -14,6 +14,7 @@ from bfenv.workloads.logs.slurm import COMMAND, read_sacct
 from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.text import first_lines
+from bfenv.workloads.logs.times import LOCAL_TIME
 
 KINDS = {
     "sacct": "Slurm, sacct -P",
@@ -78,3 +79,16 @@ def find_format(path: str | os.PathLike[str]) -> str:
         f"{path}: unknown kind of log, it begins with {first[:40]!r}; choose with --from. "
         f"Known: {kinds}"
     )
+
+
+def may_have_local_times(path: str | os.PathLike[str]) -> bool:
+    """Return whether the lines with which a log begins have times without an offset.
+
+    Those of Parquet may, as it is not text.
+
+    Raises
+    ------
+    FileNotFoundError, WorkloadError
+        If the file cannot be read.
+    """
+    return is_parquet(path) or any(map(LOCAL_TIME.search, first_lines(path)))

@@ -132,7 +132,7 @@ def test_partitions(command):
     Path("dump.txt").write_text(PARTITIONS)
     _, out, _ = command("dump.txt -o a.swf --processors 8 --ids ids.csv")
     assert "2 partitions share one machine here (cpu, gpu/a)" in out
-    assert "Local times, if any, were read as UTC" in out
+    assert "Local times" not in out  # seconds since 1970 are not
     assert Path("ids.csv").read_text().splitlines()[1:] == ['0,"7"', '1,"8"', '2,"9"']
     _, out, _ = command("dump.txt -o b.swf --processors 8 --partition gpu/a --timezone UTC")
     assert "in another partition or cluster" in out
@@ -145,6 +145,24 @@ def test_partitions(command):
     status, _, err = command("dump.txt -o d.swf --split-partitions --processors cpu=6,CPU=2")
     assert status == 2 and "no jobs in a partition 'CPU'" in err
     assert not list(Path().glob("d-*"))  # nothing is written before all are read
+
+
+def test_local_times(command):
+    """Local times are told to be read as UTC, unless there are none or the zone is given."""
+    local = re.sub("17672[0-9]{5}", "2026-01-01T12:00:00", PARTITIONS).replace(
+        "12:00:00|C", "12:30|C"
+    )
+    told = "Local times were read as UTC: see --timezone."
+    for text, is_local in (
+        (local, True),
+        (PARTITIONS, False),
+        (local.replace("12:00:00", "12:00:00+01:00").replace("12:30", "12:30:00Z"), False),
+    ):
+        Path("dump.txt").write_text(text)
+        status, out, _ = command("dump.txt -o a.swf --processors 8 --force")
+        assert status == 0 and (told in out) == is_local
+    Path("dump.txt").write_text(local)
+    assert told not in command("dump.txt -o a.swf --processors 8 --force --timezone UTC")[1]
 
 
 def test_outages(command):
