@@ -114,6 +114,13 @@ def import_log(
     ids: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write each job's id in the log.")
     ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the names of users and groups beside their numbers, for you only.",
+        ),
+    ] = None,
     names: Annotated[
         bool, typer.Option(help="Keep the names of partitions and queues (not of users).")
     ] = True,
@@ -123,7 +130,7 @@ def import_log(
     """Make a workload from your cluster's log.
 
     The command prints what was dropped and why. Users and groups become numbers, and the file
-    contains none of their names. The kind of log is recognized. This prints Slurm's accounting:
+    contains none of their names; --users FILE keeps them apart. The kind of log is recognized. This prints Slurm's accounting:
 
     \b
       SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt \\
@@ -163,7 +170,7 @@ def import_log(
         eligible=eligible or None,
         resource=None if resource is Resource.cores else resource.value,
     )
-    selection = Selection(tuple(partition or ()), cluster, since, until, ids, names)
+    selection = Selection(tuple(partition or ()), cluster, since, until, ids, users, names)
     common: dict[str, Any] = {
         "timezone": timezone or "UTC",
         "longest": longest,
@@ -175,13 +182,17 @@ def import_log(
     traces = {}
     for part in sizes if split else [""]:  # all are read before the first file is written
         path = part_path(out, part)
-        check_new(path, force)
-        common |= {"selection": selection_of(selection, part), "processors": sizes.get(part)}
-        traces[path] = _import(log, kind, own, outages, common)
-    for path, trace in traces.items():
+        chosen = selection_of(selection, part)
+        for file in filter(None, (path, chosen.ids, chosen.users)):
+            check_new(Path(file), force)
+        common |= {"selection": chosen, "processors": sizes.get(part)}
+        traces[path, chosen.users] = _import(log, kind, own, outages, common)
+    for (path, private), trace in traces.items():
         write_swf(trace, path)
         _report(log, trace)
         _tell(path, trace, is_local)
+        if private is not None:
+            print(f"{private}: whose the numbers of users and groups are; only you can read it")
 
 
 def _import(
@@ -209,7 +220,7 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     from bfenv.workloads.logs.outages import outage_texts
 
     print(
-        f"{out}: {len(trace):,} jobs on {trace.processors:,} processors in "
+        f"{out}: {_jobs(len(trace))} on {trace.processors:,} processors in "
         f"{duration(int(trace.jobs.submit[-1]))}, offered load {trace.offered_load:.2f}"
     )
     if trace.offered_load > 1:
@@ -225,7 +236,7 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
         )
     elif missing:
         print(
-            f"{missing:,} jobs have no limit; the longest of their partition stands in for it: see "
+            f"{_jobs(missing)} without a limit; the longest of the partition stands in for it: see "
             "--longest."
         )
     if is_local:
@@ -246,6 +257,10 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
             f"({', '.join(partitions[:8])}): see --partition and --split-partitions."
         )
     print(f"Next: bfenv report {shlex.quote(str(out))} --out report.html")
+
+
+def _jobs(count: int) -> str:
+    return f"{count:,} {'job' if count == 1 else 'jobs'}"
 
 
 def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> Trace:

@@ -1,5 +1,6 @@
 """The options of `bfenv workloads import`: their choices, and how their texts are read."""
 
+import os
 import re
 from enum import StrEnum
 from pathlib import Path
@@ -68,11 +69,17 @@ def selection_of(selection: "Selection", part: str) -> "Selection":
     """Return what to select for the file of a partition, "" for the file of all."""
     if not part:
         return selection
-    if selection.ids is not None:
-        ids = Path(selection.ids)
-        own = ids.with_name(f"{ids.stem}-{_safe(part)}{ids.suffix}")
-        selection = selection._replace(ids=own)
-    return selection._replace(partitions=(part,))
+    return selection._replace(
+        partitions=(part,), ids=_own(selection.ids, part), users=_own(selection.users, part)
+    )
+
+
+def _own(path: "str | os.PathLike[str] | None", part: str) -> Path | None:
+    """Return the side table of a partition: ids.csv becomes ids-gpu.csv."""
+    if path is None:
+        return None
+    path = Path(path)
+    return path.with_name(f"{path.stem}-{_safe(part)}{path.suffix}")
 
 
 def _safe(part: str) -> str:

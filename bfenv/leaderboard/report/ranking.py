@@ -98,6 +98,20 @@ COLUMNS = (
 TEXT_COLUMNS = tuple(column for column in COLUMNS if column.lines)
 
 
+def telling_columns(lines: Sequence[Standing], columns: Sequence[Column]) -> list[Column]:
+    """Return the columns without those that say nothing where each policy has a single run."""
+    if any(line.rows + line.failed > 1 for line in lines):
+        return list(columns)
+    silent = {"runs"}
+    if all(line.low is None for line in lines):
+        silent |= {"95 % interval"}
+        if {line.rank for line in lines} == {1}:
+            silent |= {"rank"}
+    if not any(line.failed for line in lines):
+        silent |= {"failed"}
+    return [column for column in columns if column.heading not in silent]
+
+
 def ranked(leaderboard: Leaderboard) -> list[Standing]:
     """Rank the policies of a leaderboard, failed rows included."""
     return rank_policies(leaderboard.all_rows)
@@ -142,8 +156,8 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
     ranks = [line.rank for line in lines]
     if len(lines) > 1 and set(ranks) == {1} and all(line.low is None for line in lines):
         texts.append(
-            "All share rank 1: a single run has no interval, so no difference is sure. Ranks need "
-            "several workloads or seeds."
+            "There are no ranks: a single run has no interval, so no difference is sure. Ranks "
+            "need several workloads or seeds."
         )
     makers = {f"{row.versions.get('bfenv')} ({row.commit})" for row in leaderboard.rows}
     if len(makers) > 1:

@@ -39,6 +39,7 @@ from bfenv.workloads.logs.selection import (
     count_dropped,
     select,
     write_ids,
+    write_users,
 )
 from bfenv.workloads.logs.times import find_zone, time_of_day
 
@@ -186,6 +187,8 @@ def convert(
     counts.update(changed, no_estimate=int(np.sum(own < 1)))
     if selection.ids is not None:
         write_ids(selection.ids, runs)
+    if selection.users is not None:
+        write_users(selection.users, runs)
     records.flags.writeable = False
     user = records[:, swf.USER]
     return make_trace(
