@@ -70,9 +70,11 @@ def compound_duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def moment(seconds: int) -> str:
-    """Format a time since the first submission, like 1 d 06:00 or 00:01:01."""
+def moment(seconds: int, *, days: bool = False) -> str:
+    """Format a time since the first submission, like 1 d 06:00 or 00:01:01; with `days`, 1 d."""
     day, rest = divmod(seconds, DAY)
+    if days:
+        return f"{day} d"
     hour, rest = divmod(rest, HOUR)
     minute, second = divmod(rest, MINUTE)
     clock = f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +28,11 @@ LESS = re.compile(r"([+-])([0-9]{1,3}(?:\.[0-9]+)?)\s*%")
 
 
 class Changed(NamedTuple):
-    """A changed trace, and notes on its jobs."""
+    """A changed trace, notes on its jobs, and what was changed, in a few words."""
 
     trace: Trace
     notes: tuple[str, ...]
+    name: str = ""  # of the variant, if `with_changes` made it
 
 
 def with_changes(trace: Trace, text: str) -> Changed:
@@ -52,6 +54,7 @@ def with_changes(trace: Trace, text: str) -> Changed:
     """
     check_trace(trace)
     notes: tuple[str, ...] = ()
+    names = []
     try:
         items = split_items(text) or [""]
     except ValueError as cause:
@@ -63,9 +66,10 @@ def with_changes(trace: Trace, text: str) -> Changed:
         if not equals or not value:
             raise WorkloadError(f"{name} needs a value, like {name}={CHANGES[name].example}")
         unquoted = read_value(value) if value.startswith(("'", '"')) else value
-        trace, more = CHANGES[name].make(trace, unquoted)
-        notes += more
-    return Changed(trace, notes)
+        changed = CHANGES[name].make(trace, unquoted)
+        names.append(CHANGES[name].name(unquoted.strip(), trace, changed.trace))
+        trace, notes = changed.trace, notes + changed.notes
+    return Changed(trace, notes, ", ".join(names))
 
 
 def with_processors(trace: Trace, size: str) -> Changed:
@@ -261,19 +265,50 @@ def _taken(trace: Trace, those: np.ndarray) -> Trace:
     )
 
 
+def _relative(text: str) -> str:
+    """Write "-30%" as "−30 %"."""
+    return text.replace(" ", "").replace("-", "−").replace("%", " %")
+
+
+def _processors_name(text: str, before: Trace, after: Trace) -> str:
+    if text[0] in "+-":
+        return f"{_relative(text)} processors ({after.processors:,})"
+    change = _relative(f"{after.processors / before.processors - 1:+.0%}")
+    return f"{after.processors:,} processors ({change})"
+
+
+def _load_name(text: str, before: Trace, after: Trace) -> str:
+    if text[0] in "+-":
+        return f"load {_relative(text)} ({after.offered_load:.2f})"
+    return f"load {text}"
+
+
 class Change(NamedTuple):
     """A kind of change that `with_changes` can make."""
 
     make: Callable[[Trace, str], Changed]
     example: str  # of its value
+    name: Callable[[str, Trace, Trace], str]  # of value, trace before, and trace after
 
 
 CHANGES = {
-    "processors": Change(with_processors, "+10%"),
-    "max-estimate": Change(partial(_with_max_estimate, split=False), "24h"),
-    "split-estimate": Change(partial(_with_max_estimate, split=True), "24h"),
-    "estimates": Change(with_other_estimates, "-30%"),
-    "load": Change(_with_offered_load, "0.9"),
-    "maintenance": Change(_with_maintenance, "down.csv"),
-    "without": Change(_without, "outages"),
+    "processors": Change(with_processors, "+10%", _processors_name),
+    "max-estimate": Change(
+        partial(_with_max_estimate, split=False),
+        "24h",
+        lambda text, before, after: f"at most {text}, cut",
+    ),
+    "split-estimate": Change(
+        partial(_with_max_estimate, split=True),
+        "24h",
+        lambda text, before, after: f"at most {text}, split",
+    ),
+    "estimates": Change(
+        with_other_estimates, "-30%", lambda text, before, after: f"estimates {_relative(text)}"
+    ),
+    "load": Change(_with_offered_load, "0.9", _load_name),
+    "maintenance": Change(
+        _with_maintenance, "down.csv", lambda text, before, after: f"with {Path(text).name}"
+    ),
+    "without": Change(_without, "outages", lambda text, before, after: f"without {text}"),
 }

@@ -47,6 +47,11 @@ def test_moment(seconds, text):
     assert moment(seconds) == text
 
 
+def test_days():
+    """A moment between others that are days apart is a day."""
+    assert [moment(seconds, days=True) for seconds in (0, 259_200)] == ["0 d", "3 d"]
+
+
 def test_numbers():
     """Slowdowns, shares and ratios have as many digits as carry meaning."""
     assert [slowdown(x) for x in (1, 999.99, 1234.5)] == ["1.00", "999.99", "1,234"]

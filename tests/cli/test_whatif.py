@@ -20,7 +20,9 @@ def test_side_by_side(run, site, tmp_path):
     status, out, _ = run("whatif", site, *options, "-p", "easy", "-p", "fcfs", "-f", "json")
     assert status == 0
     rows = json.loads(out)
-    labels = ["as is", "+10% processors", "48 processors", "estimates -30%", "load 0.5"]
+    labels = [
+        "as is", "+10 % processors (70)", "48 processors (−25 %)", "estimates −30 %", "load 0.5",
+    ]  # fmt: skip
     assert [(row["variant"], row["policy"]) for row in rows] == [
         (label, policy) for policy in ("easy", "fcfs") for label in labels
     ]
@@ -28,6 +30,17 @@ def test_side_by_side(run, site, tmp_path):
     for policy, row in (("easy", rows[0]), ("fcfs", rows[5])):
         expected = bfenv.metrics(bfenv.simulate(trace, policy))
         assert {name: row[name] for name in expected} == expected
+
+
+def test_same_name(run, site, tmp_path):
+    """Variants that would have the same name are all there."""
+    for folder, day in (("a", "01"), ("b", "02")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "down.csv").write_text(f"2026-01-01 {day}:00,2026-01-01 {day}:30\n")
+    changes = [f"maintenance='{tmp_path / folder / 'down.csv'}'" for folder in "ab"]
+    _, out, _ = run("whatif", site, "--variant", changes[0], "--variant", changes[1], "-f", "json")
+    names = [row["variant"] for row in json.loads(out)]
+    assert names == ["as is", "with down.csv", changes[1]]
 
 
 def test_told(run, site, tmp_path):
@@ -47,7 +60,8 @@ def test_several_changes(run, site):
     status, out, _ = run("whatif", site, *options, "-f", "json")
     assert status == 0
     rows = json.loads(out)
-    assert [row["variant"] for row in rows] == ["+50% processors", text]
+    both = "+50 % processors (96), estimates −30 %"
+    assert [row["variant"] for row in rows] == ["+50 % processors (96)", both]
     trace = bfenv.load_workload(str(site))
     more = with_other_estimates(with_processors(trace, "+50%").trace, "-30%").trace
     expected = bfenv.metrics(bfenv.simulate(more, "easy"))
