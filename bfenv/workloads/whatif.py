@@ -208,7 +208,9 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
 
 def with_offered_load(trace: Trace, load: float) -> Changed:
     """Let jobs come faster or slower, see `with_load`."""
-    return Changed(with_load(trace, load), ("the days of this variant are longer or shorter",))
+    faster = load > trace.offered_load
+    notes = (f"the days of this variant are {'shorter' if faster else 'longer'}",)
+    return Changed(with_load(trace, load), notes)
 
 
 def with_maintenance(trace: Trace, outages: Iterable[Outage]) -> Changed:

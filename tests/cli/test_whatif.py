@@ -1,6 +1,7 @@
 """The command `bfenv whatif`."""
 
 import json
+import re
 
 import pytest
 
@@ -49,8 +50,16 @@ def test_told(run, site, tmp_path):
     small = ("--processors", 8, "--max-estimate", "10min")
     status, out, _ = run("whatif", site, *small, "-o", page, columns=160)
     assert status == 0
+    assert "<nav" not in page.read_text()  # to a single section
     for words in ("larger than 8 processors and left out", "cut at the limit"):
         assert words in out and words in page.read_text()
+
+
+def test_days(run, site):
+    """Whether days become longer or shorter is told."""
+    _, out, _ = run("whatif", site, "--load", "+20%", "--load", "-20%", columns=160)
+    assert re.search(r"load \+20 % \(.*: the days of this variant are shorter\n", out)
+    assert re.search(r"load −20 % \(.*: the days of this variant are longer\n", out)
 
 
 def test_several_changes(run, site):

@@ -22,6 +22,7 @@ from bfenv.cli.workloads.import_options import (
     read_mapping,
     read_sizes,
     selection_of,
+    unmapped,
 )
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
@@ -160,7 +161,9 @@ def import_log(
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
     check_new(out, force)
-    kind = Source(find_format(log)) if source is Source.auto else source
+    if source is Source.auto:
+        source = Source(find_format(log, fields))
+    kind = source
     own = own_options(
         kind,
         map=columns,
@@ -271,7 +274,9 @@ def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, An
 
         if is_parquet(log) is not (kind is Source.parquet):
             raise BfenvError(f"{log} is not a {kind.value} file")
-        mapping = read_mapping(own.get("map"))
+        if "map" not in own:
+            raise BfenvError(unmapped(log, kind, own.get("delimiter")))
+        mapping = read_mapping(own["map"])
         return read_columns(log, mapping, delimiter=own.get("delimiter"), **common)
     from bfenv.workloads.logs.formats import READERS
 

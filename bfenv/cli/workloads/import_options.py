@@ -54,6 +54,7 @@ KINDS_WITH = {
     "eligible": (*SLURM, Source.xdmod),
     "resource": (*SLURM, Source.xdmod),
 }  # the kinds of logs that have an option of their own
+MOST_SHOWN = 200  # characters of column names in a message
 WITH_EPOCHS = (Source.sge, Source.lsf, Source.pbs, Source.xdmod)  # without local times
 
 
@@ -116,10 +117,21 @@ def own_options(kind: Source, **given: Any) -> dict[str, Any]:
     return own
 
 
-def read_mapping(text: str | None) -> dict[str, str]:
+def unmapped(log: Path, kind: Source, delimiter: str | None) -> str:
+    """Say that a table needs a map, and which columns it has."""
+    from bfenv.workloads.logs.table import DELIMITERS, table_columns
+    from bfenv.workloads.logs.text import first_lines
+
+    has = ""
+    if kind is Source.csv:
+        first = first_lines(log)[0]
+        names = table_columns(log, delimiter or max(DELIMITERS, key=first.count))
+        has = f"; {log} has {', '.join(names)[:MOST_SHOWN]}"
+    return f"it is unknown which column is which: add --map submit=Submitted,size=CPUs,...{has}"
+
+
+def read_mapping(text: str) -> dict[str, str]:
     """Read a map like "field=column,field=column"."""
-    if text is None:
-        raise BfenvError("the columns are unknown; add --map submit=Submitted,size=CPUs,...")
     mapping = {}
     for item in text.split(","):
         field, equals, column = (part.strip() for part in item.partition("="))

@@ -126,7 +126,7 @@ def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup]
             "header",
             element("h1", heading),
             element("p", lead, class_="lead"),
-            element("nav", element("ul", links), aria_label="Sections"),
+            element("nav", element("ul", links), aria_label="Sections") if len(links) > 1 else None,
         ),
         element(
             "main",

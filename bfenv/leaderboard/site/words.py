@@ -27,10 +27,11 @@ def sentences(comparison: SiteComparison) -> list[str]:
     if best is None:
         count = len(comparison.findings)
         texts.append(
-            f"Of {count} candidates, none that Slurm can follow and that starves no job has a "
-            f"shorter mean wait than {comparison.today.policy}, "
+            f"Of {count} {'candidate' if count == 1 else 'candidates'}, none that Slurm can follow "
+            f"and that starves no job has a shorter mean wait than {comparison.today.policy}, "
             f"{duration(float(comparison.today.wait.mean()))}."
         )
+        texts += _starving(comparison)
     else:
         texts += [_mean(comparison, best), _longest(comparison, best), _users(best)]
         texts.append(_slurm(comparison, best))
@@ -93,6 +94,20 @@ def _mean(comparison: SiteComparison, best: Finding) -> str:
         f"would cut the mean wait of {comparison.today.policy} from {today} to {then} "
         f"({less_or_more(best.change)})."
     )
+
+
+def _starving(comparison: SiteComparison) -> list[str]:
+    """Tell at which price a candidate would have a shorter mean wait."""
+    starving = [one for one in comparison.findings if one.starves and one.change.value < 0]
+    if not starving:
+        return []
+    one = starving[0]
+    mean = durations([one.mean_wait], [float(comparison.today.wait.mean())])[0]
+    before, then = durations((int(comparison.today.wait.max()), one.longest_wait))
+    return [
+        f"{one.policy} would cut it to {mean}, but it starves jobs: the longest wait grows from "
+        f"{before} to {then}."
+    ]
 
 
 def _longest(comparison: SiteComparison, best: Finding) -> str:

@@ -251,8 +251,8 @@ def _jobs(
     jobs = [run for run in runs if run.size <= processors]
     counts["too_large"] += len(runs) - len(jobs)
     if not jobs:
-        reasons = ", ".join(f"{why}: {count}" for count, why in count_reasons(counts, DROPPED))
-        raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
+        reasons = ", ".join(f"{why}: {count:,}" for count, why in count_reasons(counts, DROPPED))
+        raise WorkloadError(f"{path}: no line is a job that ran ({reasons or 'there are none'})")
     if (peak := peak_use(jobs)) > processors:
         warnings.warn(
             f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given; "

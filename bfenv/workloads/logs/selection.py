@@ -39,9 +39,13 @@ def select(runs: list[Run], counts: Counter[str], selection: Selection, zone: tz
     Raises
     ------
     WorkloadError
-        If a time cannot be read.
+        If a time cannot be read, or `until` is not after `since`.
     """
     since, until = (_instant(text, zone) for text in (selection.since, selection.until))
+    if since is not None and until is not None and since >= until:
+        raise WorkloadError(
+            f"until {selection.until!r:.60} is not after since {selection.since!r:.60}"
+        )
     taken = []
     for run in runs:
         if not _is_of(run, selection):

@@ -219,7 +219,26 @@ def test_recognized(command):
         ),
         ("acct -o b.swf --processors 8 --split-partitions", "NAME=N"),
         ("acct -o b.swf --processors 8 --since soon", "'soon'"),
+        (
+            "acct -o b.swf --processors 8 --since 2026-02-01 --until 2026-01-01",
+            "until '2026-01-01' is not after since '2026-02-01'",
+        ),
+        ("jobs.csv -o b.swf --processors 8", "jobs.csv has when, cpus, ran"),
     ):
         status, out, err = command(options)
         assert (status, out) == (2, "") and message in err and err.count("\n") == 1
     assert not Path("b.swf").exists()
+
+
+def test_without_names(command):
+    """A dump of sacct without column names is recognized, and read with those of --fields."""
+    names, *lines = PARTITIONS.splitlines()
+    Path("dump.txt").write_text("\n".join(lines) + "\n")
+    status, _, err = command("dump.txt -o a.swf --processors 8")
+    assert status == 2 and "without its line of column names" in err and "--fields" in err
+    command(f"dump.txt -o a.swf --processors 8 --fields {names.replace('|', ',')}")
+    assert len(bfenv.read_swf("a.swf")) == 3
+    Path("dump.txt").write_text(f"{names}\n")
+    assert "(there are none)" in command("dump.txt -o b.swf --processors 8")[2]
+    Path("dump.txt").write_text(f"{names}\n{lines[0]}\n{lines[1][:20]}")
+    assert "expected 9 (cut short?)" in command("dump.txt -o b.swf --processors 8")[2]

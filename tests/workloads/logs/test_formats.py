@@ -356,6 +356,39 @@ def test_dominant_needs_capacity(tmp_path):
         read_sacct_json(path, resource="dominant", capacity="mem=4G")
 
 
+def test_capacity_of_what_is_taken(tmp_path):
+    """Partitions that are not taken need no capacity."""
+    lines = (
+        f"{i}|{name}|{NOON}|{NOON}|{NOON + 9}|COMPLETED|cpu=4|5" for i, name in ((1, "a"), (2, "b"))
+    )
+    path = tmp_path / "dump.txt"
+    columns = "JobID|Partition|Submit|Start|End|State|AllocTRES|Timelimit"
+    path.write_text("\n".join([columns, *lines]) + "\n")
+    dominant = {"resource": "dominant", "capacity": "a: cpu=8"}
+    with refused(WorkloadError, "no capacity of 'b'"):
+        read_sacct(path, **dominant)
+    trace = read_sacct(path, **dominant, selection=Selection(("a",)))
+    assert (len(trace), trace.cleaning.other_partition) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("tres", "size"),
+    [
+        ("cpu=4,gres/gpu=3", 3),
+        ("cpu=4,gres/gpu=3,gres/gpu:a100=3", 3),
+        ("cpu=4,gres/gpu:a100=2,gres/gpu:v100=1", 3),
+    ],
+)
+def test_typed_gpus(tmp_path, tres, size):
+    """GPUs of named types count where their total is not in the log."""
+    path = tmp_path / "dump.txt"
+    path.write_text(
+        "JobID|Submit|Start|End|State|AllocTRES|Timelimit\n"
+        f"1|{NOON}|{NOON}|{NOON + 9}|COMPLETED|{tres}|5\n"
+    )
+    assert read_sacct(path, processors=8, resource="gpus").jobs.size.tolist() == [size]
+
+
 def sacct(folder, *lines):
     columns = "JobID|Partition|Cluster|Submit|Start|End|State|AllocCPUS|Timelimit"
     return written(folder, "\n".join([columns, *lines]) + "\n")
