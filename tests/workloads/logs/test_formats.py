@@ -358,9 +358,8 @@ def test_dominant_needs_capacity(tmp_path):
 
 def test_capacity_of_what_is_taken(tmp_path):
     """Partitions that are not taken need no capacity."""
-    lines = (
-        f"{i}|{name}|{NOON}|{NOON}|{NOON + 9}|COMPLETED|cpu=4|5" for i, name in ((1, "a"), (2, "b"))
-    )
+    end = f"{NOON}|{NOON}|{NOON + 9}|COMPLETED|cpu=4|5"
+    lines = (f"1|a|{end}", f"2|b|{end}")
     path = tmp_path / "dump.txt"
     columns = "JobID|Partition|Submit|Start|End|State|AllocTRES|Timelimit"
     path.write_text("\n".join([columns, *lines]) + "\n")
