@@ -25,6 +25,7 @@ from bfenv.workloads.transform import with_load
 
 SIZE = re.compile(r"([+-]?)([0-9]{1,15}(?:\.[0-9]+)?)\s*(%?)")
 LESS = re.compile(r"([+-])([0-9]{1,3}(?:\.[0-9]+)?)\s*%")
+IN_WORDS = re.compile(r"(?:users ask\s+)?([0-9][0-9.]*)\s*%\s*(less|more)")
 
 
 class Changed(NamedTuple):
@@ -182,8 +183,8 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     trace
         The trace.
     text
-        "-30%" or "+50%" of what they ask for, but never less than the job runs; or a model of
-        `with_estimates` without parameters, such as "exact".
+        "-30%" or "+50%" of what they ask for, but never less than the job runs, also written "30 %
+        less"; or a model of `with_estimates` without parameters, such as "exact".
 
     Raises
     ------
@@ -191,6 +192,7 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
         If it is neither.
     """
     check_trace(trace)
+    text = _signed(text)
     match = LESS.fullmatch(text.strip())
     if not match:
         if text.strip().endswith("%"):
@@ -267,6 +269,12 @@ def _taken(trace: Trace, those: np.ndarray) -> Trace:
     )
 
 
+def _signed(text: str) -> str:
+    """Write "users ask 30 % less" as "-30%"."""
+    match = IN_WORDS.fullmatch(text.strip())
+    return f"{'-' if match[2] == 'less' else '+'}{match[1]}%" if match else text
+
+
 def _relative(text: str) -> str:
     """Write "-30%" as "−30 %"."""
     return text.replace(" ", "").replace("-", "−").replace("%", " %")
@@ -277,6 +285,10 @@ def _processors_name(text: str, before: Trace, after: Trace) -> str:
         return f"{_relative(text)} processors ({after.processors:,})"
     change = _relative(f"{after.processors / before.processors - 1:+.0%}")
     return f"{after.processors:,} processors ({change})"
+
+
+def _estimates_name(text: str, before: Trace, after: Trace) -> str:
+    return f"estimates {_relative(_signed(text))}"
 
 
 def _load_name(text: str, before: Trace, after: Trace) -> str:
@@ -305,9 +317,7 @@ CHANGES = {
         "24h",
         lambda text, before, after: f"at most {text}, split",
     ),
-    "estimates": Change(
-        with_other_estimates, "-30%", lambda text, before, after: f"estimates {_relative(text)}"
-    ),
+    "estimates": Change(with_other_estimates, "-30%", _estimates_name),
     "load": Change(_with_offered_load, "0.9", _load_name),
     "maintenance": Change(
         _with_maintenance, "down.csv", lambda text, before, after: f"with {Path(text).name}"

@@ -62,6 +62,17 @@ def test_days(run, site):
     assert re.search(r"load −20 % \(.*: the days of this variant are longer\n", out)
 
 
+def test_in_words(run, site):
+    """A change of the estimates may be told in words."""
+    options = ("--estimates", "users ask 30 % less", "--estimates", "50% more", "--no-as-is")
+    _, out, _ = run("whatif", site, *options, "-f", "json")
+    _, same, _ = run("whatif", site, "--estimates", "-30%", "--estimates", "+50%", "--no-as-is",
+                     "-f", "json")  # fmt: skip
+    assert out == same and [row["variant"] for row in json.loads(out)] == [
+        "estimates −30 %", "estimates +50 %",
+    ]  # fmt: skip
+
+
 def test_several_changes(run, site):
     """A variant may change several things, and the site as it is may be left out."""
     text = "processors=+50%,estimates=-30%"

@@ -13,6 +13,7 @@ from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.outages import find_outages
 
 REPEATS = {"good": "well", "fair": "fairly", "poor": "poorly"}  # the log
+NEARLY_TWICE = 1.95  # times the logged wait, from which on it is not a percentage
 EXPLAINED = {
     "good": "so its forecasts can be trusted as far as the log goes",
     "fair": "so its forecasts show the direction rather than the amount",
@@ -163,6 +164,9 @@ def _reality(comparison: SiteComparison) -> str:
         how = f"in the simulation it is {duration(float(today))}"
     elif today <= real:
         how = f"the simulation of {comparison.today.policy} explains {today / real:.0%} of it"
+        how = how.replace("%", " %")
+    elif today < NEARLY_TWICE * real:
+        how = f"the simulation of {comparison.today.policy} has {today / real:.0%} of it"
         how = how.replace("%", " %")
     else:
         how = f"the simulation of {comparison.today.policy} has {today / real:.1f} times as much"

@@ -31,7 +31,7 @@ from bfenv.workloads.logs.estimates import (
     fill_estimates,
     read_longest,
 )
-from bfenv.workloads.logs.run import Dropped, Run, column, number_names, peak_use
+from bfenv.workloads.logs.run import UNKNOWN, Dropped, Run, column, number_names, peak_use
 from bfenv.workloads.logs.selection import (
     EVERYTHING,
     Selection,
@@ -264,6 +264,8 @@ def _jobs(
     ids = [run.job for run in jobs if run.job]
     counts["requeued"] = len(ids) - len(set(ids))
     counts["components"] = sum("+" in job for job in ids)
+    unknown = column(jobs, "status") == UNKNOWN
+    counts["unknown_state"] = 0 if unknown.all() else int(unknown.sum())  # all: not in this log
     start = column(jobs, "start")
     counts["early_start"] = int(np.sum((start >= 0) & (start < column(jobs, "submit"))))
     return jobs

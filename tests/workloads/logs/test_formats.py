@@ -17,6 +17,7 @@ from bfenv.workloads.logs import (
     read_xdmod,
 )
 from bfenv.workloads.logs.formats import KINDS, READERS, find_format
+from bfenv.workloads.logs.records import STATUS
 from bfenv.workloads.logs.selection import Selection
 from tests.workloads.refusals import refused
 
@@ -562,3 +563,14 @@ def test_damaged_xz(tmp_path):
     path.write_bytes(lzma.compress(PBS.encode())[:-9])
     with refused(WorkloadError, "log.xz: corrupted xz file"):
         read_pbs(path, processors=64)
+
+
+def test_unknown_state(tmp_path):
+    """A job of a state that Slurm does not have is one that ran, and is counted."""
+    states = ("COMPLETED", "CANCELLED by 7", "OUT_OF_MEMORY", "CONFUSED")
+    lines = (f"{i}|{NOON}|{NOON}|{NOON + 9}|{state}|1|5" for i, state in enumerate(states, 1))
+    path = tmp_path / "dump.txt"
+    path.write_text("\n".join(["JobID|Submit|Start|End|State|AllocCPUS|Timelimit", *lines]) + "\n")
+    trace = read_sacct(path, processors=8)
+    assert (len(trace), trace.cleaning.unknown_state) == (4, 1)
+    assert trace.records[:, STATUS].tolist() == [1, 5, 0, -1]
