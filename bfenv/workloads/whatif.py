@@ -116,7 +116,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
         for one in trace.outages
     )
     lost = int(np.sum(~fits))
-    notes = (f"{lost:,} jobs are larger than {processors:,} processors and left out",)
+    notes = (f"{_jobs(lost, 'is', 'are')} larger than {processors:,} processors and left out",)
     smaller = _taken(replace(trace, outages=()), fits) if lost else trace
     return Changed(replace(smaller, processors=processors, outages=outages), notes if lost else ())
 
@@ -147,10 +147,12 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     jobs, longer = trace.jobs, trace.runtime > limit
     estimate = np.minimum(jobs.estimate, limit)
     lower = int(np.sum(jobs.estimate > limit))
-    notes = [f"{lower:,} jobs ask for less than before" if lower else "no job asks for more"]
+    fewer = f"{_jobs(lower, 'asks', 'ask')} for less than before"
+    notes = [fewer if lower else "no job asks for more"]
     if not split:
         if longer.any():
-            notes.append(f"{int(longer.sum()):,} jobs are cut at the limit, their work unfinished")
+            cut_short = _jobs(int(longer.sum()), "is", "are")
+            notes.append(f"{cut_short} cut at the limit, with work left undone")
         runtime = np.minimum(trace.runtime, limit)
         cut = replace(trace, jobs=jobs._replace(estimate=estimate), runtime=runtime)
         return Changed(cut, tuple(notes))
@@ -163,7 +165,11 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     done = number == pieces[of] - 1
     runtime = np.where(done, trace.runtime[of] - number * limit, limit)
     if longer.any():
-        notes.append(f"{int(longer.sum()):,} jobs become {int(pieces[longer].sum()):,} pieces")
+        count = int(pieces[longer].sum())
+        notes.append(
+            f"{_jobs(int(longer.sum()), 'becomes', 'become')} {count:,} pieces, each of which "
+            "counts as a job with a wait of its own"
+        )
     return Changed(
         replace(
             trace,
@@ -204,7 +210,7 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
     estimate = np.maximum(asked, trace.runtime)
     held = int(np.sum(asked < trace.runtime))
-    notes = (f"{held:,} jobs keep their runtime as estimate",) if held else ()
+    notes = (f"{_jobs(held, 'keeps', 'keep')} the runtime as estimate",) if held else ()
     return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
 
 
@@ -267,6 +273,10 @@ def _taken(trace: Trace, those: np.ndarray) -> Trace:
         runtime=trace.runtime[those],
         records=None if trace.records is None else trace.records[those],
     )
+
+
+def _jobs(count: int, one: str, more: str) -> str:
+    return f"1 job {one}" if count == 1 else f"{count:,} jobs {more}"
 
 
 def _signed(text: str) -> str:
