@@ -186,8 +186,11 @@ def import_log(
     for part in sizes if split else [""]:  # all are read before the first file is written
         path = part_path(out, part)
         chosen = selection_of(selection, part)
-        for file in filter(None, (path, chosen.ids, chosen.users)):
-            check_new(Path(file), force)
+        files = [Path(one) for one in (path, chosen.ids, chosen.users) if one is not None]
+        if len(set(files)) < len(files):
+            raise BfenvError(f"--out, --ids and --users must be different files, got {files[-1]}")
+        for file in files:
+            check_new(file, force)
         common |= {"selection": chosen, "processors": sizes.get(part)}
         traces[path, chosen.users] = _import(log, kind, own, outages, common)
     for (path, private), trace in traces.items():

@@ -167,6 +167,8 @@ def test_users(command):
     assert set(divisions(bfenv.read_swf("a.swf"))["user"]) == {"user 1", "user 2"}
     status, _, err = command("dump.txt -o b.swf --processors 8 --users who.csv")
     assert (status, err) == (2, "bfenv: who.csv exists; use --force to overwrite it\n")
+    _, _, err = command("dump.txt -o b.swf --processors 8 --users x.csv --ids x.csv")
+    assert err == "bfenv: --out, --ids and --users must be different files, got x.csv\n"
     command("dump.txt -o c.swf --processors gpu/a=2,cpu=8 --split-partitions --users part.csv")
     assert Path("part-gpu-a.csv").read_text() == 'kind,number,name\n"user",1,"bob"\n'
     assert Path("part-cpu.csv").stat().st_mode & 0o777 == 0o600
