@@ -1,7 +1,7 @@
 """The age guard: jobs that have waited longer than a limit come first, the oldest first.
 
 An order that looks at more than the time waited can starve jobs. The guard bounds that. Its limit
-is a multiple of one of four things:
+is a multiple of one of three things:
 
 * "easy": the longest wait of EASY on the same jobs, so far or as expected, whichever is larger.
   EASY runs alongside on a machine of its own. There a job runs for its true runtime if it has ended
@@ -10,10 +10,6 @@ is a multiple of one of four things:
   expected waits are those of the jobs that wait there: each is taken to start when the jobs before
   it could have run on a machine that is never idle. They are computed again after PERIOD. At least
   FLOOR is counted.
-* "pessimistic_easy": the same, with longer predictions. Short jobs end first, so what has ended
-  makes predictions too short while a queue builds up. So a prediction is moved TOWARDS the estimate
-  on a logarithmic scale. For a job that has already run for longer than that, the geometric mean of
-  the time that it has run and the estimate stands in for it; a killed trial counts as such a time.
 * "backlog": one day plus the largest backlog so far. The backlog is the sum of size x predicted
   runtime over the waiting jobs, divided by the processors of the machine. A job on trial counts as
   waiting. It only grows.
@@ -24,7 +20,6 @@ Predictions are those of `bfenv.baselines.user_history`. Nothing here depends on
 job that has not ended.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -52,18 +47,12 @@ from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import kernel
 
-NONE, BACKLOG, SCALED_BACKLOG, EASY, PESSIMISTIC_EASY = range(5)
+NONE, BACKLOG, SCALED_BACKLOG, EASY = range(4)
 # What limits are multiples of
-GUARDS = {
-    "easy": EASY,
-    "pessimistic_easy": PESSIMISTIC_EASY,
-    "backlog": BACKLOG,
-    "scaled_backlog": SCALED_BACKLOG,
-}
+GUARDS = {"easy": EASY, "backlog": BACKLOG, "scaled_backlog": SCALED_BACKLOG}
 ALLOWANCE = DAY  # added to the backlog
 PERIOD = 10 * MINUTE
 FLOOR = 6 * HOUR  # the least longest wait that counts
-TOWARDS = 0.15  # how far pessimism moves a prediction to the estimate, on a logarithmic scale
 # Indices into AgeGuard.state
 (
     WAITING_WORK,
@@ -95,7 +84,7 @@ def new_age_guard(
 ) -> AgeGuard:
     """Make the guard of a run that has not begun; a factor of None is no guard."""
     code = NONE if factor is None else GUARDS[scale]
-    if code not in (EASY, PESSIMISTIC_EASY):  # a machine that does not run
+    if code != EASY:  # a machine that does not run
         one = np.ones(1, dtype=np.int64)
         jobs_of_easy = Jobs(one - 1, one, one, one - 1, one - 1, one - 1)
     else:
@@ -131,7 +120,7 @@ def update_age_guard(guard, history, cluster, jobs):
         return limit_by_backlog(
             guard.factor[0], ALLOWANCE, guard.state[LARGEST_WORK], cluster.state[PROCESSORS]
         )
-    if guard.code[0] == EASY or guard.code[0] == PESSIMISTIC_EASY:
+    if guard.code[0] == EASY:
         _follow_easy(guard, history, cluster, jobs)
         return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
     return np.inf
@@ -226,25 +215,7 @@ def _runtime(guard, history, cluster, jobs, job):
     """Return the runtime (s) of a job that EASY starts: the true one if it is known."""
     if cluster.end[job] >= 0:
         return cluster.end[job] - cluster.start[job]
-    prediction = _prediction(guard, history, jobs, job)
-    if guard.code[0] == PESSIMISTIC_EASY:
-        return _pessimistic_runtime(cluster, jobs, job, prediction)
-    return int(prediction)
-
-
-@kernel
-def _pessimistic_runtime(cluster, jobs, job, prediction):
-    """Return a prediction (s) moved towards the estimate, further if the job has outlived it."""
-    estimate = float(jobs.estimate[job])
-    runtime = prediction ** (1.0 - TOWARDS) * estimate**TOWARDS
-    has_run = 0
-    if cluster.start[job] >= 0:
-        has_run = now(cluster) - cluster.start[job]
-    elif cluster.trial_end[job] >= 0:
-        has_run = cluster.trial_end[job] - cluster.trial_start[job]
-    if has_run > runtime:
-        runtime = math.sqrt(has_run * estimate)
-    return round(runtime)
+    return int(_prediction(guard, history, jobs, job))
 
 
 @kernel

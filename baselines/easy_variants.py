@@ -69,8 +69,7 @@ def easy(
         A job that has waited longer than this multiple of the `guard_scale` comes before all others
         in the queue, the oldest first. None for no limit.
     guard_scale
-        "easy", the longest wait, so far or expected, of EASY, which runs alongside;
-        "pessimistic_easy", the same with predictions moved towards the estimates; "backlog", one
+        "easy", the longest wait, so far or expected, of EASY, which runs alongside; "backlog", one
         day plus the largest predicted backlog so far; or "scaled_backlog", in which estimates of
         users without a history count times the accuracy of all. See `bfenv.baselines.age_guard`.
     backfill_estimate

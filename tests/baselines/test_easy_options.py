@@ -58,7 +58,7 @@ def requests(trace):
     trace=small_traces(jobs=12, processors=4),
     order=st.sampled_from(sorted(ORDERS)),
     guard=st.sampled_from([None, 0.0, 0.2, 0.5, 1.0, 1.5]),
-    scale=st.sampled_from(["easy", "pessimistic_easy", "backlog", "scaled_backlog"]),
+    scale=st.sampled_from(["easy", "backlog", "scaled_backlog"]),
     belief=st.sampled_from([None, *BELIEFS]),
     trial=st.sampled_from([0, HOUR, 2 * HOUR]),
     sorts=st.booleans(),
@@ -140,7 +140,7 @@ def test_guard_of_nothing_is_easy(crowd):
     assert bfenv.simulate(crowd, "easy(order=sjf, guard=0)").start.tolist() == starts
 
 
-@pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("pessimistic_easy", 12), ("backlog", 45)])
+@pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("backlog", 45)])
 def test_guard_bounds_waits(scale, most):
     """A wide job that later ones overtake for ever waits for hours only, with the guard."""
     hours = np.array([0, 0.5, *range(1, 300)])

@@ -88,7 +88,7 @@ class Simulation:
         self.trial, self.above = trial, above
         self.now, self.submitted, self.queue = 0, 0, []
         self.runs = {}  # job: (start, latest end)
-        self.start, self.ended, self.tried = {}, [], {}  # tried: the length of the trial
+        self.start, self.ended, self.tried = {}, [], set()
         self.work, self.most_work = {}, 0
         self.easy = Alongside(jobs, processors)
 
@@ -121,7 +121,7 @@ class Simulation:
                     self.ended.append((job, self.now - start))
                     self.work.pop(job, None)
                 else:
-                    self.tried[job] = self.now - start
+                    self.tried.add(job)
                     self.queue = sorted([*self.queue, job])
 
     def known(self, job):
@@ -155,15 +155,7 @@ class Simulation:
         if me["user_ended"] < 2 and self.ended:
             estimates = sum(self.jobs[other]["estimate"] for other, _ in self.ended)
             prediction *= sum(runtime for _, runtime in self.ended) / estimates
-        if self.scale != "pessimistic_easy":
-            return int(prediction)
-        runtime = prediction**0.85 * me["estimate"] ** 0.15
-        has_run = self.tried.get(job, 0)
-        if job in self.runs:
-            has_run = self.now - self.runs[job][0]
-        if has_run > runtime:
-            runtime = (has_run * me["estimate"]) ** 0.5
-        return round(runtime)
+        return int(prediction)
 
     def schedule(self):
         limit = self.limit()
