@@ -159,8 +159,7 @@ class PolicyAgent:
         self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot
 
     def _new_memory(self, handle: EnvHandle) -> Any:
-        trace = handle.trace
-        return new_memory(self.policy, trace.jobs, trace.processors, self.seed)
+        return new_memory(self.policy, handle.jobs, handle.trace.processors, self.seed)
 
     def _start(self, handle: EnvHandle, mask: np.ndarray, start: PlannedStart) -> int:
         job, trial = start
@@ -177,7 +176,7 @@ class PolicyAgent:
 
     def _choose_head(self, handle: EnvHandle, mask: np.ndarray) -> int:
         """Return the slot of a job whose reservation allows no further start."""
-        cluster, jobs, slots = handle.cluster, handle.trace.jobs, handle.slots
+        cluster, jobs, slots = handle.cluster, handle.jobs, handle.slots
         startable = handle.startable()
         left = slots[startable]
         for slot in np.flatnonzero(mask[: handle.window] & ~startable).tolist():

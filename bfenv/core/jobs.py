@@ -215,7 +215,7 @@ def check_no_outages(trace: Trace) -> None:
     """
     if trace.outages:
         raise WorkloadError(
-            f"{trace.name} has outages, which `bfenv.simulate` follows and environments do not"
+            f"{trace.name} has outages, which simulations and environments follow, but not this"
         )
 
 
