@@ -15,20 +15,6 @@ from tests.conftest import small_traces
 from tests.oracles import outages as naive
 
 
-@st.composite
-def with_outages(draw, jobs=8):
-    """A small trace with up to three outages of part or all of the machine, one after the other."""
-    trace = draw(small_traces(jobs=jobs))
-    time, outages = 0, []
-    for gap, length, out in draw(
-        st.lists(st.tuples(st.integers(0, 12), st.integers(1, 9), st.integers(1, 6)), max_size=3)
-    ):
-        begin = time + gap
-        time = begin + length
-        outages.append(Outage(begin, time, min(out, trace.processors)))
-    return replace(trace, outages=tuple(outages))
-
-
 def starts(policy, *jobs, processors=4, outages=()):
     """Starts of jobs (submit, size, estimate, runtime)."""
     submit, size, estimate, runtime = zip(*jobs, strict=True)
@@ -66,7 +52,7 @@ def test_running_outage():
     assert starts("easy", *jobs, outages=[(0, 20, 2)]) == [20, 25, 1]
 
 
-@given(with_outages(), st.sampled_from(["fcfs", "easy"]))
+@given(small_traces(outages=True), st.sampled_from(["fcfs", "easy"]))
 @settings(max_examples=100)
 def test_oracle(trace, policy):
     """Every start is that of the slow version."""
@@ -77,7 +63,7 @@ def test_oracle(trace, policy):
 
 
 @pytest.mark.slow
-@given(with_outages(jobs=12), st.sampled_from(sorted(bfenv.policies())))
+@given(small_traces(jobs=12, outages=True), st.sampled_from(sorted(bfenv.policies())))
 @settings(max_examples=100)
 def test_every_policy(trace, policy):
     """Under every policy all jobs run, and never more than is in service."""
@@ -87,7 +73,7 @@ def test_every_policy(trace, policy):
         assert len(values) == len(trace)
 
 
-@given(with_outages())
+@given(small_traces(outages=True))
 def test_compiled_or_not(trace):
     """A policy that is called from Python at every pass makes the same schedule."""
     slow = replace(bfenv.find_policy("easy-sjf"), run=None)
