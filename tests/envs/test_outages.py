@@ -128,7 +128,7 @@ def test_replay_log():
 
 
 @given(small_traces(jobs=10, outages=True), st.integers(0, 4))
-@settings(max_examples=60)
+@settings(max_examples=150)
 def test_warm_up(trace, warm):
     """Before an episode EASY schedules around outages, and so does a reference policy."""
     assume(warm < len(trace))
@@ -137,10 +137,10 @@ def test_warm_up(trace, warm):
     )
     _, info = play(env, PolicyAgent("easy", env))
     schedule = bfenv.simulate(trace, "easy")
-    before = trace.jobs.submit[warm]
-    started = env.cluster.start[:warm] < before
-    assert env.cluster.start[:warm][started].tolist() == schedule.start[:warm][started].tolist()
-    assert schedule_of(env).check().start.tolist() == schedule.start.tolist()
+    start = env.cluster.start[: len(trace)]
+    begun = start >= 0  # a job of the warm-up may still wait at the end of the episode
+    assert begun[warm:].all()
+    assert start[begun].tolist() == schedule.start[begun].tolist()
     assert info["metrics"]["longest_wait"] == info["metrics"]["reference_longest_wait"]
     window = env.batch.windows[0]
     totals = Reference("easy", env.batch.source).totals(window)
