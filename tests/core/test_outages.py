@@ -62,8 +62,11 @@ def test_oracle(trace, policy):
     assert bfenv.simulate(trace, policy).check().start.tolist() == expected
 
 
+GUARDED = "easy(order=sjf, guard=1.5)", "easy(order=sjf, guard=1, guard_scale=scaled_backlog)"
+
+
 @pytest.mark.slow
-@given(small_traces(jobs=12, outages=True), st.sampled_from(sorted(bfenv.policies())))
+@given(small_traces(jobs=12, outages=True), st.sampled_from([*bfenv.policies(), *GUARDED]))
 @settings(max_examples=100)
 def test_every_policy(trace, policy):
     """Under every policy all jobs run, and never more than is in service."""

@@ -95,7 +95,7 @@ def _outage(snapshot: Snapshot) -> list[str]:
 
 def _head(snapshot: Snapshot) -> str:
     if snapshot.head is None:
-        return "none can start before an outage" if snapshot.waiting else "no job waits"
+        return "no waiting job may start before an outage" if snapshot.waiting else "no job waits"
     job, size, _, begin, extra = snapshot.head
     if begin == snapshot.now:
         return f"job {job} ({size} proc.) fits now, {_count(extra, 'extra node')}"

@@ -3,8 +3,8 @@
 The running jobs are stacked by expected end, the last to end at the bottom. All of them run now,
 so the stack is never higher than the machine, and what remains of it at any later time has no gaps.
 Its outline right of now is the availability profile, and the reservation of the head of the queue
-hangs from the ceiling in one piece. So do outages, in grey; beside one, the stack may be as high as
-what is left of the machine. Jobs are not bound to particular processors, so none are shown.
+hangs from the ceiling in one piece. So do outages, in grey, above the reservation. Jobs are not
+bound to particular processors, so none are shown.
 """
 
 import numpy as np
@@ -44,6 +44,7 @@ INK: Colour = (38, 42, 52)
 ALARM: Colour = (184, 40, 48)
 LEGAL: Colour = (224, 237, 250)
 ACCENT: Colour = (0, 98, 168)
+OUTAGE: Colour = (212, 210, 202)
 # After Paul Tol's scheme "muted", which is safe for colour-blind readers
 JOBS: tuple[Colour, ...] = (
     (136, 204, 238),
@@ -224,7 +225,7 @@ def _outages(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
             axes.y(axes.processors - above - one.processors),
         )
         left, right = axes.x(one.begin), axes.x(one.end)
-        canvas.box(left, top, max(right - left, 3), max(bottom - top, 3), EDGE)
+        canvas.box(left, top, max(right - left, 3), max(bottom - top, 3), OUTAGE)
         if bottom - top >= 24 and right - left >= canvas.text_width("outage") + 12:
             canvas.text((left + right) / 2, (top + bottom) // 2, "outage", INK, align=0.5)
 
@@ -246,13 +247,20 @@ def _reservation(canvas: Canvas, snapshot: Snapshot, axes: Axes, head: Head) -> 
         later = f"head {label}: in {span(head.begin - snapshot.now)}"
         _tag(canvas, axes.right - canvas.text_width(later) - 12, axes.top + 14, later)
         return
-    x, bottom = axes.x(head.begin), axes.y(snapshot.processors - head.size)
-    width, height = max(axes.x(head.begin + head.estimate) - x, 3), max(bottom - axes.top, 3)
-    canvas.hatched(x, axes.top, width, height, JOBS[head.job % len(JOBS)])
+    end = head.begin + head.estimate
+    out = sum(
+        one.processors for one in snapshot.outages if one.begin < end and one.end > head.begin
+    )
+    ceiling = max(
+        snapshot.processors - out, head.size
+    )  # EASY's reservation heeds no outage to come
+    x, top, bottom = axes.x(head.begin), axes.y(ceiling), axes.y(ceiling - head.size)
+    width, height = max(axes.x(end) - x, 3), max(bottom - top, 3)
+    canvas.hatched(x, top, width, height, JOBS[head.job % len(JOBS)])
     if head.begin > snapshot.now:
         canvas.dashed(x, axes.top, axes.bottom, INK)
     if height >= 24 and width >= canvas.text_width(label) + 22:
-        _tag(canvas, x + 10, axes.top + height // 2, label)
+        _tag(canvas, x + 10, top + height // 2, label)
 
 
 def _tag(canvas: Canvas, x: int, y: int, label: str) -> None:
@@ -302,7 +310,7 @@ def _waiting(canvas: Canvas, snapshot: Snapshot, row: Row, left: int, y: int) ->
     ink = FAINT if row.obstacle else INK
     if not row.obstacle:
         canvas.box(left + 1, y - ROW // 2 + 1, LIST[2] - 2, ROW - 1, LEGAL)
-    if row.slot == 0:
+    if snapshot.head is not None and row.job == snapshot.head.job:
         canvas.hatched(left + 10, y - 6, 13, 13, colour)
     else:
         canvas.box(left + 10, y - 6, 13, 13, colour, edge=2 if row.obstacle else 0, radius=2)
