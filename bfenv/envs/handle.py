@@ -148,8 +148,9 @@ class EnvHandle:
         """
         cluster, jobs, slots = self.cluster, self.jobs, self.slots
         fits = jobs.size[slots] <= free(cluster)
-        startable: np.ndarray = (slots >= 0) & fits & (jobs.requested_start[slots] <= now(cluster))
-        return startable & ~self.withheld()
+        due = jobs.requested_start[slots] <= now(cluster)
+        startable: np.ndarray = (slots >= 0) & fits & due & ~self.withheld()
+        return startable
 
     def withheld(self) -> np.ndarray:
         """Return (window,) bool: in which slots a job cannot start because of an outage to come."""

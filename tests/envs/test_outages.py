@@ -21,6 +21,7 @@ from bfenv.envs.features import AHEAD, CLUSTER_FREE, CLUSTER_NEXT_END, JOB_FITS,
 from bfenv.envs.warm_up import Reference
 from tests.conftest import log, small_traces
 from tests.envs.playing import play, whole
+from tests.envs.test_snapshot import crowd as busy
 from tests.oracles import outages as naive
 
 TRACES = small_traces(jobs=10, outages=True)
@@ -36,12 +37,10 @@ OF_ORDERS = {"head": "chosen", "idle": "never", "every_pass": True}
 def scaled(trace, factor):
     """The trace with all times multiplied."""
     jobs = trace.jobs
-    return bfenv.make_trace(
-        jobs.submit * factor,
-        jobs.size,
-        trace.runtime * factor,
-        trace.processors,
-        estimate=jobs.estimate * factor,
+    return replace(
+        trace,
+        jobs=jobs._replace(submit=jobs.submit * factor, estimate=jobs.estimate * factor),
+        runtime=trace.runtime * factor,
         outages=tuple(Outage(a * factor, b * factor, size) for a, b, size in trace.outages),
     )
 
@@ -292,43 +291,13 @@ def test_no_leak(trace, seed, depth):
         assert all(np.array_equal(one[key], two[key]) for key in one)
 
 
-@given(small_traces(jobs=8, outages=True), st.integers(0, 2**32 - 1), st.integers(1, 6))
-@settings(max_examples=100)
-def test_truncation(trace, seed, limit):
-    """Whoever goes on without leaving a job waiting that may start pays less than the charge."""
-    cut, going_on = whole(trace, max_episode_steps=limit), whole(trace)
-    generator = np.random.default_rng(seed)
-    _, info = cut.reset(seed=0)
-    going_on.reset(seed=0)
-    done = truncated = False
-    while not (done or truncated):
-        action = int(generator.choice(np.flatnonzero(info["action_mask"])))
-        _, _, done, truncated, info = cut.step(action)
-        *_, other = going_on.step(action)
-    while "metrics" not in other:
-        *_, other = going_on.step(int(other["action_mask"].argmax()))
-    for metric in ("mean_wait", "mean_bounded_slowdown", "longest_wait"):
-        assert other["metrics"][metric] <= info["metrics"][metric] + 1e-9
-
-
-def crowd(seed=0, jobs=200, outages=True):
+def crowd(seed=0, jobs=200):
     """A busy machine of 8 processors, part or all of which is out of service now and then."""
-    rng = np.random.default_rng(seed)
-    estimate = rng.choice([60, 300, 3600], jobs)
-    return bfenv.make_trace(
-        np.cumsum(rng.integers(0, 200, jobs)),
-        rng.integers(1, 6, jobs),
-        np.maximum(1, estimate * rng.random(jobs) ** 2).astype(int),
-        8,
-        estimate=estimate,
-        user=rng.integers(0, 5, jobs),
-        outages=tuple(Outage(4000 * k, 4000 * k + 700, 2 + 3 * (k % 3)) for k in range(1, 6))
-        if outages
-        else (),
-    )
+    times = [(4000 * k, 4000 * k + 700, 2 + 3 * (k % 3)) for k in range(1, 6)]
+    return replace(busy(seed, jobs), outages=tuple(Outage(*one) for one in times))
 
 
-OPTIONS = {"workload": [crowd(), crowd(1, 250, False), crowd(2)], "split": "all", "window": 8}
+OPTIONS = {"workload": [crowd(), busy(1, 250), crowd(2)], "split": "all", "window": 8}
 SHORT = {"warmup_jobs": 20, "episode_jobs": 40}
 
 
@@ -408,7 +377,7 @@ def test_future():
             assert used <= 8 - size
     env.resume()
     assert env.batch._state.counters[0, COMING] == coming
-    elsewhere = BackfillEnv(crowd(outages=False), split="all", window=30, **SHORT)
+    elsewhere = BackfillEnv(busy(), split="all", window=30, **SHORT)
     elsewhere.reset(seed=1)
     with pytest.raises(BfenvError, match="other workloads"):
         elsewhere.restore(snapshot, seed=0)
@@ -416,7 +385,7 @@ def test_future():
 
 def test_far_away():
     """Outages after everything has ended change no reward and no metric."""
-    trace = crowd(outages=False)
+    trace = busy()
     later = replace(trace, outages=(Outage(10**7, 10**7 + 5, 8),))
     seen = []
     for one in (trace, later):
