@@ -21,6 +21,15 @@ def test_version(run):
     assert out.startswith("bfenv ") and "numba" in out
 
 
+def test_as_a_module():
+    """`python -m bfenv` is the command."""
+    words = [sys.executable, "-m", "bfenv"]
+    done = subprocess.run([*words, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("bfenv ")
+    done = subprocess.run([*words, "policies", "nothing"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("bfenv: ")
+
+
 def test_no_arguments(run):
     """Without arguments, the help is shown, with status 2."""
     for arguments in ([], ["bench"], ["leaderboard"]):
