@@ -102,12 +102,19 @@ def new_machine(trace: Trace) -> tuple[Cluster, Truth, Jobs]:
     cluster, truth = allocate(runtime, most, events)
     reset(cluster, truth, trace.processors, 0, len(trace))
     outages = outages_of(trace)
-    announce_outages(cluster, truth, jobs, outages.start, outages.stop)
+    announce_outages(cluster, truth, jobs, outages.start, outages.stop, 0)
     return cluster, truth, jobs
 
 
 def run_around(
-    policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any, outages: range
+    policy: Policy,
+    cluster: Cluster,
+    jobs: Jobs,
+    truth: Truth,
+    memory: Any,
+    outages: range,
+    *,
+    in_thread: bool = True,
 ) -> None:
     """Run all passes of a policy around outages, up to the horizon of the machine.
 
@@ -123,6 +130,9 @@ def run_around(
         Requests, with those of outages: see `with_outages`.
     outages
         The jobs that stand for outages.
+    in_thread
+        Whether compiled policies run in another thread, such that Ctrl-C ends them; see
+        `run_passes`.
     """
     detour, horizon = new_detour(jobs, outages), int(cluster.state[HORIZON])
     coming, last = outages.start, outages.stop  # the first outage that has not begun
@@ -131,7 +141,10 @@ def run_around(
         coming = first_to_come(cluster, coming, last)
         if is_clear and policy.run is not None:
             cluster.state[HORIZON] = min(horizon, _horizon(cluster, jobs, coming, last))
-            run_passes(policy, cluster, jobs, truth, memory)
+            if in_thread:
+                run_passes(policy, cluster, jobs, truth, memory)
+            else:
+                policy.run(cluster, jobs, truth, memory)
             cluster.state[HORIZON] = horizon
         if not advance(cluster, jobs, truth):
             return
@@ -163,12 +176,19 @@ def decide_around(
 
 
 @kernel
-def announce_outages(cluster, truth, jobs, first, last):
-    """Announce the outages, the jobs first .. last - 1, on a machine that has just been reset."""
+def announce_outages(cluster, truth, jobs, first, last, opening):
+    """Announce the outages, the jobs first .. last - 1, on a machine that has just been reset.
+
+    The first ones are left out, as far as they are over by the time `opening`, in seconds.
+    """
+    over = True
     for job in range(first, last):
-        cluster.start[job] = FOREVER
-        cluster.end[job] = -1
-        announce(truth, jobs.submit[job], job)
+        begin, end = jobs.submit[job], jobs.submit[job] + jobs.estimate[job]
+        over = over and end <= opening
+        cluster.start[job] = begin if over else FOREVER
+        cluster.end[job] = end if over else -1
+        if not over:
+            announce(truth, begin, job)
 
 
 @kernel

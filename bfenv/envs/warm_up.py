@@ -59,7 +59,8 @@ def warm_up(
     """
     outages = outages_of(trace)
     begin_warm_up(cluster, jobs, truth, trace.processors, window.opening, window.first)
-    announce_outages(cluster, truth, jobs, outages.start, outages.stop)
+    opening = jobs.submit[window.opening]
+    announce_outages(cluster, truth, jobs, outages.start, outages.stop, opening)
     policy = find_policy(WARM_UP_POLICY if is_warmed_by_easy(trace) else REQUESTED_START_POLICY)
     _run(policy, cluster, truth, trace, jobs)
     end_warm_up(cluster, window.end)
@@ -108,7 +109,7 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
 def _run(policy: Policy, cluster: Cluster, truth: Truth, trace: Trace, jobs: Jobs) -> None:
     memory = new_memory(policy, jobs, trace.processors, 0)
     if trace.outages:
-        run_around(policy, cluster, jobs, truth, memory, outages_of(trace))
+        run_around(policy, cluster, jobs, truth, memory, outages_of(trace), in_thread=False)
         return
     if policy.run is not None:
         policy.run(cluster, jobs, truth, memory)

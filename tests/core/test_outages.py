@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.core.cluster import new_cluster
 from bfenv.core.errors import PolicyError, WorkloadError
 from bfenv.core.jobs import Outage
 from bfenv.core.schedule import Schedule
@@ -138,8 +139,10 @@ def test_transformed():
     assert faster.outages == (Outage(5, 10, 4),)
 
 
-def test_event_order():
-    """The other event order refuses a trace with outages."""
+def test_not_followed():
+    """A machine that would ignore outages, and the other event order, refuse a trace with some."""
     trace = bfenv.make_trace([0, 100], [1, 1], [1, 1], 4, outages=(Outage(10, 20, 4),))
+    with pytest.raises(WorkloadError, match="searches do not"):
+        new_cluster(trace)
     with pytest.raises(WorkloadError, match="standard event order"):
         bfenv.simulate(trace, "easy", event_order="pyss")

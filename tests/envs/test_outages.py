@@ -336,6 +336,22 @@ def test_new_episode():
         fresh = BackfillEnv(**OPTIONS, **SHORT)
 
 
+@given(st.integers(20, 160), st.integers(0, 3))
+@settings(max_examples=25)
+def test_window(first, seed):
+    """An episode is a simulation that begins with its warm-up, whatever outages came before."""
+    trace = crowd(seed)
+    env = BackfillEnv(trace, split="all", **(SHORT | {"window": 200}))
+    play(env, PolicyAgent("easy", env), options={"first_job": first})
+    opening = first - SHORT["warmup_jobs"]
+    schedule = bfenv.simulate(trace[opening:], "easy")
+    expected = schedule.start + trace.jobs.submit[opening]
+    start = env.cluster.start[opening : len(trace)]
+    begun = (start >= 0) & (start < np.iinfo(np.int64).max)
+    assert begun[: SHORT["warmup_jobs"] + SHORT["episode_jobs"]].sum() >= SHORT["episode_jobs"]
+    assert start[begun].tolist() == expected[begun].tolist()
+
+
 def test_copies():
     """A pickled environment goes on as the one that it was made of."""
     env = BackfillEnv(crowd(), split="all", window=8, **SHORT)
