@@ -30,6 +30,12 @@ def test_as_a_module():
     assert done.returncode == 2 and done.stderr.startswith("bfenv: ")
 
 
+def test_short_help(run):
+    """-h is --help, of every command."""
+    for words in ([], ["evaluate"], ["leaderboard", "run"]):
+        assert run(*words, "-h") == run(*words, "--help")
+
+
 def test_no_arguments(run):
     """Without arguments, the help is shown, with status 2."""
     for arguments in ([], ["bench"], ["leaderboard"]):
