@@ -146,7 +146,6 @@ class PolicyAgent:
         trace, beyond = handle.trace, handle.outside > 0
         if handle.pass_id[0] != self._pass_ids[i][0]:  # another episode
             self._memory[i] = self._new_memory(handle)
-        self._pass_ids[i] = handle.pass_id
         if beyond and self.policy.stateful:
             raise PolicyError(
                 f"{self.policy.name} must see every waiting job: at {now(handle.cluster)} s of "
@@ -154,13 +153,13 @@ class PolicyAgent:
             )
         # A memory of waiting jobs would not hold for those that leave the window unstarted.
         memory = self._new_memory(handle) if beyond else self._memory[i]
-        starts = handle.starts_of(self.policy.decide, memory)
+        starts = handle.starts_of(self.policy, memory)
+        self._pass_ids[i] = handle.pass_id
         self._starts[i] = starts[:1] if beyond else starts
         self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot
 
     def _new_memory(self, handle: EnvHandle) -> Any:
-        trace = handle.trace
-        return new_memory(self.policy, trace.jobs, trace.processors, self.seed)
+        return new_memory(self.policy, handle.jobs, handle.trace.processors, self.seed)
 
     def _start(self, handle: EnvHandle, mask: np.ndarray, start: PlannedStart) -> int:
         job, trial = start
@@ -177,7 +176,7 @@ class PolicyAgent:
 
     def _choose_head(self, handle: EnvHandle, mask: np.ndarray) -> int:
         """Return the slot of a job whose reservation allows no further start."""
-        cluster, jobs, slots = handle.cluster, handle.trace.jobs, handle.slots
+        cluster, jobs, slots = handle.cluster, handle.jobs, handle.slots
         startable = handle.startable()
         left = slots[startable]
         for slot in np.flatnonzero(mask[: handle.window] & ~startable).tolist():

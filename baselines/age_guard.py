@@ -31,20 +31,23 @@ from bfenv.core.cluster import (
     HORIZON,
     LAST_JOB,
     NEXT_JOB,
+    NOW,
     PASSES,
     PROCESSORS,
     Cluster,
     Truth,
     advance,
+    allocate,
     finished,
-    new_cluster,
     now,
+    occupy,
+    reset,
     running,
     started,
     waiting,
 )
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 
 NONE, BACKLOG, SCALED_BACKLOG, EASY = range(4)
@@ -84,14 +87,12 @@ def new_age_guard(
 ) -> AgeGuard:
     """Make the guard of a run that has not begun; a factor of None is no guard."""
     code = NONE if factor is None else GUARDS[scale]
-    if code != EASY:  # a machine that does not run
-        one = np.ones(1, dtype=np.int64)
-        jobs_of_easy = Jobs(one - 1, one, one, one - 1, one - 1, one - 1)
-    else:
-        jobs_of_easy = jobs
-    runtime = jobs_of_easy.estimate.copy()
+    runtime = (jobs.estimate if code == EASY else np.ones(1, dtype=np.int64)).copy()
     read_only = runtime.view()
-    machine, truth = new_cluster(Trace(jobs_of_easy, read_only, processors))
+    read_only.flags.writeable = False
+    most = min(len(runtime), 2 * processors)  # twice, because outages come without notice
+    machine, truth = allocate(read_only, most, most)
+    reset(machine, truth, processors, 0, len(runtime))
     return AgeGuard(
         code=np.array([code]),
         factor=np.array([factor or 0.0]),
@@ -179,19 +180,33 @@ def _follow_easy(guard, history, cluster, jobs):
     if machine.state[PASSES] == 0:
         machine.state[FIRST_JOB] = machine.state[NEXT_JOB] = cluster.state[FIRST_JOB]
     machine.state[LAST_JOB] = cluster.state[NEXT_JOB]
-    machine.state[HORIZON] = now(cluster) + 1
     longest = guard.state[LONGEST_WAIT]
-    while advance(machine, jobs, guard.truth):
-        decide_by_easy(machine, jobs, ())
-        for job in started(machine):
-            longest = max(longest, now(machine) - jobs.submit[job])
-            guard.runtime[job] = max(1, _runtime(guard, history, cluster, jobs, job))
+    for outage in running(cluster):
+        if outage >= cluster.state[NEXT_JOB] and machine.start[outage] == FOREVER:
+            machine.state[HORIZON] = cluster.start[outage]
+            longest = _run_easy(guard, history, cluster, jobs, longest)
+            machine.state[NOW] = cluster.start[outage]
+            occupy(machine, jobs, guard.truth, outage)
+    machine.state[HORIZON] = now(cluster) + 1
+    longest = _run_easy(guard, history, cluster, jobs, longest)
     if len(waiting(machine)) > 0:  # the others came later
         longest = max(longest, now(cluster) - jobs.submit[waiting(machine)[0]])
     guard.state[LONGEST_WAIT] = longest
     if now(cluster) >= guard.state[EXPECTED_AT] + PERIOD:
         guard.state[EXPECTED_AT] = now(cluster)
         guard.state[EXPECTED_WAIT] = _expected_wait(guard, history, cluster, jobs)
+
+
+@kernel
+def _run_easy(guard, history, cluster, jobs, longest):
+    """Run EASY up to the horizon of its machine; return the longest wait (s) so far."""
+    machine = guard.machine
+    while advance(machine, jobs, guard.truth):
+        decide_by_easy(machine, jobs, ())
+        for job in started(machine):
+            longest = max(longest, now(machine) - jobs.submit[job])
+            guard.runtime[job] = max(1, _runtime(guard, history, cluster, jobs, job))
+    return longest
 
 
 @kernel

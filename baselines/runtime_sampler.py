@@ -28,7 +28,7 @@ import numpy as np
 
 from bfenv.baselines.user_history import new_user_history
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import NOW, Cluster, finished
+from bfenv.core.cluster import NEXT_JOB, NOW, Cluster, finished
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 
@@ -72,7 +72,7 @@ def history_of_ended(cluster: Cluster, jobs: Jobs) -> RuntimeHistory:
 
 def ended_jobs(cluster: Cluster) -> np.ndarray:
     """Return the jobs that have ended on the machine, (k,) int64, in the order of their ends."""
-    ended = np.flatnonzero(cluster.end >= 0)
+    ended = np.flatnonzero(cluster.end[: cluster.state[NEXT_JOB]] >= 0)  # outages are behind these
     order: np.ndarray = ended[np.argsort(cluster.end[ended], kind="stable")]
     return order
 
@@ -81,7 +81,8 @@ def ended_jobs(cluster: Cluster) -> np.ndarray:
 def learn_runtimes(history, cluster, jobs):
     """Take in the jobs that ended at this instant."""
     for job in finished(cluster):
-        _learn(history, cluster, jobs, job)
+        if job < cluster.state[NEXT_JOB]:  # no outage
+            _learn(history, cluster, jobs, job)
 
 
 @kernel

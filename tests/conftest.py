@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.core.jobs import Outage
 from tests.oracles import machine as naive
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,8 +26,11 @@ settings.load_profile("bfenv")
 
 
 @st.composite
-def small_traces(draw, jobs=8, processors=6, requested_starts=False):
-    """A Trace of a few jobs with many ties in time and size."""
+def small_traces(draw, jobs=8, processors=6, requested_starts=False, outages=False):
+    """A Trace of a few jobs with many ties in time and size.
+
+    With outages, it has up to three of part or all of the machine, one after the other.
+    """
     machine = draw(st.integers(1, processors))
     rows = draw(
         st.lists(
@@ -54,7 +58,19 @@ def small_traces(draw, jobs=8, processors=6, requested_starts=False):
         estimate=[row[2] for row in rows],
         requested_start=[row[4] for row in rows],
         user=[row[5] for row in rows],
+        outages=draw(_outages(machine)) if outages else (),
     )
+
+
+@st.composite
+def _outages(draw, machine):
+    rows = st.tuples(st.integers(0, 12), st.integers(1, 9), st.integers(1, 6))
+    time, outages = 0, []
+    for gap, length, out in draw(st.lists(rows, max_size=3)):
+        begin = time + gap
+        time = begin + length
+        outages.append(Outage(begin, time, min(out, machine)))
+    return tuple(outages)
 
 
 def as_naive(trace):

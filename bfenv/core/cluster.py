@@ -99,14 +99,33 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     Raises
     ------
     BfenvError
-        If there is no such event order, or the trace has outages: `simulate` turns them into jobs.
+        If there is no such event order, or the trace has outages: see `bfenv.core.outages`.
     """
     check_choice("event_order", event_order, EVENT_ORDERS)
     check_no_outages(trace)
-    jobs, most = len(trace), min(len(trace), trace.processors)
+    most = min(len(trace), trace.processors)
     # One event at a time, a job may start before those whose processors it takes have ended.
-    capacity = most if event_order == "standard" else jobs
-    capacity += int(np.count_nonzero(trace.jobs.requested_start))
+    events = most if event_order == "standard" else len(trace)
+    events += int(np.count_nonzero(trace.jobs.requested_start))
+    cluster, truth = allocate(trace.runtime, most, events)
+    reset(cluster, truth, trace.processors, 0, len(trace))
+    cluster.state[ONE_EVENT] = event_order == "pyss"
+    return cluster, truth
+
+
+def allocate(runtime: np.ndarray, most: int, events: int) -> tuple[Cluster, Truth]:
+    """Allocate a machine on which no job has been submitted; `reset` gives it processors.
+
+    Parameters
+    ----------
+    runtime
+        (n,) int64 seconds, of all jobs; is used, not copied.
+    most
+        How many of them may run at a time.
+    events
+        How many ends of jobs and requested start times may lie ahead at a time.
+    """
+    jobs = len(runtime)
     cluster = Cluster(
         state=np.zeros(STATE, dtype=np.int64),
         queue=np.empty(jobs, dtype=np.int64),
@@ -120,10 +139,7 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
         trial_start=np.full(jobs, -1, dtype=np.int64),
         trial_end=np.full(jobs, -1, dtype=np.int64),
     )
-    truth = Truth(trace.runtime, *new_event_heap(capacity))
-    reset(cluster, truth, trace.processors, 0, jobs)
-    cluster.state[ONE_EVENT] = event_order == "pyss"
-    return cluster, truth
+    return cluster, Truth(runtime, *new_event_heap(events))
 
 
 @kernel
@@ -418,6 +434,13 @@ def _launch(cluster, jobs, job, limit):
     if not may_start(cluster, jobs, job):
         state[OFFENDER] = job
         raise ValueError("does not wait, does not fit, or asked to start later")
+    _place(cluster, jobs, job, limit)
+
+
+@kernel
+def _place(cluster, jobs, job, limit):
+    """Put a job on the machine."""
+    state = cluster.state
     kill_time = state[NOW] + limit
     cluster.start[job] = state[NOW]
     cluster.kill_time[job] = kill_time
@@ -534,6 +557,26 @@ def commit_starts(cluster, jobs, truth):
 
 
 @kernel
+def announce(truth, time, job):
+    """Let a scheduling pass come at a later time because of a job; it is no end of one."""
+    push(_events(truth), time, ~job)
+
+
+@kernel
+def occupy(cluster, jobs, truth, job):
+    """Start a job that nobody submits; the machine may be left with less than no free processors.
+
+    The job is not among `waiting` before, and `finished` when it has ended.
+    """
+    state = cluster.state
+    cluster.start[job] = -1
+    cluster.queue[state[QUEUE_END]] = job
+    state[QUEUE_END] += 1
+    _place(cluster, jobs, job, jobs.estimate[job])
+    commit_starts(cluster, jobs, truth)
+
+
+@kernel
 def _one_event(cluster, jobs, truth):
     state = cluster.state
     while state[RUNNING] > 0 and cluster.expected_end[0] <= state[NOW]:
@@ -556,7 +599,7 @@ def _arrive(cluster, jobs, truth):
     cluster.queue[state[QUEUE_END]] = job
     state[QUEUE_END] += 1
     if jobs.requested_start[job] > state[NOW]:
-        push(_events(truth), jobs.requested_start[job], ~job)
+        announce(truth, jobs.requested_start[job], job)
 
 
 @kernel

@@ -215,7 +215,8 @@ def check_no_outages(trace: Trace) -> None:
     """
     if trace.outages:
         raise WorkloadError(
-            f"{trace.name} has outages, which `bfenv.simulate` follows and environments do not"
+            f"{trace.name} has outages, which `bfenv.simulate` and environments follow, but "
+            "searches do not"
         )
 
 

@@ -8,11 +8,20 @@ from functools import partial
 
 import numpy as np
 
-from bfenv.core.cluster import NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster, new_cluster
+from bfenv.core.cluster import (
+    LAST_JOB,
+    NEXT_JOB,
+    QUEUE_BEGIN,
+    QUEUE_END,
+    STARTED,
+    Cluster,
+    Truth,
+    new_cluster,
+)
 from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
 from bfenv.core.illegal_start import find_illegal_start
-from bfenv.core.jobs import Trace
-from bfenv.core.outages import Blockers, run_around, with_blockers
+from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.outages import new_machine, outages_of, run_around
 from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy, able, new_memory
 from bfenv.core.schedule import Schedule
@@ -80,14 +89,12 @@ def simulate(
             f"{policy.name} does not plan for requested start times, and job {job} of "
             f"{trace.name} has one"
         )
-    blocked, blockers = _blocked(trace, event_order)
-    jobs = blocked.jobs
-    cluster, truth = new_cluster(blocked, event_order=event_order)
+    cluster, truth, jobs = _machine_of(trace, event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
     watch(partial(_share_started, cluster))
     try:
-        if blockers is not None:
-            run_around(policy, cluster, jobs, truth, memory, blockers)
+        if trace.outages:
+            run_around(policy, cluster, jobs, truth, memory, outages_of(trace))
         else:
             run_passes(policy, cluster, jobs, truth, memory)
     except ValueError as error:
@@ -95,11 +102,9 @@ def simulate(
         if illegal_start is None:  # a fault of the policy's own code
             raise
         raise illegal_start from error
-    own: slice | np.ndarray = slice(None)
+    own = slice(len(trace))  # without what stands for outages
     records = policy.records(memory)
-    if blockers is not None:
-        own = np.ones(len(jobs.submit), dtype=bool)
-        own[blockers.job] = False
+    if trace.outages:
         records = {name: np.asarray(values)[own] for name, values in records.items()}
     lost = np.flatnonzero(cluster.end[own] < 0)
     if len(lost):
@@ -120,13 +125,13 @@ def simulate(
 def _share_started(cluster: Cluster) -> float:
     state = cluster.state
     waiting = state[QUEUE_END] - state[QUEUE_BEGIN] - state[STARTED]
-    return float((state[NEXT_JOB] - waiting) / max(1, len(cluster.start)))
+    return float((state[NEXT_JOB] - waiting) / max(1, state[LAST_JOB]))
 
 
-def _blocked(trace: Trace, event_order: str) -> tuple[Trace, Blockers | None]:
-    """Return the trace to run, and which of its jobs stand for outages; None without any."""
+def _machine_of(trace: Trace, event_order: str) -> tuple[Cluster, Truth, Jobs]:
+    """Return an empty machine, and the requests, with those of outages."""
     if not trace.outages:
-        return trace, None
+        return *new_cluster(trace, event_order=event_order), trace.jobs
     if event_order != "standard":
         raise WorkloadError(f"{trace.name}: outages need the standard event order")
-    return with_blockers(trace)
+    return new_machine(trace)

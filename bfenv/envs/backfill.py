@@ -54,14 +54,14 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     job in slot i now. Action `window` passes: the clock runs on to the next scheduling pass at
     which a start is legal. If no more jobs wait than the window has slots, they all are in slots;
     else `window_order` says which of them. Slots are in order of submission, so the oldest waiting
-    job is always in slot 0.
+    job is in slot 0, except before an outage (see below).
 
-    A start is legal when a job is in the slot, it fits now, its requested start time has come, and
-    it delays, by estimates, none of the reservations of the `reservation_depth` oldest waiting jobs
-    (0: no reservations, 1: as in EASY, -1: every waiting job has one). These jobs are in the first
-    slots. The pass is illegal while a start is legal (`idle="never"`), while the start of a job
-    with a reservation is legal ("reserved"), or never ("always", which differs from "reserved" only
-    at depth 0).
+    A start is legal when a job is in the slot, it fits now, its requested start time has come, it
+    leaves outages to come their processors, and it delays, by estimates, none of the reservations
+    of the `reservation_depth` oldest waiting jobs (0: no reservations, 1: as in EASY, -1: every
+    waiting job has one). These jobs are in the first slots. The pass is illegal while a start is
+    legal (`idle="never"`), while the start of a job with a reservation is legal ("reserved"), or
+    never ("always", which differs from "reserved" only at depth 0).
 
     With `head="chosen"` the agent chooses whose reservation counts. The action of a job that may
     not start now makes it the head, with the reservation of EASY (shadow time and extra nodes),
@@ -81,12 +81,27 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     the pass illegal. A job counts as started for the episode's end when it has ended on trial or
     has started without one.
 
+    If the workload has outages (`Trace.outages`), all of them are known in advance, as in
+    `bfenv.simulate`. An outage takes its processors when it begins. It is not a job: it is in no
+    slot, metric or reward. A start is illegal if the job could then, by its estimate, still hold
+    processors that an outage needs:
+
+    * A job that would hold too many even if it started alone is set aside until the next pass.
+    * The head is the oldest job that is not set aside. With reservations, a job before it that
+      could start, but not beside the jobs that run by now, is set aside, too.
+    * If a job with a reservation may start now, other starts must leave it what it needs.
+
+    A job that is set aside has no reservation and cannot become the head. If more jobs wait than
+    the window has slots, other jobs get slots first. EASY's starts under `bfenv.simulate` are
+    always legal.
+
     The mask of legal actions is `env.unwrapped.action_masks()` (bool, for sb3-contrib) and
     `info["action_mask"]` (int8, for `Discrete.sample`). At least one action is always legal. An
     illegal action raises no error: it counts as the pass, with all that the pass costs, and is
     counted in `info["illegal_actions"]`; `info["illegal_action"]` is True. If an agent passes while
-    nothing runs and no job is still to arrive, it would wait forever: the environment then starts
-    the head of the queue, and counts it in `info["forced_starts"]`. So every episode ends.
+    nothing runs, no job is still to arrive and no outage is to come or to end, it would wait
+    forever: the environment then starts the head of the queue, and counts it in
+    `info["forced_starts"]`. So every episode ends.
 
     ## Observation Space
 
@@ -135,9 +150,13 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     {pass_}
 
     "profile", shape ({profile_length},): the availability profile, from the running jobs'
-    estimates, now and at 31 logarithmically spaced times up to 5 days ahead:
+    estimates, now and at 31 logarithmically spaced times up to 5 days ahead. Processors that are
+    then out of service are not free:
 
     {profile}
+
+    In "queue", "fits" is 0 for jobs that an outage to come keeps from starting now. The end of an
+    outage in force counts as an expected end, in the head's reservation and in "next_end".
 
     Nothing in the observation is derived from the true runtime of a job that has not ended.
 
@@ -173,8 +192,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     `episode_jobs` consecutive jobs, drawn by seed from the split; `reset(options={{"first_job":
     j}})` chooses the first of them. The machine is warm: the `warmup_jobs` jobs before them have
     been scheduled by EASY (by conservative backfilling, if jobs have requested start times) from an
-    empty machine. Jobs keep arriving after the episode's, to the end of the split, and the agent
-    schedules them, too. With several workloads or loads, one trace is drawn by seed;
+    empty machine, around outages. Jobs keep arriving after the episode's, to the end of the split,
+    and the agent schedules them, too. With several workloads or loads, one trace is drawn by seed;
     `options={{"trace": k}}` chooses it. All loads of the first workload come first.
 
     ## Episode End
@@ -188,18 +207,20 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     Truncation charges the jobs that have not started, in the last reward and in the metrics, as if
     each started at max(now, its submit time) + 2 W / P + E, where W is the work, by estimates, of
     all running and waiting jobs and of the episode's jobs still to come, and E the longest estimate
-    among them. Any scheduler that leaves no fitting job waiting is faster, so truncation never
-    pays. The wrapper TimeLimit, which `gymnasium.make(..., max_episode_steps=n)` adds, only stops:
+    among them. For each outage that begins less than E after that time, its length and E are added.
+    Any scheduler that leaves no job waiting that may start is faster, so truncation never pays. The
+    wrapper TimeLimit, which `gymnasium.make(..., max_episode_steps=n)` adds, only stops:
     give `max_episode_steps` to `BackfillEnv` or to `gymnasium.make_vec` instead.
 
     ## Planning
 
     `env.unwrapped.snapshot()` holds what is known at a decision, without any true runtime of a job
     that has not ended. `env.unwrapped.restore(snapshot, seed)` goes into a future of it, in which
-    the runtimes of running and waiting jobs are sampled from the history of their users, and no
-    more jobs arrive; it returns observation and info. `env.unwrapped.resume()` goes back to the
-    episode. A copy of the environment itself, by `copy_with_foresight()`, `copy.deepcopy` or
-    pickle, continues with the true runtimes: a planner that uses it is clairvoyant.
+    the runtimes of running and waiting jobs are sampled from the history of their users, no more
+    jobs arrive, and outages come as announced; it returns observation and info.
+    `env.unwrapped.resume()` goes back to the episode. A copy of the environment itself, by
+    `copy_with_foresight()`, `copy.deepcopy` or pickle, continues with the true runtimes: a planner
+    that uses it is clairvoyant.
 
     ## Arguments
 

@@ -16,6 +16,7 @@ from bfenv.baselines.user_history import learn_jobs
 from bfenv.core.arguments import check_integer
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
+from bfenv.core.outages import outages_of, with_outages
 from bfenv.envs import episode, outputs
 from bfenv.envs.batch_state import (
     INFOS,
@@ -109,7 +110,9 @@ class EnvBatch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
-        derived = ("_tables", "_kernel_arguments", "_step", "totals", "_columns", "_compared")
+        derived = (
+            "requests", "_tables", "_kernel_arguments", "_step", "totals", "_columns", "_compared",
+        )  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -187,13 +190,16 @@ class EnvBatch:
             self._reference_totals[i] = self.reference.totals(window)
         self.job_counts[i] = window.last - window.first
         trace, ended = self.source.traces[window.k], NONE_ENDED
-        is_warm = not is_warmed_by_easy(trace)
+        is_warm = bool(trace.outages) or not is_warmed_by_easy(trace)
         if is_warm:
             self._state.counters[i, TRACE] = window.k
             cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
-            ended = warm_up(cluster, truth, trace, window)
-        arguments = self._kernel_arguments
-        episode.open_episode(*arguments, i, tuple(window), is_warm, ended, tuple(buffers))
+            ended = warm_up(cluster, truth, trace, self.requests[window.k], window)
+        outages = outages_of(trace)
+        episode.open_episode(
+            *self._kernel_arguments, i, tuple(window), (outages.start, outages.stop), is_warm,
+            ended, tuple(buffers),
+        )  # fmt: skip
         self.ready = self.ready or bool(self.job_counts.all())
 
     def new_buffers(self) -> StepBuffers:
@@ -240,8 +246,9 @@ class EnvBatch:
         if self._most_steps is not None:
             cut = (self.totals.steps >= self._most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
-                trace = self.source.traces[self._state.counters[i, TRACE]]
-                charge_unstarted(self._state, trace, i, self.totals_of(i), buffers.totals[:, i])
+                k = self._state.counters[i, TRACE]
+                trace, jobs, totals = self.source.traces[k], self.requests[k], self.totals_of(i)
+                charge_unstarted(self._state, trace, jobs, i, totals, buffers.totals[:, i])
         return buffers
 
     def observations(self, buffers: StepBuffers) -> Observation:
@@ -326,6 +333,8 @@ class EnvBatch:
         """Derive the tables, and the plain tuples that `episode.step` takes."""
         order = self.settings["window_order"]
         order_of_window = order if order in ORDER_NAMES else None
+        tables = [with_outages(trace) for trace in self.source.traces]
+        self.requests = [jobs for jobs, _ in tables]  # by trace, with those of outages
         self._tables = new_tables(self.source.traces, order_of_window)
         self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
         self._step = None

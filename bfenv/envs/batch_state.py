@@ -15,10 +15,12 @@ from bfenv.baselines.user_history import UserHistory, new_user_history
 from bfenv.core.cluster import STATE, Cluster, Truth
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import inlined
+from bfenv.core.outages import with_outages
 from bfenv.envs.features import LOG_LONGEST
 
 # Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. IN_WINDOW holds
-# the number of the last choice of slots that took the job. The two rows behind it are scratch.
+# the number of the last choice of slots that took the job, HIDDEN_IN that of the last pass in which
+# the job could not start because of an outage, see `bfenv.envs.outages`. The others are scratch.
 JOB_ROWS = (
     QUEUE_JOB,
     START,
@@ -29,7 +31,10 @@ JOB_ROWS = (
     IN_WINDOW,
     CANDIDATE,  # jobs that an order may take into slots
     CANDIDATE_KEY,  # integers in that order
-) = range(9)
+    HIDDEN_IN,
+    ROOM,  # processors that jobs may hold when each outage to come begins
+    LEFT,  # of these, what is left beside the jobs with a reservation that may start now
+) = range(12)
 # Rows of BatchState.slot_requests and .slot_features
 SLOT_REQUESTS = SLOT_SIZE, SLOT_ESTIMATE, SLOT_SUBMIT, SLOT_REQUESTED_START = range(4)
 SLOT_FEATURES = SHARE, LOG_ESTIMATE, LOG_WAIT, LOG_EXPANSION = range(4)
@@ -53,7 +58,12 @@ COUNTERS = (
     CHOICES,  # choices of slots so far, see IN_WINDOW
     DUE,  # Truth.due
     PLAN_STEPS,  # Profile.steps of the guard's availability profile
-) = range(16)
+    COMING,  # the first outage that has not begun: a job behind those of the trace
+    LAST_OUTAGE,  # one past the last
+    MET,  # how many outages a waiting job could meet; without any, nothing is hidden
+    HIDINGS,  # scheduling passes so far that had outages to come, see HIDDEN_IN
+    OLDEST,  # if an outage can be met: the oldest job that may start beside it; -1 for none
+) = range(21)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
     WAIT,  # seconds; with the jobs on trial
@@ -176,15 +186,19 @@ class StepBuffers(NamedTuple):
 
 
 def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
-    """Copy the traces side by side; `order` is that of the window, if it has one."""
-    jobs = max(map(len, traces))
+    """Copy the traces side by side; `order` is that of the window, if it has one.
+
+    Behind the jobs of a trace are those that stand for its outages.
+    """
+    columns = [with_outages(trace) for trace in traces]
+    jobs = max(len(runtime) for _, runtime in columns)
     requests = np.zeros((len(traces), len(Jobs._fields), jobs), dtype=np.int64)
     runtime = np.zeros((len(traces), jobs), dtype=np.int64)
     groups = np.full((len(traces), 2, jobs), -1, dtype=np.int64)
     numbers = []
     for k, trace in enumerate(traces):
-        requests[k, :, : len(trace)] = trace.jobs
-        runtime[k, : len(trace)] = trace.runtime
+        own = len(columns[k][1])
+        requests[k, :, :own], runtime[k, :own] = columns[k]
         history = new_user_history(trace.jobs)
         groups[k, :, : len(trace)] = history.estimate_group, history.size_group
         ranking = new_ranking(ORDERS[order or "fcfs"], trace.jobs, np.random.default_rng(0))
@@ -204,9 +218,10 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
 
 def new_state(traces: Sequence[Trace], environments: int, window: int, actions: int) -> BatchState:
     """Allocate the environments, each for any of the traces; mostly 96 bytes a job in each."""
-    jobs = max(map(len, traces))
-    running = max(min(len(trace), trace.processors) for trace in traces)
-    requested_starts = max(int(np.count_nonzero(t.jobs.requested_start)) for t in traces)
+    counts = [len(trace) + len(trace.outages) for trace in traces]
+    jobs = max(counts)
+    running = max(min(count, t.processors) for count, t in zip(counts, traces, strict=True))
+    later = max(int(np.count_nonzero(t.jobs.requested_start)) + len(t.outages) for t in traces)
     histories = [new_user_history(trace.jobs) for trace in traces]
     users = max(len(history.ended) for history in histories)
 
@@ -217,7 +232,7 @@ def new_state(traces: Sequence[Trace], environments: int, window: int, actions: 
         cluster_state=zeros(STATE),
         per_job=zeros(len(JOB_ROWS), jobs),
         per_run=zeros(len(RUN_ROWS), running),
-        heap=zeros(len(HEAP_ROWS), running + requested_starts),
+        heap=zeros(len(HEAP_ROWS), running + later),
         counters=zeros(len(COUNTERS)),
         sums=zeros(len(SUMS), dtype=np.float64),
         slots=zeros(window),

@@ -13,6 +13,7 @@ from bfenv.core.cluster import (
     waiting,
 )
 from bfenv.core.kernel import kernel
+from bfenv.core.outages import first_to_come
 from bfenv.envs.accounts import (
     add_backlog,
     correct_slowdowns,
@@ -26,6 +27,7 @@ from bfenv.envs.batch_state import (
     BEFORE_SLOWDOWN,
     BEFORE_SUBMITTED,
     BEFORE_WAIT,
+    COMING,
     EPISODES,
     FIRST,
     FORCED,
@@ -35,11 +37,13 @@ from bfenv.envs.batch_state import (
     LAST_ILLEGAL,
     LAST_LONGEST,
     LAST_NOW,
+    LAST_OUTAGE,
     LAST_SLOWDOWN,
     LAST_SUBMITTED,
     LAST_WAIT,
     LEGAL_STARTS,
     LEGAL_TRIALS,
+    MET,
     OUTSIDE,
     STEPS,
     TRACE,
@@ -54,6 +58,7 @@ from bfenv.envs.batch_state import (
     truth_of,
 )
 from bfenv.envs.legal_actions import may_any_start, write_mask
+from bfenv.envs.outages import begin_pass, look_ahead
 from bfenv.envs.outputs import write_outputs
 from bfenv.envs.slots import write_slots
 from bfenv.envs.warm_up import begin_warm_up, end_warm_up
@@ -62,19 +67,20 @@ UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
 @kernel
-def open_episode(state, tables, rules, i, window, is_warm, ended, buffers):
+def open_episode(state, tables, rules, i, window, outages, is_warm, ended, buffers):
     """Open an episode, go to its first decision, and write what is seen there.
 
-    Python calls it with plain tuples, `window` being an EpisodeWindow. If the machine is warm
-    already, `ended` (k,) int64 are the jobs that have ended on it, in the order of their ends. If
-    it is not, EASY schedules the jobs before the episode.
+    Python calls it with plain tuples, `window` being an EpisodeWindow, and `outages` the first and
+    one past the last of the jobs that stand for outages. If the machine is warm already, `ended`
+    (k,) int64 are the jobs that have ended on it, in the order of their ends. If it is not, EASY
+    schedules the jobs before the episode; there must then be no outages.
     """
     batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
     batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
     k, opening, first, last, end = window
     batch_state.counters[i, TRACE] = k
     cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
-    history = history_of(batch_state, batch_tables, i)
+    history, counters = history_of(batch_state, batch_tables, i), batch_state.counters[i]
     _forget_users(batch_state, i)
     if not is_warm:
         truth = truth_of(batch_state, batch_tables, i)
@@ -85,6 +91,9 @@ def open_episode(state, tables, rules, i, window, is_warm, ended, buffers):
         end_warm_up(cluster, end)
     for job in ended:
         learn_job(history, cluster, jobs, job)
+    counters[COMING] = first_to_come(cluster, outages[0], outages[1])
+    counters[LAST_OUTAGE] = outages[1]
+    counters[MET] = 0
     _begin_episode(batch_state, batch_tables, batch_rules, cluster, jobs, i, first, last)
     write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
 
@@ -177,6 +186,8 @@ def _run_on(state, tables, cluster, jobs, rules, i):
         ran = advance(cluster, jobs, truth)
         if ran:
             counters[HEAD] = -1
+            if counters[COMING] < counters[LAST_OUTAGE]:
+                begin_pass(state, cluster, jobs, truth, i)
             learn(history, cluster, jobs)
             correct_slowdowns(state, cluster, jobs, truth, i)
             if rules.trial_limit > 0:
@@ -184,9 +195,11 @@ def _run_on(state, tables, cluster, jobs, rules, i):
             for job in range(arrived, cluster.state[NEXT_JOB]):
                 add_backlog(state, jobs, i, job)
         else:
-            # Nothing runs, arrives or is due: a pass here would never end.
+            # Nothing runs, arrives or is due, and no outage is to come: a pass would never end.
             start_job(state, tables, cluster, jobs, i, waiting(cluster)[0])
             counters[FORCED] += 1
+    if counters[MET] > 0:
+        look_ahead(state, cluster, jobs, rules, i)
     write_slots(state, tables, cluster, jobs, rules, i)
     mask[:] = 0
     mask[len(state.slots[i])] = 1
@@ -199,6 +212,8 @@ def _look(state, tables, cluster, jobs, rules, i):
         state.counters[i, LEGAL_STARTS] = 0
         state.counters[i, LEGAL_TRIALS] = 0
         return
+    if state.counters[i, MET] > 0:
+        look_ahead(state, cluster, jobs, rules, i)
     write_slots(state, tables, cluster, jobs, rules, i)
     write_mask(state, cluster, jobs, rules, i)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError, UnknownNameError
-from bfenv.core.jobs import Trace, check_no_outages
+from bfenv.core.jobs import Trace
 from bfenv.envs.settings import TRAINING_LOADS, TRAINING_SEEDS, WORKLOAD, Workloads
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range, with_load
@@ -111,10 +111,7 @@ def _load_traces(workload: Any, load: Any) -> list[Trace]:
     for value in loads:
         if value is not None:
             check_number("load", value, positive=True)
-    traces = [_load_trace(each, target) for each in workloads for target in loads]
-    for trace in traces:
-        check_no_outages(trace)
-    return traces
+    return [_load_trace(each, target) for each in workloads for target in loads]
 
 
 def _load_trace(workload: Any, load: float | None) -> Trace:

@@ -53,8 +53,16 @@ QUEUE = (
     Feature("estimate", "s", "log_time(estimate)"),
     Feature("wait", "s", "log_time(now - submit)"),
     Feature("expansion", "-", "log_expansion((wait + estimate) / estimate)"),
-    Feature("fits", "-", "1 if it fits now and its requested start time has come"),
-    Feature("head", "-", "1 if it is the head: the chosen job, else the oldest"),
+    Feature(
+        "fits",
+        "-",
+        "1 if it fits now, its requested start time has come, and it leaves outages enough",
+    ),
+    Feature(
+        "head",
+        "-",
+        "1 if it is the head: the chosen job, else the oldest that no outage keeps from starting",
+    ),
     Feature("before_shadow", "-", "1 if now + estimate <= the head's shadow time"),
     Feature("within_extra", "-", "1 if size <= the head's extra nodes"),
 )

@@ -1,11 +1,11 @@
 """EnvHandle: one environment of a batch, with its machine and its episode."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bfenv.core.cluster import (
+    FINISHED,
     PASSES,
     QUEUE_BEGIN,
     QUEUE_END,
@@ -20,17 +20,23 @@ from bfenv.core.cluster import (
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.outages import decide_around, new_detour
+from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.batch_state import (
+    COMING,
     EPISODES,
     FIRST,
     FORCED,
     ILLEGAL,
     LAST,
+    LAST_OUTAGE,
+    MET,
     TRACE,
     UNSTARTED,
     cluster_of,
 )
+from bfenv.envs.outages import is_withheld, oldest
 from bfenv.envs.rendering import Screen, render_text
 
 
@@ -63,6 +69,15 @@ class EnvHandle:
     def trace(self) -> Trace:
         """The episode's trace; its runtimes are for scoring, not for agents."""
         return self.batch.source.traces[self._counter(TRACE)]
+
+    @property
+    def jobs(self) -> Jobs:
+        """The requests of the trace's jobs, and behind them those of its outages.
+
+        An outage in force is among the `running` of `cluster`. Its size is the processors that it
+        takes, its submit time is its begin, its estimate its length.
+        """
+        return self.batch.requests[self._counter(TRACE)]
 
     @property
     def cluster(self) -> Cluster:
@@ -121,27 +136,44 @@ class EnvHandle:
         mask: np.ndarray = self.batch._state.mask[self.i].astype(bool)
         return mask
 
+    @property
+    def head(self) -> int:
+        """The oldest waiting job that no outage to come keeps from starting now; -1 for none."""
+        return int(oldest(self.batch._state, self.cluster, self.i))
+
     def startable(self) -> np.ndarray:
-        """Return (window,) bool: in which slots a job fits now and may start by its request."""
-        cluster, jobs, slots = self.cluster, self.trace.jobs, self.slots
+        """Return (window,) bool: in which slots a job could start now.
+
+        It fits, its requested start time has come, and it leaves outages their processors.
+        """
+        cluster, jobs, slots = self.cluster, self.jobs, self.slots
         fits = jobs.size[slots] <= free(cluster)
-        startable: np.ndarray = (slots >= 0) & fits & (jobs.requested_start[slots] <= now(cluster))
+        due = jobs.requested_start[slots] <= now(cluster)
+        startable: np.ndarray = (slots >= 0) & fits & due & ~self.withheld()
         return startable
 
-    def starts_of(
-        self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any
-    ) -> list[PlannedStart]:
+    def withheld(self) -> np.ndarray:
+        """Return (window,) bool: in which slots a job cannot start because of an outage to come."""
+        withheld = np.zeros(len(self.slots), dtype=bool)
+        if self._counter(MET) > 0:
+            state, cluster = self.batch._state, self.cluster
+            for slot in np.flatnonzero(self.slots >= 0).tolist():
+                withheld[slot] = is_withheld(state, cluster, self.jobs, self.i, self.slots[slot])
+        return withheld
+
+    def starts_of(self, policy: Policy, memory: Any) -> list[PlannedStart]:
         """Ask a policy what it would start in this pass, and start nothing.
 
-        The policy sees the jobs in slots as the queue. A wake-up that it asks for will come. Once
-        the jobs are started, it would pass until `pass_id` changes.
+        The policy sees the jobs in slots as the queue, but for those that an outage to come hides
+        from it as in `bfenv.simulate`. A wake-up that it asks for will come. Once the jobs are
+        started, it would pass until `pass_id`, which this call may change, changes again.
 
         Parameters
         ----------
-        decide
-            The policy's kernel.
+        policy
+            The policy.
         memory
-            The policy's memory; it may change.
+            Its memory, made for `jobs`; it may change.
 
         Returns
         -------
@@ -154,14 +186,19 @@ class EnvHandle:
         IllegalStartError
             If the policy makes an illegal start.
         """
-        cluster, jobs = self.cluster, self.trace.jobs
-        begin, end = cluster.state[[QUEUE_BEGIN, QUEUE_END]].tolist()
+        cluster, jobs = self.cluster, self.jobs
+        begin, end, ended = cluster.state[[QUEUE_BEGIN, QUEUE_END, FINISHED]].tolist()
         seen = self.slots[: min(self.window, end - begin)]
         queue = cluster.queue[begin:end].copy()
         cluster.queue[begin : begin + len(seen)] = seen
         cluster.state[QUEUE_END] = begin + len(seen)
+        coming, last = self._counter(COMING), self._counter(LAST_OUTAGE)
         try:
-            decide(cluster, jobs, memory)
+            if coming < last:
+                detour = new_detour(jobs, range(coming, last))
+                decide_around(policy, cluster, jobs, memory, coming, last, detour)
+            else:
+                policy.decide(cluster, jobs, memory)
             jobs_started = started(cluster)
             trials = cluster.kill_time[jobs_started] - cluster.start[jobs_started]
             trials[trials == jobs.estimate[jobs_started]] = 0
@@ -176,8 +213,9 @@ class EnvHandle:
             wake = cluster.state[WAKE]
             retract(cluster, jobs)
             cluster.state[WAKE] = wake
-            cluster.state[QUEUE_END] = end
+            cluster.state[[QUEUE_END, FINISHED]] = end, ended
             cluster.queue[begin:end] = queue
+            cluster.start[queue] = -1  # an illegal start may have left some hidden
 
     def render(self) -> Any:
         """Return a screen of text ("ansi") or an (h, w, 3) uint8 image ("rgb_array").

@@ -8,13 +8,16 @@ from bfenv.core.profile import Profile, anchor_point, fits, rebuild, reserve, sh
 from bfenv.envs.batch_state import (
     HEAD,
     LARGEST_BACKLOG,
+    LEFT,
     LEGAL_STARTS,
     LEGAL_TRIALS,
+    MET,
     PLAN_STEPS,
     SLOT_ESTIMATE,
     SLOT_REQUESTED_START,
     SLOT_SIZE,
 )
+from bfenv.envs.outages import is_hidden, is_withheld, leaves_enough, oldest, reserve_room
 
 IDLE = ("never", "reserved", "always")  # EnvRules.idle is an index into these
 NEVER, RESERVED, ALWAYS = range(3)
@@ -29,27 +32,30 @@ def write_mask(state, cluster, jobs, rules, i):
     state.counters[i, LEGAL_STARTS] = 0
     state.counters[i, LEGAL_TRIALS] = 0
     overdue = is_overdue(state, cluster, jobs, rules, i)
-    head = state.counters[i, HEAD]
-    if len(line) > 0 and cluster.state[FREE] > 0:
-        if overdue and may_start(cluster, jobs, line[0]):
-            mask[0] = 1
+    head, first = state.counters[i, HEAD], oldest(state, cluster, i)
+    reserved = 0  # a legal start in a slot before this one is that of a job with a reservation
+    if (first >= 0 or rules.reservation_depth == 0) and cluster.state[FREE] > 0:
+        if overdue and may_start(cluster, jobs, first):
+            slot = _slot_of(state, i, first)
+            mask[slot] = 1
+            reserved = slot + 1
         elif head >= 0 and not overdue:
-            _allow_beside(state, cluster, jobs, rules, head, i)
+            reserved = _allow_beside(state, cluster, jobs, rules, head, i)
         elif rules.reservation_depth == 1 or (overdue and rules.reservation_depth == 0):
-            _allow_beside(state, cluster, jobs, rules, line[0], i)
+            reserved = _allow_beside(state, cluster, jobs, rules, first, i)
         elif rules.reservation_depth == 0:
-            _allow_fitting(state, cluster, i, FOREVER, 0)
-            _allow_trials(state, cluster, rules, -1, i, FOREVER, 0)
+            _allow_fitting(state, cluster, jobs, i, FOREVER, 0)
+            _allow_trials(state, cluster, jobs, rules, -1, i, FOREVER, 0)
         else:
-            _allow_beside_plan(state, cluster, jobs, rules, i)
+            reserved = _allow_beside_plan(state, cluster, jobs, rules, i)
         starts = 0
         for slot in range(min(window, len(line))):
             starts += mask[slot]
         state.counters[i, LEGAL_STARTS] = starts
-    mask[window] = _may_pass(state, rules, i, overdue)
+    mask[window] = _may_pass(state, rules, i, reserved)
     if rules.chosen_head and head < 0 and not overdue and state.counters[i, LEGAL_STARTS] > 0:
-        for slot in range(min(window, len(line))):
-            mask[slot] = 1  # those that may not start may become the head
+        for slot in range(min(window, len(line))):  # those that may not start may become the head
+            mask[slot] = not is_withheld(state, cluster, jobs, i, state.slots[i, slot])
 
 
 @kernel
@@ -64,7 +70,8 @@ def may_any_start(state, cluster, jobs, rules, i):
         return False
     shadow_time, extra_nodes = FOREVER, 0
     reserved = rules.reservation_depth == 1 and state.counters[i, HEAD] < 0
-    if len(line) > len(state.slots[i]) and reserved and rules.trial_limit == 0:
+    around = state.counters[i, MET] > 0  # the head is then not known yet
+    if len(line) > len(state.slots[i]) and reserved and rules.trial_limit == 0 and not around:
         if may_start(cluster, jobs, line[0]):
             return True
         shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
@@ -72,17 +79,18 @@ def may_any_start(state, cluster, jobs, rules, i):
         size = jobs.size[job]
         if size <= available and jobs.requested_start[job] <= time:
             if time + jobs.estimate[job] <= shadow_time or size <= extra_nodes:
-                return True
+                if not is_hidden(state, i, job):
+                    return True
     return False
 
 
 @kernel
 def is_overdue(state, cluster, jobs, rules, i):
     """Tell whether the oldest waiting job has waited so long that it must come next."""
-    line = waiting(cluster)
-    if len(line) == 0 or rules.max_age == FOREVER:
+    first = oldest(state, cluster, i)
+    if first < 0 or rules.max_age == FOREVER:
         return False
-    return now(cluster) - jobs.submit[line[0]] > longest_allowed_wait(state, cluster, rules, i)
+    return now(cluster) - jobs.submit[first] > longest_allowed_wait(state, cluster, rules, i)
 
 
 @kernel
@@ -93,17 +101,15 @@ def longest_allowed_wait(state, cluster, rules, i):
 
 
 @kernel
-def _may_pass(state, rules, i, overdue):
-    """Tell whether the clock may run on, given the legal starts in the mask."""
+def _may_pass(state, rules, i, reserved):
+    """Tell whether the clock may run on, given the legal starts in the mask.
+
+    Those before the slot `reserved` are of jobs with reservations.
+    """
     if state.counters[i, LEGAL_STARTS] == 0:
         return True
     if rules.idle == NEVER:
         return False
-    depth = rules.reservation_depth
-    if overdue and depth == 0:
-        depth = 1
-    window = len(state.slots[i])
-    reserved = window if depth < 0 else min(depth, window)  # these are in the first slots
     for slot in range(reserved):
         if state.mask[i, slot]:
             return False
@@ -112,37 +118,53 @@ def _may_pass(state, rules, i, overdue):
 
 @kernel
 def _allow_beside(state, cluster, jobs, rules, head, i):
-    """Allow the head, and the starts that do not delay its reservation."""
+    """Allow the head, and the starts that do not delay its reservation.
+
+    Return one past the slot of the head if it may start, else 0.
+    """
     shadow_time, extra_nodes = shadow(cluster, jobs, head)
-    _allow_fitting(state, cluster, i, shadow_time, extra_nodes)
+    reserved = 0
     if may_start(cluster, jobs, head):
-        slot = 0
-        while state.slots[i, slot] != head:
-            slot += 1
-        state.mask[i, slot] = 1
-    _allow_trials(state, cluster, rules, head, i, shadow_time, extra_nodes)
+        reserved = _slot_of(state, i, head) + 1
+        reserve_room(state, cluster, jobs, i, head)
+    _allow_fitting(state, cluster, jobs, i, shadow_time, extra_nodes)
+    if reserved > 0:
+        state.mask[i, reserved - 1] = 1
+    _allow_trials(state, cluster, jobs, rules, head, i, shadow_time, extra_nodes)
+    return reserved
 
 
 @kernel
-def _allow_trials(state, cluster, rules, head, i, shadow_time, extra_nodes):
+def _slot_of(state, i, job):
+    """Return the slot of a job that is in one."""
+    slot = 0
+    while state.slots[i, slot] != job:
+        slot += 1
+    return slot
+
+
+@kernel
+def _allow_trials(state, cluster, jobs, rules, head, i, shadow_time, extra_nodes):
     """Allow the trials that fit, and are over by the shadow time or within the extra nodes."""
     limit, window = rules.trial_limit, len(state.slots[i])
     if limit == 0:
         return
     in_time = now(cluster) + limit <= shadow_time
     for slot in range(min(window, len(waiting(cluster)))):
-        if _may_try(state, cluster, limit, slot, i) and state.slots[i, slot] != head:
+        if _may_try(state, cluster, jobs, limit, slot, i) and state.slots[i, slot] != head:
             legal = in_time or state.slot_requests[i, SLOT_SIZE, slot] <= extra_nodes
             state.mask[i, window + 1 + slot] = legal
             state.counters[i, LEGAL_TRIALS] += legal
 
 
 @kernel
-def _may_try(state, cluster, limit, slot, i):
+def _may_try(state, cluster, jobs, limit, slot, i):
     """Tell whether the job in a slot fits now and may have a trial."""
-    requests, time = state.slot_requests[i], now(cluster)
+    requests, time, job = state.slot_requests[i], now(cluster), state.slots[i, slot]
+    if is_hidden(state, i, job) or not leaves_enough(state, cluster, jobs, i, LEFT, job, limit):
+        return False
     return (
-        cluster.trial_start[state.slots[i, slot]] < 0
+        cluster.trial_start[job] < 0
         and requests[SLOT_ESTIMATE, slot] > limit
         and requests[SLOT_SIZE, slot] <= free(cluster)
         and requests[SLOT_REQUESTED_START, slot] <= time
@@ -150,8 +172,11 @@ def _may_try(state, cluster, limit, slot, i):
 
 
 @kernel
-def _allow_fitting(state, cluster, i, shadow_time, extra_nodes):
-    """Allow what fits, and is over by the shadow time or within the extra nodes."""
+def _allow_fitting(state, cluster, jobs, i, shadow_time, extra_nodes):
+    """Allow what fits, and is over by the shadow time or within the extra nodes.
+
+    It must leave outages to come enough, too, beside the head if that may start.
+    """
     mask, requests = state.mask[i], state.slot_requests[i]
     size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
     requested_start = requests[SLOT_REQUESTED_START]
@@ -160,43 +185,74 @@ def _allow_fitting(state, cluster, i, shadow_time, extra_nodes):
         beside = (time + estimate[slot] <= shadow_time) | (size[slot] <= extra_nodes)
         may_be_started = (size[slot] <= available) & (requested_start[slot] <= time)
         mask[slot] = beside & may_be_started
+    if state.counters[i, MET] > 0:
+        for slot in range(min(len(size), len(waiting(cluster)))):
+            if mask[slot]:
+                mask[slot] = _leaves_enough_left(state, cluster, jobs, i, slot)
+
+
+@kernel
+def _leaves_enough_left(state, cluster, jobs, i, slot):
+    """Tell whether the job in a slot leaves outages enough beside what has a reservation now."""
+    job = state.slots[i, slot]
+    if is_hidden(state, i, job):
+        return False
+    return leaves_enough(state, cluster, jobs, i, LEFT, job, jobs.estimate[job])
 
 
 @kernel
 def _allow_beside_plan(state, cluster, jobs, rules, i):
-    """Reserve for the first waiting jobs one by one; a start must respect the reservations."""
+    """Reserve for the first waiting jobs one by one; a start must respect the reservations.
+
+    A job that would leave an outage too little beside those before it has no reservation in this
+    pass. Return one past the last slot of a job with a reservation.
+    """
     mask, slots, line = state.mask[i], state.slots[i], waiting(cluster)
     window = len(slots)
     steps = state.counters[i, PLAN_STEPS : PLAN_STEPS + 1]
     plan = Profile(state.plan[i, 0], state.plan[i, 1], steps)
     rebuild(plan, cluster, jobs)
     depth = rules.reservation_depth if rules.reservation_depth >= 0 else len(line)
-    for slot in range(min(depth, len(line))):
-        job = line[slot]
+    around = state.counters[i, MET] > 0
+    next_slot = 0  # the slots, too, are in queue order
+    for job in line:
+        if depth == 0:
+            break
+        slot = next_slot if next_slot < window and slots[next_slot] == job else -1
+        next_slot += slot >= 0
+        if around and is_hidden(state, i, job):
+            continue
         earliest = max(now(cluster), jobs.requested_start[job])
         anchor = anchor_point(plan, jobs.size[job], jobs.estimate[job], earliest)
+        if around and anchor == now(cluster):
+            if not leaves_enough(state, cluster, jobs, i, LEFT, job, jobs.estimate[job]):
+                continue
+            reserve_room(state, cluster, jobs, i, job)
+        depth -= 1
         reserve(plan, jobs.size[job], anchor, anchor + jobs.estimate[job])
-        if slot < window:
+        if slot >= 0:
             mask[slot] = anchor == now(cluster)
-    for slot in range(depth, min(window, len(line))):
+    for slot in range(next_slot, min(window, len(line))):
         job = slots[slot]
         mask[slot] = may_start(cluster, jobs, job) and fits(
             plan, jobs.size[job], jobs.estimate[job], now(cluster)
         )
-    _allow_trials_beside_plan(state, cluster, rules, plan, i)
+        if around and mask[slot]:
+            mask[slot] = _leaves_enough_left(state, cluster, jobs, i, slot)
+    _allow_trials_beside_plan(state, cluster, jobs, rules, plan, next_slot, i)
+    return next_slot
 
 
 @kernel
-def _allow_trials_beside_plan(state, cluster, rules, plan, i):
+def _allow_trials_beside_plan(state, cluster, jobs, rules, plan, reserved, i):
     """Allow the trials that respect all reservations, that of the job itself included."""
     limit, window = rules.trial_limit, len(state.slots[i])
     if limit == 0:
         return
     for slot in range(min(window, len(waiting(cluster)))):
         size = state.slot_requests[i, SLOT_SIZE, slot]
-        starts_now = slot < rules.reservation_depth or rules.reservation_depth < 0
-        starts_now = starts_now and state.mask[i, slot] == 1
-        if _may_try(state, cluster, limit, slot, i) and not starts_now:
+        starts_now = slot < reserved and state.mask[i, slot] == 1
+        if _may_try(state, cluster, jobs, limit, slot, i) and not starts_now:
             legal = fits(plan, size, limit, now(cluster))
             state.mask[i, window + 1 + slot] = legal
             state.counters[i, LEGAL_TRIALS] += legal

@@ -17,13 +17,17 @@ from bfenv.baselines.user_history import (
 from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
+from bfenv.core.outages import out_of_service
 from bfenv.core.profile import shadow
 from bfenv.envs.batch_state import (
     BACKLOG,
+    COMING,
     HEAD,
+    LAST_OUTAGE,
     LOG_ESTIMATE,
     LOG_EXPANSION,
     LOG_WAIT,
+    MET,
     SHARE,
     SLOT_ESTIMATE,
     SLOT_REQUESTED_START,
@@ -57,6 +61,7 @@ from bfenv.envs.features import (
 )
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.envs.log_scale import log_count, log_expansion, log_time
+from bfenv.envs.outages import is_withheld, oldest
 
 
 @kernel
@@ -65,11 +70,16 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
     line = waiting(cluster)
     head, shadow_time, extra_nodes = -1, now(cluster), cluster.state[PROCESSORS]
     if len(line) > 0:
-        head = state.counters[i, HEAD] if state.counters[i, HEAD] >= 0 else line[0]
+        head = (
+            state.counters[i, HEAD] if state.counters[i, HEAD] >= 0 else oldest(state, cluster, i)
+        )
+    if head >= 0:
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
     _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
+    if state.counters[i, MET] > 0:
+        _correct_fits(state, cluster, jobs, i, buffers.queue[i])
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
-    _write_profile(cluster, jobs, buffers.profile[i])
+    _write_profile(state, cluster, jobs, i, buffers.profile[i])
     time_of_day = tables.time_of_day[state.counters[i, TRACE]]
     _write_cluster(
         state, rules, cluster, i, time_of_day, shadow_time, extra_nodes, buffers.cluster[i]
@@ -100,6 +110,15 @@ def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
         row[JOB_HEAD] = slots[slot] == head
         row[JOB_BEFORE_SHADOW] = time + estimate[slot] <= shadow_time
         row[JOB_WITHIN_EXTRA] = size[slot] <= extra_nodes
+
+
+@kernel
+def _correct_fits(state, cluster, jobs, i, queue):
+    """Let no job fit that cannot start in this pass because of an outage to come."""
+    slots = state.slots[i]
+    for slot in range(min(len(slots), len(waiting(cluster)))):
+        if is_withheld(state, cluster, jobs, i, slots[slot]):
+            queue[slot, JOB_FITS] = 0.0
 
 
 @kernel
@@ -164,17 +183,22 @@ def _scaled(value, which):
 
 
 @kernel
-def _write_profile(cluster, jobs, profile):
+def _write_profile(state, cluster, jobs, i, profile):
     runs = running(cluster)
     ends = expected_ends(cluster)
     time, processors = now(cluster), cluster.state[PROCESSORS]
     available, k, share = free(cluster), 0, free(cluster) / processors
+    coming, last = state.counters[i, COMING], state.counters[i, LAST_OUTAGE]
+    around = coming < last and jobs.submit[coming] <= time + AHEAD[-1]
     for step in range(len(AHEAD)):
         if k < len(runs) and ends[k] <= time + AHEAD[step]:
             while k < len(runs) and ends[k] <= time + AHEAD[step]:
                 available += jobs.size[runs[k]]
                 k += 1
             share = available / processors
+        if around:
+            out = out_of_service(jobs, coming, last, time + AHEAD[step])
+            share = (available - out) / processors
         profile[step] = share
 
 

@@ -1,8 +1,8 @@
 """Slots: which of the waiting jobs an agent sees and can start.
 
 If the queue is no longer than the window, all waiting jobs are in slots. Otherwise the oldest jobs
-and the first ones of some orders are. In either case the slots are in queue order, so the oldest
-waiting job is in slot 0.
+and the first ones of some orders are; jobs that cannot start because of an outage only take what is
+left. In either case the slots are in queue order.
 """
 
 from typing import NamedTuple
@@ -19,6 +19,8 @@ from bfenv.envs.batch_state import (
     CHOICES,
     IN_WINDOW,
     LOG_ESTIMATE,
+    MET,
+    OLDEST,
     SHARE,
     SLOT_ESTIMATE,
     SLOT_REQUESTED_START,
@@ -26,6 +28,7 @@ from bfenv.envs.batch_state import (
     SLOT_SUBMIT,
     TRACE,
 )
+from bfenv.envs.outages import is_hidden
 
 ORDER_NAMES = tuple(name for name, order in ORDERS.items() if not order.stochastic)
 WINDOW_ORDERS = ("mixed", "oldest", *ORDER_NAMES)
@@ -113,11 +116,14 @@ def _choose(state, tables, cluster, jobs, rules, i):
     state.counters[i, CHOICES] += 1
     taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
     left = len(slots)
-    for slot in range(rules.oldest_slots):
-        taken[line[slot]] = choice
+    if state.counters[i, MET] > 0 and state.counters[i, OLDEST] >= 0:
+        taken[state.counters[i, OLDEST]] = choice
         left -= 1
+    left -= _take_oldest(state, cluster, i, min(left, rules.oldest_slots))
     for k in range(len(rules.orders)):
-        left -= _take_first(state, tables, cluster, jobs, rules, i, k)
+        left -= _take_first(state, tables, cluster, jobs, rules, i, k, left)
+    if state.counters[i, MET] > 0:
+        left -= _take_oldest(state, cluster, i, left)
     slot = 0
     first = len(slots)  # the first slot that changes
     for job in line:
@@ -133,13 +139,32 @@ def _choose(state, tables, cluster, jobs, rules, i):
 
 
 @kernel
-def _take_first(state, tables, cluster, jobs, rules, i, k):
-    """Take the first jobs of an order among those not taken yet; return how many they are."""
+def _take_oldest(state, cluster, i, most):
+    """Take the oldest jobs among those not taken yet and not hidden; return how many they are."""
+    taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
+    around, count = state.counters[i, MET] > 0, 0
+    for job in waiting(cluster):
+        if count == most:
+            break
+        if taken[job] != choice and not (around and is_hidden(state, i, job)):
+            taken[job] = choice
+            count += 1
+    return count
+
+
+@kernel
+def _take_first(state, tables, cluster, jobs, rules, i, k, left):
+    """Take the first jobs of an order among those not taken yet and not hidden.
+
+    Return how many they are, at most `left`.
+    """
     taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
     candidates, keys = state.per_job[i, CANDIDATE], state.per_job[i, CANDIDATE_KEY]
     number, time = tables.order_number[state.counters[i, TRACE]], now(cluster)
-    count = 0
+    around, count = state.counters[i, MET] > 0, 0
     for job in waiting(cluster):
+        if around and is_hidden(state, i, job):
+            continue
         value = formula(
             rules.orders[k],
             time - jobs.submit[job],
@@ -152,7 +177,7 @@ def _take_first(state, tables, cluster, jobs, rules, i, k):
         candidates[count] = job
         keys[count] = _sortable(value)
         count += taken[job] != choice
-    wanted = min(rules.order_slots, count)
+    wanted = min(rules.order_slots, count, left)
     if wanted == 0:
         return 0
     last = _nth(keys, count, wanted)

@@ -22,17 +22,19 @@ from bfenv.baselines.runtime_sampler import (
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, running, waiting
 from bfenv.core.errors import BfenvError
-from bfenv.core.jobs import Jobs
+from bfenv.core.jobs import Jobs, Outage
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import (
     BOUNDED_SLOWDOWN,
+    COMING,
     DUE,
     DUE_JOB,
     DUE_TIME,
     EPISODES,
     FIRST,
     LAST,
+    LAST_OUTAGE,
     LONGEST_WAIT,
     SHOWN_SLOWDOWN,
     TRACE,
@@ -57,6 +59,7 @@ class EnvSnapshot:
     jobs: Jobs  # (k,) the requests submitted so far, those before the warm-up included
     state: BatchState  # of one environment, without the events to come and what is OF_USERS
     window: EpisodeWindow  # up to the last job submitted
+    outages: tuple[Outage, ...]  # of the trace: they have been announced
     history: RuntimeHistory  # of the jobs that have ended
 
 
@@ -98,6 +101,7 @@ class PlanningHandle(EnvHandle):
             submitted,
             state,
             window._replace(last=min(window.last, known), end=known),
+            self.trace.outages,
             history_of_ended(self.cluster, submitted),
         )
 
@@ -132,12 +136,13 @@ class PlanningHandle(EnvHandle):
         state = BatchState(*(part.copy() for part in snapshot.state))._replace(**of_users)
         cluster, trace = cluster_of(state, 0), episode.source.traces[snapshot.window.k]
         runtime = _sample(snapshot, trace.jobs.estimate, generator)
+        jobs = episode.requests[snapshot.window.k]
         future = replace(trace, runtime=runtime, name=f"{trace.name}, a future", records=None)
         queue = waiting(cluster)
         first = min([snapshot.window.first, *queue[:1].tolist()])
         window = snapshot.window._replace(first=first, last=snapshot.window.end)
         self._futures += 1
-        _write_future(state, trace.jobs, runtime, window, self._futures)
+        _write_future(state, jobs, runtime, window, self._futures)
         self._episode, self.batch = (
             episode,
             episode.branch(future, state, window, ended_jobs(cluster)),
@@ -166,6 +171,7 @@ class PlanningHandle(EnvHandle):
         k, known, traces = snapshot.window.k, snapshot.window.end, episode.source.traces
         shapes = [_shapes(state) for state in (episode._state, snapshot.state)]
         alike = k < len(traces) and shapes[0] == shapes[1]
+        alike = alike and traces[k].outages == snapshot.outages
         if not (
             alike
             and all(
@@ -188,9 +194,10 @@ def _sample(
     """Return (n,) int64 seconds: known runtimes, sampled ones, and estimates of all other jobs."""
     cluster = cluster_of(snapshot.state, 0)
     chosen = np.sort(np.concatenate([running(cluster), waiting(cluster)]))
+    chosen = chosen[chosen < len(estimate)]  # without outages
     known = known_runtimes(cluster, snapshot.jobs, chosen)
     sampled = sample_runtimes(snapshot.history, snapshot.jobs, chosen, known, generator)
-    ended = np.flatnonzero(cluster.end >= 0)
+    ended = ended_jobs(cluster)
     runtime = estimate.copy()
     runtime[ended] = cluster.end[ended] - cluster.start[ended]
     runtime[chosen] = sampled[0]
@@ -200,11 +207,19 @@ def _sample(
 def _write_future(
     state: BatchState, jobs: Jobs, runtime: np.ndarray, window: EpisodeWindow, number: int
 ) -> None:
-    """Write the events of a future and the sums over its episode into the state."""
+    """Write the events of a future and the sums over its episode into the state.
+
+    `jobs` are the requests with those of outages, `runtime` the runtimes of the other jobs.
+    """
     cluster, counters, sums = cluster_of(state, 0), state.counters[0], state.sums[0]
-    times, entries = future_events(cluster, jobs, runtime)
-    state.heap[0, DUE_TIME, : len(times)] = times
-    state.heap[0, DUE_JOB, : len(entries)] = entries
+    lengths = jobs.estimate[len(runtime) :]  # of outages
+    times, entries = future_events(cluster, jobs, np.concatenate([runtime, lengths]))
+    coming = np.arange(counters[COMING], counters[LAST_OUTAGE])
+    times = np.concatenate([times, jobs.submit[coming]])
+    entries = np.concatenate([entries, ~coming])
+    order = np.lexsort((entries, times))
+    state.heap[0, DUE_TIME, : len(times)] = times[order]
+    state.heap[0, DUE_JOB, : len(entries)] = entries[order]
     counters[DUE] = len(times)
     counters[EPISODES] = -number  # agents with a memory see that this is another episode
     cluster.state[LAST_JOB] = window.end

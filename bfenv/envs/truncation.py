@@ -3,7 +3,7 @@
 import numpy as np
 
 from bfenv.core.cluster import PROCESSORS, expected_ends, now, running, waiting
-from bfenv.core.jobs import Trace
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch_state import (
     BOUNDED_SLOWDOWN,
@@ -18,20 +18,21 @@ from bfenv.envs.batch_state import (
 
 
 def charge_unstarted(
-    state: BatchState, trace: Trace, i: int, totals: StepTotals, row: np.ndarray
+    state: BatchState, trace: Trace, jobs: Jobs, i: int, totals: StepTotals, row: np.ndarray
 ) -> None:
     """Charge environment i for the jobs of its episode that have not started or are on trial.
 
     Each is charged as if it started at max(now, its submit time) + 2 W / P + E. W is the work, by
     estimates, of all running and waiting jobs and of those of the episode still to come; P is the
-    size of the machine, E the longest estimate among them. A scheduler that never leaves a job
-    waiting that fits would have started it by then, if no other jobs came, so truncation never
-    pays.
+    size of the machine, E the longest estimate among them. To this come, for each outage that
+    begins less than E after that, its length and E: the machine may stand idle for so long because
+    of it. A scheduler that never leaves a job waiting that may start would have started it by then,
+    if no other jobs came, so truncation never pays.
 
     `totals` are those of the step that was truncated; `row`, the same as an array in the order of
-    StepTotals, is overwritten.
+    StepTotals, is overwritten. `jobs` are the requests of the trace, with those of outages.
     """
-    cluster, jobs = cluster_of(state, i), trace.jobs
+    cluster = cluster_of(state, i)
     first, last = state.counters[i, [FIRST, LAST]].tolist()
     time, processors = int(now(cluster)), int(cluster.state[PROCESSORS])
     start, end = cluster.start[first:last], cluster.end[first:last]
@@ -44,7 +45,11 @@ def charge_unstarted(
     work = float(jobs.size[running(cluster)] @ remaining)
     work += float(jobs.size[present].astype(np.float64) @ jobs.estimate[present])
     longest = max(int(jobs.estimate[present].max()), int(remaining.max(initial=0)))
-    latest = np.maximum(time, jobs.submit[unstarted]) + 2 * work / processors + longest
+    earliest = np.maximum(time, jobs.submit[unstarted])
+    latest = earliest + 2 * work / processors + longest
+    for begin, end, _ in sorted(trace.outages):
+        met = (time < begin) & (begin - longest < latest) & (earliest < end)
+        latest += np.where(met, end - begin + longest, 0)
     wait = latest - jobs.submit[unstarted]
     slowdown = bounded_slowdown(wait, trace.runtime[unstarted])
     charged = totals._replace(

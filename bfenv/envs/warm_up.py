@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.registry import find_policy
-from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster, Truth, advance, new_cluster, reset
-from bfenv.core.jobs import FOREVER, Trace
+from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster, Truth, advance, reset
+from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
+from bfenv.core.outages import announce_outages, new_machine, outages_of, run_around
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
@@ -20,8 +21,7 @@ REQUESTED_START_POLICY = "conservative"  # in its place where jobs have requeste
 def begin_warm_up(cluster, jobs, truth, processors, opening, first):
     """Empty the machine; the jobs opening .. first - 1 arrive until job `first` would."""
     reset(cluster, truth, processors, opening, first)
-    if opening < first:
-        cluster.state[HORIZON] = jobs.submit[first]
+    cluster.state[HORIZON] = jobs.submit[first]
 
 
 @kernel
@@ -36,19 +36,33 @@ def is_warmed_by_easy(trace: Trace) -> bool:
     return not bool(trace.jobs.requested_start.any())
 
 
-def warm_up(cluster: Cluster, truth: Truth, trace: Trace, window: EpisodeWindow) -> np.ndarray:
+def warm_up(
+    cluster: Cluster, truth: Truth, trace: Trace, jobs: Jobs, window: EpisodeWindow
+) -> np.ndarray:
     """Schedule the jobs before the episode on an empty machine.
+
+    Parameters
+    ----------
+    cluster, truth
+        The machine, in any state.
+    trace
+        The episode's.
+    jobs
+        Its requests, with those of outages.
+    window
+        The episode.
 
     Returns
     -------
     np.ndarray
         (k,) int64: the jobs that have ended, in the order of their ends.
     """
-    opening, first = window.opening, window.first
-    begin_warm_up(cluster, trace.jobs, truth, trace.processors, opening, first)
+    outages = outages_of(trace)
+    begin_warm_up(cluster, jobs, truth, trace.processors, window.opening, window.first)
+    opening = jobs.submit[window.opening]
+    announce_outages(cluster, truth, jobs, outages.start, outages.stop, opening)
     policy = find_policy(WARM_UP_POLICY if is_warmed_by_easy(trace) else REQUESTED_START_POLICY)
-    if opening < first:
-        _run(policy, cluster, truth, trace, 0)
+    _run(policy, cluster, truth, trace, jobs)
     end_warm_up(cluster, window.end)
     end = cluster.end[window.opening : window.first]
     ended = np.flatnonzero(end >= 0)
@@ -86,16 +100,19 @@ class Reference:
 
 def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarray:
     """Return when a policy starts the jobs of a window on the warm machine, (n,) int64 seconds."""
-    cluster, truth = new_cluster(trace)
-    warm_up(cluster, truth, trace, window)
-    _run(policy, cluster, truth, trace, 0)
+    cluster, truth, jobs = new_machine(trace)
+    warm_up(cluster, truth, trace, jobs, window)
+    _run(policy, cluster, truth, trace, jobs)
     return cluster.start[window.first : window.last]
 
 
-def _run(policy: Policy, cluster: Cluster, truth: Truth, trace: Trace, seed: int) -> None:
-    memory = new_memory(policy, trace.jobs, trace.processors, seed)
-    if policy.run is not None:
-        policy.run(cluster, trace.jobs, truth, memory)
+def _run(policy: Policy, cluster: Cluster, truth: Truth, trace: Trace, jobs: Jobs) -> None:
+    memory = new_memory(policy, jobs, trace.processors, 0)
+    if trace.outages:
+        run_around(policy, cluster, jobs, truth, memory, outages_of(trace), in_thread=False)
         return
-    while advance(cluster, trace.jobs, truth):
-        policy.decide(cluster, trace.jobs, memory)
+    if policy.run is not None:
+        policy.run(cluster, jobs, truth, memory)
+        return
+    while advance(cluster, jobs, truth):
+        policy.decide(cluster, jobs, memory)

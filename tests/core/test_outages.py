@@ -9,25 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.core.cluster import new_cluster
 from bfenv.core.errors import PolicyError, WorkloadError
 from bfenv.core.jobs import Outage
 from bfenv.core.schedule import Schedule
 from tests.conftest import small_traces
 from tests.oracles import outages as naive
-
-
-@st.composite
-def with_outages(draw, jobs=8):
-    """A small trace with up to three outages of part or all of the machine, one after the other."""
-    trace = draw(small_traces(jobs=jobs))
-    time, outages = 0, []
-    for gap, length, out in draw(
-        st.lists(st.tuples(st.integers(0, 12), st.integers(1, 9), st.integers(1, 6)), max_size=3)
-    ):
-        begin = time + gap
-        time = begin + length
-        outages.append(Outage(begin, time, min(out, trace.processors)))
-    return replace(trace, outages=tuple(outages))
 
 
 def starts(policy, *jobs, processors=4, outages=()):
@@ -67,7 +54,7 @@ def test_running_outage():
     assert starts("easy", *jobs, outages=[(0, 20, 2)]) == [20, 25, 1]
 
 
-@given(with_outages(), st.sampled_from(["fcfs", "easy"]))
+@given(small_traces(outages=True), st.sampled_from(["fcfs", "easy"]))
 @settings(max_examples=100)
 def test_oracle(trace, policy):
     """Every start is that of the slow version."""
@@ -77,8 +64,11 @@ def test_oracle(trace, policy):
     assert bfenv.simulate(trace, policy).check().start.tolist() == expected
 
 
+GUARDED = "easy(order=sjf, guard=1.5)", "easy(order=sjf, guard=1, guard_scale=scaled_backlog)"
+
+
 @pytest.mark.slow
-@given(with_outages(jobs=12), st.sampled_from(sorted(bfenv.policies())))
+@given(small_traces(jobs=12, outages=True), st.sampled_from([*bfenv.policies(), *GUARDED]))
 @settings(max_examples=100)
 def test_every_policy(trace, policy):
     """Under every policy all jobs run, and never more than is in service."""
@@ -122,7 +112,7 @@ def test_hidden_trial():
     assert starts("easy-speculative", *jobs, outages=[(3_070, 4_618, 1)]) == [180, 4_618, 1_680]
 
 
-@given(with_outages())
+@given(small_traces(outages=True))
 def test_compiled_or_not(trace):
     """A policy that is called from Python at every pass makes the same schedule."""
     slow = replace(bfenv.find_policy("easy-sjf"), run=None)
@@ -185,9 +175,9 @@ def test_transformed():
 
 
 def test_not_followed():
-    """Environments and the other event order refuse a trace with outages."""
+    """A machine that would ignore outages, and the other event order, refuse a trace with some."""
     trace = bfenv.make_trace([0, 100], [1, 1], [1, 1], 4, outages=(Outage(10, 20, 4),))
-    with pytest.raises(WorkloadError, match="has outages"):
-        bfenv.BackfillEnv(trace, episode_jobs=None, warmup_jobs=0, split="all")
+    with pytest.raises(WorkloadError, match="searches do not"):
+        new_cluster(trace)
     with pytest.raises(WorkloadError, match="standard event order"):
         bfenv.simulate(trace, "easy", event_order="pyss")

@@ -49,10 +49,10 @@ def test_last_step():
     assert terminated and info["metrics"]["charged_jobs"] == 0
 
 
-@given(small_traces(jobs=8), st.integers(0, 2**32 - 1), st.integers(1, 6))
-@settings(max_examples=100)
+@given(small_traces(jobs=8, outages=True), st.integers(0, 2**32 - 1), st.integers(1, 6))
+@settings(max_examples=150)
 def test_bound(trace, seed, limit):
-    """Whoever goes on without leaving a fitting job waiting pays less than the charge."""
+    """Whoever goes on without leaving a job waiting that may start pays less than the charge."""
     cut, whole_episode = whole(trace, max_episode_steps=limit), whole(trace)
     generator = np.random.default_rng(seed)
     _, info = cut.reset(seed=0)

@@ -3,7 +3,11 @@
 There is a pass whenever something happens: a job comes or ends, an outage begins or ends.
 
 A job may start if, by estimates, it leaves every second of every outage its processors.
+
+`legal` is the same for an agent that starts one job after the other.
 """
+
+from tests.oracles import machine
 
 
 def simulate(jobs, processors, outages, policy):
@@ -37,13 +41,7 @@ def _choose(jobs, processors, outages, policy, queue, starts, now):
 
     def overfull(more):
         runs = held + active + [(now + jobs[j][2], jobs[j][1]) for j in more]
-        last = max((end for _, end, _ in coming), default=now)
-        for second in range(now, last):
-            out = sum(size for begin, end, size in coming if begin <= second < end)
-            used = sum(size for end, size in runs if end > second)
-            if out and out + used > processors:
-                return True
-        return False
+        return _overfull(processors, coming, runs, now)
 
     visible = [j for j in queue if not overfull([j])]
     while True:
@@ -52,6 +50,74 @@ def _choose(jobs, processors, outages, policy, queue, starts, now):
         if bad is None:
             return chosen
         visible.remove(chosen[bad])
+
+
+def _overfull(processors, coming, runs, now):
+    """Whether what runs, tuples (end by estimate, size), leaves too little for outages to come."""
+    last = max((end for _, end, _ in coming), default=now)
+    for second in range(now, last):
+        out = sum(size for begin, end, size in coming if begin <= second < end)
+        used = sum(size for end, size in runs if end > second)
+        if out and out + used > processors:
+            return True
+    return False
+
+
+def legal(trace, outages, held, queue, chosen, now, depth):
+    """Return the jobs that may start at `now`, and of these the ones with a reservation.
+
+    `held` are tuples (end by estimate, size) of what runs when the pass begins, with the outages in
+    force; `queue` the jobs that wait then; `chosen` those that have started since. The first
+    `depth` jobs (-1: all) have reservations.
+    """
+    jobs, processors = trace.jobs, trace.processors
+    coming = [outage for outage in outages if outage[0] > now]
+
+    def run(j):
+        return now + int(jobs.estimate[j]), int(jobs.size[j])
+
+    def fits(j, runs):
+        free = processors - sum(size for _, size in runs)
+        return jobs.size[j] <= free and jobs.requested_start[j] <= now
+
+    def crowds(j, runs):
+        return _overfull(processors, coming, [*runs, run(j)], now)
+
+    hidden, runs = {j for j in queue if crowds(j, held)}, list(held)
+    for step in range(len(chosen) + 1):
+        for j in queue:
+            if depth == 0 or (j not in hidden and not (fits(j, runs) and crowds(j, runs))):
+                break
+            if j not in chosen[:step]:
+                hidden.add(j)
+        if step < len(chosen):
+            runs.append(run(chosen[step]))
+    visible = [j for j in queue if j not in hidden and j not in chosen]
+    intervals, beside, reserved, others = [(-1, *one) for one in runs], list(runs), set(), []
+    left = len(visible) if depth == -1 else depth
+    for j in visible:
+        if left == 0:
+            others.append(j)
+            continue
+        job = machine.Job(
+            0, int(jobs.size[j]), int(jobs.estimate[j]), 1, 0, int(jobs.requested_start[j])
+        )
+        start = machine.anchor_point(intervals, processors, job, now)
+        if start == now and crowds(j, beside):
+            continue
+        left -= 1
+        intervals.append((start, start + job.estimate, job.size))
+        if start == now:
+            reserved.add(j)
+            beside.append(run(j))
+    may_start = set(reserved)
+    for j in others:
+        room = machine.has_room(
+            intervals, processors, int(jobs.size[j]), now, int(jobs.estimate[j])
+        )
+        if room and fits(j, runs) and not crowds(j, beside):
+            may_start.add(j)
+    return may_start, reserved
 
 
 def _fcfs(jobs, processors, queue, held, now):

@@ -3,9 +3,11 @@
 from bfenv.envs.rendering.snapshot import (
     EnvView,
     Snapshot,
+    changes,
     clock,
     day,
     horizon,
+    out_of_service,
     span,
     take_snapshot,
 )
@@ -24,6 +26,7 @@ def render_text(env: EnvView) -> str:
         _line("machine", _cluster(snapshot)),
         _line("ahead", _ahead(snapshot, horizon(env.trace.jobs))),
         _line("running", _running(snapshot)),
+        *_outage(snapshot),
         _line("head", _head(snapshot)),
         _line("queue", _queue(snapshot)),
         _line("episode", _episode(snapshot)),
@@ -49,21 +52,23 @@ def _bar(part: int, whole: int) -> str:
 
 
 def _cluster(snapshot: Snapshot) -> str:
-    busy = snapshot.processors - snapshot.free
+    out = out_of_service(snapshot)
+    busy = snapshot.processors - snapshot.free - out
     share = 100 * busy // snapshot.processors
     return (
         f"{_bar(busy, snapshot.processors)}  "
         f"{busy} of {snapshot.processors} busy ({share} %), {snapshot.free} free"
+        + (f", {out} out" if out else "")
     )
 
 
 def _ahead(snapshot: Snapshot, seconds: int) -> str:
-    """The availability profile, which only rises, at the beginning of each stretch of time."""
-    marks = []
+    """The availability profile at the beginning of each stretch of time."""
+    marks, ahead = [], changes(snapshot)
     for column in range(BAR):
         time = snapshot.now + seconds * column // BAR
-        gone = sum(run.size for run in snapshot.runs if run.end <= time)
-        marks.append(STEPS[(snapshot.free + gone) * (len(STEPS) - 1) // snapshot.processors])
+        free = snapshot.free + sum(processors for when, processors in ahead if when <= time)
+        marks.append(STEPS[free * (len(STEPS) - 1) // snapshot.processors])
     return f"{''.join(marks)}  free from now to {span(seconds)} ahead, by estimates"
 
 
@@ -78,9 +83,19 @@ def _running(snapshot: Snapshot) -> str:
     )
 
 
+def _outage(snapshot: Snapshot) -> list[str]:
+    if not snapshot.outages:
+        return []
+    begin, end, processors = snapshot.outages[0]
+    when = f"in {span(begin - snapshot.now)}, for {span(end - begin)}"
+    if begin <= snapshot.now:
+        when = f"now, over in {span(end - snapshot.now)}"
+    return [_line("outage", f"{processors} of {snapshot.processors} proc. {when}")]
+
+
 def _head(snapshot: Snapshot) -> str:
     if snapshot.head is None:
-        return "no job waits"
+        return "no waiting job may start before an outage" if snapshot.waiting else "no job waits"
     job, size, _, begin, extra = snapshot.head
     if begin == snapshot.now:
         return f"job {job} ({size} proc.) fits now, {_count(extra, 'extra node')}"

@@ -3,7 +3,8 @@
 The running jobs are stacked by expected end, the last to end at the bottom. All of them run now,
 so the stack is never higher than the machine, and what remains of it at any later time has no gaps.
 Its outline right of now is the availability profile, and the reservation of the head of the queue
-hangs from the ceiling in one piece. Jobs are not bound to particular processors, so none are shown.
+hangs from the ceiling in one piece. So do outages, in grey, above the reservation. Jobs are not
+bound to particular processors, so none are shown.
 """
 
 import numpy as np
@@ -17,9 +18,11 @@ from bfenv.envs.rendering.snapshot import (
     Row,
     Run,
     Snapshot,
+    changes,
     clock,
     day,
     horizon,
+    out_of_service,
     round_up,
     span,
     take_snapshot,
@@ -41,6 +44,7 @@ INK: Colour = (38, 42, 52)
 ALARM: Colour = (184, 40, 48)
 LEGAL: Colour = (224, 237, 250)
 ACCENT: Colour = (0, 98, 168)
+OUTAGE: Colour = (212, 210, 202)
 # After Paul Tol's scheme "muted", which is safe for colour-blind readers
 JOBS: tuple[Colour, ...] = (
     (136, 204, 238),
@@ -113,7 +117,8 @@ class Axes:
 def _header(canvas: Canvas, snapshot: Snapshot) -> None:
     canvas.text(16, 22, day(snapshot, snapshot.now), FAINT, 18)
     canvas.text(16, 47, clock(snapshot, snapshot.now), INK, 36)
-    busy = snapshot.processors - snapshot.free
+    out = out_of_service(snapshot)
+    busy = snapshot.processors - snapshot.free - out
     share = f"utilization {100 * busy // snapshot.processors} %"
     _part(
         canvas,
@@ -123,7 +128,8 @@ def _header(canvas: Canvas, snapshot: Snapshot) -> None:
         busy / snapshot.processors,
         ACCENT,
     )
-    _below(canvas, 0, (share, FAINT), (f"{len(snapshot.runs)} running", FAINT))
+    runs = f"{len(snapshot.runs)} running" + (f", {out} out" if out else "")
+    _below(canvas, 0, (share, FAINT), (runs, FAINT))
     started = f"{snapshot.started} of {snapshot.episode} started"
     _part(canvas, 1, "episode", started, snapshot.started / snapshot.episode, INK)
     illegal = (f"{snapshot.illegal} illegal", ALARM if snapshot.illegal else FAINT)
@@ -157,6 +163,7 @@ def _cluster(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
     for run in reversed(snapshot.runs):
         _run(canvas, axes, run, floor)
         floor += run.size
+    _outages(canvas, snapshot, axes)
     if snapshot.head is not None:
         _reservation(canvas, snapshot, axes, snapshot.head)
     _profile(canvas, snapshot, axes)
@@ -207,13 +214,29 @@ def _run(canvas: Canvas, axes: Axes, run: Run, floor: int) -> None:
                 break
 
 
+def _outages(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
+    """Hang outages from the ceiling, those at the same time below each other."""
+    for k, one in enumerate(snapshot.outages):
+        if one.begin >= axes.last:
+            break
+        above = sum(other.processors for other in snapshot.outages[:k] if other.end > one.begin)
+        top, bottom = (
+            axes.y(axes.processors - above),
+            axes.y(axes.processors - above - one.processors),
+        )
+        left, right = axes.x(one.begin), axes.x(one.end)
+        canvas.box(left, top, max(right - left, 3), max(bottom - top, 3), OUTAGE)
+        if bottom - top >= 24 and right - left >= canvas.text_width("outage") + 12:
+            canvas.text((left + right) / 2, (top + bottom) // 2, "outage", INK, align=0.5)
+
+
 def _profile(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
     used = snapshot.processors - snapshot.free
     points = [(axes.now_x, axes.y(used))]
-    for run in snapshot.runs:
-        points.append((axes.x(run.end), axes.y(used)))
-        used -= run.size
-        points.append((axes.x(run.end), axes.y(used)))
+    for time, processors in changes(snapshot):
+        points.append((axes.x(time), axes.y(used)))
+        used -= processors
+        points.append((axes.x(time), axes.y(used)))
     points.append((axes.right, axes.y(used)))
     canvas.line(points, INK, 2)
 
@@ -224,13 +247,20 @@ def _reservation(canvas: Canvas, snapshot: Snapshot, axes: Axes, head: Head) -> 
         later = f"head {label}: in {span(head.begin - snapshot.now)}"
         _tag(canvas, axes.right - canvas.text_width(later) - 12, axes.top + 14, later)
         return
-    x, bottom = axes.x(head.begin), axes.y(snapshot.processors - head.size)
-    width, height = max(axes.x(head.begin + head.estimate) - x, 3), max(bottom - axes.top, 3)
-    canvas.hatched(x, axes.top, width, height, JOBS[head.job % len(JOBS)])
+    end = head.begin + head.estimate
+    out = sum(
+        one.processors for one in snapshot.outages if one.begin < end and one.end > head.begin
+    )
+    ceiling = max(
+        snapshot.processors - out, head.size
+    )  # EASY's reservation heeds no outage to come
+    x, top, bottom = axes.x(head.begin), axes.y(ceiling), axes.y(ceiling - head.size)
+    width, height = max(axes.x(end) - x, 3), max(bottom - top, 3)
+    canvas.hatched(x, top, width, height, JOBS[head.job % len(JOBS)])
     if head.begin > snapshot.now:
         canvas.dashed(x, axes.top, axes.bottom, INK)
     if height >= 24 and width >= canvas.text_width(label) + 22:
-        _tag(canvas, x + 10, axes.top + height // 2, label)
+        _tag(canvas, x + 10, top + height // 2, label)
 
 
 def _tag(canvas: Canvas, x: int, y: int, label: str) -> None:
@@ -280,7 +310,7 @@ def _waiting(canvas: Canvas, snapshot: Snapshot, row: Row, left: int, y: int) ->
     ink = FAINT if row.obstacle else INK
     if not row.obstacle:
         canvas.box(left + 1, y - ROW // 2 + 1, LIST[2] - 2, ROW - 1, LEGAL)
-    if row.slot == 0:
+    if snapshot.head is not None and row.job == snapshot.head.job:
         canvas.hatched(left + 10, y - 6, 13, 13, colour)
     else:
         canvas.box(left + 10, y - 6, 13, 13, colour, edge=2 if row.obstacle else 0, radius=2)

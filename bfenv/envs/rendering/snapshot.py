@@ -11,7 +11,7 @@ from gymnasium.error import ResetNeeded
 
 from bfenv.core.cluster import PROCESSORS, Cluster, expected_ends, free, now, running, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
-from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.core.profile import shadow
 
 # Durations in seconds that people read at a glance
@@ -29,6 +29,10 @@ class EnvView(Protocol):
     @property
     def trace(self) -> Trace:
         """The trace of the episode."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """The requests, with those of outages behind the jobs of the trace."""
 
     @property
     def cluster(self) -> Cluster:
@@ -62,8 +66,15 @@ class EnvView(Protocol):
     def forced_starts(self) -> int:
         """How many starts the environment made."""
 
+    @property
+    def head(self) -> int:
+        """The head of the queue; -1 for none."""
+
     def action_masks(self) -> np.ndarray:
         """Return which actions are legal."""
+
+    def withheld(self) -> np.ndarray:
+        """Return in which slots a job cannot start because of an outage to come."""
 
 
 class Run(NamedTuple):
@@ -106,6 +117,7 @@ class Snapshot(NamedTuple):
     processors: int
     free: int  # processors
     runs: list[Run]  # by expected end
+    outages: list[Outage]  # in force or to come, by begin
     head: Head | None
     rows: list[Row]  # by slot: the first of the queue, and later ones that may start
     window: int
@@ -127,7 +139,7 @@ def take_snapshot(env: EnvView, rows: int) -> Snapshot:
     """
     if env.pass_id[0] == 0:
         raise ResetNeeded("call env.reset() before env.render()")
-    cluster, jobs = env.cluster, env.trace.jobs
+    cluster, jobs = env.cluster, env.jobs
     mask = env.action_masks()[: env.window]
     return Snapshot(
         workload=env.trace.name,
@@ -135,8 +147,9 @@ def take_snapshot(env: EnvView, rows: int) -> Snapshot:
         midnight=-env.trace.time_of_day,
         processors=int(cluster.state[PROCESSORS]),
         free=int(free(cluster)),
-        runs=_runs(cluster, jobs),
-        head=_head(cluster, jobs),
+        runs=_runs(cluster, jobs, len(env.trace)),
+        outages=[one for one in sorted(env.trace.outages) if one.end > now(cluster)],
+        head=_head(cluster, jobs, env.head),
         rows=_rows(env, mask, rows),
         window=env.window,
         waiting=len(waiting(cluster)),
@@ -146,6 +159,22 @@ def take_snapshot(env: EnvView, rows: int) -> Snapshot:
         illegal=env.illegal_actions,
         forced=env.forced_starts,
     )
+
+
+def out_of_service(snapshot: Snapshot) -> int:
+    """Return how many processors are out of service now."""
+    return sum(one.processors for one in snapshot.outages if one.begin <= snapshot.now)
+
+
+def changes(snapshot: Snapshot) -> list[tuple[int, int]]:
+    """Return when how many processors become free, by estimates; negative ones go out of service.
+
+    In the order of the times, in seconds.
+    """
+    ends = [(run.end, run.size) for run in snapshot.runs]
+    ends += [(one.end, one.processors) for one in snapshot.outages]
+    coming = [one for one in snapshot.outages if one.begin > snapshot.now]
+    return sorted(ends + [(one.begin, -one.processors) for one in coming])
 
 
 def horizon(jobs: Jobs) -> int:
@@ -191,16 +220,17 @@ def clock(snapshot: Snapshot, time: int) -> str:
     return f"{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}"
 
 
-def _runs(cluster: Cluster, jobs: Jobs) -> list[Run]:
-    runs = running(cluster)
-    columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster))
+def _runs(cluster: Cluster, jobs: Jobs, count: int) -> list[Run]:
+    """List the running jobs, of `count` jobs in the trace; outages are no such jobs."""
+    own = running(cluster) < count
+    runs = running(cluster)[own]
+    columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster)[own])
     return [Run(*run) for run in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _head(cluster: Cluster, jobs: Jobs) -> Head | None:
-    if len(waiting(cluster)) == 0:
+def _head(cluster: Cluster, jobs: Jobs, job: int) -> Head | None:
+    if job < 0:
         return None
-    job = int(waiting(cluster)[0])
     begin, extra = shadow(cluster, jobs, job)
     return Head(job, int(jobs.size[job]), int(jobs.estimate[job]), int(begin), int(extra))
 
@@ -210,11 +240,12 @@ def _rows(env: EnvView, mask: np.ndarray, count: int) -> list[Row]:
     legal = np.flatnonzero(mask)[: count // 2].tolist()
     first = range(min(len(mask), len(waiting(env.cluster))))
     slots = sorted(list(dict.fromkeys([*legal, *first]))[:count])
-    return [_row(env, slot, bool(mask[slot])) for slot in slots]
+    withheld = env.withheld()
+    return [_row(env, slot, bool(mask[slot]), bool(withheld[slot])) for slot in slots]
 
 
-def _row(env: EnvView, slot: int, legal: bool) -> Row:
-    cluster, jobs, over = env.cluster, env.trace.jobs, env.unstarted == 0
+def _row(env: EnvView, slot: int, legal: bool, withheld: bool) -> Row:
+    cluster, jobs, over = env.cluster, env.jobs, env.unstarted == 0
     job = int(env.slots[slot])
     starts_in = int(jobs.requested_start[job] - now(cluster))
     if legal:
@@ -225,6 +256,8 @@ def _row(env: EnvView, slot: int, legal: bool) -> Row:
         obstacle = f"requested start in {span(starts_in)}"
     elif jobs.size[job] > free(cluster):
         obstacle = "too large now"
+    elif withheld:
+        obstacle = "would run into an outage"
     else:
         obstacle = "would delay a reservation"
     user = str(jobs.user[job]) if jobs.user[job] >= 0 else "-"

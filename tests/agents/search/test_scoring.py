@@ -35,8 +35,8 @@ def test_rows(hidden):
     seen, done, compared = None, False, 0
     while not done:
         if env.pass_id != seen:
+            env.starts_of(policy, memory)  # learns from the jobs that have ended
             seen = env.pass_id
-            env.starts_of(policy.decide, memory)  # learns from the jobs that have ended
             count = len(waiting(env.cluster))
             if count:
                 write_scores(env.cluster, trace.jobs, memory)

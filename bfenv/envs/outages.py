@@ -1,0 +1,120 @@
+"""Outages to come: what they hide in a scheduling pass, and what starts must leave them.
+
+The rule is that of `bfenv.core.outages`, for starts that are decided one by one:
+
+* At the begin of a pass, the waiting jobs are hidden that alone leave an outage too little.
+* At each decision, a start must leave each outage enough beside all that runs.
+* The jobs are then taken from the oldest on. Those that could start but leave an outage too little
+  are skipped, and the first other one is the head of the queue. Where jobs have reservations, those
+  that were skipped are hidden until the next pass.
+
+Hidden jobs are seen, but no reservation is made for them.
+
+Without outages to come, all this costs one comparison: MET is 0.
+"""
+
+from bfenv.core.cluster import may_start, now, waiting
+from bfenv.core.kernel import kernel
+from bfenv.core.outages import find_room, has_room, start_outages, take_room
+from bfenv.envs.batch_state import (
+    COMING,
+    HIDDEN_IN,
+    HIDINGS,
+    LAST_OUTAGE,
+    LEFT,
+    MET,
+    OLDEST,
+    ROOM,
+)
+
+
+@kernel
+def begin_pass(state, cluster, jobs, truth, i):
+    """Begin the outages of this instant, and hide the jobs that alone leave later ones too little.
+
+    To be called after each `advance` while there are outages to come.
+    """
+    counters, hidden_in = state.counters[i], state.per_job[i, HIDDEN_IN]
+    coming, last = counters[COMING], counters[LAST_OUTAGE]
+    counters[COMING] = start_outages(cluster, jobs, truth, coming, last)
+    counters[HIDINGS] += 1
+    _find_room(state, cluster, jobs, i)
+    if counters[MET] > 0:
+        for job in waiting(cluster):
+            if not leaves_enough(state, cluster, jobs, i, ROOM, job, jobs.estimate[job]):
+                hidden_in[job] = counters[HIDINGS]
+
+
+@kernel
+def look_ahead(state, cluster, jobs, rules, i):
+    """Find the room beside what runs by now, and the oldest job that is not hidden.
+
+    To be called at each decision at which an outage can be met.
+    """
+    counters, hidden_in = state.counters[i], state.per_job[i, HIDDEN_IN]
+    _find_room(state, cluster, jobs, i)
+    counters[OLDEST] = -1
+    for job in waiting(cluster):
+        if hidden_in[job] == counters[HIDINGS]:
+            continue
+        if not _is_too_many(state, cluster, jobs, i, job):
+            counters[OLDEST] = job
+            break
+        if rules.reservation_depth != 0:
+            hidden_in[job] = counters[HIDINGS]
+
+
+@kernel
+def _find_room(state, cluster, jobs, i):
+    counters, room = state.counters[i], state.per_job[i, ROOM]
+    counters[MET] = find_room(cluster, jobs, counters[COMING], counters[LAST_OUTAGE], room)
+    for outage in range(counters[MET]):
+        state.per_job[i, LEFT, outage] = room[outage]
+
+
+@kernel
+def oldest(state, cluster, i):
+    """Return the head of the queue: the oldest waiting job that is not hidden; -1 for none."""
+    if state.counters[i, MET] > 0:
+        return state.counters[i, OLDEST]
+    line = waiting(cluster)
+    return line[0] if len(line) > 0 else -1
+
+
+@kernel
+def is_hidden(state, i, job):
+    """Tell whether a waiting job cannot start in this pass because of an outage to come."""
+    counters = state.counters[i]
+    return counters[MET] > 0 and state.per_job[i, HIDDEN_IN, job] == counters[HIDINGS]
+
+
+@kernel
+def is_withheld(state, cluster, jobs, i, job):
+    """Tell whether an outage to come keeps a waiting job from starting now."""
+    return is_hidden(state, i, job) or _is_too_many(state, cluster, jobs, i, job)
+
+
+@kernel
+def _is_too_many(state, cluster, jobs, i, job):
+    """Tell whether a job could start but for an outage to come."""
+    enough = leaves_enough(state, cluster, jobs, i, ROOM, job, jobs.estimate[job])
+    return may_start(cluster, jobs, job) and not enough
+
+
+@kernel
+def leaves_enough(state, cluster, jobs, i, row, job, length):
+    """Tell whether a job that ran now for `length` seconds would leave each outage enough.
+
+    `row` is ROOM or LEFT.
+    """
+    counters, room = state.counters[i], state.per_job[i, row]
+    end = now(cluster) + length
+    return has_room(jobs, counters[COMING], counters[MET], room, jobs.size[job], end)
+
+
+@kernel
+def reserve_room(state, cluster, jobs, i, job):
+    """Take what a job needs that may start now and has a reservation out of what is LEFT."""
+    counters, left = state.counters[i], state.per_job[i, LEFT]
+    end = now(cluster) + jobs.estimate[job]
+    take_room(jobs, counters[COMING], counters[MET], left, jobs.size[job], end)
