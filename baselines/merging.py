@@ -4,47 +4,41 @@ from bfenv.core.kernel import kernel
 
 
 @kernel
-def sort_by_merging(score, line, spare_score, spare_line, count):
+def sort_by_merging(score, line, count):
     """Sort the first `count` jobs by score, and those of equal score by index.
 
     Parameters
     ----------
     score
-        (n,) float64, not NaN; score of the job at the same position of the line. Is sorted, too.
+        (m,) float64, not NaN; score of the job at the same position of the line. Is sorted, too.
     line
-        (n,) int64 jobs.
-    spare_score, spare_line
-        Arrays alike, to merge into; what they hold is lost.
+        (m,) int64 jobs. What is behind the first `count` jobs, as many again at least, is lost.
     count
         Number of jobs.
     """
-    width = 1
-    in_spare = False
+    width, source, target = 1, 0, count
     while width < count:
         for first in range(0, count, 2 * width):
             middle, end = min(first + width, count), min(first + 2 * width, count)
-            if in_spare:
-                _merge(spare_score, spare_line, score, line, first, middle, end)
-            else:
-                _merge(score, line, spare_score, spare_line, first, middle, end)
-        in_spare = not in_spare
+            _merge(score, line, source + first, source + middle, source + end, target + first)
+        source, target = target, source
         width *= 2
-    if in_spare:
+    if source > 0:
         for i in range(count):
-            score[i], line[i] = spare_score[i], spare_line[i]
+            score[i], line[i] = score[source + i], line[source + i]
 
 
 @kernel
-def _merge(score, line, other_score, other_line, first, middle, end):
+def _merge(score, line, first, middle, end, target):
     """Merge two sorted parts, from `first` up to `middle` and from there up to `end`."""
     i, j = first, middle
-    for k in range(first, end):
-        from_first = j == end or (
-            i < middle and (score[i] < score[j] or (score[i] == score[j] and line[i] < line[j]))
+    for k in range(target, target + end - first):
+        from_second = j < end and (
+            i == middle or score[j] < score[i] or (score[j] == score[i] and line[j] < line[i])
         )
-        if from_first:
-            other_score[k], other_line[k] = score[i], line[i]
-            i += 1
-        else:
-            other_score[k], other_line[k] = score[j], line[j]
+        if from_second:
+            score[k], line[k] = score[j], line[j]
             j += 1
+        else:
+            score[k], line[k] = score[i], line[i]
+            i += 1

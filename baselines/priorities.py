@@ -23,7 +23,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 
-FAR = 16  # places that a job is moved on average before the line is sorted by merging
+FAR = 64  # places that a job is moved on average before the line is sorted by merging
 
 
 class Order(NamedTuple):
@@ -140,11 +140,9 @@ def check_weight(weight: float | None, *orders: Order, positive: bool = False) -
 class Ranking(NamedTuple):
     """The waiting jobs in order, kept from pass to pass because little changes between two."""
 
-    line: np.ndarray  # (n,) int64 jobs, in order after `rank`
-    score: np.ndarray  # (n,) float64 of the job at the same position of the line
+    line: np.ndarray  # (2n,) int64 jobs, in order after `rank`; the rest is room to sort in
+    score: np.ndarray  # (2n,) float64 of the job at the same position of the line
     listed: np.ndarray  # (n,) bool: the job is in the line
-    spare_line: np.ndarray  # (n,) int64 to sort in
-    spare_score: np.ndarray  # (n,) float64
     length: np.ndarray  # (1,) int64 jobs in the line
     duration: np.ndarray  # (n,) int64 seconds: estimates, or predictions in their place
     number: np.ndarray  # (n,) float64: u of a stochastic order, log2 n for unicef, an expression's
@@ -172,11 +170,9 @@ def new_ranking(
         sizes = range(1, int(jobs.size.max()) + 1)
         number = np.array([math.log2(size) for size in sizes])[jobs.size - 1]
     return Ranking(
-        line=np.empty(count, dtype=np.int64),
-        score=np.empty(count, dtype=np.float64),
+        line=np.empty(2 * count, dtype=np.int64),
+        score=np.empty(2 * count, dtype=np.float64),
         listed=np.zeros(count, dtype=np.bool_),
-        spare_line=np.empty(count, dtype=np.int64),
-        spare_score=np.empty(count, dtype=np.float64),
         length=np.zeros(1, dtype=np.int64),
         duration=jobs.estimate.copy(),
         number=number,
@@ -300,7 +296,7 @@ def rank(ranking, cluster, jobs):
             count += 1
             missing -= 1
     if moved > limit:
-        sort_by_merging(ranking.score, ranking.line, ranking.spare_score, ranking.spare_line, count)
+        sort_by_merging(ranking.score, ranking.line, count)
     ranking.length[0] = count
     return count
 
