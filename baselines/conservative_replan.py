@@ -15,20 +15,24 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.priorities import Order, Ranking, find_order
+from bfenv.baselines.reservations import place_job
 from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
-from bfenv.core.cluster import advance, now, start
+from bfenv.core.cluster import advance, may_start, now, start
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
+from bfenv.core.openings import Openings, forget_fronts, new_openings, note_from_now
 from bfenv.core.policy import Policy
 from bfenv.core.profile import Profile, fits, new_profile, place, rebuild
 
-CHECK_EVERY = 16  # jobs that are placed
+CHECK_EVERY = 4  # jobs that are placed
+LONG = 256  # waiting jobs from which on remembering how early they may fit is worth its cost
 
 
 class Memory(NamedTuple):
     """Room for the plan of one pass, and the order of the queue."""
 
     profile: Profile
+    openings: Openings  # how early classes of jobs may fit beside those that have been placed
     ranking: Ranking
     stream: np.ndarray  # (1,) int64 state of the random numbers
 
@@ -38,11 +42,20 @@ def decide(cluster, jobs, memory):
     """Place the jobs in order and start those that can start now; stop when no other job can.
 
     As the plan fills up, a job that does not fit now will not: those at the end of the line that do
-    not fit need no place.
+    not fit need no place. In a long line, the search for a place begins where jobs like this one
+    may fit at the earliest.
     """
-    profile, line = memory.profile, memory.ranking.line
+    profile, openings, line = memory.profile, memory.openings, memory.ranking.line
     count = sort(memory.ranking, memory.stream, cluster, jobs)
+    while count > 0 and not may_start(cluster, jobs, line[count - 1]):
+        count -= 1
+    if count == 0:
+        return
     rebuild(profile, cluster, jobs)
+    is_long = count >= openings.long[0]
+    if is_long:
+        note_from_now(openings, count)
+        forget_fronts(openings)
     for position in range(count):
         if position % CHECK_EVERY == 0:
             while count > position and not fits_now(profile, cluster, jobs, line[count - 1]):
@@ -50,9 +63,12 @@ def decide(cluster, jobs, memory):
         if position >= count:
             break
         job = line[position]
-        size, duration = jobs.size[job], jobs.estimate[job]
-        earliest = max(now(cluster), jobs.requested_start[job])
-        if place(profile, size, duration, earliest) == now(cluster):
+        if is_long:
+            anchor = place_job(profile, openings, cluster, jobs, job)
+        else:
+            earliest = max(now(cluster), jobs.requested_start[job])
+            anchor = place(profile, jobs.size[job], jobs.estimate[job], earliest)
+        if anchor == now(cluster):
             start(cluster, jobs, job)
 
 
@@ -82,6 +98,7 @@ def new_memory(
     count = len(jobs.submit)
     return Memory(
         new_profile(min(count, processors), count),
+        new_openings(jobs, processors, LONG),
         shuffled_ranking(order, jobs, generator, weight),
         new_stream(generator),
     )

@@ -15,12 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.merging import sort_by_merging
 from bfenv.core.arguments import check_choice, check_number
 from bfenv.core.cluster import now, started, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
+
+FAR = 64  # places that a job is moved on average before the line is sorted by merging
 
 
 class Order(NamedTuple):
@@ -137,8 +140,8 @@ def check_weight(weight: float | None, *orders: Order, positive: bool = False) -
 class Ranking(NamedTuple):
     """The waiting jobs in order, kept from pass to pass because little changes between two."""
 
-    line: np.ndarray  # (n,) int64 jobs, in order after `rank`
-    score: np.ndarray  # (n,) float64 of the job at the same position of the line
+    line: np.ndarray  # (2n,) int64 jobs, in order after `rank`; the rest is room to sort in
+    score: np.ndarray  # (2n,) float64 of the job at the same position of the line
     listed: np.ndarray  # (n,) bool: the job is in the line
     length: np.ndarray  # (1,) int64 jobs in the line
     duration: np.ndarray  # (n,) int64 seconds: estimates, or predictions in their place
@@ -167,8 +170,8 @@ def new_ranking(
         sizes = range(1, int(jobs.size.max()) + 1)
         number = np.array([math.log2(size) for size in sizes])[jobs.size - 1]
     return Ranking(
-        line=np.empty(count, dtype=np.int64),
-        score=np.empty(count, dtype=np.float64),
+        line=np.empty(2 * count, dtype=np.int64),
+        score=np.empty(2 * count, dtype=np.float64),
         listed=np.zeros(count, dtype=np.bool_),
         length=np.zeros(1, dtype=np.int64),
         duration=jobs.estimate.copy(),
@@ -267,40 +270,57 @@ def rank(ranking, cluster, jobs):
 
     Jobs that are gone leave the line, new ones are found from the end of the queue and inserted.
     Only an order that depends on the clock scores the others again; as the line was in order a
-    pass ago, insertion finds nearly all of them in place.
+    pass ago, insertion finds nearly all of them in place. After new random numbers it does not, nor
+    if thousands of jobs are new: when the jobs have moved too far, the line is sorted as a whole.
     """
     time = now(cluster)
     queue = waiting(cluster)
+    left = len(queue) - len(started(cluster))
+    limit = left * FAR
     if ranking.dynamic[0]:
-        count = _score_again(ranking, cluster, jobs, time)
+        count, moved = _score_again(ranking, cluster, jobs, time, limit)
     else:
-        count = _drop_started(ranking, cluster)
-    missing = len(queue) - len(started(cluster)) - count
+        count, moved = _drop_started(ranking, cluster), 0
+    missing = left - count
     i = len(queue)
     while missing > 0:
         i -= 1
         job = queue[i]
         if cluster.start[job] < 0 and not ranking.listed[job]:
             ranking.listed[job] = True
-            _insert(ranking, count, job, score(ranking, jobs, job, time))
+            value = score(ranking, jobs, job, time)
+            if moved <= limit:
+                moved += _insert(ranking, count, job, value)
+            else:
+                ranking.line[count], ranking.score[count] = job, value
             count += 1
             missing -= 1
+    if moved > limit:
+        sort_by_merging(ranking.score, ranking.line, count)
     ranking.length[0] = count
     return count
 
 
 @kernel
-def _score_again(ranking, cluster, jobs, time):
-    """Drop started jobs from the line and sort the others by new scores; return their number."""
-    count = 0
+def _score_again(ranking, cluster, jobs, time, limit):
+    """Drop started jobs from the line and score the others again.
+
+    Sort them by the new scores unless that moves them by more than `limit` places; return their
+    number and how far they were moved.
+    """
+    count, moved = 0, 0
     for i in range(ranking.length[0]):
         job = ranking.line[i]
         if cluster.start[job] >= 0:
             ranking.listed[job] = False
         else:
-            _insert(ranking, count, job, score(ranking, jobs, job, time))
+            value = score(ranking, jobs, job, time)
+            if moved <= limit:
+                moved += _insert(ranking, count, job, value)
+            else:
+                ranking.line[count], ranking.score[count] = job, value
             count += 1
-    return count
+    return count, moved
 
 
 @kernel
@@ -321,7 +341,10 @@ def _drop_started(ranking, cluster):
 
 @kernel
 def _insert(ranking, count, job, value):
-    """Put a job into the line, the first `count` jobs of which are in order."""
+    """Put a job into the line, the first `count` jobs of which are in order.
+
+    Return how many of them moved.
+    """
     i = count
     while i > 0 and (
         ranking.score[i - 1] > value
@@ -332,3 +355,4 @@ def _insert(ranking, count, job, value):
         i -= 1
     ranking.score[i] = value
     ranking.line[i] = job
+    return count - i

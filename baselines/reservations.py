@@ -147,14 +147,21 @@ def keep_all(reservations, cluster, jobs):
 @kernel
 def reserve_anchor_point(reservations, cluster, jobs, job):
     """Reserve a job's anchor point, not before its requested start; return it, in seconds."""
-    size, duration, openings = jobs.size[job], jobs.estimate[job], reservations.openings
-    earliest = max(now(cluster), jobs.requested_start[job])
-    search_from = max(earliest, front_of(openings, jobs, job))
-    anchor = place(reservations.profile, size, duration, search_from)
-    if earliest == now(cluster) < anchor:
-        put_forward(openings, jobs, job, anchor)
+    openings = reservations.openings
+    anchor = place_job(reservations.profile, openings, cluster, jobs, job)
     reservations.planned_start[job] = anchor
     openings.looked[job] = openings.gains[0]
+    return anchor
+
+
+@kernel
+def place_job(profile, openings, cluster, jobs, job):
+    """Take a job's processors out of the profile at its anchor point; return that, in seconds."""
+    earliest = max(now(cluster), jobs.requested_start[job])
+    search_from = max(earliest, front_of(openings, jobs, job))
+    anchor = place(profile, jobs.size[job], jobs.estimate[job], search_from)
+    if earliest == now(cluster) < anchor:
+        put_forward(openings, jobs, job, anchor)
     return anchor
 
 

@@ -24,8 +24,8 @@ import numpy as np
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import inlined, kernel
 
-SLOTS = 256  # of the wheel
-SLOT_BITS = 10  # a slot has 1,024 s; times that are 2**18 s apart share one
+SLOTS = 1024  # of the wheel
+SLOT_BITS = 10  # a slot has 1,024 s; times that are 2**20 s apart share one
 DURATIONS = 32  # classes at most
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`

@@ -4,9 +4,11 @@ Joined here: `conservative`, `conservative_replan` and the random orders of `shu
 of them use; `reservations` has tests of its own, too.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
@@ -37,6 +39,7 @@ from bfenv.core.cluster import (
     waiting,
     wake_at,
 )
+from tests.baselines.test_reservations import many_at_once, overloaded
 from tests.conftest import log, small_traces
 from tests.oracles import conservative as naive
 
@@ -218,6 +221,36 @@ def test_without_guarantees_it_equals_its_naive_version(event_order, data, order
     result = bfenv.simulate(trace, policy, event_order=event_order).check()
     expected = naive.replan(jobs, trace.processors, keys(order, jobs, 0), event_order)
     assert result.start.tolist() == expected
+
+
+def remembering_from(policy, waiting):
+    """The policy; it remembers how early jobs may fit if at least so many wait."""
+
+    def memory(*arguments):
+        made = policy.memory(*arguments)
+        made.openings.long[0] = waiting
+        return made
+
+    return replace(policy, memory=memory)
+
+
+@given(small_traces(requested_starts=True), st.sampled_from(("fcfs", "sjf", "aged-sjf")))
+@settings(max_examples=150)
+def test_plans_of_long_lines_equal_their_naive_version(trace, order):
+    """Where the search for a place begins later than now, plans are the same."""
+    jobs = rows(trace)
+    expected = naive.replan(jobs, trace.processors, keys(order, jobs, 0))
+    assert starts(remembering_from(policy_of(order, False), 0), trace) == expected
+
+
+@pytest.mark.parametrize("policy", REPLANNED, ids=lambda policy: policy.name)
+@given(overloaded(), st.integers(0, 99))
+@example(many_at_once(), 0)
+@settings(max_examples=50)
+def test_jobs_are_placed_where_a_search_from_now_finds_room(policy, trace, seed):
+    """To remember how early jobs may fit, or never to, gives the same schedule."""
+    fast, slow = (remembering_from(policy, waiting) for waiting in (0, len(trace) + 1))
+    assert starts(fast, trace, seed=seed) == starts(slow, trace, seed=seed)
 
 
 @pytest.mark.parametrize("event_order", EVENT_ORDERS)

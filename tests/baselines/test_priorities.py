@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.baselines.merging import sort_by_merging
 from bfenv.baselines.priorities import (
     ORDERS,
     check_weight,
@@ -109,8 +110,8 @@ def test_random_orders_depend_on_the_generator_and_the_others_do_not():
         lines = set()
         for seed in range(3):
             ranking = new_ranking(order, trace.jobs, np.random.default_rng(seed))
-            rank(ranking, cluster, trace.jobs)
-            lines.add(ranking.line.tobytes())
+            count = rank(ranking, cluster, trace.jobs)
+            lines.add(ranking.line[:count].tobytes())
         assert (len(lines) > 1) == order.stochastic, name
 
 
@@ -152,6 +153,40 @@ def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(
         for job in waiting(cluster):
             if may_start(cluster, trace.jobs, job) and data.draw(st.booleans()):
                 start(cluster, trace.jobs, job)
+
+
+@every_order
+def test_long_lines(order):
+    """So are hundreds of new jobs, also when some start and the others get new random numbers."""
+    numbers = np.random.default_rng(5)
+    size, estimate = numbers.integers(1, 9, 400), numbers.choice([60, 300, 3600, 7200], 400)
+    trace = bfenv.make_trace(np.arange(400) // 8, size, estimate, 4_000)
+    cluster, truth = new_cluster(trace)
+    ranking = new_ranking(ORDERS[order], trace.jobs, np.random.default_rng(1))
+    ranking.dynamic[0] |= ORDERS[order].stochastic
+    while now(cluster) < 49:
+        advance(cluster, trace.jobs, truth)
+    for _ in range(3):
+        if ORDERS[order].stochastic:
+            ranking.number[:] = numbers.random(400)
+        count, time = rank(ranking, cluster, trace.jobs), now(cluster)
+        left = [job for job in waiting(cluster).tolist() if cluster.start[job] < 0]
+        key = {job: (score(ranking, trace.jobs, job, time), job) for job in left}
+        assert ranking.line[:count].tolist() == sorted(left, key=key.get)
+        assert ranking.score[:count].tolist() == sorted(value for value, _ in key.values())
+        for job in numbers.choice(left, 30, replace=False):
+            start(cluster, trace.jobs, job)
+
+
+@given(st.lists(st.sampled_from([-1.5, 0.0, 2.0, 7.0, np.inf]), max_size=40), st.randoms())
+def test_merging(scores, random):
+    """Jobs are sorted by score, then by index."""
+    count = len(scores)
+    line = random.sample(range(count), count)
+    score_of, order = np.array(scores + [9.0] * count), np.array(line + [9] * count, dtype=int)
+    sort_by_merging(score_of, order, count)
+    pairs = zip(score_of[:count].tolist(), order[:count].tolist(), strict=True)
+    assert list(pairs) == sorted(zip(scores, line, strict=True))
 
 
 def test_an_unknown_order_is_refused_by_the_option_that_names_it():
