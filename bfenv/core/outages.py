@@ -19,6 +19,7 @@ from bfenv.core.cluster import (
     HORIZON,
     LAST_JOB,
     NEXT_JOB,
+    PASSES,
     PROCESSORS,
     QUEUE_BEGIN,
     QUEUE_END,
@@ -133,8 +134,13 @@ def _decide_around(
         policy.decide(cluster, jobs, memory)
         return True
     while True:
+        if policy.trials:
+            # Their list of trials follows the queue from pass to pass, but not what is hidden in
+            # it: with a gap between the numbers of the passes, they make it again.
+            cluster.state[PASSES] += 2
         policy.decide(cluster, jobs, memory)
         if not _hide_too_many(cluster, jobs, blockers, coming, detour):
+            cluster.state[PASSES] += policy.trials
             return False
 
 
@@ -149,6 +155,9 @@ def _horizon(cluster, jobs, blockers, coming):
     longest = 0
     for job in waiting(cluster):
         if cluster.start[job] < 0:
+            longest = max(longest, jobs.estimate[job])
+    for job in cluster.running[: cluster.state[RUNNING]]:
+        if cluster.trial_start[job] == cluster.start[job]:  # on trial, and soon back in the queue
             longest = max(longest, jobs.estimate[job])
     begin = blockers.begin[coming]
     for job in range(cluster.state[NEXT_JOB], cluster.state[LAST_JOB]):

@@ -21,6 +21,21 @@ def test_version(run):
     assert out.startswith("bfenv ") and "numba" in out
 
 
+def test_as_a_module():
+    """`python -m bfenv` is the command."""
+    words = [sys.executable, "-m", "bfenv"]
+    done = subprocess.run([*words, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("bfenv ")
+    done = subprocess.run([*words, "policies", "nothing"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("bfenv: ")
+
+
+def test_short_help(run):
+    """-h is --help, of every command."""
+    for words in ([], ["evaluate"], ["leaderboard", "run"]):
+        assert run(*words, "-h") == run(*words, "--help")
+
+
 def test_no_arguments(run):
     """Without arguments, the help is shown, with status 2."""
     for arguments in ([], ["bench"], ["leaderboard"]):

@@ -25,8 +25,8 @@ from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 
 REFERENCE = "easy"
-FORMAT = "bfenv-gap-1"
-PARTS = ("offline", "fair", "edges", "price")
+FORMAT = "bfenv-gap-2"
+PARTS = ("offline_wait", "fair_wait", "intervals", "price")  # they compress well
 
 
 class GapNumbers(NamedTuple):
@@ -133,7 +133,8 @@ def save_gap(gap: Gap, path: Path) -> None:
         "exponent": gap.certificate.exponent,
         **gap.numbers._asdict(),
     }
-    parts = (gap.offline.start, gap.fair.start, gap.certificate.edges, gap.certificate.price)
+    edges, price, _ = gap.certificate
+    parts = gap.offline.wait, gap.fair.wait, np.diff(edges, prepend=0), price
     memory = io.BytesIO()
     text = np.frombuffer(json.dumps(head, sort_keys=True).encode(), dtype=np.uint8)
     np.savez_compressed(
@@ -162,15 +163,15 @@ def load_gap(path: Path, trace: Trace) -> Gap:
         If the file cannot be read, it is not about this trace, or the metrics of its schedules
         are others than it says.
     """
-    numbers, exponent, (offline, fair, edges, price) = _read(path)
+    numbers, exponent, (offline_wait, fair_wait, intervals, price) = _read(path)
     if numbers.workload_hash != f"sha256:{trace.hash}":
         raise BfenvError(f"{path}: is about other jobs than {trace.name}")
     gap = Gap(
         numbers.metric,
         numbers.bound,
-        Certificate(edges, price, exponent),
-        _schedule(trace, "offline", offline),
-        _schedule(trace, "fair", fair),
+        Certificate(np.cumsum(intervals), price, exponent),
+        _schedule(trace, "offline", offline_wait),
+        _schedule(trace, "fair", fair_wait),
         simulate(trace, REFERENCE),
     )
     if gap.numbers != numbers:
@@ -201,9 +202,10 @@ def _integers(values: np.ndarray) -> np.ndarray:
     return values.astype(np.int64)
 
 
-def _schedule(trace: Trace, name: str, start: np.ndarray) -> Schedule:
-    if len(start) != len(trace):
-        raise BfenvError(f"{name}: {len(start)} starts of {len(trace)} jobs")
+def _schedule(trace: Trace, name: str, wait: np.ndarray) -> Schedule:
+    if len(wait) != len(trace):
+        raise BfenvError(f"{name}: {len(wait)} waits of {len(trace)} jobs")
+    start = trace.jobs.submit + wait
     none = np.full(len(trace), -1, dtype=np.int64)
     return Schedule(trace, name, 0, start, start + trace.runtime, none, none.copy())
 

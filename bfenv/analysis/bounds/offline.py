@@ -1,15 +1,19 @@
-"""The best schedule that full knowledge finds: list placement, then local search.
+"""The best schedule that full knowledge finds: the best of some simple ones, then local search.
 
-The list places jobs one by one at their anchor points, by true runtimes, in the order of runtime x
+The simple ones are list placement and EASY backfilling with true runtimes in several orders. The
+list places jobs one by one at their anchor points, by true runtimes, in the order of runtime x
 area (Smith's rule, for jobs whose cost grows by 1 / runtime). A move of the local search takes a
 few jobs out of the schedule that compete for the same time, and puts them back in another order.
 It is kept if the cost does not rise, or rises by less than a random amount that shrinks from move
 to move (simulated annealing).
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from bfenv.analysis.bounds.costs import COSTS, Costs, cost, cost_of_starts, job_costs
+from bfenv.baselines import simulate
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import FOREVER, Trace
@@ -20,6 +24,13 @@ from bfenv.core.schedule import Schedule
 BLOCK = 3_000  # jobs that a local search looks at; larger profiles are slow
 HEAT = 2.0  # mean costs of a job by which a first move may raise the total cost, on average
 LARGEST_MOVE = 24  # jobs
+ORDERS = (  # of EASY, ascending
+    "estimate",
+    "size * estimate",
+    "-(wait + estimate) / max(estimate, 10) / size",
+)
+FIRST = "1e15"  # beyond all values of ORDERS
+OLD = (0.6, 0.8, 0.95)  # shares of the longest wait allowed: jobs that waited this long come first
 NEARBY = 4  # times the jobs of a move: how far away, in order of start, its jobs may be
 
 
@@ -56,7 +67,7 @@ def offline_schedule(
     limit = FOREVER
     if longest_wait is not None:
         limit = int(check_number("longest_wait", longest_wait, 0))
-    start = _place_list(trace, costs, limit)
+    start = _first_starts(trace, costs, limit)
     generator = np.random.default_rng(seed)
     stride = max(BLOCK // 2, 1)
     for first in range(0, max(len(trace) - stride, 1), stride):
@@ -65,6 +76,48 @@ def offline_schedule(
     none = np.full(len(trace), -1, dtype=np.int64)
     name = "offline" if longest_wait is None else f"offline(longest_wait={limit})"
     return Schedule(trace, name, seed, start, start + trace.runtime, none, none.copy()).check()
+
+
+def _first_starts(trace: Trace, costs: Costs, limit: int) -> np.ndarray:
+    """Return (n,) starts within the limit, from which the local search begins."""
+    submit = trace.jobs.submit
+    found = [start for start in _backfilled(trace, limit) if (start - submit).max() <= limit]
+    try:
+        found.append(_place_list(trace, costs, limit))
+    except BfenvError:
+        if not found:
+            raise
+    return min(found, key=lambda start: float(cost_of_starts(costs, start).sum()))
+
+
+def _backfilled(trace: Trace, limit: int) -> Iterator[np.ndarray]:
+    """Yield the (n,) starts of EASY that knows the runtimes, in each of ORDERS.
+
+    With a limit, jobs that have waited long come first, the oldest first. EASY does not plan for
+    requested start times, so there is nothing for traces that have some.
+    """
+    if trace.jobs.requested_start.any():
+        return
+    jobs = trace.jobs._replace(estimate=trace.runtime)
+    known = Trace(jobs, trace.runtime, trace.processors, trace.name, outages=trace.outages)
+    for order in ORDERS:
+        if limit == FOREVER:
+            yield simulate(known, f"easy(order={order!r})").start
+            continue
+        for share in OLD:
+            is_old = f"(wait >= {int(share * limit)})"
+            rule = f"({order}) * (1 - {is_old}) - {FIRST} * {is_old}"
+            yield simulate(known, f"easy(order={rule!r})").start
+
+
+def _empty_machine(trace: Trace, begin: int) -> Profile:
+    """Return the profile of the machine from `begin` (s) on, with its outages and without jobs."""
+    profile = new_profile(1, len(trace) + len(trace.outages) + 1)
+    profile.time[0], profile.free[0], profile.steps[0] = begin, trace.processors, 1
+    for outage in trace.outages:
+        if outage.end > begin:
+            reserve(profile, outage.processors, max(outage.begin, begin), outage.end)
+    return profile
 
 
 def _place_list(trace: Trace, costs: Costs, limit: int) -> np.ndarray:
@@ -78,12 +131,10 @@ def _place_list(trace: Trace, costs: Costs, limit: int) -> np.ndarray:
     order = np.argsort(runtime.astype(np.float64) * jobs.size / costs.slope, kind="stable")
     start = np.empty(len(trace), dtype=np.int64)
     late = np.zeros(len(trace), dtype=np.bool_)
-    profile = new_profile(1, len(trace) + 1)
     for attempt in range(len(trace) + 2):
         moved = submitted if limit < FOREVER and attempt == 0 else submitted[late]
         rest = order[~np.isin(order, moved)]
-        profile.time[0], profile.free[0], profile.steps[0] = 0, trace.processors, 1
-        whole = np.concatenate([moved, rest])
+        profile, whole = _empty_machine(trace, 0), np.concatenate([moved, rest])
         _place(profile, whole, costs.release, jobs.size, runtime, start)
         too_late = start - jobs.submit > limit
         if not too_late.any():
@@ -108,12 +159,11 @@ def _improve_block(
     Behind the last job of the trace there is time without end.
     """
     size, runtime = trace.jobs.size, trace.runtime
-    profile = new_profile(1, len(trace) + 1)
     begin = int(costs.release[members].min())
     end = int((start + runtime)[members].max())
     if start[members].max() == start.max():
         end = FOREVER // 2
-    profile.time[0], profile.free[0], profile.steps[0] = begin, trace.processors, 1
+    profile = _empty_machine(trace, begin)
     busy = np.flatnonzero((start < end) & (start + runtime > begin))
     _occupy(profile, busy, size, np.maximum(start, begin), np.minimum(start + runtime, end))
     latest = np.minimum(end - runtime, trace.jobs.submit + min(limit, FOREVER // 2))

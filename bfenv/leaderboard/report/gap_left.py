@@ -11,12 +11,12 @@ COLUMNS = (
     "workload", "best policy", "bound", "best known", "fair", "the policy's", "EASY's", "closed",
 )  # fmt: skip
 MEANING = (
-    "Mean bounded slowdown, over the traces of a workload. Bound: no schedule that runs jobs to "
-    "completion is below it, even with all runtimes and all jobs known in advance; prices on "
-    "capacity certify it. Best known: the best schedule found with that knowledge. Fair: the best "
-    f"one in which no job waits over {STARVES:g} times EASY's longest wait. Closed: how much of "
-    "the way from EASY (0 %) to the best known schedule (100 %) the best policy goes. Only "
-    "policies that run jobs to completion are compared."
+    "Mean bounded slowdown, over the traces of a workload. Bound: no schedule is below it, even "
+    "with all runtimes and all jobs known in advance; prices on capacity certify it. Best known: "
+    "the best schedule found with that knowledge. Fair: the best one in which no job waits over "
+    f"{STARVES:g} times EASY's longest wait. Closed: how much of the way from EASY (0 %) to the "
+    "best known schedule (100 %) the best policy goes. Policies that kill and requeue jobs are "
+    "left out."
 )
 
 

@@ -1,5 +1,7 @@
 """Lower bounds are below every schedule, and the best schedules found are near the optimum."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +17,7 @@ from bfenv.analysis.bounds import (
     offline_schedule,
 )
 from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Outage
 from tests.conftest import small_traces
 from tests.oracles.optimum import optimum
 
@@ -119,6 +122,41 @@ def test_below_policies():
         for name in ("easy", "easy-saf", "conservative")
     ]
     assert 1 < bound <= found < min(policies)
+
+
+def test_at_least_as_good_as_easy():
+    """Before any move, it is as good as EASY with exact runtimes in an order, also with a limit."""
+    jobs = bfenv.load_workload("lublin:jobs=600,load=0.9,seed=1")
+    known = replace(jobs, jobs=jobs.jobs._replace(estimate=jobs.runtime))
+    easy = bfenv.simulate(known, "easy(order='estimate')")
+    limit = int(0.9 * easy.wait.max())
+    old = f"(wait >= {int(0.8 * limit)})"
+    aged = bfenv.simulate(known, f"easy(order='estimate * (1 - {old}) - 1e15 * {old}')")
+    assert aged.wait.max() <= limit < easy.wait.max()
+    for schedule, longest_wait in ((easy, None), (aged, limit)):
+        found = offline_schedule(jobs, longest_wait=longest_wait, moves=0)
+        assert metrics(found)["mean_bounded_slowdown"] <= metrics(schedule)["mean_bounded_slowdown"]
+
+
+def test_outages_by_hand():
+    """A job that would meet an outage runs behind it; one that ends in time runs before it."""
+    jobs = replace(trace([0, 0], [1, 1], [15, 10], 2), outages=(Outage(10, 30, 2),))
+    assert offline_schedule(jobs).start.tolist() == [30, 0]
+    half = replace(jobs, outages=(Outage(10, 30, 1),))
+    assert offline_schedule(half).start.tolist() == [0, 0]
+
+
+def test_outages_on_a_generated_trace(monkeypatch):
+    """No block of the search uses processors that are out of service."""
+    monkeypatch.setattr("bfenv.analysis.bounds.offline.BLOCK", 60)
+    jobs = bfenv.load_workload("lublin:procs=64,jobs=300,load=0.9")
+    third = int(jobs.jobs.submit[100])
+    outages = Outage(third, third + 30_000, 64), Outage(2 * third, 2 * third + 90_000, 40)
+    broken = replace(jobs, outages=outages)
+    bound, _ = lower_bound(broken)
+    for longest_wait in (None, 10**6):
+        found = offline_schedule(broken, longest_wait=longest_wait, moves=20).check()
+        assert bound <= metrics(found)["mean_bounded_slowdown"]
 
 
 def test_blocks(monkeypatch):
