@@ -22,7 +22,7 @@ from bfenv.cli.search import search
 from bfenv.cli.simulate import simulate
 from bfenv.cli.train import train
 from bfenv.cli.whatif import whatif
-from bfenv.core.errors import BfenvError, printable
+from bfenv.core.errors import BfenvError, one_line
 
 
 class InOrder(TyperGroup):
@@ -106,5 +106,5 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    print("bfenv: " + printable(" ".join(message.split())), file=sys.stderr)
+    print("bfenv: " + one_line(message), file=sys.stderr)
     sys.exit(2)

@@ -127,9 +127,10 @@ def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> None:
             suite, names, out=folder, seeds=1, keep_schedules=True, argv=sys.argv[1:],
             begin=begin, done=done, jobs=jobs,
         )  # fmt: skip
-    for row in (*outcome.new_rows, *outcome.existing_rows):
-        if not row.ok:
-            print(f"bfenv: {row.policy} on {row.workload} failed: {row.error}", file=sys.stderr)
+    failed = (row for row in (*outcome.new_rows, *outcome.existing_rows) if not row.ok)
+    show.lines(
+        (f"bfenv: {row.policy} on {row.workload} failed: {row.error}" for row in failed), sys.stderr
+    )
 
 
 def _tell(comparison: "SiteComparison") -> None:

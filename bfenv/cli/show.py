@@ -1,14 +1,13 @@
 """How rows and tables are printed: for people, as Markdown, JSON or CSV."""
 
-import csv
 import json
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any
+from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console
@@ -26,9 +25,10 @@ from rich.table import Table
 
 from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
 from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.csv_text import csv_text
 from bfenv.analysis.formatting import durations, percent, ratio, slowdown
 from bfenv.analysis.logged import LOGGED
-from bfenv.core.errors import printable
+from bfenv.core.errors import one_line, printable
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
 from bfenv.leaderboard.reference import REFERENCE
 
@@ -116,9 +116,14 @@ def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         ]
         print(json.dumps(finite, indent=1, allow_nan=False))
         return
-    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    columns = list(rows[0])
+    sys.stdout.write(csv_text(columns, ([row[name] for name in columns] for row in rows)))
+
+
+def lines(texts: Iterable[str], file: TextIO | None = None) -> None:
+    """Print texts that may come from anywhere, each in one line; on stdout by default."""
+    for text in texts:
+        print(one_line(text), file=file)
 
 
 def table(
@@ -150,7 +155,9 @@ def table(
     title, note
         Text above and below the table; Markdown has no title.
     """
-    lines = [[printable(cell) for cell in line] for line in lines]  # rows come from anywhere
+    # Rows come from anywhere.
+    lines = [[printable(cell) for cell in line] for line in lines]
+    title, note = printable(title or ""), printable(note)
     if format is Format.markdown:
         print("| " + " | ".join(columns).replace("\n", " ") + " |")
         print("|---" * (len(columns) - numbers) + "|--:" * numbers + "|")

@@ -12,6 +12,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
+def one_line(text: str) -> str:
+    """Return a text as one printable line: it may come from anywhere."""
+    return printable(" ".join(text.split()))
+
+
 class BfenvError(ValueError):
     """Bad input; the message names the offending thing in one line."""
 

@@ -26,7 +26,6 @@ from bfenv.referee import (
     read_greeting,
 )
 
-KINDS = ("policy", "agent", "player")  # "player": a program of any language
 GREETINGS = 3  # of a player that is killed when it is started
 
 

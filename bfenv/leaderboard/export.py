@@ -1,14 +1,13 @@
 """Rows and schedules in the formats of other tools: CSV, JSON lines, SWF, Batsim."""
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bfenv.analysis.csv_text import csv_text
 from bfenv.analysis.placement import place
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
@@ -17,7 +16,6 @@ from bfenv.leaderboard.row import Row
 from bfenv.workloads.logs.records import JOB, RUNTIME
 from bfenv.workloads.logs.swf import write_swf
 
-FORMULA = ("=", "+", "-", "@", "\t")  # how a formula begins in a spreadsheet
 SWF = (".swf", ".swf.gz")
 BATSIM = "jobs.csv"  # as in Batsim's own out_jobs.csv
 BATSIM_COLUMNS = (
@@ -72,7 +70,7 @@ def schedule_csv(schedule: Schedule) -> str:
         columns.append(trace.records[:, JOB].astype(np.int64))
         names.append("number")
     rows = zip(range(len(trace)), *(column.tolist() for column in columns), strict=True)
-    return _csv(names, rows)
+    return csv_text(names, rows)
 
 
 def batsim_csv(schedule: Schedule) -> str:
@@ -98,7 +96,7 @@ def batsim_csv(schedule: Schedule) -> str:
         state = "COMPLETED_WALLTIME_REACHED" if is_killed else "COMPLETED_SUCCESSFULLY"
         head = (job, trace.name, job, submit, size, estimate, int(not is_killed), state)
         rows.append((*head, *rest, _intervals(spans[job]), -1, ""))
-    return _csv(BATSIM_COLUMNS, rows)
+    return csv_text(BATSIM_COLUMNS, rows)
 
 
 def _intervals(spans: Iterable[tuple[int, int]]) -> str:
@@ -116,7 +114,7 @@ def rows_csv(rows: Iterable[Row]) -> str:
     ]
     first = ("suite", "policy", "workload", "seed", "status", "error")
     columns = list(dict.fromkeys([*first, *(name for row in flat for name in row)]))
-    return _csv(columns, ([row.get(name) for name in columns] for row in flat))
+    return csv_text(columns, ([row.get(name) for name in columns] for row in flat))
 
 
 def rows_jsonl(rows: Iterable[Row]) -> str:
@@ -137,19 +135,3 @@ def _flatten(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         else:
             flat[prefix + name] = values[name]
     return flat
-
-
-def _harmless(value: Any) -> Any:
-    """Return a value such that no spreadsheet takes it for a formula."""
-    if not isinstance(value, str):
-        return value
-    text = value.replace("\r", " ")  # which csv would not quote
-    return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_harmless(value) for value in row] for row in rows)
-    return text.getvalue()

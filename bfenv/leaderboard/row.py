@@ -16,6 +16,7 @@ from bfenv.core.policy import DIVISIONS
 from bfenv.leaderboard.row_checks import are_amounts, check_fields, check_results, is_number
 
 SCHEMA = 1  # version of the fields below
+KINDS = ("policy", "agent", "player")  # "player": a program of any language
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Row:
 
     suite: str  # name of the suite
     policy: str  # name or expression of the policy or agent
-    kind: str  # "policy", "agent", or "log" for what a log records
+    kind: str  # one of KINDS, or "log" for what a log records
     workload: str  # label of the suite's entry
     source: str  # what `load_workload` makes the trace from
     workload_hash: str  # `content_hash` of the trace
@@ -228,10 +229,11 @@ class Row:
         check_results(results, where)
         known = {name: values[name] for name in REQUIRED}
         known["versions"] = {name: str(value) for name, value in values["versions"].items()}
-        division = values.get("division")
-        if division not in (None, *DIVISIONS):
-            expected = f"must be one of {', '.join(DIVISIONS)}, got {division!r:.60}"
-            raise BfenvError(f"{where}: field 'division' {expected}")
+        for name, choices in CHOICES.items():
+            value = values.get(name)
+            if value not in choices and not (name in OPTIONAL and value is None):
+                expected = f"must be one of {', '.join(choices)}, got {value!r:.60}"
+                raise BfenvError(f"{where}: field {name!r} {expected}")
         texts: dict[str, Any] = {
             name: None if values.get(name) is None else str(values[name]) for name in OPTIONAL
         }
@@ -239,6 +241,7 @@ class Row:
         return row.with_results(results)
 
 
+CHOICES = {"kind": (*KINDS, "log"), "division": DIVISIONS}
 OPTIONAL = ("code", "division", "foresight", "schedule_hash")  # left out where they are None
 PARTS = ("metrics", "classes", "versus", "curves")  # the results of a run
 _types = get_type_hints(Row)

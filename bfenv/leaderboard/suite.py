@@ -38,6 +38,10 @@ class Entry(NamedTuple):
     load: float | None  # offered load to scale to; None for the log's own
     logged: bool = False  # the log records its starts, which then have a row
 
+    def trace(self, seed: int) -> FrozenTrace:
+        """Return the trace of a seed."""
+        return self.traces[seed if len(self.traces) > 1 else 0]
+
 
 class Suite(NamedTuple):
     """A frozen list of workloads to compare on."""

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.competitors import KINDS, Competitor, find_competitor
-from bfenv.leaderboard.row import row_key
+from bfenv.leaderboard.competitors import Competitor, find_competitor
+from bfenv.leaderboard.row import KINDS, row_key
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 from bfenv.referee import DEFAULT, PlayerLimits
 
@@ -85,18 +85,16 @@ def plan_rows(
         if entry.logged:
             task = Task(suite.name, "log", LOGGED, entry.label, entry.load, entry.traces[0], 0)
             tasks[task.key] = task
-        has_many = len(entry.traces) > 1
         for each in competitors:
-            is_random = has_many or each.stochastic
+            is_random = len(entry.traces) > 1 or each.stochastic
             for seed in range(seeds or suite.seeds if is_random else 1):
-                trace = entry.traces[seed if has_many else 0]
                 task = Task(
                     suite.name,
                     each.kind,
                     each.name,
                     entry.label,
                     entry.load,
-                    trace,
+                    entry.trace(seed),
                     seed,
                     each.code,
                     each.command,

@@ -168,19 +168,27 @@ def _find_suite(
     return suite
 
 
-def _place(row: Row) -> tuple[str, str]:
-    return row.workload, row.source
+class _Place(NamedTuple):
+    """Where a row was made, as it says."""
+
+    workload: str
+    seed: int
+    source: str
 
 
-def _sources(suite: Suite) -> Mapping[tuple[str, str], str]:
-    return {
-        (entry.label, trace.source): trace.hash for entry in suite.entries for trace in entry.traces
-    }
+def _place(row: Row) -> _Place:
+    return _Place(row.workload, row.seed, row.source)
 
 
-def _with_sources(leaderboard: Leaderboard, sources: Mapping[tuple[str, str], str]) -> Leaderboard:
+def _sources(suite: Suite) -> Mapping[_Place, str]:
+    """Return the hash of each trace of a suite."""
+    traces = ((entry, i, entry.trace(i)) for entry in suite.entries for i in range(suite.seeds))
+    return {_Place(entry.label, seed, trace.source): trace.hash for entry, seed, trace in traces}
+
+
+def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Leaderboard:
     """Let rows name the files that were given: theirs are those of another machine."""
-    places = {(label, content): source for (label, source), content in sources.items()}
+    places = {(place.workload, content): place.source for place, content in sources.items()}
 
     def moved(rows: Iterable[Row]) -> list[Row]:
         found = []
@@ -201,7 +209,7 @@ def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> Verdict:
     if suite is None:
         return Verdict("workload", UNCHECKED, "its suite is not known", row)
     if not is_known:
-        reason = f"{row.source} with this content is not in {suite.name}"
+        reason = f"{row.source} with this content is not in {suite.name} with seed {row.seed}"
         return Verdict("workload", WRONG, reason, row)
     return Verdict("workload", HOLDS, "", row)
 
@@ -237,6 +245,8 @@ def _run_again(
         task = _task_of(row, suite, limits)
     except BfenvError as error:
         return Verdict(check, UNCHECKED, str(error), row)
+    if task is None:
+        return Verdict(check, WRONG, f"{suite.name} has no such row", row)
     if task.code != row.code:
         return Verdict(check, UNCHECKED, "its code here is another one than the row's", row)
     made = make_row(task, timeout, False, limits).row
@@ -249,16 +259,13 @@ def _run_again(
     return Verdict(check, WRONG, reason, row)
 
 
-def _task_of(row: Row, suite: Suite, limits: PlayerLimits) -> Task:
-    """Plan the rows of this competitor, and find this one among them."""
+def _task_of(row: Row, suite: Suite, limits: PlayerLimits) -> Task | None:
+    """Plan the rows of this competitor, and find this one among them; None if it is not there."""
     names: dict[str, list[str]] = {"policy": [], "agent": [], "player": []}
     if row.kind != "log":
         names[row.kind] = [row.policy]
     plan = plan_rows(suite, names["policy"], names["agent"], players=names["player"], limits=limits)
-    for task in plan:
-        if task.key == row.key:
-            return task
-    raise BfenvError(f"{suite.name} has no such row")
+    return next((task for task in plan if task.key == row.key), None)
 
 
 def _differences(row: Row, made: Row) -> list[str]:

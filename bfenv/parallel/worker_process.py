@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, NamedTuple, TypeVar
 
-from bfenv.core.errors import BfenvError, printable
+from bfenv.core.errors import BfenvError, one_line
 
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
@@ -191,10 +191,9 @@ def serve(parent: int) -> None:
 def describe_error(error: BaseException) -> str:
     """Describe an exception in one printable line, with its type unless it is a BfenvError."""
     try:
-        text = " ".join(str(error).split())[:500]
+        text = one_line(str(error))[:500]
     except BaseException:  # the message is a stranger's code
         return f"{type(error).__name__}, whose message cannot be shown"
-    text = printable(text)
     if isinstance(error, BfenvError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

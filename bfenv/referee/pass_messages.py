@@ -38,7 +38,7 @@ from bfenv.core.cluster import RUNNING as RUNNING_NOW
 from bfenv.core.event_heap import EventHeap, push
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
-from bfenv.referee.player_process import PlayerError
+from bfenv.referee.player_process import PlayerError, shown
 
 HEAD = 4  # integers before the jobs of a pass
 COLUMNS = 7  # integers of a job that was submitted
@@ -219,7 +219,7 @@ def answer_from_json(reply: Mapping[str, Any]) -> np.ndarray:
     """
     items = reply.get("start", [])
     if not isinstance(items, list):
-        raise PlayerError(f"its start is not a list: {str(items)[:60]!r}")
+        raise PlayerError(f"its start is not a list: {shown(items)}")
     wake = reply.get("wake")
     numbers = [FOREVER if wake is None else _integer("wake", wake)]
     for item in items:
@@ -235,5 +235,5 @@ def answer_from_json(reply: Mapping[str, Any]) -> np.ndarray:
 def _integer(name: str, value: Any) -> int:
     if type(value) is not int or not -LATEST < value < LATEST:
         limits = f"between -{LATEST:,} and {LATEST:,}"
-        raise PlayerError(f"its {name} must be an integer {limits}, got {str(value)[:60]!r}")
+        raise PlayerError(f"its {name} must be an integer {limits}, got {shown(value)}")
     return value

@@ -30,6 +30,7 @@ from bfenv.referee.limits import (
 GUARD = Path(__file__).with_name("guard.py")
 GRACE = 5.0  # seconds to report the end of a player
 CHUNK = 1 << 16  # bytes
+LONGEST_SHOWN = 60  # characters of a reply in an error message
 PROTOCOL = 1  # version of the messages, see docs/referee.md
 ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 CAUSES = {
@@ -290,6 +291,11 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return reply
 
 
+def shown(value: Any) -> str:
+    """Return the beginning of a value from a reply, as JSON has it, for an error message."""
+    return ENCODE(value)[:LONGEST_SHOWN]
+
+
 def _shown(line: bytes) -> str:
-    text = line[:60].decode(errors="replace")
+    text = line[:LONGEST_SHOWN].decode(errors="replace")
     return repr(text)

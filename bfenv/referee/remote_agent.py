@@ -18,7 +18,7 @@ from bfenv.core.jobs import Trace
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
 from bfenv.referee.limits import DEFAULT, PlayerLimits
-from bfenv.referee.player_process import PlayerError, PlayerProcess
+from bfenv.referee.player_process import PlayerError, PlayerProcess, shown
 from bfenv.referee.remote_env import encode_observation, encode_space
 from bfenv.referee.remote_policy import greet
 
@@ -170,5 +170,5 @@ def _observation_message(
 def _action(reply: Mapping[str, Any]) -> int:
     action = reply.get("action")
     if type(action) is not int or abs(action) >= 2**53:
-        raise PolicyError(f"its action is not an integer: {str(action)[:60]!r}")
+        raise PolicyError(f"its action is not an integer: {shown(action)}")
     return action

@@ -25,7 +25,7 @@ from bfenv.referee.pass_messages import (
     pass_to_json,
     write_pass,
 )
-from bfenv.referee.player_process import PROTOCOL, PlayerError, PlayerProcess
+from bfenv.referee.player_process import PROTOCOL, PlayerError, PlayerProcess, shown
 
 
 class Flags(NamedTuple):
@@ -135,7 +135,7 @@ def declared_flags(greeting: dict[str, Any]) -> Flags:
 def _flag(greeting: dict[str, Any], name: str) -> bool:
     value = greeting.get(name, False)
     if not isinstance(value, bool):
-        raise PlayerError(f"its {name} is not true or false: {str(value)[:60]!r}")
+        raise PlayerError(f"its {name} is not true or false: {shown(value)}")
     return value
 
 

@@ -112,6 +112,7 @@ def test_short_run(monkeypatch, capsys):
 @pytest.mark.parametrize("format", [show.Format.table, show.Format.markdown])
 def test_steering_characters(capsys, format):
     """A name from elsewhere cannot steer the terminal."""
-    show.table(["policy", "wait"], [["\x1b[2J\x1b]0;x\x07mine\x9b1m", "1"]], format, numbers=1)
+    name = "\x1b[2J\x1b]0;x\x07mine\x9b1m"
+    show.table(["policy", "wait"], [[name, "1"]], format, numbers=1, title=name, note=name)
     out = capsys.readouterr().out
     assert "mine" in out and not set(out) & {"\x1b", "\x07", "\x9b"}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.row import (
+    KINDS,
     OPTIONAL,
     PARTS,
     REQUIRED,
@@ -203,7 +204,10 @@ BY_TYPE = {
 }
 ROWS = st.builds(
     Row,
-    **{name: BY_TYPE[kind] for name, kind in REQUIRED.items() if kind in BY_TYPE},
+    **{
+        name: BY_TYPE[kind] for name, kind in REQUIRED.items() if kind in BY_TYPE and name != "kind"
+    },
+    kind=st.sampled_from((*KINDS, "log")),
     versions=st.dictionaries(NAMES, NAMES, max_size=2),
     error=NAMES,
     code=st.none() | NAMES,
@@ -262,6 +266,13 @@ def test_field_of_another_type(name, value):
         read(changed(name, value))
     assert str(error.value).startswith(f"folder/rows/one.json: field {name!r} must be ")
     assert str(error.value).endswith(f", got {value!r}")
+
+
+@pytest.mark.parametrize("name", ["kind", "division"])
+def test_unknown_choice(name):
+    """A kind or division that there is not is named with the ones that there are."""
+    with pytest.raises(BfenvError, match=f"field '{name}' must be one of .*, got 'great'"):
+        read(changed(name, "great"))
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def found(folder, **options):
     return {(one.check, one.verdict): one.reason for one in verdicts if one.verdict != HOLDS}
 
 
-def change(folder, policy, **values):
+def change(folder, policy, /, **values):
     """Change fields of the rows of a policy."""
     for path in (folder / "rows").glob(f"{policy}_*.json"):
         path.write_text(json.dumps(json.loads(path.read_text()) | values))
@@ -107,6 +107,19 @@ def test_a_row_on_other_jobs_is_found(copy):
     assert reasons["workload", WRONG].startswith("/etc/passwd with this content is not in smoke-v1")
     assert reasons["schedule", UNCHECKED] == "its workload is not known"
     assert ("run again", WRONG) not in reasons
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_another_seed_is_found(copy, seed):
+    """A row that says that it was made with another seed is found without running it."""
+    change(copy, "fcfs", seed=seed)
+    assert f"is not in smoke-v1 with seed {seed}" in found(copy)["workload", WRONG]
+
+
+def test_no_such_row(copy):
+    """A row of a kind that its policy is not is wrong, not merely unchecked."""
+    change(copy, "fcfs", kind="log")
+    assert found(copy, sample=None)["run again", WRONG] == "smoke-v1 has no such row"
 
 
 def test_other_code_is_not_run(copy):
@@ -292,6 +305,16 @@ def test_a_large_bundle_is_refused(honest, tmp_path, monkeypatch):
     monkeypatch.setattr(submission, "LARGEST", 1000)
     with pytest.raises(BfenvError, match="too large"), unpacked(tmp_path / "bundle.zip"):
         pass
+
+
+@pytest.mark.parametrize("format", ["table", "csv"])
+def test_hostile_names(copy, format):
+    """Names that are printed steer no terminal, and no spreadsheet takes them for formulas."""
+    change(copy, "fcfs", policy="=\x1b]0;x\x07mine\x9b1m", source="elsewhere")
+    arguments = ["leaderboard", "verify", str(copy), "--sample", "0", "--format", format]
+    out = CliRunner().invoke(app, arguments).output
+    assert "mine" in out and not set(out) & {"\x1b", "\x07", "\x9b"}
+    assert ",=" not in out
 
 
 def test_the_commands(honest, tmp_path):

@@ -1,6 +1,5 @@
 """The command `bfenv leaderboard report`."""
 
-import csv
 import json
 import sys
 from pathlib import Path
@@ -94,7 +93,7 @@ def report(
         selection = select_gantt(leaderboard, workload, policy or (), begin, span, log or ())
         write_atomically(html, render_page(leaderboard, selection).encode())
         if selection.absent:
-            print(f"bfenv: {html} has no Gantt chart: {selection.absent}", file=sys.stderr)
+            show.lines([f"bfenv: {html} has no Gantt chart: {selection.absent}"], sys.stderr)
     if markdown is not None:
         write_atomically(markdown, render_markdown(leaderboard).encode())
     if readme is not None:
@@ -105,6 +104,7 @@ def report(
 
 
 def _print(leaderboard: "Leaderboard", format: Format) -> None:
+    from bfenv.analysis.csv_text import csv_text
     from bfenv.leaderboard.report.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
     from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
@@ -116,9 +116,7 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     if format is Format.json:
         print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
     elif format is Format.csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(type(lines[0])._fields)
-        writer.writerows(lines)
+        sys.stdout.write(csv_text(type(lines[0])._fields, lines))
     elif format is Format.markdown:
         sys.stdout.write(render_markdown(leaderboard))
     else:
@@ -128,7 +126,7 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
         ranking = [column.lines for column in columns]
         table = list(zip(*(column.marked(lines) for column in columns), strict=True))
         show.table(ranking, table, numbers=len(ranking) - 2, title=title(leaderboard))
-        print("\n".join(notes(leaderboard, lines)))
+        show.lines(notes(leaderboard, lines))
         if left := gap_lines(leaderboard):
             print()
             headings = [heading.replace(" ", "\n") for heading in GAP]

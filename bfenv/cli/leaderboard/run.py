@@ -207,10 +207,9 @@ def _tell(outcome: "Outcome", out: Path) -> None:
         )
     failed = [row for row in outcome.new_rows + outcome.existing_rows if not row.ok]
     print(f"{out}: {len(outcome.new_rows)} rows made, {len(outcome.existing_rows)} there already")
-    for row in failed:
-        print(
-            f"failed: {row.policy} on {row.workload}, seed {row.seed}: {row.error}",
-            file=sys.stderr,
-        )
+    show.lines(
+        (f"failed: {row.policy} on {row.workload}, seed {row.seed}: {row.error}" for row in failed),
+        sys.stderr,
+    )
     if failed:
         raise typer.Exit(1)

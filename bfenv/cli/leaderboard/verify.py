@@ -128,7 +128,7 @@ def _print(verdicts: "list[Verdict]", format: Format) -> None:
                 if one.row is None
                 else (f"{one.row.policy} on {one.row.workload}, seed {one.row.seed}: ")
             )
-            print(f"{one.check}: {what}{one.reason}")
+            show.lines([f"{one.check}: {what}{one.reason}"])
 
 
 def _reasons(verdicts: "list[Verdict]", check: str) -> str:

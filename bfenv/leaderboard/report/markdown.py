@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, one_line
 from bfenv.core.files import write_atomically
 from bfenv.leaderboard.report.ranking import (
     TEXT_COLUMNS,
@@ -34,7 +34,7 @@ def render_markdown(leaderboard: Leaderboard) -> str:
 
 def escaped(text: str) -> str:
     """Escape text so that Markdown shows it as it is, in one line."""
-    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~$#!])", r"\\\1", text)
 
 

@@ -11,6 +11,7 @@ from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
+from bfenv.referee import NOT_CHECKED
 
 MARK = "*"  # of a policy that starves
 
@@ -149,6 +150,7 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
     if {line.division for line in lines} != {COMPLETION}:
         texts.append(DIVISIONS_MEANING)
     texts += agent_notes(leaderboard.rows)
+    texts += foresight_notes(leaderboard.rows)
     if mark and any(line.starves for line in lines):
         texts.append(f"{MARK} starves: {STARVES_MEANING}")
     if any(line.rank is None for line in lines):
@@ -167,8 +169,7 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
         )
     if mark:
         texts += [
-            f"Failed: {row.policy} on {row.workload}, seed {row.seed}: "
-            f"{' '.join(row.error.split())}"
+            f"Failed: {row.policy} on {row.workload}, seed {row.seed}: {row.error}"
             for row in leaderboard.failed
         ]
     return texts
@@ -196,6 +197,16 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
                 "model's best legal action replaced them"
             )
     return texts
+
+
+def foresight_notes(rows: Sequence[Row]) -> list[str]:
+    """Return which competitors could not be tested for foresight, and why."""
+    reasons = {
+        row.policy: row.foresight.removeprefix(NOT_CHECKED)
+        for row in rows
+        if row.foresight is not None and row.foresight.startswith(NOT_CHECKED)
+    }
+    return [f"{name}: not tested for foresight: {reason}" for name, reason in reasons.items()]
 
 
 def _count(count: int, one: str, more: str) -> str:

@@ -102,6 +102,24 @@ def test_several_commits(run, tmp_path):
     assert f"{bfenv.__version__} (fff" in out
 
 
+def test_hostile_rows(run, tmp_path):
+    """Whatever is printed of rows steers no terminal, and no spreadsheet finds a formula."""
+    folder = make_store(tmp_path / "board", policies=("easy", "fcfs"))
+    for path in (folder / "rows").iterdir():
+        row = json.loads(path.read_text())
+        if row["policy"] == "fcfs":
+            row["policy"] = "=cmd|\x1b]0;x\x07mine\x9b1m"
+        else:
+            row |= {"status": "failed", "error": "\x1b[2J\nfine", "commit": "\x1b[1m"}
+        path.write_text(json.dumps(row))
+    commands = [("report", "-f", name) for name in ("table", "markdown", "csv", "json")]
+    for name, *options in [*commands, ("export",)]:
+        out = "".join(run("leaderboard", name, folder, *options)[1:])
+        assert "mine" in out and not set(out) & {"\x1b", "\x07", "\x9b"}
+        if "csv" in options or name == "export":
+            assert "'=cmd" in out and "\n=cmd" not in out and ",=cmd" not in out
+
+
 @pytest.mark.slow
 def test_published_leaderboard(run, tmp_path):
     """The table of the documentation is the one that its commands make."""

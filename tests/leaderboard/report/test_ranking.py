@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from bfenv.leaderboard.report.markdown import render_markdown
-from bfenv.leaderboard.report.ranking import agent_notes
+from bfenv.leaderboard.report.ranking import agent_notes, foresight_notes
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import page_of
 from tests.leaderboard.stores import write_store
@@ -25,6 +25,16 @@ def test_agent_notes():
     outside, replaced = agent_notes(rows)
     assert outside.startswith("a.zip: at 30.0 % of its decisions jobs waited outside")
     assert replaced.startswith("a.zip: 10.0 % of its choices were illegal")
+
+
+def test_foresight_notes():
+    """Who could not be tested for foresight is named once, with the reason; others are not."""
+    found = ["not checked: two runs differ", "not checked: two runs differ", "none found", None]
+    rows = [
+        SimpleNamespace(policy=name, foresight=foresight)
+        for name, foresight in zip(["a:b", "a:b", "c:d", "easy"], found, strict=True)
+    ]
+    assert foresight_notes(rows) == ["a:b: not tested for foresight: two runs differ"]
 
 
 def test_single_run(rows, tmp_path):
