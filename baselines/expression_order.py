@@ -9,6 +9,7 @@ With EASY's single reservation, an order whose values change needs no sorted que
 """
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -93,22 +94,26 @@ def run(cluster, jobs, truth, memory):
         decide(cluster, jobs, memory)
 
 
-def find_order_or_expression(text: str, option: str = "order") -> Order:
+def find_order_or_expression(
+    text: str, option: str = "order", names: Collection[str] = ORDERS
+) -> Order:
     """Return the order of that name, or one by the value of an expression, the smallest first.
+
+    Only orders in `names` are found. The message lists all of `names`.
 
     Raises
     ------
     PolicyError
         If the text is neither.
     """
-    if text in ORDERS:
-        return find_order(text, option)
     if not isinstance(text, str):
         raise PolicyError(f"{option} must be the name of an order or an expression, got {text!r}")
+    if text in names:
+        return find_order(text, option)
     words = re.fullmatch(r"[A-Za-z]\w*(-[A-Za-z]\w*)*", text)
     if words and not set(text.split("-")) & set(NAMES):
         raise PolicyError(
-            f"{option} must be one of {', '.join(ORDERS)}, or an expression in "
+            f"{option} must be one of {', '.join(names)}, or an expression in "
             f"{', '.join(NAMES)}; got {text!r}"
         )
     program = parse_expression(text, option)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.expression_program import columns_of as packed_columns
+from bfenv.baselines.expression_program import program_of
 from bfenv.baselines.priorities import ORDERS, new_ranking
 from bfenv.baselines.user_history import UserHistory, new_user_history
 from bfenv.core.cluster import STATE, Cluster, Truth
@@ -35,6 +37,11 @@ JOB_ROWS = (
     ROOM,  # processors that jobs may hold when each outage to come begins
     LEFT,  # of these, what is left beside the jobs with a reservation that may start now
 ) = range(12)
+# The rows behind them, if an expression orders the window: the two versions of each job, the value
+# of its expression, and its columns (`bfenv.baselines.expression_program`), floats as their bits.
+VERSIONS = len(JOB_ROWS)
+VALUE = VERSIONS + 2
+COLUMNS = VALUE + 1
 # Rows of BatchState.slot_requests and .slot_features
 SLOT_REQUESTS = SLOT_SIZE, SLOT_ESTIMATE, SLOT_SUBMIT, SLOT_REQUESTED_START = range(4)
 SLOT_FEATURES = SHARE, LOG_ESTIMATE, LOG_WAIT, LOG_EXPANSION = range(4)
@@ -90,7 +97,7 @@ class BatchState(NamedTuple):
     """The state of N environments."""
 
     cluster_state: np.ndarray  # (N, STATE) int64
-    per_job: np.ndarray  # (N, len(JOB_ROWS), n) int64
+    per_job: np.ndarray  # (N, len(JOB_ROWS) or more, n) int64
     per_run: np.ndarray  # (N, len(RUN_ROWS), m) int64
     heap: np.ndarray  # (N, len(HEAP_ROWS), h) int64
     counters: np.ndarray  # (N, len(COUNTERS)) int64
@@ -134,7 +141,8 @@ class EnvRules(NamedTuple):
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
     orders: np.ndarray  # (k,) int64 codes of bfenv.baselines.priorities
-    order_weight: np.ndarray  # (1,) float64, Ranking.weight
+    order_weight: float  # Ranking.weight
+    expression: np.ndarray  # (p,) int64: the order's, see `pack_program`; (0,) for none
     user_column: int  # first column of these features in the observation's "queue"; -1: none
     priority_column: int
     start_column: int
@@ -216,8 +224,13 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     return TraceTables(requests, runtime, processors, time_of_day, groups, order_number, features)
 
 
-def new_state(traces: Sequence[Trace], environments: int, window: int, actions: int) -> BatchState:
-    """Allocate the environments, each for any of the traces; mostly 96 bytes a job in each."""
+def new_state(
+    traces: Sequence[Trace], environments: int, window: int, actions: int, expression: np.ndarray
+) -> BatchState:
+    """Allocate the environments, each for any of the traces; mostly 96 bytes a job in each.
+
+    `expression` is that of the rules. It needs 8 bytes a job for each of its rows.
+    """
     counts = [len(trace) + len(trace.outages) for trace in traces]
     jobs = max(counts)
     running = max(min(count, t.processors) for count, t in zip(counts, traces, strict=True))
@@ -230,7 +243,7 @@ def new_state(traces: Sequence[Trace], environments: int, window: int, actions: 
 
     state = BatchState(
         cluster_state=zeros(STATE),
-        per_job=zeros(len(JOB_ROWS), jobs),
+        per_job=zeros(_job_rows(expression), jobs),
         per_run=zeros(len(RUN_ROWS), running),
         heap=zeros(len(HEAP_ROWS), running + later),
         counters=zeros(len(COUNTERS)),
@@ -251,6 +264,13 @@ def new_state(traces: Sequence[Trace], environments: int, window: int, actions: 
     state.per_job[:, [END, KILL_TIME, TRIAL_START, TRIAL_END]] = -1
     state.slots[:] = -1
     return state
+
+
+def _job_rows(expression: np.ndarray) -> int:
+    """Return the number of rows of BatchState.per_job."""
+    if len(expression) == 0:
+        return len(JOB_ROWS)
+    return COLUMNS + int(program_of(expression).columns[0])
 
 
 @inlined
@@ -276,6 +296,14 @@ def jobs_of(state, tables, i):
     """Return the requests of the trace that environment i runs."""
     requests = tables.requests[state.counters[i, TRACE]]
     return Jobs(requests[0], requests[1], requests[2], requests[3], requests[4], requests[5])
+
+
+@inlined
+def columns_of(state, rules, i):
+    """Return what is kept of the window's expression in environment i."""
+    rows = state.per_job[i]
+    version = rows[VERSIONS:VALUE].reshape(rows.shape[1], 2)
+    return packed_columns(rules.expression, rows[COLUMNS:].view(np.float64), version)
 
 
 @inlined

@@ -60,7 +60,7 @@ from bfenv.envs.batch_state import (
 from bfenv.envs.legal_actions import may_any_start, write_mask
 from bfenv.envs.outages import begin_pass, look_ahead
 from bfenv.envs.outputs import write_outputs
-from bfenv.envs.slots import write_slots
+from bfenv.envs.slots import forget_values, write_slots
 from bfenv.envs.warm_up import begin_warm_up, end_warm_up
 
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
@@ -82,6 +82,7 @@ def open_episode(state, tables, rules, i, window, outages, is_warm, ended, buffe
     cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
     history, counters = history_of(batch_state, batch_tables, i), batch_state.counters[i]
     _forget_users(batch_state, i)
+    forget_values(batch_state, batch_rules, i, opening, end)
     if not is_warm:
         truth = truth_of(batch_state, batch_tables, i)
         begin_warm_up(cluster, jobs, truth, batch_tables.processors[k], opening, first)

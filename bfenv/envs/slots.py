@@ -9,10 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.priorities import LXF, ORDERS, SJF, SQF, formula
-from bfenv.core.arguments import check_choice
+from bfenv.baselines.expression_order import find_order_or_expression
+from bfenv.baselines.expression_program import (
+    pack_program,
+    parse_expression,
+    program_of,
+    score_jobs,
+)
+from bfenv.baselines.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
+from bfenv.baselines.user_history import count_jobs
 from bfenv.core.cluster import now, waiting
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.envs.batch_state import (
     CANDIDATE,
     CANDIDATE_KEY,
@@ -27,6 +34,9 @@ from bfenv.envs.batch_state import (
     SLOT_SIZE,
     SLOT_SUBMIT,
     TRACE,
+    VALUE,
+    columns_of,
+    history_of,
 )
 from bfenv.envs.outages import is_hidden
 
@@ -41,7 +51,8 @@ class WindowRule(NamedTuple):
     oldest_slots: int
     order_slots: int
     orders: np.ndarray  # (k,) int64 codes of bfenv.baselines.priorities
-    order_weight: np.ndarray  # (1,) float64
+    order_weight: float
+    expression: np.ndarray  # (p,) int64, see `pack_program`; (0,) if no order is an expression
 
 
 def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
@@ -50,7 +61,7 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
     Parameters
     ----------
     order
-        One of WINDOW_ORDERS.
+        One of WINDOW_ORDERS, or an expression, the smallest values first.
     window
         Slots.
     reserved
@@ -59,20 +70,30 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
     Raises
     ------
     BfenvError
-        If there is no such order.
+        If there is no such order, or the expression cannot be read; the message points at the
+        column.
     """
-    check_choice("window_order", order, WINDOW_ORDERS)
-    codes, weight = [], 0.0
+    codes, weight, expression = [], 0.0, np.empty(0, dtype=np.int64)
     oldest = window
     if order == "mixed":
         codes, oldest = [SJF, SQF, LXF], window // 4
     elif order != "oldest":
-        codes, weight, oldest = [ORDERS[order].code], ORDERS[order].weight, 1
+        found = find_order_or_expression(order, "window_order", WINDOW_ORDERS)
+        codes, weight, oldest = [found.code], found.weight, 1
+        if found.code == EXPRESSION:
+            expression = pack_program(parse_expression(order))
     oldest = min(window, max(oldest, reserved, 1))
     share = (window - oldest) // len(codes) if codes else 0
     if order == "mixed":
         share = min(share, window // 4)
-    return WindowRule(oldest, share, np.array(codes, dtype=np.int64), np.array([weight]))
+    return WindowRule(oldest, share, np.array(codes, dtype=np.int64), weight, expression)
+
+
+@kernel
+def forget_values(state, rules, i, first, end):
+    """Forget what the window's expression made of the jobs first .. end - 1 in other episodes."""
+    if len(rules.expression) > 0:
+        columns_of(state, rules, i).version[first:end] = -1
 
 
 @kernel
@@ -160,23 +181,13 @@ def _take_first(state, tables, cluster, jobs, rules, i, k, left):
     """
     taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
     candidates, keys = state.per_job[i, CANDIDATE], state.per_job[i, CANDIDATE_KEY]
-    number, time = tables.order_number[state.counters[i, TRACE]], now(cluster)
-    around, count = state.counters[i, MET] > 0, 0
-    for job in waiting(cluster):
-        if around and is_hidden(state, i, job):
-            continue
-        value = formula(
-            rules.orders[k],
-            time - jobs.submit[job],
-            jobs.estimate[job],
-            jobs.size[job],
-            jobs.submit[job],
-            number[job] if len(number) > 0 else 0.0,
-            rules.order_weight[0],
-        )
-        candidates[count] = job
-        keys[count] = _sortable(value)
-        count += taken[job] != choice
+    if len(rules.expression) > 0:
+        _write_values(state, tables, cluster, jobs, rules, i)
+        value = state.per_job[i, VALUE].view(np.float64)
+        count = _list_candidates(state, cluster, jobs, rules, i, k, value)
+    else:
+        number = tables.order_number[state.counters[i, TRACE]]
+        count = _list_candidates(state, cluster, jobs, rules, i, k, number)
     wanted = min(rules.order_slots, count, left)
     if wanted == 0:
         return 0
@@ -189,6 +200,42 @@ def _take_first(state, tables, cluster, jobs, rules, i, k, left):
             taken[candidates[slot]] = choice
             ties -= keys[slot] == last
     return wanted
+
+
+@kernel
+def _list_candidates(state, cluster, jobs, rules, i, k, number):
+    """List the jobs that order k may take into slots, with their keys; return how many they are.
+
+    `number` is that of `formula` by job; if the order has none, it is empty.
+    """
+    taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
+    candidates, keys = state.per_job[i, CANDIDATE], state.per_job[i, CANDIDATE_KEY]
+    around, time, count = state.counters[i, MET] > 0, now(cluster), 0
+    for job in waiting(cluster):
+        if around and is_hidden(state, i, job):
+            continue
+        value = formula(
+            rules.orders[k],
+            time - jobs.submit[job],
+            jobs.estimate[job],
+            jobs.size[job],
+            jobs.submit[job],
+            number[job] if len(number) > 0 else 0.0,
+            rules.order_weight,
+        )
+        candidates[count] = job
+        keys[count] = _sortable(value)
+        count += taken[job] != choice
+    return count
+
+
+@shared_kernel
+def _write_values(state, tables, cluster, jobs, rules, i):
+    """Write the values that the window's expression has for the waiting jobs."""
+    program, columns = program_of(rules.expression), columns_of(state, rules, i)
+    history, value = history_of(state, tables, i), state.per_job[i, VALUE].view(np.float64)
+    count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
+    score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
 
 
 @kernel

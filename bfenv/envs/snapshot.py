@@ -27,6 +27,8 @@ from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import (
     BOUNDED_SLOWDOWN,
+    CANDIDATE,
+    CANDIDATE_KEY,
     COMING,
     DUE,
     DUE_JOB,
@@ -39,6 +41,7 @@ from bfenv.envs.batch_state import (
     SHOWN_SLOWDOWN,
     TRACE,
     UNSTARTED,
+    VERSIONS,
     WAIT,
     BatchState,
     cluster_of,
@@ -92,6 +95,9 @@ class PlanningHandle(EnvHandle):
         state = BatchState(*parts)
         state = state._replace(**{name: getattr(state, name)[:0] for name in OF_USERS})
         state.heap[:] = 0
+        # They may come from earlier episodes, with what was then known. -1 says that none is known.
+        state.per_job[:, [CANDIDATE, CANDIDATE_KEY]] = 0
+        state.per_job[:, VERSIONS:] = -1
         state.counters[0, DUE] = 0
         state.sums[0, BOUNDED_SLOWDOWN] = 0
         window = self.batch.windows[self.i]
