@@ -146,7 +146,6 @@ class PolicyAgent:
         trace, beyond = handle.trace, handle.outside > 0
         if handle.pass_id[0] != self._pass_ids[i][0]:  # another episode
             self._memory[i] = self._new_memory(handle)
-        self._pass_ids[i] = handle.pass_id
         if beyond and self.policy.stateful:
             raise PolicyError(
                 f"{self.policy.name} must see every waiting job: at {now(handle.cluster)} s of "
@@ -154,7 +153,8 @@ class PolicyAgent:
             )
         # A memory of waiting jobs would not hold for those that leave the window unstarted.
         memory = self._new_memory(handle) if beyond else self._memory[i]
-        starts = handle.starts_of(self.policy.decide, memory)
+        starts = handle.starts_of(self.policy.decide, memory, self.policy.trials)
+        self._pass_ids[i] = handle.pass_id
         self._starts[i] = starts[:1] if beyond else starts
         self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot
 

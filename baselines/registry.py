@@ -7,6 +7,7 @@ makes policies from options.
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
@@ -169,7 +170,8 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         "module:object", a Policy or a function as `policy` takes it, in any module that can be
         imported; "module:function(option=value)", which calls a function that makes a policy;
         "family:argument", for an installed family that takes one, as in "agent:NAME"; a Policy,
-        which is passed through; a function, of which a policy is made.
+        which is passed through; a function, of which a policy is made. What has a colon in it is
+        the name of the policy, too, so that the same text finds it again.
 
     Returns
     -------
@@ -210,7 +212,7 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
         return made
     found = import_object(name, PolicyError) if colon else _named(name)
     if isinstance(found, Policy):
-        return found
+        return replace(found, name=name) if colon else found
     if colon:
         return make_policy(found, name=name)
     parameters = inspect.signature(found).parameters
@@ -248,7 +250,7 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
     made = family(**values)
     if not isinstance(made, Policy):
         raise PolicyError(f"{name} made {_kind(made)}, expected a Policy")
-    return made
+    return replace(made, name=expression.strip()) if ":" in name else made
 
 
 def _kind(value: Any) -> str:

@@ -70,9 +70,11 @@ def compound_duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def moment(seconds: int) -> str:
-    """Format a time since the first submission, like 1 d 06:00 or 00:01:01."""
+def moment(seconds: int, *, days: bool = False) -> str:
+    """Format a time since the first submission, like 1 d 06:00 or 00:01:01; with `days`, 1 d."""
     day, rest = divmod(seconds, DAY)
+    if days:
+        return f"{day} d"
     hour, rest = divmod(rest, HOUR)
     minute, second = divmod(rest, MINUTE)
     clock = f"{hour:02}:{minute:02}" + (f":{second:02}" if second else "")
@@ -87,8 +89,16 @@ def slowdown(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Format a share from 0 to 1 as a percentage, like 78.8 %."""
-    return MISSING if share is None else f"{share:.1%}".replace("%", " %")
+    """Format a share from 0 to 1 as a percentage, like 78.8 %; a small one as < 0.1 %, not as 0."""
+    if share is None:
+        return MISSING
+    return "< 0.1 %" if 0 < share < 0.001 else f"{share:.1%}".replace("%", " %")
+
+
+def count_of(count: int, total: int) -> str:
+    """Format a count of jobs with its share of all jobs, like "23 jobs (0.9 %)"."""
+    share = percent(count / total).replace("<", "less than")
+    return f"{count:,} {'job' if count == 1 else 'jobs'} ({share})"
 
 
 def ratio(value: float | None) -> str:

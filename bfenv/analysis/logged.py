@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.formatting import count_of, duration, percent
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.logs.header import estimates_filled_in
@@ -120,9 +120,13 @@ def _without_estimate(trace: Trace) -> list[str]:
         ]
     stands_in = "their runtime" if trace.cleaning.no_estimate else "the longest of their partition"
     return [
-        f"{missing:,} jobs ({percent(missing / len(trace))}) have no estimate in the log: "
-        f"{stands_in} stands in for it"
+        f"{count_of(missing, len(trace))} {_have(missing)} no estimate in the log: {stands_in} "
+        "stands in for it"
     ]
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
 
 
 def _announced(trace: Trace) -> str:
@@ -145,14 +149,14 @@ def _left_out(trace: Trace, records: np.ndarray) -> list[str]:
     groups = len(np.unique(records[:, GROUP][records[:, GROUP] >= 0]))
     if groups > 1:
         left_out.append(f"shares and limits of {groups} groups")
-    chained = float(np.mean(records[:, PRECEDING] > 0))
-    if chained:
-        left_out.append(f"{percent(chained)} of the jobs wait for another job")
+    if chained := int(np.sum(records[:, PRECEDING] > 0)):
+        wait = "waits" if chained == 1 else "wait"
+        left_out.append(f"that {count_of(chained, len(trace))} {wait} for another job")
     over = requests_in(records).runtime - trace.runtime
-    if (over > 0).any():
+    if longer := int(np.sum(over > 0)):
         left_out.append(
-            f"{percent(float(np.mean(over > 0)))} of the jobs ran beyond their estimate, by "
-            f"{duration(int(over.max()))} at most, and are cut here"
+            f"{count_of(longer, len(trace))} ran beyond the estimate, by "
+            f"{duration(int(over.max()))} at most, and {'is' if longer == 1 else 'are'} cut here"
         )
     left_out += _without_estimate(trace)
     if trace.outages:

@@ -9,7 +9,7 @@ import numpy as np
 from bfenv.analysis.formatting import compound_duration
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
-from bfenv.workloads.logs.records import GROUP, PARTITION, QUEUE
+from bfenv.workloads.logs.records import GROUP, PARTITION, QUEUE, USER
 
 NAMED = re.compile(r"\s*(Partition|Queue)\s*:\s*([0-9]+)\s+(\S+)")  # a line of SWF's header
 CUTS = (50, 90)  # percent of the jobs, at which classes of size and limit end
@@ -68,7 +68,8 @@ def divisions(trace: Trace) -> dict[str, Classes]:
         for what, field in (("partition", PARTITION), ("queue or QOS", QUEUE), ("group", GROUP)):
             numbers = trace.records[:, field].astype(np.int64)
             found[what] = _by_number(what.split()[0], numbers, names)
-    found["user"] = _by_number("user", jobs.user, names)
+    users = jobs.user if trace.records is None else trace.records[:, USER].astype(np.int64)
+    found["user"] = _by_number("user", users, names)  # by the log's number, as groups
     found["size"] = _by_cuts(jobs.size, lambda size: f"{size:,}", "processors")
     found["time limit"] = _by_cuts(jobs.estimate, compound_duration, "")
     return found

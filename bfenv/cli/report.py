@@ -75,6 +75,7 @@ def report(
       bfenv report site.swf.gz --today conservative-replan --policy easy --out site.html
     """
     from bfenv.core.files import write_atomically
+    from bfenv.leaderboard.competitors import one_name
     from bfenv.leaderboard.report.gantt_selection import select_gantt
     from bfenv.leaderboard.report.page import render_page
     from bfenv.leaderboard.site import opening, site_comparisons
@@ -86,7 +87,13 @@ def report(
     if today.lower() in SLURMS:
         raise BfenvError(f"--today {today}: {SLURM_IS}")
     suite = suite_of(log)
-    names = list(dict.fromkeys([today, REFERENCE, FAIR, *(policy or CANDIDATES)]))
+    today, *given = map(one_name, (today, *(policy or ())))
+    candidates = [name for name in given if name != today]
+    if given and not candidates:
+        raise BfenvError(f"--policy {today} is today's policy; name another to compare it with")
+    if len(candidates) < len(given):
+        print(f"bfenv: {today} is today's policy, not a candidate as well", file=sys.stderr)
+    names = list(dict.fromkeys([today, REFERENCE, FAIR, *(candidates or CANDIDATES)]))
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or Path(temporary)
         _run(suite, names, folder, jobs)

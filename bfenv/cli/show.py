@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from itertools import accumulate
 from typing import Any
 
 from rich import box
@@ -144,7 +143,8 @@ def table(
         `table` or `markdown`.
     numbers
         How many of the columns, from the right, hold numbers. Numbers are never cut. On a narrow
-        terminal, words are folded; if that is not enough, the last columns are left out.
+        terminal, words are folded; if that is not enough, the last columns follow in further tables
+        that repeat the words.
     whole_names
         Do not fold the first column either.
     title, note
@@ -159,7 +159,6 @@ def table(
         if note:
             print(f"\n{note}")
         return
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     words = len(columns) - numbers
     widths = [
         max(map(len, "\n".join(cells).split("\n"))) for cells in zip(columns, *lines, strict=True)
@@ -169,32 +168,49 @@ def table(
     least = min(widths[0], max(NARROWEST, int(share * width)))
     if whole_names:
         least = widths[0]
-    folded = sum(min(each, NARROWEST) for each in widths[1:words])
-    room = width - least - folded - 2 * words
-    shown = words + sum(room >= taken for taken in accumulate(w + 2 for w in widths[words:]))
-    columns, lines = columns[:shown], [line[:shown] for line in lines]
-    room = width - sum(each + 2 for each in widths[words:shown]) - 2 * words
-    fitted = _fitted(widths[:words], least, room)
-    for i, column in enumerate(columns):
-        number = i >= words
-        whole = number or (
-            i == 0 and (whole_names or not numbers)
-        )  # the first column holds names to type
-        grid.add_column(
-            column,
-            justify="right" if number else "left",
-            max_width=None if whole else fitted[i],
-            no_wrap=whole,
-            overflow="fold",
-        )
-    for line in lines:
-        grid.add_row(*map(escape, line))  # names may have brackets
-    # Not as the title and caption of `grid`, which are as narrow as the table.
-    if title:
+    folded = least + sum(min(each, NARROWEST) for each in widths[1:words])
+    parts, whole = (
+        _parts(widths[words:], width - taken - 2 * words) for taken in (folded, sum(widths[:words]))
+    )
+    if title:  # not as that of a grid, which is as narrow as the table
         print(title)
-    Console().print(grid)
+    for part in whole if len(whole) == len(parts) else parts:
+        own = [*range(words), *(words + i for i in part)]
+        room = width - sum(widths[words + i] + 2 for i in part) - 2 * words
+        fitted = _fitted(widths[:words], least, room)
+        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for i in own:
+            number = i >= words
+            unfolded = number or (
+                i == 0 and (whole_names or not numbers)
+            )  # the first column holds names to type
+            grid.add_column(
+                columns[i],
+                justify="right" if number else "left",
+                max_width=None if unfolded else fitted[i],
+                no_wrap=unfolded,
+                overflow="fold",
+            )
+        for line in lines:
+            grid.add_row(*(escape(line[i]) for i in own))  # names may have brackets
+        # A number that does not fit even beside folded words makes the table wider.
+        needed = sum(fitted) + sum(widths[words + i] + 2 for i in part) + 2 * words
+        Console(width=max(width, needed) if part else width).print(grid)
     if note:
         print(f"{note}\n")
+
+
+def _parts(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Divide columns of numbers into parts that fit in this room, each at least one column."""
+    parts: list[list[int]] = [[]]
+    taken = 0
+    for i, each in enumerate(widths):
+        if parts[-1] and taken + each + 2 > room:
+            parts.append([])
+            taken = 0
+        parts[-1].append(i)
+        taken += each + 2
+    return parts
 
 
 def _fitted(widths: Sequence[int], least: int, room: int) -> list[int]:
@@ -205,11 +221,6 @@ def _fitted(widths: Sequence[int], least: int, room: int) -> list[int]:
         share = (room - sum(fitted)) // (len(widths) - i)
         fitted.append(max(min(width, NARROWEST), min(width, share)))
     return fitted
-
-
-def is_wide() -> bool:
-    """Return whether the terminal has room for details."""
-    return Console().width >= 110
 
 
 def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
@@ -273,9 +284,14 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         notes.append(CLAIRVOYANT_MEANING)
     elif divisions != {COMPLETION}:
         notes.append(DIVISIONS_MEANING)
+    shown = [
+        i
+        for i, heading in enumerate(COMPARED)
+        if heading != "division" or divisions != {COMPLETION} or format is Format.markdown
+    ]
     table(
-        COMPARED,
-        lines,
+        [COMPARED[i] for i in shown],
+        [[line[i] for i in shown] for line in lines],
         format,
         numbers=len(COMPARED) - 2,
         title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "

@@ -96,18 +96,19 @@ def whatif(
     if out is not None:
         check_page(out, force)
     trace = load_workload(log)
-    changes = {f"{size} processors": f"processors={size}" for size in processors or ()}
+    changes = [f"processors={size}" for size in processors or ()]
     if max_estimate is not None:
-        how, name = ("split", "split-estimate") if split_longer else ("cut", "max-estimate")
-        changes[f"at most {max_estimate}, {how}"] = f"{name}={max_estimate}"
-    changes |= {f"estimates {how}": f"estimates={how}" for how in estimates or ()}
-    changes |= {f"load {target}": f"load={target}" for target in load or ()}
+        changes.append(f"{'split' if split_longer else 'max'}-estimate={max_estimate}")
+    changes += [f"estimates={how}" for how in estimates or ()]
+    changes += [f"load={target}" for target in load or ()]
     if maintenance is not None:
-        changes[f"with {maintenance.name}"] = f"maintenance={format_value(str(maintenance))}"
+        changes.append(f"maintenance={format_value(str(maintenance))}")
     if without is not None:
-        changes[f"without {without}"] = f"without={without}"
-    changes |= {text: text for text in variant or ()}
-    variants = {label: with_changes(trace, text) for label, text in changes.items()}
+        changes.append(f"without={without}")
+    variants = {}
+    for text in dict.fromkeys([*changes, *(variant or ())]):
+        changed = with_changes(trace, text)
+        variants[text if changed.name in variants else changed.name] = changed
     names = policy or ["easy"]
     with show.progress() as progress:
         bar = progress.add_task("simulating", total=len(names) * (as_is + len(variants)))
@@ -133,6 +134,7 @@ def _print(outcomes: "list[Outcome]", name: str, format: Format) -> None:
         show.rows(rows, format)
         return
     show.table(
-        COLUMNS, what_if_lines(outcomes), format, numbers=len(COLUMNS) - 2, whole_names=True,
-        title=name, note="\n".join(what_if_notes(outcomes)),
+        [heading.replace(" ", "\n") for heading in COLUMNS], what_if_lines(outcomes), format,
+        numbers=len(COLUMNS) - 2, whole_names=True, title=name,
+        note="\n".join(what_if_notes(outcomes)),
     )  # fmt: skip

@@ -7,9 +7,13 @@ from pathlib import Path
 
 from bfenv.core.errors import BfenvError
 
+PRIVATE = 0o600  # only the owner reads and writes
 
-def write_atomically(path: Path, data: bytes) -> None:
+
+def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
     """Write a file in one step: readers see either the old content or all of the new.
+
+    A `private` file can be read by its owner only.
 
     Raises
     ------
@@ -20,7 +24,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         if path.exists() and not path.is_file():
             raise BfenvError(f"{path}: exists and is not a file")
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb", opener=_private if private else None) as file:
             file.write(data)
         os.replace(temporary, path)
     except OSError as error:
@@ -28,3 +32,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     finally:
         with suppress(OSError):
             os.unlink(temporary)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)

@@ -19,6 +19,7 @@ from bfenv.core.cluster import (
     HORIZON,
     LAST_JOB,
     NEXT_JOB,
+    PASSES,
     PROCESSORS,
     QUEUE_BEGIN,
     QUEUE_END,
@@ -150,11 +151,14 @@ def run_around(
             return
         if coming < last and jobs.submit[coming] == now(cluster):
             coming = start_outages(cluster, jobs, truth, coming, last)
-        is_clear = decide_around(policy.decide, cluster, jobs, memory, coming, last, detour)
+        is_clear = decide_around(
+            policy.decide, policy.trials, cluster, jobs, memory, coming, last, detour
+        )
 
 
 def decide_around(
     decide: Any,
+    trials: bool,
     cluster: Cluster,
     jobs: Jobs,
     memory: Any,
@@ -164,14 +168,20 @@ def decide_around(
 ) -> bool:
     """Make one scheduling pass in which no job is started that would meet an outage.
 
-    Return whether no waiting job could have met one.
+    Return whether no waiting job could have met one. `decide` and `trials` are those of the policy;
+    with trials, the pass gets a higher number.
     """
     if _hide(cluster, jobs, coming, last, detour) == 0:
         decide(cluster, jobs, memory)
         return True
     while True:
+        if trials:
+            # Their list of trials follows the queue from pass to pass, but not what is hidden in
+            # it: with a gap between the numbers of the passes, they make it again.
+            cluster.state[PASSES] += 2
         decide(cluster, jobs, memory)
         if not _hide_too_many(cluster, jobs, coming, detour):
+            cluster.state[PASSES] += trials
             return False
 
 
@@ -219,6 +229,9 @@ def _horizon(cluster, jobs, coming, last):
     longest = 0
     for job in waiting(cluster):
         if cluster.start[job] < 0:
+            longest = max(longest, jobs.estimate[job])
+    for job in cluster.running[: cluster.state[RUNNING]]:
+        if cluster.trial_start[job] == cluster.start[job]:  # on trial, and soon back in the queue
             longest = max(longest, jobs.estimate[job])
     begin = jobs.submit[coming]
     for job in range(cluster.state[NEXT_JOB], cluster.state[LAST_JOB]):

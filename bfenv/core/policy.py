@@ -4,7 +4,7 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -124,8 +124,11 @@ class Policy:
         The function cannot be pickled then, because pickle finds the policy under its name.
         """
         module, name = place_of(self)
-        if _imported(module, name) is self:
+        held = _imported(module, name)
+        if held is self:
             return import_object, (f"{module}:{name}",)
+        if isinstance(held, Policy) and replace(held, name=self.name) == self:
+            return _renamed, (f"{module}:{name}", self.name)
         return Policy, tuple(getattr(self, field.name) for field in fields(self))
 
 
@@ -204,6 +207,12 @@ def place_of(policy: Policy) -> tuple[str, str]:
     """Return module and name of the function that decides."""
     function = getattr(policy.decide, "function", policy.decide)
     return getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+
+
+def _renamed(place: str, name: str) -> Policy:
+    """Return the policy that a module holds, under another name."""
+    held: Policy = import_object(place)
+    return replace(held, name=name)
 
 
 def _imported(module: str, name: str) -> Any:

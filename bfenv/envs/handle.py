@@ -162,13 +162,14 @@ class EnvHandle:
         return withheld
 
     def starts_of(
-        self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any
+        self, decide: Callable[[Cluster, Jobs, Any], None], memory: Any, trials: bool = False
     ) -> list[PlannedStart]:
         """Ask a policy what it would start in this pass, and start nothing.
 
         The policy sees the jobs in slots as the queue, but for those that an outage to come hides
         from it as in `bfenv.simulate`. A wake-up that it asks for will come. Once the jobs are
-        started, it would pass until `pass_id` changes.
+        started, it would pass until `pass_id` changes. With trials, near an outage, this call
+        itself changes `pass_id`.
 
         Parameters
         ----------
@@ -176,6 +177,8 @@ class EnvHandle:
             The policy's kernel.
         memory
             The policy's memory, made for `jobs`; it may change.
+        trials
+            Whether the policy starts jobs for a trial.
 
         Returns
         -------
@@ -198,7 +201,7 @@ class EnvHandle:
         try:
             if coming < last:
                 detour = new_detour(jobs, range(coming, last))
-                decide_around(decide, cluster, jobs, memory, coming, last, detour)
+                decide_around(decide, trials, cluster, jobs, memory, coming, last, detour)
             else:
                 decide(cluster, jobs, memory)
             jobs_started = started(cluster)

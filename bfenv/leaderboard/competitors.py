@@ -62,7 +62,7 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
             command = python_player(kind, name, files)
             return _greet(Competitor(kind, name, code, tuple(command)), limits)
         policy = find_policy(name)
-        return Competitor(kind, name, code, (), policy.stochastic, policy.trials)
+        return Competitor(kind, policy.name, code, (), policy.stochastic, policy.trials)
     if not is_strange_agent(name):
         stochastic, spans = is_stochastic(name), training_of(name)
         return Competitor(kind, name, code, (), stochastic, trained_on=spans)
@@ -73,6 +73,17 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
         return competitor._replace(stochastic=is_stochastic(name), trained_on=training_of(name))
     except BfenvError:  # no card, or a damaged one: its rows will say so
         return competitor._replace(trained_on=None)
+
+
+def one_name(policy: str) -> str:
+    """Return the name under which the rows of a policy stand, however it was written.
+
+    Raises
+    ------
+    BfenvError
+        If bfenv has no such policy.
+    """
+    return policy.strip() if is_strange_policy(policy) else find_policy(policy).name
 
 
 def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:

@@ -19,7 +19,7 @@ from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
-from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.arguments import check_load, check_trace
 from bfenv.workloads.limits import LARGEST_EXACT
 from bfenv.workloads.options import Seconds
 from bfenv.workloads.requests import (
@@ -73,7 +73,7 @@ def transformed(
     emax : int, optional
         Longest estimate of that model, in seconds.
     load
-        Offered load to reach, see `with_load`.
+        Offered load to reach, at most 5, see `with_load`.
     arrival_rate
         Factor on the rate of arrivals, such as 1.25, see `with_arrival_rate`.
     shake_seconds : int, optional
@@ -123,7 +123,7 @@ def transformed(
     if estimates != "user" or parameters:
         trace = with_estimates(trace, estimates, seed=seed, **parameters)
     if load is not None:
-        trace = with_load(trace, load)
+        trace = with_load(trace, check_load("load", load))
     if arrival_rate is not None:
         trace = with_arrival_rate(trace, arrival_rate)
     if shake_seconds is not None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,20 +18,22 @@ from bfenv.core.durations import parse_limit
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.core.names import read_value, split_items
-from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.arguments import check_load, check_trace
 from bfenv.workloads.logs.outages import load_outages, outage_texts
 from bfenv.workloads.requests import with_estimates
 from bfenv.workloads.transform import with_load
 
 SIZE = re.compile(r"([+-]?)([0-9]{1,15}(?:\.[0-9]+)?)\s*(%?)")
 LESS = re.compile(r"([+-])([0-9]{1,3}(?:\.[0-9]+)?)\s*%")
+IN_WORDS = re.compile(r"(?:users ask\s+)?([0-9][0-9.]*)\s*%\s*(less|more)")
 
 
 class Changed(NamedTuple):
-    """A changed trace, and notes on its jobs."""
+    """A changed trace, notes on its jobs, and what was changed, in a few words."""
 
     trace: Trace
     notes: tuple[str, ...]
+    name: str = ""  # of the variant, if `with_changes` made it
 
 
 def with_changes(trace: Trace, text: str) -> Changed:
@@ -52,6 +55,7 @@ def with_changes(trace: Trace, text: str) -> Changed:
     """
     check_trace(trace)
     notes: tuple[str, ...] = ()
+    names = []
     try:
         items = split_items(text) or [""]
     except ValueError as cause:
@@ -63,9 +67,10 @@ def with_changes(trace: Trace, text: str) -> Changed:
         if not equals or not value:
             raise WorkloadError(f"{name} needs a value, like {name}={CHANGES[name].example}")
         unquoted = read_value(value) if value.startswith(("'", '"')) else value
-        trace, more = CHANGES[name].make(trace, unquoted)
-        notes += more
-    return Changed(trace, notes)
+        changed = CHANGES[name].make(trace, unquoted)
+        names.append(CHANGES[name].name(unquoted.strip(), trace, changed.trace))
+        trace, notes = changed.trace, notes + changed.notes
+    return Changed(trace, notes, ", ".join(names))
 
 
 def with_processors(trace: Trace, size: str) -> Changed:
@@ -111,7 +116,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
         for one in trace.outages
     )
     lost = int(np.sum(~fits))
-    notes = (f"{lost:,} jobs are larger than {processors:,} processors and left out",)
+    notes = (f"{_jobs(lost, 'is', 'are')} larger than {processors:,} processors and left out",)
     smaller = _taken(replace(trace, outages=()), fits) if lost else trace
     return Changed(replace(smaller, processors=processors, outages=outages), notes if lost else ())
 
@@ -142,10 +147,12 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     jobs, longer = trace.jobs, trace.runtime > limit
     estimate = np.minimum(jobs.estimate, limit)
     lower = int(np.sum(jobs.estimate > limit))
-    notes = [f"{lower:,} jobs ask for less than before" if lower else "no job asks for more"]
+    fewer = f"{_jobs(lower, 'asks', 'ask')} for less than before"
+    notes = [fewer if lower else "no job asks for more"]
     if not split:
         if longer.any():
-            notes.append(f"{int(longer.sum()):,} jobs are cut at the limit, their work unfinished")
+            cut_short = _jobs(int(longer.sum()), "is", "are")
+            notes.append(f"{cut_short} cut at the limit, with work left undone")
         runtime = np.minimum(trace.runtime, limit)
         cut = replace(trace, jobs=jobs._replace(estimate=estimate), runtime=runtime)
         return Changed(cut, tuple(notes))
@@ -158,7 +165,11 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     done = number == pieces[of] - 1
     runtime = np.where(done, trace.runtime[of] - number * limit, limit)
     if longer.any():
-        notes.append(f"{int(longer.sum()):,} jobs become {int(pieces[longer].sum()):,} pieces")
+        count = int(pieces[longer].sum())
+        notes.append(
+            f"{_jobs(int(longer.sum()), 'becomes', 'become')} {count:,} pieces, each of which "
+            "counts as a job with a wait of its own"
+        )
     return Changed(
         replace(
             trace,
@@ -178,8 +189,8 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     trace
         The trace.
     text
-        "-30%" or "+50%" of what they ask for, but never less than the job runs; or a model of
-        `with_estimates` without parameters, such as "exact".
+        "-30%" or "+50%" of what they ask for, but never less than the job runs, also written "30 %
+        less"; or a model of `with_estimates` without parameters, such as "exact".
 
     Raises
     ------
@@ -187,6 +198,7 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
         If it is neither.
     """
     check_trace(trace)
+    text = _signed(text)
     match = LESS.fullmatch(text.strip())
     if not match:
         if text.strip().endswith("%"):
@@ -198,13 +210,15 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
     estimate = np.maximum(asked, trace.runtime)
     held = int(np.sum(asked < trace.runtime))
-    notes = (f"{held:,} jobs keep their runtime as estimate",) if held else ()
+    notes = (f"{_jobs(held, 'keeps', 'keep')} the runtime as estimate",) if held else ()
     return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
 
 
 def with_offered_load(trace: Trace, load: float) -> Changed:
     """Let jobs come faster or slower, see `with_load`."""
-    return Changed(with_load(trace, load), ("the days of this variant are longer or shorter",))
+    faster = load > trace.offered_load
+    notes = (f"the days of this variant are {'shorter' if faster else 'longer'}",)
+    return Changed(with_load(trace, load), notes)
 
 
 def with_maintenance(trace: Trace, outages: Iterable[Outage]) -> Changed:
@@ -222,9 +236,10 @@ def _with_offered_load(trace: Trace, text: str) -> Changed:
     try:
         if match := LESS.fullmatch(text.strip()):
             return with_offered_load(trace, trace.offered_load * _factor(match))
-        return with_offered_load(trace, float(text))
+        load = float(text)
     except ValueError:
         raise WorkloadError(f"load must be like 0.9, +10% or -10%, got {text!r:.60}") from None
+    return with_offered_load(trace, check_load("load", load))
 
 
 def _factor(match: re.Match[str]) -> float:
@@ -260,19 +275,62 @@ def _taken(trace: Trace, those: np.ndarray) -> Trace:
     )
 
 
+def _jobs(count: int, one: str, more: str) -> str:
+    return f"1 job {one}" if count == 1 else f"{count:,} jobs {more}"
+
+
+def _signed(text: str) -> str:
+    """Write "users ask 30 % less" as "-30%"."""
+    match = IN_WORDS.fullmatch(text.strip())
+    return f"{'-' if match[2] == 'less' else '+'}{match[1]}%" if match else text
+
+
+def _relative(text: str) -> str:
+    """Write "-30%" as "−30 %"."""
+    return text.replace(" ", "").replace("-", "−").replace("%", " %")
+
+
+def _processors_name(text: str, before: Trace, after: Trace) -> str:
+    if text[0] in "+-":
+        return f"{_relative(text)} processors ({after.processors:,})"
+    change = _relative(f"{after.processors / before.processors - 1:+.0%}")
+    return f"{after.processors:,} processors ({change})"
+
+
+def _estimates_name(text: str, before: Trace, after: Trace) -> str:
+    return f"estimates {_relative(_signed(text))}"
+
+
+def _load_name(text: str, before: Trace, after: Trace) -> str:
+    if text[0] in "+-":
+        return f"load {_relative(text)} ({after.offered_load:.2f})"
+    return f"load {text}"
+
+
 class Change(NamedTuple):
     """A kind of change that `with_changes` can make."""
 
     make: Callable[[Trace, str], Changed]
     example: str  # of its value
+    name: Callable[[str, Trace, Trace], str]  # of value, trace before, and trace after
 
 
 CHANGES = {
-    "processors": Change(with_processors, "+10%"),
-    "max-estimate": Change(partial(_with_max_estimate, split=False), "24h"),
-    "split-estimate": Change(partial(_with_max_estimate, split=True), "24h"),
-    "estimates": Change(with_other_estimates, "-30%"),
-    "load": Change(_with_offered_load, "0.9"),
-    "maintenance": Change(_with_maintenance, "down.csv"),
-    "without": Change(_without, "outages"),
+    "processors": Change(with_processors, "+10%", _processors_name),
+    "max-estimate": Change(
+        partial(_with_max_estimate, split=False),
+        "24h",
+        lambda text, before, after: f"at most {text}, cut",
+    ),
+    "split-estimate": Change(
+        partial(_with_max_estimate, split=True),
+        "24h",
+        lambda text, before, after: f"at most {text}, split",
+    ),
+    "estimates": Change(with_other_estimates, "-30%", _estimates_name),
+    "load": Change(_with_offered_load, "0.9", _load_name),
+    "maintenance": Change(
+        _with_maintenance, "down.csv", lambda text, before, after: f"with {Path(text).name}"
+    ),
+    "without": Change(_without, "outages", lambda text, before, after: f"without {text}"),
 }

@@ -5,6 +5,7 @@ import pytest
 from bfenv.analysis.formatting import (
     MISSING,
     compound_duration,
+    count_of,
     duration,
     durations,
     moment,
@@ -46,10 +47,22 @@ def test_moment(seconds, text):
     assert moment(seconds) == text
 
 
+def test_days():
+    """A moment between others that are days apart is a day."""
+    assert [moment(seconds, days=True) for seconds in (0, 259_200)] == ["0 d", "3 d"]
+
+
 def test_numbers():
     """Slowdowns, shares and ratios have as many digits as carry meaning."""
     assert [slowdown(x) for x in (1, 999.99, 1234.5)] == ["1.00", "999.99", "1,234"]
-    assert percent(0.7881) == "78.8 %"
+    assert [percent(x) for x in (0.7881, 0.001, 0.0009, 0)] == [
+        "78.8 %",
+        "0.1 %",
+        "< 0.1 %",
+        "0.0 %",
+    ]
+    assert count_of(23, 2_500) == "23 jobs (0.9 %)"
+    assert count_of(1, 2_500) == "1 job (less than 0.1 %)"
     assert [ratio(x) for x in (0.8731, 12.41, 316.9)] == ["0.873", "12.4", "317"]
 
 

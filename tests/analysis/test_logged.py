@@ -76,7 +76,8 @@ def test_overfull(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("field", "what"), [(PARTITION, "2 partitions"), (PRECEDING, "25.0 % of the jobs wait for")]
+    ("field", "what"),
+    [(PARTITION, "2 partitions"), (PRECEDING, "that 1 job (25.0 %) waits for another job")],
 )
 def test_left_out(tmp_path, field, what):
     """What the log shows and the engine does not follow is named."""
@@ -94,3 +95,12 @@ def test_outages_followed(tmp_path):
     assert "outages and maintenance" in cautions(logged_schedule(trace))
     known = replace(trace, outages=(bfenv.core.jobs.Outage(100, 200, 4),))
     assert "outages and maintenance" not in cautions(logged_schedule(known))
+
+
+def test_few_without_estimate(tmp_path):
+    """Of jobs without an estimate, the count is told, and a small share is not 0."""
+    trace = site_log(tmp_path, [5] * 3_000)
+    one = replace(trace, cleaning=replace(trace.cleaning, no_estimate=1))
+    two = replace(trace, cleaning=replace(trace.cleaning, no_estimate=2))
+    assert "1 job (less than 0.1 %) has no estimate" in " ".join(cautions(logged_schedule(one)))
+    assert "2 jobs (less than 0.1 %) have no estimate" in " ".join(cautions(logged_schedule(two)))

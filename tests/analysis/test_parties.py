@@ -70,3 +70,11 @@ def test_limits(limits):
     assert np.sum(list(classes.values()), axis=0).tolist() == [1] * len(limits)
     highest = [max(np.array(limits)[those]) for those in classes.values()]
     assert highest == sorted(highest)
+
+
+def test_numbers_of_the_log(tmp_path):
+    """Users are named by their numbers in the log, which need not be consecutive."""
+    path = tmp_path / "log.swf"
+    lines = (f"{i} {i} 0 9 1 -1 -1 1 9 -1 1 {user} 1 -1 1 1 -1 -1" for i, user in ((1, 40), (2, 7)))
+    path.write_text("; MaxProcs: 4\n" + "\n".join(lines) + "\n")
+    assert list(divisions(bfenv.read_swf(path))["user"]) == ["user 7", "user 40"]

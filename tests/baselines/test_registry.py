@@ -74,7 +74,7 @@ def run(cluster, jobs, truth, memory):
 
 
 def with_limit(limit=2):
-    return bfenv.Policy(name=f"limit-{limit}", decide=decide)
+    return bfenv.Policy(name=f"limit-{limit}", decide=decide, summary=f"at most {limit}")
 
 
 easy_itself = registry.ALL["easy"]
@@ -252,12 +252,17 @@ def test_every_option_of_a_family_at_its_default_is_left_out_of_the_name():
 
 
 def test_a_function_of_a_module_makes_policies_from_options():
-    assert find_policy(f"{__name__}:with_limit(limit=7)").name == "limit-7"
-    assert find_policy(f"{__name__}:with_limit()").name == "limit-2"
+    for options, limit in (("limit=7", 7), ("", 2)):
+        made = find_policy(f"{__name__}:with_limit({options})")
+        assert made.name == f"{__name__}:with_limit({options})"
+        assert made.summary == f"at most {limit}"
 
 
 def test_a_decorated_policy_is_pickled_by_its_name_and_others_by_their_parts():
     assert pickle.loads(pickle.dumps(decorated)) is decorated
+    named = find_policy(f"{__name__}:decorated")
+    assert named.name == f"{__name__}:decorated"
+    assert pickle.loads(pickle.dumps(named)) == named
     plain = find_policy(shortest)
     assert pickle.loads(pickle.dumps(plain)) == plain
     assert pickle.loads(pickle.dumps(find_policy("easy"))).name == "easy"
@@ -313,7 +318,7 @@ def test_the_command_finds_modules_of_the_current_folder(tmp_path):
     result = command(tmp_path, "evaluate", *options)
     assert result.returncode == 0, result.stderr
     assert [line.split(",")[0] for line in result.stdout.splitlines()] == [
-        "policy", "shortest", "fcfs",
+        "policy", "own_policy:shortest", "fcfs",
     ]  # fmt: skip
     (tmp_path / "broken_policy.py").write_text("1 / 0")
     result = command(tmp_path, "simulate", "-p", "broken_policy:f")

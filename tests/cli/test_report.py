@@ -27,6 +27,19 @@ def test_page(run, site, tmp_path):
     assert (status, err) == (2, f"bfenv: {page} exists; use --force to overwrite it\n")
 
 
+def test_today_twice(run, site, tmp_path):
+    """Today's policy is not a candidate as well, and that is told; alone it is refused."""
+    page = tmp_path / "site.html"
+    own = ("report", site, "-o", page, "-j", 1, "--today", "easy")
+    status, out, err = run(*own, "-p", "easy(reservations=1)")
+    assert (status, out, page.exists()) == (2, "", False)
+    assert err == "bfenv: --policy easy is today's policy; name another to compare it with\n"
+    status, out, err = run(*own, "-p", "easy", "-p", "easy-lxf", columns=140)
+    assert status == 0
+    assert err == "bfenv: easy is today's policy, not a candidate as well\n"
+    assert out.count("\n easy ") == 1
+
+
 def test_clock(run, tmp_path):
     """The hours of a dated log are those of the clock, wherever the log begins."""
     log = write_site(tmp_path / "odd.swf", jobs=60, start_time=1_767_225_600 + 754)
@@ -54,6 +67,7 @@ def test_kept(run, site, tmp_path):
     [
         (["no-such-log"], "unknown workload 'no-such-log'"),
         (["lublin", "--today", "no-such"], "unknown policy 'no-such'"),
+        (["lublin:load=80", "-p", "easy-sqf"], "load of 80 % is load=0.8"),
         (["lublin", "--today", "slurm"], "conservative-replan for Slurm's sched/backfill"),
     ],
 )

@@ -1,5 +1,6 @@
 """Tables on wide and narrow terminals."""
 
+import re
 import threading
 import time
 
@@ -11,10 +12,9 @@ from bfenv.cli import show
 def test_numbers_are_whole(run):
     """Numbers are never cut, however long the names are."""
     name = "easy(order=wfp3, reservations=2, lookahead=100)"
-    # The last columns are left out
-    for columns, last in ((40, "slowdown"), (80, " h"), (120, " ms")):
+    for columns in (40, 80, 120):
         _, out, _ = run("evaluate", "-w", "lublin:jobs=50", "-p", name, columns=columns)
-        assert "…" not in out and last in out
+        assert "…" not in out and " ms" in out  # that of the last column
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -43,15 +43,44 @@ def test_markdown(run):
 
 @pytest.mark.parametrize("columns", range(20, 60))
 def test_whole_names(monkeypatch, capsys, columns):
-    """Names stay whole at every width, and so do the numbers of the columns that are shown."""
+    """At every width, names and numbers are whole and all columns are there, in several tables."""
     monkeypatch.setenv("COLUMNS", str(columns))
     headings = ("policy", "mean wait", "longest wait", "used")
-    show.table(headings, [("easy(order=sjf)", "105.8 min", "11.3 d", "85.2 %")], numbers=3,
-               whole_names=True)  # fmt: skip
-    title, _, line = (text.split("  ") for text in capsys.readouterr().out.strip().split("\n"))
-    shown = [text.strip() for text in line if text.strip()]
-    assert shown == ["easy(order=sjf)", "105.8 min", "11.3 d", "85.2 %"][: len(shown)]
-    assert [text.strip() for text in title if text.strip()] == list(headings[: len(shown)])
+    row = ("easy(order=sjf)", "105.8 min", "11.3 d", "85.2 %")
+    show.table(headings, [row], numbers=3, whole_names=True)
+    lines = [line for line in capsys.readouterr().out.split("\n") if line.strip()]
+    cells = {"policy": "easy(order=sjf)"}
+    for title, line in zip(lines[::3], lines[2::3], strict=True):
+        names, shown = (re.split(" {2,}", text.strip()) for text in (title, line))
+        assert (names[0], shown[0]) == ("policy", "easy(order=sjf)")
+        cells |= zip(names, shown, strict=True)
+        assert max(len(title), len(line)) <= max(columns, 34)
+    assert cells == dict(zip(headings, row, strict=True))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("long", [False, True])
+def test_every_column(monkeypatch, capsys, columns, long):
+    """Words are repeated beside each part of the numbers, folded only if that saves a table."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    headings = ("variant", "policy", *(f"number\n{i}" for i in range(9)))
+    policy = "easy(reservations=10)" if long else "easy"
+    line = ("at most 24h, cut", policy, *(f"{i}.25 h" for i in range(9)))
+    show.table(headings, [line], numbers=9, whole_names=True, title="once", note="at the end")
+    out = capsys.readouterr().out
+    assert all(out.count(f" {i}.25 h ") == 1 for i in range(9))
+    assert out.count("variant") == out.count("at most 24h, cut") == {40: 9, 80: 2, 120: 1}[columns]
+    assert out.count("once") == out.count("at the end") == 1
+    assert max(map(len, out.splitlines())) <= columns
+    assert columns == 40 or policy in out
+
+
+def test_division(run):
+    """The division is a column of the terminal's table only if there is another than completion."""
+    _, out, _ = run("evaluate", "-w", "lublin:jobs=50", "-p", "easy")
+    assert "division" not in out
+    _, out, _ = run("evaluate", "-w", "lublin:jobs=50", "-p", "easy", "-p", "easy-speculative")
+    assert "division" in out and " trials " in out
 
 
 def test_share_done(monkeypatch, capsys):

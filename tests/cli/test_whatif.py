@@ -1,6 +1,7 @@
 """The command `bfenv whatif`."""
 
 import json
+import re
 
 import pytest
 
@@ -20,7 +21,9 @@ def test_side_by_side(run, site, tmp_path):
     status, out, _ = run("whatif", site, *options, "-p", "easy", "-p", "fcfs", "-f", "json")
     assert status == 0
     rows = json.loads(out)
-    labels = ["as is", "+10% processors", "48 processors", "estimates -30%", "load 0.5"]
+    labels = [
+        "as is", "+10 % processors (70)", "48 processors (−25 %)", "estimates −30 %", "load 0.5",
+    ]  # fmt: skip
     assert [(row["variant"], row["policy"]) for row in rows] == [
         (label, policy) for policy in ("easy", "fcfs") for label in labels
     ]
@@ -30,14 +33,44 @@ def test_side_by_side(run, site, tmp_path):
         assert {name: row[name] for name in expected} == expected
 
 
+def test_same_name(run, site, tmp_path):
+    """Variants that would have the same name are all there."""
+    for folder, day in (("a", "01"), ("b", "02")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "down.csv").write_text(f"2026-01-01 {day}:00,2026-01-01 {day}:30\n")
+    changes = [f"maintenance='{tmp_path / folder / 'down.csv'}'" for folder in "ab"]
+    _, out, _ = run("whatif", site, "--variant", changes[0], "--variant", changes[1], "-f", "json")
+    names = [row["variant"] for row in json.loads(out)]
+    assert names == ["as is", "with down.csv", changes[1]]
+
+
 def test_told(run, site, tmp_path):
     """What is left out, cut or held stands below the table and on the page."""
     page = tmp_path / "page.html"
     small = ("--processors", 8, "--max-estimate", "10min")
     status, out, _ = run("whatif", site, *small, "-o", page, columns=160)
     assert status == 0
+    assert "<nav" not in page.read_text()  # to a single section
     for words in ("larger than 8 processors and left out", "cut at the limit"):
         assert words in out and words in page.read_text()
+
+
+def test_days(run, site):
+    """Whether days become longer or shorter is told."""
+    _, out, _ = run("whatif", site, "--load", "+20%", "--load", "-20%", columns=160)
+    assert re.search(r"load \+20 % \(.*: the days of this variant are shorter\n", out)
+    assert re.search(r"load −20 % \(.*: the days of this variant are longer\n", out)
+
+
+def test_in_words(run, site):
+    """A change of the estimates may be told in words."""
+    options = ("--estimates", "users ask 30 % less", "--estimates", "50% more", "--no-as-is")
+    _, out, _ = run("whatif", site, *options, "-f", "json")
+    _, same, _ = run("whatif", site, "--estimates", "-30%", "--estimates", "+50%", "--no-as-is",
+                     "-f", "json")  # fmt: skip
+    assert out == same and [row["variant"] for row in json.loads(out)] == [
+        "estimates −30 %", "estimates +50 %",
+    ]  # fmt: skip
 
 
 def test_several_changes(run, site):
@@ -47,7 +80,8 @@ def test_several_changes(run, site):
     status, out, _ = run("whatif", site, *options, "-f", "json")
     assert status == 0
     rows = json.loads(out)
-    assert [row["variant"] for row in rows] == ["+50% processors", text]
+    both = "+50 % processors (96), estimates −30 %"
+    assert [row["variant"] for row in rows] == ["+50 % processors (96)", both]
     trace = bfenv.load_workload(str(site))
     more = with_other_estimates(with_processors(trace, "+50%").trace, "-30%").trace
     expected = bfenv.metrics(bfenv.simulate(more, "easy"))
@@ -61,6 +95,7 @@ def test_several_changes(run, site):
         (["--split-longer"], "--max-estimate"),
         (["--without", "jobs"], "'jobs'"),
         (["--estimates", "fewer"], "'fewer'"),
+        (["--load", "80"], "load must be at most 5, got 80; a load of 80 % is load=0.8"),
         (["--maintenance", "none.csv"], "none.csv"),
         (["--variant", "processors=4,speed=2"], "'speed'"),
         (["--no-as-is"], "no variant"),

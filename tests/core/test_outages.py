@@ -1,6 +1,7 @@
 """Processors out of service: solved by hand, against a slow version, and under every policy."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -75,6 +76,40 @@ def test_every_policy(trace, policy):
     assert len(schedule.start) == len(trace)
     for values in schedule.records.values():
         assert len(values) == len(trace)
+
+
+@st.composite
+def with_trials(draw):
+    """A small trace with jobs long enough to be tried, and an outage."""
+    count = draw(st.integers(2, 8))
+    column = partial(st.lists, min_size=count, max_size=count)
+    submit = sorted(draw(column(st.integers(0, 2_000))))
+    size = draw(column(st.integers(1, 4)))
+    estimate = draw(column(st.sampled_from([60, 300, 1_100, 1_500, 3_000])))
+    share = draw(column(st.sampled_from([0.05, 0.3, 1.0])))
+    runtime = [max(1, int(a * b)) for a, b in zip(estimate, share, strict=True)]
+    begin, length = draw(st.tuples(st.integers(500, 5_000), st.integers(100, 2_000)))
+    outages = (Outage(begin, begin + length, draw(st.integers(1, 4))),)
+    return bfenv.make_trace(submit, size, runtime, 4, estimate=estimate, outages=outages)
+
+
+@given(with_trials(), st.sampled_from(["easy-speculative", "multiqueue", "easy(trial=180)"]))
+@settings(max_examples=100)
+def test_trials(trace, policy):
+    """Under policies that try jobs, too, all jobs run, and never more than is in service."""
+    assert len(bfenv.simulate(trace, policy).check().start) == len(trace)
+
+
+def test_back_from_trial():
+    """A job that is back from its trial does not start if it could run into the outage."""
+    jobs = (0, 1, 1_500, 450), (7, 3, 3_000, 3_000), (434, 3, 3_000, 150)
+    assert starts("easy-speculative", *jobs, outages=[(3_179, 4_660, 4)]) == [180, 4_810, 4_660]
+
+
+def test_hidden_trial():
+    """A job that the outage keeps back is not started from the list of those to be tried."""
+    jobs = (0, 3, 1_500, 1_500), (1_260, 4, 1_500, 75), (1_312, 3, 60, 18)
+    assert starts("easy-speculative", *jobs, outages=[(3_070, 4_618, 1)]) == [180, 4_618, 1_680]
 
 
 @given(small_traces(outages=True))

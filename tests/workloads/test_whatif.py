@@ -37,7 +37,7 @@ def test_smaller_machine():
     """Jobs that no longer fit are left out and counted; time and outages stay."""
     changed = whatif.with_processors(TRACE, "4")
     assert changed.trace.jobs.submit.tolist() == [0, 5]
-    assert changed.notes == ("1 jobs are larger than 4 processors and left out",)
+    assert changed.notes == ("1 job is larger than 4 processors and left out",)
     assert changed.trace.outages == (Outage(10, 20, 4), Outage(30, 40, 4))
     first_gone = whatif.with_processors(TRACE, "2")
     assert first_gone.trace.jobs.submit.tolist() == [5]
@@ -65,7 +65,7 @@ def test_cut():
     assert changed.trace.runtime.tolist() == [100, 50, 100]
     assert changed.notes == (
         "2 jobs ask for less than before",
-        "1 jobs are cut at the limit, their work unfinished",
+        "1 job is cut at the limit, with work left undone",
     )
 
 
@@ -76,7 +76,7 @@ def test_split():
     assert trace.jobs.submit.tolist() == [0, 5, 9, 109, 209]
     assert trace.runtime.tolist() == [100, 50, 100, 100, 50]
     assert trace.jobs.size.tolist() == [4, 2, 8, 8, 8]
-    assert changed.notes[1] == "1 jobs become 3 pieces"
+    assert changed.notes[1].startswith("1 job becomes 3 pieces, each of which counts as a job")
 
 
 @given(small_traces(), st.integers(1, 9))
@@ -101,7 +101,7 @@ def test_estimates():
     """Users ask for less, but never for less than their jobs run; those are counted."""
     changed = whatif.with_other_estimates(TRACE, "-30%")
     assert changed.trace.jobs.estimate.tolist() == [140, 50, 250]
-    assert changed.notes == ("2 jobs keep their runtime as estimate",)
+    assert changed.notes == ("2 jobs keep the runtime as estimate",)
     assert whatif.with_other_estimates(TRACE, "+50 %").trace.jobs.estimate.tolist() == [
         300,
         90,

@@ -173,7 +173,8 @@ def _time_axis(axes: "Axes", begin: int, span: int) -> None:
     step = next((step for step in STEPS if span / step <= TICKS - 1), DAY * -(-span // (10 * DAY)))
     ticks = list(range(-(-begin // step) * step, begin + span + 1, step))
     in_seconds = begin + span < 10 * MINUTE
-    axes.set_xticks(ticks, [str(tick) if in_seconds else moment(tick) for tick in ticks])
+    days = step % DAY == 0
+    axes.set_xticks(ticks, [str(tick) if in_seconds else moment(tick, days=days) for tick in ticks])
     what = "seconds" if in_seconds else "time"
     axes.set(xlim=(begin, begin + span), xlabel=f"{what} since the first submission")
 

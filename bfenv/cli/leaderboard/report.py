@@ -109,7 +109,7 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
     from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
     from bfenv.leaderboard.report.markdown import render_markdown
-    from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
+    from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, telling_columns, title
 
     headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
     lines = ranked(leaderboard)
@@ -124,10 +124,10 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     else:
         for workload, cells in calibration_lines(leaderboard).items():
             show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
-        shown = [column for column in TEXT_COLUMNS if show.is_wide() or not column.is_detail]
-        ranking = [column.lines for column in shown]
-        table = list(zip(*(column.marked(lines) for column in shown), strict=True))
-        show.table(ranking, table, numbers=len(shown) - 2, title=title(leaderboard))
+        columns = telling_columns(lines, TEXT_COLUMNS)
+        ranking = [column.lines for column in columns]
+        table = list(zip(*(column.marked(lines) for column in columns), strict=True))
+        show.table(ranking, table, numbers=len(ranking) - 2, title=title(leaderboard))
         print("\n".join(notes(leaderboard, lines)))
         if left := gap_lines(leaderboard):
             print()

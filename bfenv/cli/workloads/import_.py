@@ -22,6 +22,7 @@ from bfenv.cli.workloads.import_options import (
     read_mapping,
     read_sizes,
     selection_of,
+    unmapped,
 )
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
@@ -114,6 +115,13 @@ def import_log(
     ids: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write each job's id in the log.")
     ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the names of users and groups beside their numbers, for you only.",
+        ),
+    ] = None,
     names: Annotated[
         bool, typer.Option(help="Keep the names of partitions and queues (not of users).")
     ] = True,
@@ -123,7 +131,7 @@ def import_log(
     """Make a workload from your cluster's log.
 
     The command prints what was dropped and why. Users and groups become numbers, and the file
-    contains none of their names. The kind of log is recognized. This prints Slurm's accounting:
+    contains none of their names; --users FILE keeps them apart. The kind of log is recognized. This prints Slurm's accounting:
 
     \b
       SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt \\
@@ -146,14 +154,16 @@ def import_log(
       bfenv workloads import --from csv jobs.csv --out site.swf.gz \\
         --processors 512 --map submit=Submitted,size=CPUs,start=Begin,end=End
     """  # noqa: E501  # a list of columns that can be copied
-    from bfenv.workloads.logs.formats import find_format
+    from bfenv.workloads.logs.formats import find_format, may_have_local_times
     from bfenv.workloads.logs.selection import Selection
     from bfenv.workloads.logs.swf import write_swf
 
     if not out.name.endswith((".swf", ".swf.gz")):
         raise BfenvError(f"{out}: the name of the output file must end in .swf or .swf.gz")
     check_new(out, force)
-    kind = Source(find_format(log)) if source is Source.auto else source
+    if source is Source.auto:
+        source = Source(find_format(log, fields))
+    kind = source
     own = own_options(
         kind,
         map=columns,
@@ -163,25 +173,32 @@ def import_log(
         eligible=eligible or None,
         resource=None if resource is Resource.cores else resource.value,
     )
-    selection = Selection(tuple(partition or ()), cluster, since, until, ids, names)
+    selection = Selection(tuple(partition or ()), cluster, since, until, ids, users, names)
     common: dict[str, Any] = {
         "timezone": timezone or "UTC",
         "longest": longest,
         "overrun": overrun.value,
         "on_error": "skip" if skip else "raise",
     }
-    is_local = timezone is None and kind not in WITH_EPOCHS
+    is_local = timezone is None and kind not in WITH_EPOCHS and may_have_local_times(log)
     sizes = read_sizes(processors, split)
     traces = {}
     for part in sizes if split else [""]:  # all are read before the first file is written
         path = part_path(out, part)
-        check_new(path, force)
-        common |= {"selection": selection_of(selection, part), "processors": sizes.get(part)}
-        traces[path] = _import(log, kind, own, outages, common)
-    for path, trace in traces.items():
+        chosen = selection_of(selection, part)
+        files = [Path(one) for one in (path, chosen.ids, chosen.users) if one is not None]
+        if len(set(files)) < len(files):
+            raise BfenvError(f"--out, --ids and --users must be different files, got {files[-1]}")
+        for file in files:
+            check_new(file, force)
+        common |= {"selection": chosen, "processors": sizes.get(part)}
+        traces[path, chosen.users] = _import(log, kind, own, outages, common)
+    for (path, private), trace in traces.items():
         write_swf(trace, path)
         _report(log, trace)
         _tell(path, trace, is_local)
+        if private is not None:
+            print(f"{private}: whose the numbers of users and groups are; only you can read it")
 
 
 def _import(
@@ -209,7 +226,7 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     from bfenv.workloads.logs.outages import outage_texts
 
     print(
-        f"{out}: {len(trace):,} jobs on {trace.processors:,} processors in "
+        f"{out}: {_jobs(len(trace))} on {trace.processors:,} processors in "
         f"{duration(int(trace.jobs.submit[-1]))}, offered load {trace.offered_load:.2f}"
     )
     if trace.offered_load > 1:
@@ -225,11 +242,11 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
         )
     elif missing:
         print(
-            f"{missing:,} jobs have no limit; the longest of their partition stands in for it: see "
+            f"{_jobs(missing)} without a limit; the longest of the partition stands in for it: see "
             "--longest."
         )
     if is_local:
-        print("Local times, if any, were read as UTC: see --timezone.")
+        print("Local times were read as UTC: see --timezone.")
     if trace.outages:
         length = duration(sum(one.end - one.begin for one in trace.outages))
         count = len(trace.outages)
@@ -248,6 +265,10 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     print(f"Next: bfenv report {shlex.quote(str(out))} --out report.html")
 
 
+def _jobs(count: int) -> str:
+    return f"{count:,} {'job' if count == 1 else 'jobs'}"
+
+
 def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> Trace:
     """Read the log; `own` are options of some kinds of log, `common` those of every kind."""
     if kind in (Source.csv, Source.parquet):
@@ -256,7 +277,9 @@ def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, An
 
         if is_parquet(log) is not (kind is Source.parquet):
             raise BfenvError(f"{log} is not a {kind.value} file")
-        mapping = read_mapping(own.get("map"))
+        if "map" not in own:
+            raise BfenvError(unmapped(log, kind, own.get("delimiter")))
+        mapping = read_mapping(own["map"])
         return read_columns(log, mapping, delimiter=own.get("delimiter"), **common)
     from bfenv.workloads.logs.formats import READERS
 

@@ -1,5 +1,6 @@
 """The options of `bfenv workloads import`: their choices, and how their texts are read."""
 
+import os
 import re
 from enum import StrEnum
 from pathlib import Path
@@ -53,6 +54,7 @@ KINDS_WITH = {
     "eligible": (*SLURM, Source.xdmod),
     "resource": (*SLURM, Source.xdmod),
 }  # the kinds of logs that have an option of their own
+MOST_SHOWN = 200  # characters of column names in a message
 WITH_EPOCHS = (Source.sge, Source.lsf, Source.pbs, Source.xdmod)  # without local times
 
 
@@ -68,11 +70,17 @@ def selection_of(selection: "Selection", part: str) -> "Selection":
     """Return what to select for the file of a partition, "" for the file of all."""
     if not part:
         return selection
-    if selection.ids is not None:
-        ids = Path(selection.ids)
-        own = ids.with_name(f"{ids.stem}-{_safe(part)}{ids.suffix}")
-        selection = selection._replace(ids=own)
-    return selection._replace(partitions=(part,))
+    return selection._replace(
+        partitions=(part,), ids=_own(selection.ids, part), users=_own(selection.users, part)
+    )
+
+
+def _own(path: "str | os.PathLike[str] | None", part: str) -> Path | None:
+    """Return the side table of a partition: ids.csv becomes ids-gpu.csv."""
+    if path is None:
+        return None
+    path = Path(path)
+    return path.with_name(f"{path.stem}-{_safe(part)}{path.suffix}")
 
 
 def _safe(part: str) -> str:
@@ -109,10 +117,21 @@ def own_options(kind: Source, **given: Any) -> dict[str, Any]:
     return own
 
 
-def read_mapping(text: str | None) -> dict[str, str]:
+def unmapped(log: Path, kind: Source, delimiter: str | None) -> str:
+    """Say that a table needs a map, and which columns it has."""
+    from bfenv.workloads.logs.table import DELIMITERS, table_columns
+    from bfenv.workloads.logs.text import first_lines
+
+    has = ""
+    if kind is Source.csv:
+        first = first_lines(log)[0]
+        names = table_columns(log, delimiter or max(DELIMITERS, key=first.count))
+        has = f"; {log} has {', '.join(names)[:MOST_SHOWN]}"
+    return f"it is unknown which column is which: add --map submit=Submitted,size=CPUs,...{has}"
+
+
+def read_mapping(text: str) -> dict[str, str]:
     """Read a map like "field=column,field=column"."""
-    if text is None:
-        raise BfenvError("the columns are unknown; add --map submit=Submitted,size=CPUs,...")
     mapping = {}
     for item in text.split(","):
         field, equals, column = (part.strip() for part in item.partition("="))

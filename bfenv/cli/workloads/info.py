@@ -108,7 +108,7 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     if numbers["missing"]:
         missing = numbers["missing"]
         everywhere = ", ".join(name for name, share in missing.items() if share == 1)
-        cells = [f"{_percent(share)} {name}" for name, share in missing.items() if share < 1]
+        cells = [f"{percent(share)} {name}" for name, share in missing.items() if share < 1]
         lines += _column("missing in the log", [everywhere, *cells] if everywhere else cells)
     lines.append(("hash", numbers["hash"][:16]))
     return lines
@@ -135,10 +135,6 @@ def _times(spread: dict[str, float]) -> str:
 def _accuracy(spread: dict[str, float]) -> str:
     mean, low, median, high = (f"{spread[key]:.2f}" for key in ("mean", "p10", "p50", "p90"))
     return f"mean {mean}, median {median}, from {low} (10 %) to {high} (90 %)"
-
-
-def _percent(share: float) -> str:
-    return percent(share) if share >= 0.001 else "< 0.1 %"
 
 
 def _estimates(numbers: dict[str, Any], format: Format) -> None:

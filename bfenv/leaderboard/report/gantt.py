@@ -24,7 +24,6 @@ THIN = 0.012  # share of the machine's height, about 5 pixels
 LISTED = 400  # jobs in the table of numbers
 STEPS = (60, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, DAY)  # s between ticks
 TICKS = 5  # at most
-WIDEST = 11  # characters of a tick's label: 01-31 12:00
 SIZE = (560, 400)  # of a plot in pixels, about
 APART = 7  # pixels between diagonals, about
 
@@ -104,7 +103,7 @@ def _time_axis(one: Scene) -> Axis:
     first = -(-(one.begin + midnight) // step) * step - midnight
     # On a phone the last label would overlap the one before it.
     ticks = [
-        (float(t), _when(one.schedule, t)[-WIDEST:] if t - one.begin < 0.93 * span else "")
+        (float(t), _tick(one.schedule, t, step) if t - one.begin < 0.93 * span else "")
         for t in range(first, one.stop + 1, step)
     ]
     label = "date" if is_dated else "time since the first submission"
@@ -115,6 +114,14 @@ def _when(schedule: Schedule, seconds: int) -> str:
     """Write an instant as a date if the log has one, else as a time since its begin."""
     date = date_at(schedule.trace, seconds)
     return moment(seconds) if date is None else f"{date:%Y-%m-%d %H:%M}"
+
+
+def _tick(schedule: Schedule, seconds: int, step: int) -> str:
+    """Write an instant without its year; between ticks that are days apart, without its time."""
+    date, days = date_at(schedule.trace, seconds), step % DAY == 0
+    if date is None:
+        return moment(seconds, days=days)
+    return f"{date:%m-%d}" if days else f"{date:%m-%d %H:%M}"
 
 
 def _ends(one: Scene, run: Placed, x: Axis) -> tuple[float, float]:

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
-from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
+from bfenv.leaderboard.report.ranking import (
+    TEXT_COLUMNS,
+    notes,
+    ranked,
+    telling_columns,
+    title,
+)
 from bfenv.leaderboard.store import Leaderboard
 
 BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"
@@ -14,11 +20,12 @@ BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"
 def render_markdown(leaderboard: Leaderboard) -> str:
     """Return the ranked table and its notes; names from the rows are shown as text, not markup."""
     lines = ranked(leaderboard)
-    headings = (column.lines.replace("\n", " ") for column in TEXT_COLUMNS)
+    columns = telling_columns(lines, TEXT_COLUMNS)
+    headings = (column.lines.replace("\n", " ") for column in columns)
     text = [f"**{escaped(title(leaderboard))}**", ""]
     text.append("| " + " | ".join(headings) + " |")
-    text.append("|---|---" + "|--:" * (len(TEXT_COLUMNS) - 2) + "|")
-    for cells in zip(*(column.marked(lines) for column in TEXT_COLUMNS), strict=True):
+    text.append("|---|---" + "|--:" * (len(columns) - 2) + "|")
+    for cells in zip(*(column.marked(lines) for column in columns), strict=True):
         text.append("| " + " | ".join(map(escaped, cells)) + " |")
     for note in notes(leaderboard, lines):
         text += ["", escaped(note)]

@@ -29,7 +29,14 @@ from bfenv.leaderboard.report.gap_left import gap_left
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.other_metrics import other_metrics
 from bfenv.leaderboard.report.panel import panels
-from bfenv.leaderboard.report.ranking import COLUMNS, notes, ranked, title
+from bfenv.leaderboard.report.ranking import (
+    COLUMNS,
+    Column,
+    notes,
+    ranked,
+    telling_columns,
+    title,
+)
 from bfenv.leaderboard.report.summary import PolicySummary, summarize
 from bfenv.leaderboard.standings import Standing
 from bfenv.leaderboard.store import Leaderboard
@@ -119,7 +126,7 @@ def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup]
             "header",
             element("h1", heading),
             element("p", lead, class_="lead"),
-            element("nav", element("ul", links), aria_label="Sections"),
+            element("nav", element("ul", links), aria_label="Sections") if len(links) > 1 else None,
         ),
         element(
             "main",
@@ -140,9 +147,10 @@ def _hash(text: str) -> str:
 
 
 def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> Markup:
-    texts = zip(*(column.texts(lines) for column in COLUMNS), strict=True)
+    columns = telling_columns(lines, COLUMNS)
+    texts = zip(*(column.texts(lines) for column in columns), strict=True)
     rows = [
-        (str(n), _standing(n, line, own, slots))
+        (str(n), _standing(n, line, columns, own, slots))
         for n, (line, own) in enumerate(zip(lines, texts, strict=True))
     ]
     controls = element(
@@ -157,17 +165,19 @@ def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> M
     if any(line.starves for line in lines):
         explanation = element("p", charts.badge(True), f" {STARVES_MEANING}", class_="note")
         explanations.append(explanation)
-    columns = [column.heading for column in COLUMNS]
+    headings = [column.heading for column in columns]
     return join(
-        [controls, table("Ranked policies", columns, rows, sorted_by=2, text=(0, 1)), explanations]
+        [controls, table("Ranked policies", headings, rows, sorted_by=2, text=(0, 1)), explanations]
     )
 
 
-def _standing(n: int, line: Standing, texts: Sequence[str], slots: Slots) -> list[Cell]:
+def _standing(
+    n: int, line: Standing, columns: Sequence[Column], texts: Sequence[str], slots: Slots
+) -> list[Cell]:
     """The cells of a line of the ranking: the first is the name with its controls."""
     badge = charts.badge(line.starves)
-    cells = [Cell(_pick(n, line.policy, slots), COLUMNS[0].value(line))]
-    for column, text in zip(COLUMNS[1:], texts[1:], strict=True):
+    cells = [Cell(_pick(n, line.policy, slots), columns[0].value(line))]
+    for column, text in zip(columns[1:], texts[1:], strict=True):
         is_bad = column.heading == "failed" and line.failed
         cells.append(
             Cell(

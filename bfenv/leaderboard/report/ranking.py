@@ -24,7 +24,6 @@ class Column(NamedTuple):
     value: Callable[[Standing], float | str | None]  # to sort by
     is_marked: bool = False  # MARK follows the text if the policy starves
     has_badge: bool = False  # the same on the page
-    is_detail: bool = False  # left out on a narrow terminal
 
     def marked(self, lines: Sequence[Standing]) -> list[str]:
         """Return the texts, with the mark of policies that starve."""
@@ -64,9 +63,7 @@ COLUMNS = (
         is_marked=True,
         has_badge=True,
     ),
-    Column(
-        "95 % interval", "95 % interval", _each(_interval), lambda line: line.low, is_detail=True
-    ),
+    Column("95 % interval", "95 % interval", _each(_interval), lambda line: line.low),
     Column(
         "bounded slowdown",
         "bounded\nslowdown",
@@ -81,13 +78,7 @@ COLUMNS = (
         lambda line: line.mean_wait,
         is_marked=True,
     ),
-    Column(
-        "p95 wait",
-        "p95\nwait",
-        _durations("p95_wait"),
-        lambda line: line.p95_wait,
-        is_detail=True,
-    ),
+    Column("p95 wait", "p95\nwait", _durations("p95_wait"), lambda line: line.p95_wait),
     Column(
         "longest wait",
         "longest\nwait",
@@ -105,6 +96,20 @@ COLUMNS = (
     Column("failed", "", _each(lambda line: str(line.failed)), lambda line: float(line.failed)),
 )
 TEXT_COLUMNS = tuple(column for column in COLUMNS if column.lines)
+
+
+def telling_columns(lines: Sequence[Standing], columns: Sequence[Column]) -> list[Column]:
+    """Return the columns without those that say nothing where each policy has a single run."""
+    if any(line.rows + line.failed > 1 for line in lines):
+        return list(columns)
+    silent = {"runs"}
+    if all(line.low is None for line in lines):
+        silent |= {"95 % interval"}
+        if {line.rank for line in lines} == {1}:
+            silent |= {"rank"}
+    if not any(line.failed for line in lines):
+        silent |= {"failed"}
+    return [column for column in columns if column.heading not in silent]
 
 
 def ranked(leaderboard: Leaderboard) -> list[Standing]:
@@ -151,8 +156,8 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
     ranks = [line.rank for line in lines]
     if len(lines) > 1 and set(ranks) == {1} and all(line.low is None for line in lines):
         texts.append(
-            "All share rank 1: a single run has no interval, so no difference is sure. Ranks need "
-            "several workloads or seeds."
+            "There are no ranks: a single run has no interval, so no difference is sure. Ranks "
+            "need several workloads or seeds."
         )
     makers = {f"{row.versions.get('bfenv')} ({row.commit})" for row in leaderboard.rows}
     if len(makers) > 1:

@@ -20,6 +20,9 @@ CANDIDATES = (
 )  # fmt: skip  # what Slurm can be configured, or extended, to do
 
 
+CLOSER = 0.05  # share of the jobs by which a simulation is clearly closer to the log
+
+
 class Finding(NamedTuple):
     """What a candidate would change; waits in seconds."""
 
@@ -68,7 +71,8 @@ class SiteComparison(NamedTuple):
     def closest(self) -> tuple[str, str] | None:
         """The candidate that repeats the log best, and its verdict.
 
-        None if none has a better verdict than today's policy.
+        None if none has a better verdict than today's policy, or the same with CLOSER more of the
+        jobs close to the log.
         """
         if self.logged is None:
             return None
@@ -79,8 +83,9 @@ class SiteComparison(NamedTuple):
             if (word := verdict(numbers)) in ranks:
                 found.append((ranks.index(word), -numbers["log_close"], one.policy, word))
         own = ranks.index(self.verdict) if self.verdict in ranks else len(ranks)
-        rank, _, policy, word = min(found, default=(len(ranks), 0.0, "", ""))
-        return (policy, word) if rank < own else None
+        rank, close, policy, word = min(found, default=(len(ranks), 0.0, "", ""))
+        is_closer = rank == own and -close - self.calibration["log_close"] >= CLOSER
+        return (policy, word) if policy and (rank < own or is_closer) else None
 
     @property
     def best(self) -> Finding | None:

@@ -13,6 +13,7 @@ from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.outages import find_outages
 
 REPEATS = {"good": "well", "fair": "fairly", "poor": "poorly"}  # the log
+NEARLY_TWICE = 1.95  # times the logged wait, from which on it is not a percentage
 EXPLAINED = {
     "good": "so its forecasts can be trusted as far as the log goes",
     "fair": "so its forecasts show the direction rather than the amount",
@@ -27,10 +28,11 @@ def sentences(comparison: SiteComparison) -> list[str]:
     if best is None:
         count = len(comparison.findings)
         texts.append(
-            f"Of {count} candidates, none that Slurm can follow and that starves no job has a "
-            f"shorter mean wait than {comparison.today.policy}, "
+            f"Of {count} {'candidate' if count == 1 else 'candidates'}, none that Slurm can follow "
+            f"and that starves no job has a shorter mean wait than {comparison.today.policy}, "
             f"{duration(float(comparison.today.wait.mean()))}."
         )
+        texts += _starving(comparison)
     else:
         texts += [_mean(comparison, best), _longest(comparison, best), _users(best)]
         texts.append(_slurm(comparison, best))
@@ -95,6 +97,20 @@ def _mean(comparison: SiteComparison, best: Finding) -> str:
     )
 
 
+def _starving(comparison: SiteComparison) -> list[str]:
+    """Tell at which price a candidate would have a shorter mean wait."""
+    starving = [one for one in comparison.findings if one.starves and one.change.value < 0]
+    if not starving:
+        return []
+    one = starving[0]
+    mean = durations([one.mean_wait], [float(comparison.today.wait.mean())])[0]
+    before, then = durations((int(comparison.today.wait.max()), one.longest_wait))
+    return [
+        f"{one.policy} would cut it to {mean}, but it starves jobs: the longest wait grows from "
+        f"{before} to {then}."
+    ]
+
+
 def _longest(comparison: SiteComparison, best: Finding) -> str:
     today = int(comparison.today.wait.max())
     if today == best.longest_wait:
@@ -148,6 +164,9 @@ def _reality(comparison: SiteComparison) -> str:
         how = f"in the simulation it is {duration(float(today))}"
     elif today <= real:
         how = f"the simulation of {comparison.today.policy} explains {today / real:.0%} of it"
+        how = how.replace("%", " %")
+    elif today < NEARLY_TWICE * real:
+        how = f"the simulation of {comparison.today.policy} has {today / real:.0%} of it"
         how = how.replace("%", " %")
     else:
         how = f"the simulation of {comparison.today.policy} has {today / real:.1f} times as much"

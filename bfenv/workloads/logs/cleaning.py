@@ -37,6 +37,7 @@ CHANGED = {
     "extended": "estimate raised to the runtime",
     "reordered": "submitted before the line above",
     "early_start": "started before its submission, so its wait is unknown",
+    "unknown_state": "of an unknown final state",
 }
 OVERRUNS = ("kill", "extend")  # what becomes of a job that ran longer than its estimate
 ON_ERROR = ("raise", "skip")  # what becomes of a malformed line
@@ -58,6 +59,7 @@ class Conversion(Cleaning):
     other_time: int = 0
     other_record: int = 0
     early_start: int = 0
+    unknown_state: int = 0
 
     @property
     def dropped(self) -> int:

@@ -31,7 +31,7 @@ from bfenv.workloads.logs.estimates import (
     fill_estimates,
     read_longest,
 )
-from bfenv.workloads.logs.run import Dropped, Run, column, number_names, peak_use
+from bfenv.workloads.logs.run import UNKNOWN, Dropped, Run, column, number_names, peak_use
 from bfenv.workloads.logs.selection import (
     EVERYTHING,
     Selection,
@@ -39,6 +39,7 @@ from bfenv.workloads.logs.selection import (
     count_dropped,
     select,
     write_ids,
+    write_users,
 )
 from bfenv.workloads.logs.times import find_zone, time_of_day
 
@@ -186,6 +187,8 @@ def convert(
     counts.update(changed, no_estimate=int(np.sum(own < 1)))
     if selection.ids is not None:
         write_ids(selection.ids, runs)
+    if selection.users is not None:
+        write_users(selection.users, runs)
     records.flags.writeable = False
     user = records[:, swf.USER]
     return make_trace(
@@ -248,8 +251,8 @@ def _jobs(
     jobs = [run for run in runs if run.size <= processors]
     counts["too_large"] += len(runs) - len(jobs)
     if not jobs:
-        reasons = ", ".join(f"{why}: {count}" for count, why in count_reasons(counts, DROPPED))
-        raise WorkloadError(f"{path}: no line is a job that ran ({reasons})")
+        reasons = ", ".join(f"{why}: {count:,}" for count, why in count_reasons(counts, DROPPED))
+        raise WorkloadError(f"{path}: no line is a job that ran ({reasons or 'there are none'})")
     if (peak := peak_use(jobs)) > processors:
         warnings.warn(
             f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given; "
@@ -261,6 +264,8 @@ def _jobs(
     ids = [run.job for run in jobs if run.job]
     counts["requeued"] = len(ids) - len(set(ids))
     counts["components"] = sum("+" in job for job in ids)
+    unknown = column(jobs, "status") == UNKNOWN
+    counts["unknown_state"] = 0 if unknown.all() else int(unknown.sum())  # all: not in this log
     start = column(jobs, "start")
     counts["early_start"] = int(np.sum((start >= 0) & (start < column(jobs, "submit"))))
     return jobs

@@ -86,8 +86,8 @@ def check_unit(path: str | os.PathLike[str], runtime: np.ndarray, estimate: np.n
     longer = int(np.sum(runtime > estimate))
     if longer >= FEW and 2 * longer > len(runtime):
         warnings.warn(
-            f"{path}: {longer:,} of {len(runtime):,} jobs ran longer than their limit, which may "
-            "be in minutes or hours but is read as seconds",
+            f"{path}: {longer:,} of {len(runtime):,} jobs ran longer than their limit: are the "
+            "limits in another unit, such as hours instead of minutes?",
             stacklevel=4,
         )
 

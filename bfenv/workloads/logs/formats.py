@@ -14,6 +14,7 @@ from bfenv.workloads.logs.slurm import COMMAND, read_sacct
 from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.text import first_lines
+from bfenv.workloads.logs.times import LOCAL_TIME
 
 KINDS = {
     "sacct": "Slurm, sacct -P",
@@ -33,12 +34,15 @@ READERS: dict[str, Callable[..., Trace]] = {
     "lsf": read_lsf,
     "xdmod": xdmod.read_xdmod,
 }  # of those kinds that say themselves where everything is
+FEWEST = 6  # columns of an accounting log of Slurm
 ZIP = "PK\x03\x04"
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 
 
-def find_format(path: str | os.PathLike[str]) -> str:
+def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
     """Return the kind of a log, a key of KINDS.
+
+    With `fields`, those of `read_sacct`, a dump of sacct may be without column names.
 
     Raises
     ------
@@ -67,6 +71,13 @@ def find_format(path: str | os.PathLike[str]) -> str:
     is_headless = JOB.fullmatch(names[0].strip()) and len(names) == COMMAND.count(",") + 1
     if "jobid" in map(str.strip, names) or is_headless:
         return "sacct"
+    if JOB.fullmatch(names[0].strip()) and len(names) >= FEWEST:
+        if fields is not None:
+            return "sacct"
+        raise WorkloadError(
+            f"{path}: this looks like sacct without its line of column names; give the names with "
+            "--fields"
+        )
     if first.startswith(ZIP):
         raise WorkloadError(
             f"{path}: a zip archive or a spreadsheet; unpack the log, or export the table as CSV"
@@ -78,3 +89,16 @@ def find_format(path: str | os.PathLike[str]) -> str:
         f"{path}: unknown kind of log, it begins with {first[:40]!r}; choose with --from. "
         f"Known: {kinds}"
     )
+
+
+def may_have_local_times(path: str | os.PathLike[str]) -> bool:
+    """Return whether the lines with which a log begins have times without an offset.
+
+    Those of Parquet may, as it is not text.
+
+    Raises
+    ------
+    FileNotFoundError, WorkloadError
+        If the file cannot be read.
+    """
+    return is_parquet(path) or any(map(LOCAL_TIME.search, first_lines(path)))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-COMPLETED, FAILED, CANCELLED = 1, 0, 5  # SWF field 11
+COMPLETED, FAILED, CANCELLED, UNKNOWN = 1, 0, 5, -1  # SWF field 11
 
 
 class Run(NamedTuple):
@@ -25,7 +25,7 @@ class Run(NamedTuple):
     group: str = ""
     queue: str = ""
     partition: str = ""
-    status: int = -1  # SWF field 11
+    status: int = UNKNOWN
     job: str = ""  # its id in the log; "" if it is not known
     cluster: str = ""
 

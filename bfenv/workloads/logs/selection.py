@@ -1,5 +1,7 @@
-"""Which runs of a log to take, and where to note their ids."""
+"""Which runs of a log to take, and where to note their ids and whose they are."""
 
+import csv
+import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,20 +12,21 @@ from typing import NamedTuple
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
 from bfenv.workloads.logs.cleaning import DROPPED, count_reasons
-from bfenv.workloads.logs.run import Dropped, Run
+from bfenv.workloads.logs.run import Dropped, Run, number_names
 from bfenv.workloads.logs.times import read_time
 
 DATE = len("2026-01-31")
 
 
 class Selection(NamedTuple):
-    """Which jobs of a log to take, and where to note their ids."""
+    """Which jobs of a log to take, and where to note their ids and whose they are."""
 
     partitions: tuple[str, ...] = ()  # none for all
     cluster: str | None = None
     since: str | None = None  # first submit time
     until: str | None = None  # submit time from which jobs are left out
     ids: str | os.PathLike[str] | None = None  # file to write, a line for each job
+    users: str | os.PathLike[str] | None = None  # file to write, a line for each user and group
     names: bool = False  # name queues and partitions in the header
 
 
@@ -36,9 +39,13 @@ def select(runs: list[Run], counts: Counter[str], selection: Selection, zone: tz
     Raises
     ------
     WorkloadError
-        If a time cannot be read.
+        If a time cannot be read, or `until` is not after `since`.
     """
     since, until = (_instant(text, zone) for text in (selection.since, selection.until))
+    if since is not None and until is not None and since >= until:
+        raise WorkloadError(
+            f"until {selection.until!r:.60} is not after since {selection.since!r:.60}"
+        )
     taken = []
     for run in runs:
         if not _is_of(run, selection):
@@ -98,8 +105,27 @@ def check_partitions(
 
 def write_ids(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:
     """Write the number of each job in the trace, from 0, beside its id in the log."""
-    lines = ["job,id", *(f'{job},"{run.job}"' for job, run in enumerate(runs))]
-    write_atomically(Path(path), ("\n".join(lines) + "\n").encode())
+    write_atomically(Path(path), _table("job,id", ((i, run.job) for i, run in enumerate(runs))))
+
+
+def write_users(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:
+    """Write the name of each user and group beside its number in the trace; only you can read it.
+
+    A line is like "user",7,"ann".
+    """
+    rows = []
+    for kind in ("user", "group"):
+        names = [getattr(run, kind) for run in runs]
+        numbered = dict(zip(names, number_names(names), strict=True))
+        rows += [(kind, number, name) for name, number in numbered.items() if name]
+    write_atomically(Path(path), _table("kind,number,name", rows), private=True)
+
+
+def _table(heading: str, rows: Iterable[Sequence[int | str]]) -> bytes:
+    """Return lines of CSV, in which texts have quotes."""
+    lines = io.StringIO()
+    csv.writer(lines, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerows(rows)
+    return f"{heading}\n{lines.getvalue()}".encode()
 
 
 def _is_of(run: Run, selection: Selection) -> bool:

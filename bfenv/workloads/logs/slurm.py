@@ -14,6 +14,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import CommonOptions, convert
 from bfenv.workloads.logs.run import Dropped, Run
+from bfenv.workloads.logs.selection import EVERYTHING
 from bfenv.workloads.logs.slurm_job import COLUMNS, JOB, parse_fields
 from bfenv.workloads.logs.text import numbered_lines
 from bfenv.workloads.logs.times import find_zone
@@ -109,7 +110,8 @@ def read_sacct(
         `processors` is None: the message then states how many were in use at once.
     """  # noqa: E501
     zone = find_zone(options.get("timezone", "UTC"))
-    size, processors = sizes_in(resource, capacity, processors)
+    taken = options.get("selection", EVERYTHING).partitions
+    size, processors = sizes_in(resource, capacity, processors, taken)
     header, lines = _header(numbered_lines(path), fields)
     names = _columns(path, header, resource)
     submitted = "Eligible" if eligible else "Submit"
@@ -163,7 +165,8 @@ def _parse(
         return "headers"
     words = line.split("|")
     if len(words) != len(names):
-        raise ValueError(f"{len(words)} fields, expected {len(names)} (a name with a '|' in it?)")
+        why = "a name with a '|' in it?" if len(words) > len(names) else "cut short?"
+        raise ValueError(f"{len(words)} fields, expected {len(names)} ({why})")
     if " " in line or not line.isprintable():  # most lines have no spaces
         words = [word.strip() for word in words]
     return parse_fields(dict(zip(names, words, strict=True)), zone, size, eligible)

@@ -11,6 +11,7 @@ from bfenv.workloads.logs.run import (
     CANCELLED,
     COMPLETED,
     FAILED,
+    UNKNOWN,
     Dropped,
     Run,
     order_times,
@@ -25,7 +26,13 @@ WAITING = {"PENDING", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_H
 UNFINISHED = {
     "RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED", "SIGNALING", "STAGE_OUT",
 }  # fmt: skip
-STATUSES = {"COMPLETED": COMPLETED, "CANCELLED": CANCELLED}  # all others are FAILED
+STATUSES = {"COMPLETED": COMPLETED, "CANCELLED": CANCELLED} | dict.fromkeys(
+    (
+        "FAILED", "TIMEOUT", "OUT_OF_MEMORY", "NODE_FAIL", "PREEMPTED", "DEADLINE", "BOOT_FAIL",
+        "LAUNCH_FAILED", "RECONFIG_FAIL", "REQUEUED", "RESIZING", "REVOKED",
+    ),
+    FAILED,
+)  # fmt: skip  # any other is not known
 UNLIMITED = {"unlimited", "partition_limit"}
 CACHE = 1 << 12  # texts; the states and limits of a log are few
 COLUMNS = (
@@ -75,7 +82,7 @@ def _run(fields: Fields, zone: tzinfo, count: Callable[[Fields], int], eligible:
     group = fields.get("Group") or fields.get("Account", "")
     user, queue = fields.get("User", ""), fields.get("QOS", "")
     partition, cluster = fields.get("Partition", ""), fields.get("Cluster", "")
-    status = STATUSES.get(state, FAILED)
+    status = STATUSES.get(state, UNKNOWN)
     return Run(
         submit, begin, runtime, size, _limit(fields), intern(user), intern(group), intern(queue),
         intern(partition), status, fields["JobID"], intern(cluster),

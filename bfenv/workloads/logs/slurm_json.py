@@ -15,6 +15,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import CommonOptions, convert
 from bfenv.workloads.logs.run import Dropped, Run
+from bfenv.workloads.logs.selection import EVERYTHING
 from bfenv.workloads.logs.slurm_job import parse_fields
 from bfenv.workloads.logs.text import FEW, read_text
 from bfenv.workloads.logs.tres import Fields, sizes_in
@@ -51,7 +52,8 @@ def read_sacct_json(
         If the file is not such JSON, no job is left, an option is out of range, or a record is
         malformed.
     """
-    size, processors = sizes_in(resource, capacity, processors)
+    taken = options.get("selection", EVERYTHING).partitions
+    size, processors = sizes_in(resource, capacity, processors, taken)
     notes = [
         "made of Slurm accounting (sacct --json)",
         f"a processor is one of Slurm's {resource}; both sizes are what was allocated",

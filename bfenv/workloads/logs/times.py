@@ -16,6 +16,9 @@ PLAIN = re.compile("[0-9]{1,10}")  # a number that is in every range here, as mo
 DIGITS = 15  # of a number at most, far beyond any in a log
 NUMBER = re.compile(rf"[+-]?[0-9]{{1,{DIGITS}}}(\.[0-9]*)?([eE][+-]?[0-9]{{1,2}})?")
 LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
+LOCAL_TIME = re.compile(
+    LOCAL.pattern + r"(?::[0-9]{2}(?:\.[0-9]+)?)?(?![0-9:.]|\s*(?:[Zz]|UTC|[+-][0-9]{2}))"
+)  # without an offset behind it
 MINUTE_END = len("2026-01-31T12:00")
 SECONDS = {f":{second:02}": second for second in range(60)}  # after a minute
 DAYS = re.compile(r"^([0-9]+) days?,? +")  # how pandas and Python print a timedelta

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache, partial
 
 from bfenv.core.arguments import check_choice
@@ -27,7 +27,10 @@ Capacity = dict[str, dict[str, int]]  # what partitions have, by name, "" for al
 
 
 def sizes_in(
-    resource: str, capacity: str | None, processors: int | None
+    resource: str,
+    capacity: str | None,
+    processors: int | None,
+    partitions: Collection[str] = (),
 ) -> tuple[Callable[[Fields], int], int | None]:
     """Return what counts a job's processors, and the processors of the machine.
 
@@ -35,6 +38,8 @@ def sizes_in(
     ----------
     resource, capacity, processors
         As in `read_sacct`.
+    partitions
+        Those whose jobs are taken, none for all. No other needs a capacity.
 
     Raises
     ------
@@ -45,7 +50,9 @@ def sizes_in(
     has = read_capacity(capacity) if resource == "dominant" else {}
     if has and processors is None:
         processors = sum(partition["cpu"] for partition in has.values())
-    return partial(size_of, resource, has), processors
+    if not has or not partitions:
+        return partial(size_of, resource, has), processors
+    return partial(_size_if_taken, resource, has, frozenset(partitions)), processors
 
 
 def read_capacity(text: str | None) -> Capacity:
@@ -95,6 +102,14 @@ def size_of(resource: str, capacity: Capacity, fields: Fields) -> int:
     return math.ceil(max(shares) - 1e-9)
 
 
+def _size_if_taken(
+    resource: str, capacity: Capacity, partitions: Collection[str], fields: Fields
+) -> int:
+    """Return a job's processors; 1 if it is of a partition that is not taken, and is left out."""
+    is_taken = fields.get("Partition", "") in partitions
+    return size_of(resource, capacity, fields) if is_taken else 1
+
+
 def _count(fields: Fields, column: str) -> int:
     """Return a number of CPUs or nodes, which Slurm may print as 2K for 2048; 0 for none."""
     text = fields.get(column)
@@ -112,15 +127,20 @@ def _count(fields: Fields, column: str) -> int:
 def _tres_amounts(text: str) -> dict[str, int]:
     """Read "cpu=4,mem=16G,gres/gpu=2": amounts by name, mem in MiB, billing rounded up."""
     amounts: dict[str, int] = {}
+    typed = 0  # GPUs of a named type, which are also in gres/gpu unless the site does not track it
     for item in filter(None, text.split(",")):
         name, _, value = item.partition("=")
         match = AMOUNT.fullmatch(value.strip())
         kind = name.strip().removeprefix("gres/")
-        if kind not in ("cpu", "mem", "gpu", "node", "billing"):
-            continue  # other resources, and GPUs by type, which are in gres/gpu as well
+        is_typed = kind.startswith("gpu:")
+        if kind not in ("cpu", "mem", "gpu", "node", "billing") and not is_typed:
+            continue  # other resources
         if not match:
             raise ValueError(f"TRES: {item[:40]!r} is not an amount")
         amount = float(match[1]) * MULTIPLES[match[2].upper()]
         mebi = amount / 2**20 if match[2] else amount  # sacct prints memory in MiB by default
-        amounts[kind] = math.ceil(mebi if kind == "mem" else amount)
-    return amounts
+        if is_typed:
+            typed += math.ceil(amount)
+        else:
+            amounts[kind] = math.ceil(mebi if kind == "mem" else amount)
+    return {"gpu": typed, **amounts} if typed else amounts

@@ -9,6 +9,7 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.durations import DAY, HOUR
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace, make_trace
+from bfenv.workloads.arguments import check_load
 from bfenv.workloads.limits import MOST_JOBS, MOST_PROCESSORS
 from bfenv.workloads.models import modal_estimates
 from bfenv.workloads.models.lublin_feitelson import TYPELESS, Parameters, generate, scaled
@@ -94,7 +95,7 @@ def lublin(
     >>> len(trace), trace.processors, int(trace.jobs.size.max()) <= 128
     (500, 128, True)
     """
-    _check(procs, jobs, seed, estimates, emax, emax_share)
+    _check(procs, jobs, load, seed, estimates, emax, emax_share)
     modal = estimates in MODAL
     rng = np.random.default_rng(seed)
     draw = partial(
@@ -129,7 +130,13 @@ def lublin(
 
 
 def _check(
-    procs: int, jobs: int, seed: int, estimates: str, emax: int, emax_share: float | None
+    procs: int,
+    jobs: int,
+    load: float | None,
+    seed: int,
+    estimates: str,
+    emax: int,
+    emax_share: float | None,
 ) -> None:
     models = MODELS.keys() - {"user"}
     if estimates not in models:
@@ -137,6 +144,8 @@ def _check(
     check_integer("lublin: seed", seed, 0, error=WorkloadError)
     check_integer("lublin: procs", procs, 1, MOST_PROCESSORS, error=WorkloadError)
     check_integer("lublin: jobs", jobs, 1, MOST_JOBS, error=WorkloadError)
+    if load is not None:
+        check_load("load", load)
     check_integer("lublin: emax", emax, 1, LONGEST_EMAX, error=WorkloadError)
     changed = {"emax": emax != modal_estimates.USUAL_EMAX, "emax_share": emax_share is not None}
     for option, given in changed.items():

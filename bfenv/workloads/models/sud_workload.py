@@ -14,10 +14,11 @@ Cluster Computing 3(4), 245-254, 2000, section 3, doi:10.1023/A:1019088401217.
 
 import numpy as np
 
-from bfenv.core.arguments import check_integer, check_number
+from bfenv.core.arguments import check_integer
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace, make_trace
+from bfenv.workloads.arguments import check_load
 from bfenv.workloads.limits import LARGEST_EXACT, MOST_JOBS, MOST_PROCESSORS
 
 SHORTEST, LONGEST = MINUTE, 240 * MINUTE
@@ -53,7 +54,7 @@ def sud(procs: int = 256, jobs: int = 18_415, load: float = 0.78, seed: int = 0)
     check_integer("sud: procs", procs, 1, MOST_PROCESSORS, error=WorkloadError)
     check_integer("sud: jobs", jobs, 1, MOST_JOBS, error=WorkloadError)
     check_integer("sud: seed", seed, 0, error=WorkloadError)
-    check_number("sud: load", load, positive=True, error=WorkloadError)
+    check_load("load", load)
     rng = np.random.default_rng(seed)
     runtime = rng.integers(SHORTEST, LONGEST, jobs, endpoint=True)
     size = rng.integers(1, procs, jobs, endpoint=True)

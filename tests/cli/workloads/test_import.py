@@ -1,5 +1,6 @@
 """`bfenv workloads import`: what it prints, writes and refuses."""
 
+import csv
 import re
 import shlex
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
+from bfenv.analysis.parties import divisions
 
 DUMP = """JobID|User|Submit|Start|End|State|AllocCPUS|Timelimit
 1|ann|1767268800|1767268810|1767268910|TIMEOUT|4|00:01:00
@@ -48,7 +50,7 @@ def test_import(command):
         assert row.split() in words
     assert "dump.txt: 4 lines" in out
     assert "The jobs ask for more than the machine can do" in out
-    assert "1 jobs have no limit; the longest of their partition stands in" in out
+    assert "1 job without a limit; the longest of the partition stands in" in out
     assert "my site.swf.gz: 2 jobs on 8 processors in 3.3 min, offered load 1.27" in out
     assert "Next: bfenv report 'my site.swf.gz' --out report.html" in out
     trace = bfenv.load_workload("my site.swf.gz")
@@ -132,7 +134,7 @@ def test_partitions(command):
     Path("dump.txt").write_text(PARTITIONS)
     _, out, _ = command("dump.txt -o a.swf --processors 8 --ids ids.csv")
     assert "2 partitions share one machine here (cpu, gpu/a)" in out
-    assert "Local times, if any, were read as UTC" in out
+    assert "Local times" not in out  # seconds since 1970 are not
     assert Path("ids.csv").read_text().splitlines()[1:] == ['0,"7"', '1,"8"', '2,"9"']
     _, out, _ = command("dump.txt -o b.swf --processors 8 --partition gpu/a --timezone UTC")
     assert "in another partition or cluster" in out
@@ -145,6 +147,49 @@ def test_partitions(command):
     status, _, err = command("dump.txt -o d.swf --split-partitions --processors cpu=6,CPU=2")
     assert status == 2 and "no jobs in a partition 'CPU'" in err
     assert not list(Path().glob("d-*"))  # nothing is written before all are read
+
+
+def test_users(command):
+    """A side table that only its owner can read has the names behind the numbers of the log."""
+    Path("dump.txt").write_text(PARTITIONS.replace("|ann|", '|an"n, x|'))
+    _, out, _ = command("dump.txt -o a.swf --processors 8 --users who.csv")
+    assert "who.csv: whose the numbers of users and groups are" in out
+    assert Path("who.csv").stat().st_mode & 0o777 == 0o600
+    with open("who.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == [
+        {"kind": "user", "number": "1", "name": 'an"n, x'},
+        {"kind": "user", "number": "2", "name": "bob"},
+    ]
+    log = Path("a.swf").read_text()
+    assert [line.split()[11] for line in log.splitlines() if line[0] != ";"] == ["1", "2", "2"]
+    assert "bob" not in log and "ann" not in log
+    assert set(divisions(bfenv.read_swf("a.swf"))["user"]) == {"user 1", "user 2"}
+    status, _, err = command("dump.txt -o b.swf --processors 8 --users who.csv")
+    assert (status, err) == (2, "bfenv: who.csv exists; use --force to overwrite it\n")
+    _, _, err = command("dump.txt -o b.swf --processors 8 --users x.csv --ids x.csv")
+    assert err == "bfenv: --out, --ids and --users must be different files, got x.csv\n"
+    command("dump.txt -o c.swf --processors gpu/a=2,cpu=8 --split-partitions --users part.csv")
+    assert Path("part-gpu-a.csv").read_text() == 'kind,number,name\n"user",1,"bob"\n'
+    assert Path("part-cpu.csv").stat().st_mode & 0o777 == 0o600
+
+
+def test_local_times(command):
+    """Local times are told to be read as UTC, unless there are none or the zone is given."""
+    local = re.sub("17672[0-9]{5}", "2026-01-01T12:00:00", PARTITIONS).replace(
+        "12:00:00|C", "12:30|C"
+    )
+    told = "Local times were read as UTC: see --timezone."
+    for text, is_local in (
+        (local, True),
+        (PARTITIONS, False),
+        (local.replace("12:00:00", "12:00:00+01:00").replace("12:30", "12:30:00Z"), False),
+    ):
+        Path("dump.txt").write_text(text)
+        status, out, _ = command("dump.txt -o a.swf --processors 8 --force")
+        assert status == 0 and (told in out) == is_local
+    Path("dump.txt").write_text(local)
+    assert told not in command("dump.txt -o a.swf --processors 8 --force --timezone UTC")[1]
 
 
 def test_outages(command):
@@ -165,7 +210,7 @@ def test_recognized(command):
         "Resource_List.ncpus=4 Resource_List.walltime=00:10:00 end=1767268980 Exit_status=0\n"
     )
     status, out, _ = command("acct -o a.swf --processors 8")
-    assert status == 0 and "1 jobs on 8 processors" in out
+    assert status == 0 and "1 job on 8 processors" in out
     for options, message in (
         ("acct -o b.swf --processors 8 --resource gpus", "--resource needs --from sacct"),
         ("acct -o b.swf --processors 8 --fields JobID", "--fields needs --from sacct"),
@@ -176,7 +221,26 @@ def test_recognized(command):
         ),
         ("acct -o b.swf --processors 8 --split-partitions", "NAME=N"),
         ("acct -o b.swf --processors 8 --since soon", "'soon'"),
+        (
+            "acct -o b.swf --processors 8 --since 2026-02-01 --until 2026-01-01",
+            "until '2026-01-01' is not after since '2026-02-01'",
+        ),
+        ("jobs.csv -o b.swf --processors 8", "jobs.csv has when, cpus, ran"),
     ):
         status, out, err = command(options)
         assert (status, out) == (2, "") and message in err and err.count("\n") == 1
     assert not Path("b.swf").exists()
+
+
+def test_without_names(command):
+    """A dump of sacct without column names is recognized, and read with those of --fields."""
+    names, *lines = PARTITIONS.splitlines()
+    Path("dump.txt").write_text("\n".join(lines) + "\n")
+    status, _, err = command("dump.txt -o a.swf --processors 8")
+    assert status == 2 and "without its line of column names" in err and "--fields" in err
+    command(f"dump.txt -o a.swf --processors 8 --fields {names.replace('|', ',')}")
+    assert len(bfenv.read_swf("a.swf")) == 3
+    Path("dump.txt").write_text(f"{names}\n")
+    assert "(there are none)" in command("dump.txt -o b.swf --processors 8")[2]
+    Path("dump.txt").write_text(f"{names}\n{lines[0]}\n{lines[1][:20]}")
+    assert "expected 9 (cut short?)" in command("dump.txt -o b.swf --processors 8")[2]

@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+import bfenv
+from bfenv.analysis.plots.gantt_scene import scene
+from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.leaderboard.report import gantt as module
 from bfenv.leaderboard.report.gantt import gantt
@@ -11,6 +14,7 @@ from bfenv.leaderboard.report.gantt_selection import select_gantt
 from bfenv.leaderboard.report.ranking import ranked
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import Page
+from tests.leaderboard.site.conftest import write_site
 from tests.leaderboard.stores import write_store
 
 
@@ -102,3 +106,22 @@ def test_named_files(rows, tmp_path, monkeypatch, options):
         other = select_gantt(leaderboard, logs=[tmp_path / "other.swf"])
         assert other.absent == selection.absent
         assert f"{log}:1: " in select_gantt(leaderboard, logs=[log]).absent  # it was read
+
+
+@pytest.mark.parametrize(("days", "labels"), [(0.5, r"[0-9]{2}-[0-9]{2} [0-9]{2}:00"), (9, "")])
+def test_ticks(days, labels, tmp_path):
+    """Ticks that are days apart are days, without a time of day; dated logs have dates."""
+    log = write_site(tmp_path / "site.swf", start_time=1_767_225_600)
+    for trace, whole in ((bfenv.read_swf(log), r"[0-9]{2}-[0-9]{2}"), (undated(log), "[0-9]+ d")):
+        one = scene(bfenv.simulate(trace, "easy"), 0, int(days * DAY))
+        found = [label for _, label in module._time_axis(one).ticks if label]
+        is_dated = whole[-1] != "d"
+        wanted = whole if days > 1 else labels if is_dated else "[0-9]{2}:00"
+        assert len(found) >= 2 and all(re.fullmatch(wanted, label) for label in found)
+
+
+def undated(log):
+    """The trace of a log without the date on which it began."""
+    text = log.read_text()
+    log.write_text("".join(line for line in text.splitlines(True) if "UnixStart" not in line))
+    return bfenv.read_swf(log)

@@ -1,6 +1,7 @@
 """Every number of the verdict, computed again from the starts of the jobs alone."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -131,7 +132,23 @@ def test_no_better(compared):
     texts = sentences(comparison)
     assert comparison.best is None
     assert len(texts) == 2
-    assert texts[1].startswith("Of 1 candidates, none that Slurm can follow")
+    assert texts[1].startswith("Of 1 candidate, none that Slurm can follow")
+
+
+def test_only_starving(compared):
+    """If only policies that starve jobs have a shorter mean wait, their price is told."""
+    _, schedules, trace = compared
+    easy, own = schedules["easy"], schedules["easy-sjf"]
+    wait = np.zeros(len(trace), dtype=np.int64)
+    wait[-1] = 3 * max(waits(easy))
+    starving = replace(own, start=trace.jobs.submit + wait)
+    comparison = compare_site(easy, [starving])
+    usual, longest = max(waits(easy)), max(waits(starving))
+    mean = np.mean(waits(starving))
+    assert sentences(comparison)[2] == (
+        f"easy-sjf would cut it to {short(mean, np.mean(waits(easy)))}, but it starves jobs: the "
+        f"longest wait grows from {short(usual, longest)} to {short(longest, usual)}."
+    )
 
 
 def test_plugin(compared):
@@ -167,7 +184,11 @@ def test_slower_than_reality(compared):
     comparison, _, _ = compared
     slow = compare_site(comparison.logged, [], comparison.today)
     factor = comparison.logged.wait.mean() / comparison.today.wait.mean()
-    assert f"has {factor:.1f} times as much" in sentences(slow)[-1]
+    assert factor > 2 and f"has {factor:.1f} times as much" in sentences(slow)[-1]
+    waits = comparison.today.wait
+    late = replace(comparison.today, start=comparison.today.start + int(0.03 * waits.mean()))
+    slow = compare_site(late, [], comparison.today)
+    assert "has 103 % of it. It repeats your log well" in sentences(slow)[-1]
 
 
 @pytest.mark.parametrize(
@@ -197,5 +218,8 @@ def test_closest(site, policy):
         f"{policy} repeats your log well, better than fcfs. If it is closer to your site's "
         f"policy, compare with it: --today {policy}."
     )
+    half = replace(ran, start=np.where(np.arange(len(trace)) % 2, ran.start, today.start))
+    text = sentences(compare_site(half, [ran], ran))[-1]
+    assert text.startswith(f"{policy} repeats your log well, better than {policy}")
     texts = sentences(compare_site(ran, [today, *others], ran))
     assert not any("--today" in text for text in texts)  # nothing is better than the truth

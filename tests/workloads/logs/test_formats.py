@@ -17,6 +17,7 @@ from bfenv.workloads.logs import (
     read_xdmod,
 )
 from bfenv.workloads.logs.formats import KINDS, READERS, find_format
+from bfenv.workloads.logs.records import STATUS
 from bfenv.workloads.logs.selection import Selection
 from tests.workloads.refusals import refused
 
@@ -356,6 +357,38 @@ def test_dominant_needs_capacity(tmp_path):
         read_sacct_json(path, resource="dominant", capacity="mem=4G")
 
 
+def test_capacity_of_what_is_taken(tmp_path):
+    """Partitions that are not taken need no capacity."""
+    end = f"{NOON}|{NOON}|{NOON + 9}|COMPLETED|cpu=4|5"
+    lines = (f"1|a|{end}", f"2|b|{end}")
+    path = tmp_path / "dump.txt"
+    columns = "JobID|Partition|Submit|Start|End|State|AllocTRES|Timelimit"
+    path.write_text("\n".join([columns, *lines]) + "\n")
+    dominant = {"resource": "dominant", "capacity": "a: cpu=8"}
+    with refused(WorkloadError, "no capacity of 'b'"):
+        read_sacct(path, **dominant)
+    trace = read_sacct(path, **dominant, selection=Selection(("a",)))
+    assert (len(trace), trace.cleaning.other_partition) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("tres", "size"),
+    [
+        ("cpu=4,gres/gpu=3", 3),
+        ("cpu=4,gres/gpu=3,gres/gpu:a100=3", 3),
+        ("cpu=4,gres/gpu:a100=2,gres/gpu:v100=1", 3),
+    ],
+)
+def test_typed_gpus(tmp_path, tres, size):
+    """GPUs of named types count where their total is not in the log."""
+    path = tmp_path / "dump.txt"
+    path.write_text(
+        "JobID|Submit|Start|End|State|AllocTRES|Timelimit\n"
+        f"1|{NOON}|{NOON}|{NOON + 9}|COMPLETED|{tres}|5\n"
+    )
+    assert read_sacct(path, processors=8, resource="gpus").jobs.size.tolist() == [size]
+
+
 def sacct(folder, *lines):
     columns = "JobID|Partition|Cluster|Submit|Start|End|State|AllocCPUS|Timelimit"
     return written(folder, "\n".join([columns, *lines]) + "\n")
@@ -530,3 +563,14 @@ def test_damaged_xz(tmp_path):
     path.write_bytes(lzma.compress(PBS.encode())[:-9])
     with refused(WorkloadError, "log.xz: corrupted xz file"):
         read_pbs(path, processors=64)
+
+
+def test_unknown_state(tmp_path):
+    """A job of a state that Slurm does not have is one that ran, and is counted."""
+    states = ("COMPLETED", "CANCELLED by 7", "OUT_OF_MEMORY", "CONFUSED")
+    lines = (f"{i}|{NOON}|{NOON}|{NOON + 9}|{state}|1|5" for i, state in enumerate(states, 1))
+    path = tmp_path / "dump.txt"
+    path.write_text("\n".join(["JobID|Submit|Start|End|State|AllocCPUS|Timelimit", *lines]) + "\n")
+    trace = read_sacct(path, processors=8)
+    assert (len(trace), trace.cleaning.unknown_state) == (4, 1)
+    assert trace.records[:, STATUS].tolist() == [1, 5, 0, -1]
