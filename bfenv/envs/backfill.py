@@ -5,6 +5,7 @@ from typing import Any, SupportsIndex, Unpack
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ResetNeeded
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
@@ -252,6 +253,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         batch = EnvBatch(1, workload, settings)
         super().__init__(batch, 0)
         self._actions = np.empty(1, dtype=np.int64)
+        self._over: EnvBatch | None = None  # the batch whose episode, or future of it, has ended
         self.render_mode = batch.render_mode
         self.action_space = batch.action_space
         self.observation_space = batch.observation_space
@@ -295,6 +297,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         self.batch.generators[0] = self.np_random
         buffers = self.batch.new_buffers()
         self.batch.open_episode(0, buffers, options)
+        self._over = None
         return self._observation(buffers), self.batch.info(0, buffers)
 
     def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, Info]:
@@ -323,7 +326,11 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         ------
         BfenvError
             If the action is not an integer, or an array with one integer.
+        ResetNeeded
+            If the episode is over.
         """
+        if self._over is self.batch:
+            raise ResetNeeded("the episode is over: reset the environment")
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
         try:
@@ -337,6 +344,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         totals = self.batch.totals_of(0)
         reward = self.batch.reward_of(0, totals)
         terminated, truncated = self.batch.endings(totals)
+        if terminated or truncated:
+            self._over = self.batch
         info = self.batch.info(0, buffers, totals)
         return self._observation(buffers), reward, terminated, truncated, info
 

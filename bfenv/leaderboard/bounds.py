@@ -1,7 +1,7 @@
 """How far the policies of a leaderboard are from the best possible schedule.
 
 A folder of a leaderboard may have `bounds/<hash>.npz`, one file for each trace, which anyone can
-check (`bfenv.analysis.bounds.check_gap`). Files of small suites come with bfenv, in `known_bounds`.
+check (`bfenv.analysis.bounds.check_gap`). Files of some suites come with bfenv, in `known_bounds`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ from bfenv.leaderboard.store import Leaderboard
 from bfenv.parallel.sweep import run_tasks
 
 METRIC = "mean_bounded_slowdown"
-KNOWN = Path(__file__).with_name("known_bounds")  # found with 10,000 moves per job
+KNOWN = Path(__file__).with_name("known_bounds")  # found with as many moves as took minutes
 Bounds = Mapping[str, GapNumbers]  # by the hash of the trace
 
 

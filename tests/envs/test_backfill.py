@@ -8,6 +8,7 @@ import warnings
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import bfenv
@@ -142,6 +143,32 @@ def test_action_type(action):
     with pytest.raises(bfenv.BfenvError, match="action"):
         env.step(action)
     assert env.pass_id == before[1] and np.array_equal(env.action_masks(), before[0])
+
+
+@pytest.mark.parametrize("limit", [None, 5])
+def test_step_after_the_end(limit):
+    """An episode that is over needs a reset, which may fail; a future of it is over by itself."""
+    env = BackfillEnv("lublin:jobs=400", warmup_jobs=20, episode_jobs=10, max_episode_steps=limit)
+    _, info = env.reset(seed=0)
+    snapshot = env.snapshot()
+
+    def play(info):
+        over = False
+        while not over:
+            _, _, terminated, truncated, info = env.step(int(info["action_mask"].argmax()))
+            over = terminated or truncated
+        for _ in range(2):
+            with pytest.raises(ResetNeeded, match="the episode is over: reset the environment"):
+                env.step(0)
+
+    play(env.restore(snapshot, seed=1)[1])
+    env.resume()
+    play(info)
+    with pytest.raises(bfenv.BfenvError):
+        env.reset(options={"first_job": -1})
+    with pytest.raises(ResetNeeded):
+        copy.deepcopy(env).step(0)
+    play(env.reset()[1])
 
 
 def test_seeds():

@@ -20,6 +20,7 @@ from bfenv.envs.batch_state import COMING
 from bfenv.envs.features import AHEAD, CLUSTER_FREE, CLUSTER_NEXT_END, JOB_FITS, JOB_HEAD
 from bfenv.envs.warm_up import Reference
 from tests.conftest import log, small_traces
+from tests.core.test_outages import with_trials
 from tests.envs.playing import play, whole
 from tests.envs.test_snapshot import crowd as busy
 from tests.oracles import outages as naive
@@ -100,12 +101,11 @@ def test_replay_every_policy(trace, policy):
     assert schedule_of(env).start.tolist() == bfenv.simulate(trace, policy).start.tolist()
 
 
-@given(TRACES)
-@settings(max_examples=50)
-def test_replay_trials(trace):
-    """So does a policy with trials, which may end before an outage where the job would not."""
-    policy = bfenv.find_policy("easy(order=sjf, trial=2)")
-    env = whole(trace, window=10, every_pass=True, trial_limit=2)
+@given(with_trials(), st.sampled_from(["easy-speculative", "multiqueue", "easy(trial=180)"]))
+@settings(max_examples=60)
+def test_replay_trials(trace, policy):
+    """So do policies with trials, which may end before an outage where the job would not."""
+    env = whole(trace, window=10, every_pass=True, trial_limit=180)
     play(env, PolicyAgent(policy, env))
     schedule = bfenv.simulate(trace, policy)
     assert schedule_of(env).check().start.tolist() == schedule.start.tolist()
