@@ -9,6 +9,7 @@ from bfenv.core.jobs import make_trace
 from bfenv.core.profile import (
     anchor_point,
     begin_at,
+    bring_forward,
     copy,
     fits,
     new_profile,
@@ -17,6 +18,7 @@ from bfenv.core.profile import (
     release,
     reserve,
     shadow,
+    slide_point,
 )
 from tests.oracles import machine as naive
 
@@ -25,7 +27,7 @@ PROCESSORS = 6
 
 @st.composite
 def machines(draw):
-    """A cluster at time 0 with running jobs (expected end, size), one job waiting."""
+    """A cluster at time 0: runs (expected end, size), and a job that waits, maybe for later."""
     runs, used = [], 0
     for end, size in draw(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 6)), max_size=5)):
         if used + size <= PROCESSORS:
@@ -34,7 +36,10 @@ def machines(draw):
     head = draw(st.integers(1, PROCESSORS))
     sizes = [size for _, size in runs] + [head]
     ends = [end for end, _ in runs] + [1]
-    trace = make_trace(np.zeros(len(sizes)), sizes, ends, PROCESSORS)
+    requested_start = [0] * len(runs) + [draw(st.integers(0, 12))]
+    trace = make_trace(
+        np.zeros(len(sizes)), sizes, ends, PROCESSORS, requested_start=requested_start
+    )
     cluster, truth = new_cluster(trace)
     advance(cluster, trace.jobs, truth)
     for job in range(len(runs)):
@@ -54,7 +59,8 @@ def levels(profile):
 
 
 @given(machines(), reservations)
-def test_anchor_points_are_those_of_a_list_of_intervals(machine, wishes):
+def test_anchor_point(machine, wishes):
+    """Anchor points are those of a list of intervals."""
     cluster, jobs, intervals = machine
     profile = new_profile(PROCESSORS, len(wishes))
     rebuild(profile, cluster, jobs)
@@ -73,7 +79,8 @@ def test_anchor_points_are_those_of_a_list_of_intervals(machine, wishes):
 
 
 @given(machines(), reservations)
-def test_releasing_what_was_reserved_restores_the_level_everywhere(machine, wishes):
+def test_release(machine, wishes):
+    """To release what was reserved restores the level everywhere."""
     cluster, jobs, intervals = machine
     profile = new_profile(PROCESSORS, len(wishes))
     rebuild(profile, cluster, jobs)
@@ -89,7 +96,8 @@ def test_releasing_what_was_reserved_restores_the_level_everywhere(machine, wish
 
 
 @given(machines(), reservations)
-def test_to_place_is_to_reserve_at_the_anchor_point(machine, wishes):
+def test_place(machine, wishes):
+    """To place is to reserve at the anchor point."""
     cluster, jobs, _ = machine
     one, two = new_profile(PROCESSORS, len(wishes)), new_profile(PROCESSORS, len(wishes))
     rebuild(one, cluster, jobs)
@@ -101,8 +109,49 @@ def test_to_place_is_to_reserve_at_the_anchor_point(machine, wishes):
         assert levels(one) == levels(two)
 
 
+def check_step(profile, time, step):
+    """`time` is in `step` of the profile."""
+    assert profile.time[step] <= time
+    assert step + 1 == profile.steps[0] or time < profile.time[step + 1]
+
+
+@given(machines(), reservations.filter(len), st.data())
+def test_slide_and_bring_forward(machine, wishes, data):
+    """A reservation slides to the first second from which it has its processors without a gap.
+
+    To bring it there is to release and to reserve it.
+    """
+    cluster, jobs, intervals = machine
+    profile, other = (new_profile(PROCESSORS, len(wishes) + 1) for _ in range(2))
+    rebuild(profile, cluster, jobs)
+    taken = []
+    for size, duration, earliest in wishes:
+        begin = anchor_point(profile, size, duration, earliest)
+        reserve(profile, size, begin, begin + duration)
+        taken.append((begin, begin + duration, size))
+    begin, end, size = taken[data.draw(st.integers(0, len(taken) - 1))]
+    earliest = expected = data.draw(st.integers(0, begin))
+    used = intervals + taken
+    for time in range(earliest, begin):
+        if naive.free_at(used, PROCESSORS, time) < size:
+            expected = time + 1
+    to, step = slide_point(profile, size, earliest, begin)
+    assert to == expected
+    if to == begin:
+        return
+    check_step(profile, to, step)
+    copy(profile, other)
+    release(other, size, begin, end)
+    reserve(other, size, to, to + end - begin)
+    left, step = bring_forward(profile, size, begin, end, to, step)
+    assert levels(profile) == levels(other)
+    assert left == max(begin, to + end - begin)
+    check_step(profile, left, step)
+
+
 @given(machines(), st.integers(0, 12))
-def test_a_later_beginning_drops_the_steps_before_and_no_level(machine, time):
+def test_begin_at(machine, time):
+    """A later begin drops the steps before it, and no level."""
     cluster, jobs, intervals = machine
     profile = new_profile(PROCESSORS, 0)
     rebuild(profile, cluster, jobs)
@@ -114,16 +163,18 @@ def test_a_later_beginning_drops_the_steps_before_and_no_level(machine, time):
 
 
 @given(machines())
-def test_the_shadow_time_is_the_heads_anchor_and_the_extra_nodes_what_is_left_there(machine):
+def test_shadow(machine):
+    """The shadow time is the head's anchor point; the extra nodes are what is left there."""
     cluster, jobs, intervals = machine
     head = len(jobs.size) - 1
-    request = naive.Job(0, int(jobs.size[head]), 1, 1)
+    request = naive.Job(0, int(jobs.size[head]), 1, 1, 0, int(jobs.requested_start[head]))
     assert tuple(shadow(cluster, jobs, head)) == naive.shadow_and_extra(
         intervals, PROCESSORS, request, 0
     )
 
 
-def test_steps_of_one_instant_are_one_step():
+def test_one_instant():
+    """Ends of one instant make one step."""
     trace = make_trace([0, 0, 0], [1, 2, 1], [5, 5, 7], PROCESSORS)
     cluster, truth = new_cluster(trace)
     advance(cluster, trace.jobs, truth)
