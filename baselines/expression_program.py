@@ -104,28 +104,22 @@ def pack_program(program: Program) -> np.ndarray:
     Python needs time to pass each array to a kernel, so a kernel that is called often should take
     few of them.
     """
-    stale_count, stale, wait = np.empty(MAIN), np.empty(MAIN * CHUNK), np.empty(CHUNK)
+    room = np.zeros(_OPERATION - _STALE_COUNT, dtype=np.int64)  # for stale jobs and waits
     parts = (
         [len(program.operation)], program.end, program.columns, program.changes, program.counts,
-        program.learns, program.direction, program.by_age, program.varies, stale_count, stale, wait,
-        program.operation, program.operand, program.constant, program.stack.ravel(),
+        program.learns, program.direction, program.by_age, program.varies, room,
+        program.operation, program.operand, program.constant.view(np.int64),
+        np.zeros(program.stack.size),
     )  # fmt: skip
-    arrays = [np.asarray(part) for part in parts]
-    as_integers = [
-        a.view(np.int64) if a.dtype == np.float64 else a.astype(np.int64) for a in arrays
-    ]
-    return np.concatenate(as_integers)
+    return np.concatenate([np.asarray(part, dtype=np.int64) for part in parts])
 
 
 @inlined
 def program_of(packed):
     """Return the program in a packed array, whose room it shares."""
-    count = packed[0]
-    operand, constant, stack = (
-        _OPERATION + count,
-        _OPERATION + 2 * count,
-        _OPERATION + 3 * count,
-    )
+    operand = _OPERATION + packed[0]
+    constant = operand + packed[0]
+    stack = constant + packed[0]
     return Program(
         packed[_OPERATION:operand],
         packed[operand:constant],

@@ -57,6 +57,11 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     else `window_order` says which of them. Slots are in order of submission, so the oldest waiting
     job is in slot 0, except before an outage (see below).
 
+    `window_order` may be an expression in what a scheduler may know of a waiting job, such as
+    "-(wait + likely_runtime) / likely_runtime". The quantities are those of
+    `bfenv.baselines.user_history.QUANTITIES`. The job with the smallest value comes first, the
+    older one of two with the same value; undefined values (NaN) come last, as infinite ones do.
+
     A start is legal when a job is in the slot, it fits now, its requested start time has come, it
     leaves outages to come their processors, and it delays, by estimates, none of the reservations
     of the `reservation_depth` oldest waiting jobs (0: no reservations, 1: as in EASY, -1: every

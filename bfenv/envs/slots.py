@@ -1,7 +1,8 @@
 """Slots: which of the waiting jobs an agent sees and can start.
 
 If the queue is no longer than the window, all waiting jobs are in slots. Otherwise the oldest jobs
-and the first ones of some orders are; jobs that cannot start because of an outage only take what is
+and the first ones of some orders are; an order is named or an expression, as in
+`bfenv.baselines.easy_variants.easy`. Jobs that cannot start because of an outage only take what is
 left. In either case the slots are in queue order.
 """
 
@@ -81,7 +82,7 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
         found = find_order_or_expression(order, "window_order", WINDOW_ORDERS)
         codes, weight, oldest = [found.code], found.weight, 1
         if found.code == EXPRESSION:
-            expression = pack_program(parse_expression(order))
+            expression = pack_program(parse_expression(order, "window_order"))
     oldest = min(window, max(oldest, reserved, 1))
     share = (window - oldest) // len(codes) if codes else 0
     if order == "mixed":

@@ -32,7 +32,7 @@ OTHER = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=4")
 SHORT = {"episode_jobs": 10, "warmup_jobs": 10}
 CHOSEN = {
     "window": 4,
-    "window_order": "oldest",
+    "window_order": "size * likely_runtime",
     "reservation_depth": 0,
     "idle": "reserved",
     "max_age": "2d",

@@ -26,7 +26,7 @@ from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles.user_history import quantities
 
-ORDER = st.sampled_from(["mixed", "oldest", "sjf", "lxf"])
+ORDER = st.sampled_from(["mixed", "oldest", "sjf", "lxf", "-wait * user_running / likely_runtime"])
 
 
 def named(features, values):
@@ -250,6 +250,7 @@ def test_no_leak(trace, seed, depth, order):
             return
         for key in one:
             assert np.array_equal(one[key], two[key])
+        assert twins[0].slots.tolist() == twins[1].slots.tolist()
         assert info["action_mask"].tolist() == seen[1][1]["action_mask"].tolist()
         assert rewards[0] == rewards[1]
         action = int(generator.choice(np.flatnonzero(info["action_mask"])))

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -14,6 +15,13 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.vector import BackfillVectorEnv
 
 SHORT = {"window": 8, "episode_jobs": 12, "warmup_jobs": 20}
+
+
+def users():
+    """A crowded machine with a few users."""
+    trace = bfenv.load_workload("lublin:procs=32,jobs=400,load=1.3,seed=1")
+    user = np.random.default_rng(0).integers(-1, 6, len(trace))
+    return replace(trace, jobs=trace.jobs._replace(user=user))
 
 
 def same(one, other):
@@ -68,6 +76,10 @@ def ended_reward(before, after, ended):
         (None, SHORT | {"reward": ended_reward}),
         (None, SHORT | {"reward": "log_ratio", "flat": True}),
         (9, SHORT | {"reference": "fcfs", "window": 3, "window_order": "sjf"}),
+        (
+            None,
+            SHORT | {"workload": users(), "window": 3, "window_order": "-wait / likely_runtime"},
+        ),
         (
             None,
             SHORT | {"head": "chosen", "reservation_depth": 0, "idle": "never", "max_age": "1h"},
