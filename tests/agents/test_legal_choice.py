@@ -11,7 +11,7 @@ contrib = pytest.importorskip("sb3_contrib")
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
-OPTIONS = {"window": 4, "episode_jobs": 10, "warmup_jobs": 10}
+OPTIONS = {"window": 4, "episode_jobs": 30, "warmup_jobs": 10}
 SMALL = {"buffer_size": 100}
 MODELS = [
     (sb3.PPO, "MultiInputPolicy", {"n_steps": 8, "batch_size": 8}),

@@ -570,8 +570,8 @@ def test_a_failed_write_leaves_what_was_there_and_nothing_else(tmp_path, monkeyp
     class Full:
         """A file on a full disk."""
 
-        def __init__(self, *arguments):
-            self.file = open(*arguments)
+        def __init__(self, *arguments, **options):
+            self.file = open(*arguments, **options)
 
         def __enter__(self):
             return self
