@@ -25,7 +25,8 @@ from bfenv.leaderboard.store import Leaderboard
 from bfenv.parallel.sweep import run_tasks
 
 METRIC = "mean_bounded_slowdown"
-KNOWN = Path(__file__).with_name("known_bounds")  # found with as many moves as took minutes
+# Found with 10,000 moves per job for smoke-v1, 1,000 for the windows of rlscheduler, 100 for others
+KNOWN = Path(__file__).with_name("known_bounds")
 Bounds = Mapping[str, GapNumbers]  # by the hash of the trace
 
 

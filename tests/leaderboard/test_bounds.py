@@ -25,7 +25,7 @@ from bfenv.leaderboard.store import read_leaderboard
 from bfenv.leaderboard.suite import find_suite, load_frozen
 from tests.leaderboard.stores import make_store
 
-SUITES = "smoke-v1", "rlscheduler-windows-v1"  # whose bounds come with bfenv
+SUITES = "smoke-v1", "synthetic-v1", "rlscheduler-windows-v1"  # whose bounds come with bfenv
 POLICIES = ("easy", "easy-saf", "fcfs", "multiqueue")
 WORKLOADS = {"small": "lublin:procs=16,jobs=120,load=0.9"}
 
@@ -137,7 +137,8 @@ def test_known_bounds(tmp_path):
 
 def test_known_bounds_hold(tmp_path):
     """The certificates and schedules give the numbers of the files."""
-    for trace in suite_traces("smoke-v1"):
+    one_of_many = suite_traces("synthetic-v1")[0]
+    for trace in (*suite_traces("smoke-v1"), one_of_many):
         path = known_bounds(tmp_path, trace.hash)
         check_gap(load_gap(path, load_frozen(trace.source, trace.hash)))
 

@@ -25,8 +25,8 @@ def bound(
 
     For each trace, a certified lower bound of the mean bounded slowdown and the best schedules
     that a search with full knowledge finds are kept in DIR/bounds. The reports of the leaderboard
-    then have a table of them. Interrupted runs resume: existing files are kept. Those of smoke-v1
-    and rlscheduler-windows-v1 come with bfenv.
+    then have a table of them. Interrupted runs resume: existing files are kept. Those of smoke-v1,
+    synthetic-v1 and rlscheduler-windows-v1 come with bfenv.
 
     \b
     Examples:
