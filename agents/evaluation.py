@@ -19,6 +19,7 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.settings import WORKLOAD, EnvSettings, Workloads
 from bfenv.envs.warm_up import start_times
+from bfenv.parallel.failures import as_policy_error
 
 BASE = "easy"  # what all are compared with
 REFERENCES = (BASE, "easy-saf")
@@ -104,7 +105,8 @@ def evaluate_agent(
     ------
     BfenvError
         If a setting is wrong or contradicts those that the agent was trained with, the agent cannot
-        be opened, or it was trained on jobs that it is to be scored on.
+        be opened, it was trained on jobs that it is to be scored on, or it or a reference raises
+        anything.
 
     Examples
     --------
@@ -127,9 +129,10 @@ def evaluate_agent(
     easy = policy_waits[BASE] if BASE in policy_waits else next(iter(policy_waits.values()))
     modes = [True, False] if deterministic is None else [deterministic]
     rows = []
-    for mode in modes if _samples(opened.make(env, seed)) else modes[:1]:
-        name = opened.name if mode else f"{opened.name} (sampled)"
-        rows.append(_play_all(env, name, opened.make, plan, mode, easy))
+    with as_policy_error(opened.name):
+        for mode in modes if _samples(opened.make(env, seed)) else modes[:1]:
+            name = opened.name if mode else f"{opened.name} (sampled)"
+            rows.append(_play_all(env, name, opened.make, plan, mode, easy))
     if opened.name != "random":
         rows.append(_play_all(env, "random", RandomAgent, plan, False, easy))
     return rows + _policy_rows(policy_waits, references, easy)
@@ -187,9 +190,11 @@ def _score_policies(
     waits = {}
     for policy in chosen:
         if policy.name not in waits and all(able(policy, trace.jobs) for trace in traces):
-            waits[policy.name] = [
-                _waits(traces[w.k], w.first, start_times(policy, traces[w.k], w)) for w in windows
-            ]
+            with as_policy_error(policy.name):
+                waits[policy.name] = [
+                    _waits(traces[w.k], w.first, start_times(policy, traces[w.k], w))
+                    for w in windows
+                ]
     if not waits:
         raise BfenvError("no reference plans for requested start times: give references")
     return waits

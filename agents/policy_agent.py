@@ -12,6 +12,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.profile import shadow
 from bfenv.envs.handle import EnvHandle, PlannedStart, handles_of
+from bfenv.parallel.failures import as_policy_error
 
 
 class PolicyAgent:
@@ -116,7 +117,7 @@ class PolicyAgent:
         ------
         PolicyError
             If the environment forbids a start or a pass of the policy, or a policy that must see
-            every pass cannot see every waiting job.
+            every pass cannot see every waiting job, or the policy raises anything.
         """
         actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
         return (actions if is_batch(observation) else actions[0]), state
@@ -153,7 +154,8 @@ class PolicyAgent:
             )
         # A memory of waiting jobs would not hold for those that leave the window unstarted.
         memory = self._new_memory(handle) if beyond else self._memory[i]
-        starts = handle.starts_of(self.policy, memory)
+        with as_policy_error(self.policy.name):
+            starts = handle.starts_of(self.policy, memory)
         self._pass_ids[i] = handle.pass_id
         self._starts[i] = starts[:1] if beyond else starts
         self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot

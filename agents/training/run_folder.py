@@ -46,7 +46,7 @@ class RunFolder:
     Raises
     ------
     BfenvError
-        If the folder has another training in it, or any if `resume` is not set.
+        If the folder has another training in it, any if `resume` is not set, or other files.
     """
 
     def __init__(
@@ -62,6 +62,8 @@ class RunFolder:
             if not resume:
                 raise BfenvError(f"{path} has a training in it: use --resume, or another folder")
             self._check(settings)
+        elif any(not each.name.startswith(".") for each in path.iterdir()):
+            raise BfenvError(f"{path} is neither empty nor a training: choose another folder")
         write_atomically(self._settings, write_settings(settings).encode())
         if not self.checkpoint.is_file():
             self.keep_rows(-1)

@@ -13,6 +13,8 @@ from bfenv.core.errors import BfenvError
 if TYPE_CHECKING:
     from bfenv.leaderboard.site.whatif import Outcome
 
+LABEL = 28  # characters to a line of a variant's label
+
 
 def whatif(
     log: Annotated[
@@ -133,8 +135,21 @@ def _print(outcomes: "list[Outcome]", name: str, format: Format) -> None:
         ]  # fmt: skip
         show.rows(rows, format)
         return
+    lines = what_if_lines(outcomes)
+    if format is Format.table:
+        lines = [(_folded(variant), *cells) for variant, *cells in lines]
     show.table(
-        [heading.replace(" ", "\n") for heading in COLUMNS], what_if_lines(outcomes), format,
+        [heading.replace(" ", "\n") for heading in COLUMNS], lines, format,
         numbers=len(COLUMNS) - 2, whole_names=True, title=name,
         note="\n".join(what_if_notes(outcomes)),
     )  # fmt: skip
+
+
+def _folded(label: str) -> str:
+    """Break a label of several changes between them, so that numbers have room beside it."""
+    folded, length = "", 0
+    for part in label.split(", "):
+        breaks = length + len(part) > LABEL
+        folded += (",\n" if breaks else ", ") * bool(folded) + part
+        length = len(part) + (0 if breaks else length) + len(", ")
+    return folded

@@ -27,8 +27,9 @@ from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.suite import FrozenTrace, content_hash, load_frozen
 from bfenv.leaderboard.task import Task
+from bfenv.parallel.failures import describe_error
 from bfenv.parallel.sweep import warm_up
-from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker, describe_error
+from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker
 from bfenv.referee import (
     DEFAULT,
     NONE_FOUND,

@@ -1,23 +1,21 @@
 """Run policies on a workload and collect one row of metrics per run."""
 
 import time
-import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from bfenv.analysis.calibration import calibrate
 from bfenv.analysis.logged import LOGGED, logged_schedule
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import find_policy, simulate
-from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import DIVISIONS, Policy, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import Watch, ignore
+from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
-from bfenv.parallel.worker_process import describe_error
 from bfenv.workloads.load import load_workload, takes_seed
 
 Row = dict[str, Any]  # columns of identity, "seconds", and those of `metrics`
@@ -201,7 +199,7 @@ def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, s
 
 
 def _timed(trace: Trace, policy: Policy, seed: int) -> tuple[Schedule, float]:
-    with as_policy_error(policy):
+    with as_policy_error(policy.name):
         warm_up(policy)  # so that no compilation is timed
         begin = time.perf_counter()
         schedule = simulate(trace, policy, seed)
@@ -213,23 +211,5 @@ def simulate_safely(
 ) -> Schedule:
     """Simulate, and raise a PolicyError of one line whatever goes wrong in the policy."""
     resolved = find_policy(policy)
-    with as_policy_error(resolved):
+    with as_policy_error(resolved.name):
         return simulate(trace, resolved, seed, watch=watch)
-
-
-@contextmanager
-def as_policy_error(policy: Policy) -> Iterator[None]:
-    """Turn any exception but a BfenvError into a PolicyError that names policy, cause and line."""
-    try:
-        yield
-    except BfenvError:
-        raise
-    except (Exception, SystemExit) as error:
-        cause = f"{describe_error(error)}{_line_of(error)}"
-        raise PolicyError(f"{policy.name} failed, {cause}") from error
-
-
-def _line_of(error: BaseException) -> str:
-    """The file and line where the exception was raised, in parentheses."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""

@@ -17,6 +17,7 @@ from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
+from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.worker_process import die_with_parent
 from bfenv.workloads.load import load_workload
 
@@ -249,5 +250,12 @@ def portable(policy: Policy | str) -> Policy | str:
 
 @cache
 def warm_up(policy: Policy) -> None:
-    """Compile a policy, or load its compiled code, once per process."""
-    simulate(make_trace([0], [1], [1], 1), policy)
+    """Compile a policy, or load its compiled code, once per process.
+
+    Raises
+    ------
+    PolicyError
+        If it raises anything.
+    """
+    with as_policy_error(policy.name):
+        simulate(make_trace([0], [1], [1], 1), policy)

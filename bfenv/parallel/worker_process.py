@@ -19,7 +19,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, NamedTuple, TypeVar
 
-from bfenv.core.errors import BfenvError, one_line
+from bfenv.core.errors import BfenvError
+from bfenv.parallel.failures import describe_error
 
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
@@ -186,17 +187,6 @@ def serve(parent: int) -> None:
                 answer = False, describe_error(error)
             faulthandler.cancel_dump_traceback_later()
         _send(answer, answers)
-
-
-def describe_error(error: BaseException) -> str:
-    """Describe an exception in one printable line, with its type unless it is a BfenvError."""
-    try:
-        text = one_line(str(error))[:500]
-    except BaseException:  # the message is a stranger's code
-        return f"{type(error).__name__}, whose message cannot be shown"
-    if isinstance(error, BfenvError):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def die_with_parent(parent: int) -> None:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.parallel.worker_process import describe_error, describe_status
+from bfenv.parallel.failures import describe_error
+from bfenv.parallel.worker_process import describe_status
 from bfenv.referee.frames import INTEGER, Frame, new_frame, text_frame
 from bfenv.referee.limits import (
     DEFAULT,

@@ -15,7 +15,7 @@ from bfenv.agents.seen_jobs import encode_span
 from bfenv.baselines.registry import find_policy
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.policy import new_memory, pass_of
-from bfenv.parallel.worker_process import describe_error
+from bfenv.parallel.failures import describe_error
 from bfenv.referee.limits import PROGRAM_OPTION
 from bfenv.referee.memory_check import check_memory
 from bfenv.referee.messages import Connection

@@ -22,7 +22,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import make_trace
 from bfenv.core.policy import Policy
-from bfenv.core.simulator import simulate
+from bfenv.parallel.evaluation import simulate_safely
 
 RULES = ("easy", "conservative")
 LONGEST = 200  # characters of a command's output that an error repeats
@@ -122,6 +122,11 @@ def run_policy(policy: str | Policy, cases: Iterable[Case]) -> list[Verdict]:
     list[Verdict]
         One for each case.
 
+    Raises
+    ------
+    PolicyError
+        If the policy raises anything.
+
     Examples
     --------
     >>> from bfenv.testing import load_cases, run_policy
@@ -135,7 +140,7 @@ def run_policy(policy: str | Policy, cases: Iterable[Case]) -> list[Verdict]:
         submit, size, runtime, estimate = zip(*case.jobs, strict=True)
         killed = [min(pair) for pair in zip(runtime, estimate, strict=True)]
         trace = make_trace(submit, size, killed, case.processors, estimate=estimate, name=case.name)
-        verdicts.append(Verdict(case, tuple(simulate(trace, policy).start.tolist())))
+        verdicts.append(Verdict(case, tuple(simulate_safely(trace, policy, 0).start.tolist())))
     return verdicts
 
 

@@ -1,10 +1,8 @@
 """A monitor around a policy: it checks what each decision does to the cluster."""
 
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +26,9 @@ from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
+from bfenv.parallel.failures import describe_error
 
 MOST_IDLE = 10_000  # consecutive passes in which no job starts, ends or arrives
-PACKAGE = Path(__file__).resolve().parent.parent
 
 OnPass = Callable[[Trace, int], None]  # called with the trace and the clock (s) before each pass
 
@@ -170,14 +168,3 @@ def _visible(cluster: Cluster) -> dict[str, np.ndarray]:
         "trial_start": cluster.trial_start,
         "trial_end": cluster.trial_end,
     }
-
-
-def describe_error(error: BaseException) -> str:
-    """Describe an error in one line: its type, its message and the line that raised it."""
-    message = " ".join(str(error).split())[:160]
-    text = f"{type(error).__name__}: {message}".removesuffix(": ")
-    frames = traceback.extract_tb(error.__traceback__)
-    outside = [frame for frame in frames if not Path(frame.filename).is_relative_to(PACKAGE)]
-    if outside:
-        text += f" ({Path(outside[0].filename).name}, line {outside[0].lineno})"
-    return text

@@ -14,7 +14,8 @@ from bfenv.core.errors import IllegalStartError, StarvationError
 from bfenv.core.jobs import Jobs, Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
-from bfenv.testing.monitor import Fault, OnPass, PolicyFault, describe_error, run_monitored
+from bfenv.parallel.failures import describe_error
+from bfenv.testing.monitor import Fault, OnPass, PolicyFault, run_monitored
 
 INSTANTS = 6  # at which the rest of a trace is changed
 SEEDS = 4  # besides 0

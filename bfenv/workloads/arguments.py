@@ -27,12 +27,11 @@ def check_load(name: str, value: Any) -> float:
     Raises
     ------
     WorkloadError
-        If it is not a positive number, or so high that it must be a percentage.
+        If it is not a positive number, or above MOST_LOAD.
     """
     load = check_number(name, value, positive=True, error=WorkloadError)
     if load > MOST_LOAD:
-        raise WorkloadError(
-            f"{name} must be at most {MOST_LOAD:g}, got {load:g}; a load of {load:g} % is "
-            f"{name}={load / 100:g}"
-        )
+        share = load / 100
+        hint = f"; a load of {load:g} % is {name}={share:g}" if share <= MOST_LOAD else ""
+        raise WorkloadError(f"{name} must be at most {MOST_LOAD:g}, got {load:g}{hint}")
     return load

@@ -174,6 +174,19 @@ def test_refused():
         PolicyAgent("esay", env)
 
 
+def test_failing_policy():
+    """A policy that raises is named, with the line."""
+
+    @bfenv.policy
+    def crash(cluster, jobs):
+        raise KeyError("job")
+
+    env = BackfillEnv(episode_jobs=10)
+    env.reset(seed=0)
+    with pytest.raises(bfenv.PolicyError, match=r"crash failed, KeyError.*\(test_policy_agent.py"):
+        PolicyAgent(crash, env).predict({"cluster": np.zeros(1)})
+
+
 def test_registry():
     """Every registered policy has a name, a summary and a source."""
     for name, policy in baselines.ALL.items():

@@ -76,4 +76,4 @@ def test_failing_policy(run, tmp_path, monkeypatch):
     status, out, err = run("evaluate", "-p", "easy", "-p", "broken_scheduler:mine")
     assert (status, out) == (2, "") and err.count("\n") == 1
     assert "AttributeError: 'Jobs' object has no attribute 'runtime'" in err
-    assert "broken_scheduler.py:2)" in err
+    assert "(broken_scheduler.py, line 2)" in err

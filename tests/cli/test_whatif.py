@@ -55,6 +55,18 @@ def test_told(run, site, tmp_path):
         assert words in out and words in page.read_text()
 
 
+def test_long_labels(run, site):
+    """The label of several changes is broken between them, and is there once with all its notes."""
+    changes = "processors=+10%,split-estimate=10min,estimates=-30%"
+    _, out, _ = run("whatif", site, "--variant", changes, columns=80)
+    label = "+10 % processors (70), at most 10min, split, estimates −30 %"
+    assert out.count("variant ") == 2  # tables, of which only the names would fill one
+    parts = ["+10 % processors (70),", "at most 10min, split,"]
+    assert re.findall(r"(?m)^ (\S+(?: \S+)*,)", out) == 2 * parts
+    (notes,) = re.findall(rf"(?m)^{re.escape(label)}: (.+)$", out)
+    assert "become" in notes and "keep the runtime as estimate" in notes
+
+
 def test_days(run, site):
     """Whether days become longer or shorter is told."""
     _, out, _ = run("whatif", site, "--load", "+20%", "--load", "-20%", columns=160)

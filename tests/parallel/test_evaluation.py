@@ -98,7 +98,7 @@ def test_failing_policy(decide, cause):
             call()
         text = str(error.value)
         assert text.startswith("mine failed, ") and cause in text and "\n" not in text
-        assert text.endswith(f"{__file__}:{line})")
+        assert text.endswith(f"(test_evaluation.py, line {line})")
 
 
 def test_a_bfenv_error_is_raised_as_it_is():

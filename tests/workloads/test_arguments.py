@@ -1,10 +1,10 @@
-"""The check of traces, with what its message suggests."""
+"""The checks of traces and loads, with what their messages suggest."""
 
 import pytest
 
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import make_trace
-from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.arguments import check_load, check_trace
 from tests.workloads.refusals import refused
 
 
@@ -18,6 +18,16 @@ def test_other_values(value):
     """Anything else is named."""
     with refused(WorkloadError, "Trace", repr(value)):
         check_trace(value)
+
+
+@pytest.mark.parametrize(
+    ("load", "rest"),
+    [(90, "90; a load of 90 % is load=0.9$"), (500, "500; .*load=5$"), (501, "501$")],
+)
+def test_load(load, rest):
+    """A percentage is suggested as a share, if the share would be accepted."""
+    with pytest.raises(WorkloadError, match=f"^load must be at most 5, got {rest}"):
+        check_load("load", load)
 
 
 def test_name():

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from bfenv.analysis.formatting import durations, percent, signed_durations
 from bfenv.analysis.schedule_metrics import metrics
-from bfenv.baselines.registry import simulate
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.page import document
+from bfenv.parallel.evaluation import simulate_safely
 from bfenv.workloads.whatif import Changed
 
 AS_IS = "as is"
@@ -70,7 +70,7 @@ def what_if(
     outcomes = []
     for policy in policies:
         for label, changed in every.items():
-            numbers = metrics(simulate(changed.trace, policy))
+            numbers = metrics(simulate_safely(changed.trace, policy, 0))
             outcome = Outcome(
                 label, policy, len(changed.trace), changed.trace.processors, numbers, changed.notes
             )
@@ -111,8 +111,9 @@ def what_if_lines(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
 
 
 def what_if_notes(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return what to know about the variants, each sentence once."""
-    return list(dict.fromkeys(f"{one.variant}: {note}" for one in outcomes for note in one.notes))
+    """Return what to know about the variants, a line for each."""
+    notes = {one.variant: "; ".join(one.notes) for one in outcomes if one.notes}
+    return [f"{variant}: {text}" for variant, text in notes.items()]
 
 
 def what_if_page(name: str, outcomes: Sequence[Outcome]) -> str:

@@ -108,6 +108,14 @@ def test_seed(tmp_path):
     assert not np.array_equal(a["network/score.weight"], c["network/score.weight"])
 
 
+def test_occupied_folder(tmp_path):
+    """A folder of something else is left alone."""
+    (tmp_path / "suite.json").touch()
+    with pytest.raises(BfenvError, match="is neither empty nor a training"):
+        train(SMALL, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["suite.json"]
+
+
 def test_folder(tmp_path):
     """A folder with a training is not overwritten, nor continued with other settings."""
     train(SMALL, tmp_path)

@@ -1,0 +1,51 @@
+"""What went wrong in somebody's policy or agent, in one line."""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from bfenv.core.errors import BfenvError, PolicyError, one_line
+
+OWN = __name__.partition(".")[0]
+
+
+@contextmanager
+def as_policy_error(name: str) -> Iterator[None]:
+    """Turn any exception but a BfenvError into a PolicyError: name of the policy, cause, line."""
+    try:
+        yield
+    except BfenvError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise PolicyError(f"{name} failed, {describe_error(error)}") from error
+
+
+def describe_error(error: BaseException) -> str:
+    """Describe an exception in one printable line.
+
+    Unless it is a BfenvError, the line has its type, and the first line outside of bfenv that led
+    to it, such as "ZeroDivisionError: division by zero (mine.py, line 14)".
+    """
+    kind, line = type(error).__name__, _line_of(error)
+    try:
+        text = one_line(str(error))[:500]
+    except BaseException:  # the message is a stranger's code
+        return f"{kind}, whose message cannot be shown{line}"
+    if isinstance(error, BfenvError):
+        return text
+    return f"{kind}: {text}{line}" if text else f"{kind}{line}"
+
+
+def _line_of(error: BaseException) -> str:
+    """Name the file and line in parentheses; no folders, because rows are published."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    outside = [place for place in frames if not _is_own(place[0])]
+    for frame, line in [*outside[:1], *frames[-1:]][:1]:
+        return f" ({Path(frame.f_code.co_filename).name}, line {line})"
+    return ""
+
+
+def _is_own(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == OWN
