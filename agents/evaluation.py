@@ -1,5 +1,6 @@
 """Score an agent, beside policies on the very same jobs."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Unpack
 
@@ -9,6 +10,7 @@ from bfenv.agents.agent_names import open_agent
 from bfenv.agents.player import play
 from bfenv.agents.random import RandomAgent
 from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.formatting import percent
 from bfenv.baselines.registry import find_policy, policies
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError
@@ -24,6 +26,7 @@ from bfenv.parallel.failures import as_policy_error
 BASE = "easy"  # what all are compared with
 REFERENCES = (BASE, "easy-saf")
 FAMILIES = ("easy", "los")  # the registered ones of these are candidates for the best policy
+RANDOM = "random"  # name of the agent that learns nothing
 MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports warn of
 
 
@@ -133,8 +136,8 @@ def evaluate_agent(
         for mode in modes if _samples(opened.make(env, seed)) else modes[:1]:
             name = opened.name if mode else f"{opened.name} (sampled)"
             rows.append(_play_all(env, name, opened.make, plan, mode, easy))
-    if opened.name != "random":
-        rows.append(_play_all(env, "random", RandomAgent, plan, False, easy))
+    if opened.name != RANDOM:
+        rows.append(_play_all(env, RANDOM, RandomAgent, plan, False, easy))
     return rows + _policy_rows(policy_waits, references, easy)
 
 
@@ -198,6 +201,13 @@ def _score_policies(
     if not waits:
         raise BfenvError("no reference plans for requested start times: give references")
     return waits
+
+
+def outside_note(name: str, share: float) -> str:
+    """Say at which share of an agent's decisions jobs waited outside the window."""
+    learns = re.split("[: ]", name)[0] != RANDOM  # options and "(sampled)" may follow
+    hint = "; train with a larger one to show them all" if learns else ""
+    return f"{name}: at {percent(share)} of its decisions jobs waited outside the window{hint}"
 
 
 def _is_candidate(name: str, policy: Policy) -> bool:

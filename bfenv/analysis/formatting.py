@@ -3,6 +3,7 @@
 A missing number, None, is written as `MISSING`.
 """
 
+import math
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -98,6 +99,24 @@ def percent(share: float | None) -> str:
 def job_count(count: int) -> str:
     """Format a number of jobs, like "1 job" or "1,200 jobs"."""
     return f"{count:,} {'job' if count == 1 else 'jobs'}"
+
+
+def processor_count(count: int) -> str:
+    """Format a number of processors, like "1 processor" or "1,200 processors"."""
+    return f"{count:,} {'processor' if count == 1 else 'processors'}"
+
+
+def offered_load(loads: Iterable[float]) -> str:
+    """Format the offered load of one trace, or its range over several.
+
+    It is infinite, and written as not defined, if all jobs are submitted at once.
+    """
+    values = list(loads)
+    return "offered load " + " to ".join(sorted({_load(min(values)), _load(max(values))}))
+
+
+def _load(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "not defined"
 
 
 def count_of(count: int, total: int) -> str:

@@ -92,7 +92,14 @@ def bound(
 
 def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Format) -> None:
     from bfenv.analysis import STARVES, metrics
-    from bfenv.analysis.formatting import duration, percent, slowdown
+    from bfenv.analysis.formatting import (
+        duration,
+        job_count,
+        offered_load,
+        percent,
+        processor_count,
+        slowdown,
+    )
 
     def value(number: float) -> str:
         return duration(number) if gap.metric == "mean_wait" else slowdown(number)
@@ -133,7 +140,7 @@ def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Form
         lines,
         format,
         numbers=len(COLUMNS) - 1,
-        title=f"{trace.name}: {len(trace):,} jobs on {trace.processors:,} processors, offered load "
-        f"{trace.offered_load:.2f}",
+        title=f"{trace.name}: {job_count(len(trace))} on {processor_count(trace.processors)}, "
+        + offered_load([trace.offered_load]),
         note=f"fair: no job waits over {STARVES:g} times EASY's longest wait",
     )

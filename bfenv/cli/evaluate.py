@@ -1,6 +1,8 @@
 """The command `bfenv evaluate`."""
 
+import shlex
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,14 +47,25 @@ def evaluate(
         typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
     ] = None,
     episodes: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Episodes that each agent plays.")
-    ] = EPISODES,
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help=f"With --agent: episodes that each plays.  [default: {EPISODES}]",
+        ),
+    ] = None,
     split: Annotated[
-        str, typer.Option(metavar="SPLIT", help="Part of the workload that agents are scored on.")
-    ] = SPLIT,
+        str | None,
+        typer.Option(
+            metavar="SPLIT",
+            help=f"With --agent: part of the workload to score on.  [default: {SPLIT}]",
+        ),
+    ] = None,
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Load saved models, although they can execute any code."),
+        typer.Option(
+            "--trust", help="With --agent: load saved models, although they can execute any code."
+        ),
     ] = False,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of seeds, from 0.")] = 1,
     load: LoadOption = None,
@@ -97,10 +110,14 @@ def evaluate(
         used |= {"--player": bool(player)}
         used |= {"--backend": backend != "loky", "--scheduler": scheduler is not None}
         _refuse(used, "with --agent")
-        _evaluate_agents(agent, workload, policy or [], load, episodes, split, trust, format)
+        count, part = episodes or EPISODES, split or SPLIT
+        _evaluate_agents(agent, workload, policy or [], load, count, part, trust, format)
         return
-    used = {"--episodes": episodes != EPISODES, "--split": split != SPLIT, "--trust": trust}
-    _refuse(used, "without --agent")
+    if split is not None:
+        raise BfenvError(
+            f"--split needs --agent; for policies write --workload WORKLOAD:split={split}"
+        )
+    _refuse({"--episodes": episodes is not None, "--trust": trust}, "without --agent")
     from bfenv.analysis.logged import LOGGED
     from bfenv.baselines.registry import policies
     from bfenv.parallel.evaluation import plan_evaluation, run_plan
@@ -128,7 +145,7 @@ def evaluate(
         show.comparison(rows, format)
         if rows[0]["policy"] == LOGGED:
             _show_log(trace, rows, format)
-        _show_dropped(trace)
+        _show_dropped(trace, workload)
     elif not rows and format is not Format.json:
         print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
     else:
@@ -168,12 +185,17 @@ def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> N
         print("\n".join(f"* {caution}" for caution in cautions(logged)))
 
 
-def _show_dropped(trace: "Trace") -> None:
-    """Print how many jobs of the log are not in the comparison, if some are not."""
+def _show_dropped(trace: "Trace", workload: str) -> None:
+    """Print how many jobs of the log are not in the comparison, and why, if some are not."""
+    from bfenv.workloads.logs.cleaning import DROPPED, count_reasons
+
     dropped = trace.cleaning.dropped
     if dropped:
         are = "is" if dropped == 1 else "are"
-        print(f"{job_count(dropped)} of the log {are} left out: see bfenv workloads info.")
+        reasons = count_reasons(asdict(trace.cleaning), DROPPED)
+        why = ", ".join(why if count == dropped else f"{count:,} {why}" for count, why in reasons)
+        see = f"`bfenv workloads info {shlex.quote(workload)}`"
+        print(f"{job_count(dropped)} of the log {are} left out ({why}): see {see}.")
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:

@@ -26,7 +26,15 @@ from rich.table import Table
 from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.csv_text import csv_text
-from bfenv.analysis.formatting import durations, percent, ratio, slowdown
+from bfenv.analysis.formatting import (
+    durations,
+    job_count,
+    offered_load,
+    percent,
+    processor_count,
+    ratio,
+    slowdown,
+)
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import one_line, printable
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
@@ -132,7 +140,7 @@ def table(
     format: Format = Format.table,
     *,
     numbers: int = 0,
-    whole_names: bool = False,
+    whole_names: int = 0,
     title: str | None = None,
     note: str = "",
 ) -> None:
@@ -151,7 +159,7 @@ def table(
         terminal, words are folded; if that is not enough, the last columns follow in further tables
         that repeat the words.
     whole_names
-        Do not fold the first column either.
+        How many columns, from the left, are never folded.
     title, note
         Text above and below the table; Markdown has no title.
     """
@@ -172,10 +180,10 @@ def table(
     ]
     width = Console().width
     share = NAMES_SHARE if words == 2 else 0.0  # with more columns of words, numbers come first
-    least = min(widths[0], max(NARROWEST, int(share * width)))
-    if whole_names:
-        least = widths[0]
-    folded = least + sum(min(each, NARROWEST) for each in widths[1:words])
+    least = [min(each, NARROWEST) for each in widths[:words]]
+    least[0] = min(widths[0], max(NARROWEST, int(share * width)))
+    least[:whole_names] = widths[:whole_names]
+    folded = sum(least)
     parts, whole = (
         _parts(widths[words:], width - taken - 2 * words) for taken in (folded, sum(widths[:words]))
     )
@@ -188,9 +196,8 @@ def table(
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         for i in own:
             number = i >= words
-            unfolded = number or (
-                i == 0 and (whole_names or not numbers)
-            )  # the first column holds names to type
+            # The first column holds names to type.
+            unfolded = number or i < whole_names or (i == 0 and not numbers)
             grid.add_column(
                 columns[i],
                 justify="right" if number else "left",
@@ -220,13 +227,12 @@ def _parts(widths: Sequence[int], room: int) -> list[list[int]]:
     return parts
 
 
-def _fitted(widths: Sequence[int], least: int, room: int) -> list[int]:
-    """Return the widths of columns of words in this room; the first keeps at least `least`."""
-    first = max(least, min(widths[0], room - sum(widths[1:])))
-    fitted = [first]
+def _fitted(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Return the widths of columns of words in this room; each keeps at least `least`."""
+    fitted = [max(least[0], min(widths[0], room - sum(widths[1:])))]
     for i, width in enumerate(widths[1:], 1):
         share = (room - sum(fitted)) // (len(widths) - i)
-        fitted.append(max(min(width, NARROWEST), min(width, share)))
+        fitted.append(max(least[i], min(width, share)))
     return fitted
 
 
@@ -245,15 +251,15 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
 
     # A low mean may be bought by starving jobs, so those policies are marked.
     easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
-    starving = {
+    beyond = {
         row["policy"]
         for row in rows
-        if row["policy"] != LOGGED
-        and row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
+        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
     }
+    starving = beyond - {LOGGED}
     first = rows[0]
-    loads = [row["offered_load"] for row in rows]
-    load = " to ".join(sorted({f"{min(loads):.2f}", f"{max(loads):.2f}"}))
+    machine = f"{job_count(first['jobs'])} on {processor_count(first['processors'])}"
+    load = offered_load(row["offered_load"] for row in rows)
     seeds = max(row["seed"] for row in rows) + 1
     policies = sorted(
         by_policy,
@@ -286,6 +292,10 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     notes = []
     if starving:
         notes.append(f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's")
+    if LOGGED in beyond:
+        notes.append("logged is not judged: in a log, jobs also wait for what is not simulated")
+    if not easy:
+        notes.append(f"starvation is not judged, because {REFERENCE} is not among the policies")
     divisions = {division for division, policy in policies if policy != LOGGED}
     if divisions == {CLAIRVOYANT}:
         notes.append(CLAIRVOYANT_MEANING)
@@ -301,8 +311,8 @@ def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         [[line[i] for i in shown] for line in lines],
         format,
         numbers=len(COMPARED) - 2,
-        title=f"{first['workload']}: {first['jobs']:,} jobs on {first['processors']:,} processors, "
-        f"offered load {load}" + (f", means of {seeds} seeds" if seeds > 1 else ""),
+        title=f"{first['workload']}: {machine}, {load}"
+        + (f", means of {seeds} seeds" if seeds > 1 else ""),
         note="\n".join(notes),
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfenv.agents.evaluation import MANY_OUTSIDE
+from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli import show
@@ -54,11 +54,7 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             count = f"{row['illegal_actions']:,} of {decisions:,} actions"
             found.append(f"{name}: {count} were illegal, and counted as passes")
         if row["outside_window"] > MANY_OUTSIDE:
-            share = percent(row["outside_window"])
-            found.append(
-                f"{name}: at {share} of its decisions jobs waited outside the window; train with a "
-                "larger one to show them all"
-            )
+            found.append(outside_note(name, row["outside_window"]))
     return found
 
 

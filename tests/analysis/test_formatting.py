@@ -10,7 +10,9 @@ from bfenv.analysis.formatting import (
     durations,
     job_count,
     moment,
+    offered_load,
     percent,
+    processor_count,
     ratio,
     signed_durations,
     slowdown,
@@ -86,6 +88,15 @@ def test_missing(function):
 def test_column(seconds, expected):
     """A column has one unit, that of its median, and as many digits as matter."""
     assert durations(seconds) == expected
+
+
+def test_workload():
+    """One of something is not several, and a load need not be defined."""
+    assert (job_count(1), processor_count(1)) == ("1 job", "1 processor")
+    assert (job_count(1200), processor_count(64)) == ("1,200 jobs", "64 processors")
+    assert offered_load([0.7, 0.9, 0.8]) == "offered load 0.70 to 0.90"
+    assert offered_load([0.701, 0.702]) == "offered load 0.70"
+    assert offered_load([float("inf")]) == "offered load not defined"
 
 
 def test_signs():

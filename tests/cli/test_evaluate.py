@@ -49,6 +49,21 @@ def test_rows(run, swf):
     assert float(row["mean_wait"]) == rows[0]["mean_wait"]
 
 
+def test_left_out(run, swf):
+    """Why jobs of the log are left out is said, and a load that is not defined."""
+    lines = swf.read_text().splitlines()
+    for job, line, reason in (
+        (2, "2 1 -1 4 9 -1 -1 9 4 -1 1 1 -1 -1 -1 -1 -1 -1", "(larger than the machine)"),
+        (3, "3 1 -1 -10 1 -1 -1 1 4 -1 1 1 -1 -1 -1 -1 -1 -1",
+         "(1 ran for 0 s, or no runtime, 1 larger than the machine)"),
+    ):  # fmt: skip
+        lines[job] = line
+        swf.write_text("\n".join(lines) + "\n")
+        _, out, _ = run("evaluate", "-w", swf, "-p", "easy", columns=200)
+        assert f"left out {reason}: see `bfenv workloads info {swf}`" in out
+    assert "1 job on 4 processors, offered load not defined" in out
+
+
 def test_seeds(run, swf):
     """A seed sets the jobs of a generated workload, and nothing of a log."""
     _, out, _ = run("evaluate", "-p", "easy", "--seeds", 3, "-f", "json", "--load", 0.7)

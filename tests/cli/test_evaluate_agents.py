@@ -89,6 +89,8 @@ def test_notes(changes, note):
         (("--agent", "random", "--shard", "1/2"), "--shard"),
         (("--agent", "random", "-j", 2), "--jobs"),
         (("--episodes", 2), "--episodes has no effect without --agent"),
+        (("--episodes", 64), "--episodes has no effect without --agent"),
+        (("--split", "test"), "for policies write --workload WORKLOAD:split=test"),
         (("--trust",), "--trust"),
         (("--agent", "random", "-w", "lublin:jobs=100"), "too few"),
         (("--agent", "no/such.zip"), "no/such.zip"),

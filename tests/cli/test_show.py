@@ -75,6 +75,34 @@ def test_every_column(monkeypatch, capsys, columns, long):
     assert columns == 40 or policy in out
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_two_whole_columns(monkeypatch, capsys, columns):
+    """A second column of names stays whole as well if that is asked for."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    line = ("lublin-64-0.9", "mine:smallest_first", *(f"{i}.25" for i in range(6)))
+    show.table(("workload", "best policy", *"abcdef"), [line], numbers=6, whole_names=2)
+    out = capsys.readouterr().out
+    assert out.count("mine:smallest_first") == out.count("lublin-64-0.9") >= 1
+    assert max(map(len, out.splitlines())) <= columns
+
+
+def test_judged(run, capsys):
+    """Starvation is not judged without EASY, nor in what a log records."""
+    missing = "starvation is not judged, because easy is not among the policies"
+    short = ("evaluate", "-w", "lublin:jobs=50", "-p", "easy(order=sjf)")
+    assert missing in run(*short)[1] and missing not in run(*short, "-p", "easy")[1]
+    row = {
+        "workload": "mine", "jobs": 9, "processors": 4, "offered_load": 0.5, "seed": 0,
+        "division": "completion", "mean_bounded_slowdown": 1.0, "mean_wait": 1.0, "p95_wait": 1.0,
+        "utilization": 0.5, "seconds": 1.0,
+    }  # fmt: skip
+    easy = row | {"policy": "easy", "max_wait": 1000}
+    for wait in (2000, 2001):
+        show.comparison([row | {"policy": "logged", "max_wait": wait}, easy], show.Format.table)
+        out = capsys.readouterr().out
+        assert ("logged is not judged" in out) == (wait > 2000) and "*" not in out
+
+
 def test_division(run):
     """The division is a column of the terminal's table only if there is another than completion."""
     _, out, _ = run("evaluate", "-w", "lublin:jobs=50", "-p", "easy")

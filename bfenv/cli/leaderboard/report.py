@@ -130,7 +130,7 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
         if left := gap_lines(leaderboard):
             print()
             headings = [heading.replace(" ", "\n") for heading in GAP]
-            show.table(headings, left, numbers=len(GAP) - 2, whole_names=True, note=MEANING)
+            show.table(headings, left, numbers=len(GAP) - 2, whole_names=2, note=MEANING)
 
 
 def _print_metrics(leaderboard: "Leaderboard", format: Format) -> None:

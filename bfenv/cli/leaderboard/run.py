@@ -191,6 +191,7 @@ run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
 
 def _tell(outcome: "Outcome", out: Path) -> None:
     """Print where the time went, how many rows there are, and which failed."""
+    from bfenv.leaderboard.report.ranking import failures
     from bfenv.leaderboard.timings import time_spent
 
     for column, lines in time_spent(out).items() if outcome.new_rows else ():
@@ -207,9 +208,6 @@ def _tell(outcome: "Outcome", out: Path) -> None:
         )
     failed = [row for row in outcome.new_rows + outcome.existing_rows if not row.ok]
     print(f"{out}: {len(outcome.new_rows)} rows made, {len(outcome.existing_rows)} there already")
-    show.lines(
-        (f"failed: {row.policy} on {row.workload}, seed {row.seed}: {row.error}" for row in failed),
-        sys.stderr,
-    )
+    show.lines((f"failed: {text}" for text in failures(failed)), sys.stderr)
     if failed:
         raise typer.Exit(1)

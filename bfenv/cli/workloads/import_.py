@@ -1,5 +1,6 @@
 """The command `bfenv workloads import`."""
 
+import math
 import shlex
 import sys
 import warnings
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bfenv.analysis.formatting import duration, job_count
+from bfenv.analysis.formatting import duration, job_count, offered_load, processor_count
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, check_new, choices
 from bfenv.cli.workloads.import_options import (
@@ -227,10 +228,10 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     from bfenv.workloads.logs.outages import outage_texts
 
     print(
-        f"{out}: {job_count(len(trace))} on {trace.processors:,} processors in "
-        f"{duration(int(trace.jobs.submit[-1]))}, offered load {trace.offered_load:.2f}"
+        f"{out}: {job_count(len(trace))} on {processor_count(trace.processors)} in "
+        f"{duration(int(trace.jobs.submit[-1]))}, {offered_load([trace.offered_load])}"
     )
-    if trace.offered_load > 1:
+    if 1 < trace.offered_load < math.inf:
         print(
             "The jobs ask for more than the machine can do: is its size right, in the unit of the "
             "jobs' sizes? See --processors and --resource."

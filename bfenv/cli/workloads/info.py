@@ -5,7 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from bfenv.analysis.formatting import compound_duration, duration, moment, percent
+from bfenv.analysis.formatting import (
+    compound_duration,
+    duration,
+    job_count,
+    moment,
+    percent,
+    processor_count,
+)
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, FormatOption, check_new
 from bfenv.cli.show import Format
@@ -62,7 +69,7 @@ def info(
         pairs = _flat(numbers)
         show.rows([{"what": what, "value": value} for what, value in pairs], format)
     else:
-        title = f"{numbers['workload']}: {numbers['jobs']:,} jobs"
+        title = f"{numbers['workload']}: {job_count(numbers['jobs'])}"
         show.table(("what", "value"), _lines(numbers), format, title=title)
         _estimates(numbers, format)
 
@@ -84,7 +91,7 @@ def _lines(numbers: dict[str, Any]) -> list[tuple[str, str]]:
     begin = moment(numbers["time_of_day"] // MINUTE * MINUTE)
     begin = f"{numbers['weekday']} {begin}" if numbers["weekday"] else begin
     lines = [
-        ("machine", f"{numbers['processors']:,} processors"),
+        ("machine", processor_count(numbers["processors"])),
         ("span", f"{duration(numbers['span'])}, from {begin}"),
         ("offered load", "all jobs at once" if load is None else f"{load:.3f}, {LOAD_MEANING}"),
         ("users", _users(numbers)),

@@ -1,9 +1,10 @@
 """The ranking in words: its columns, its title and its notes, for every kind of report."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from bfenv.agents.evaluation import MANY_OUTSIDE
+from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
 from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.leaderboard.reference import STARVES_MEANING
@@ -14,6 +15,10 @@ from bfenv.leaderboard.suite import OWN
 from bfenv.referee import NOT_CHECKED
 
 MARK = "*"  # of a policy that starves
+SHARED_RANK = (
+    "Policies share a rank if none is surely worse than the first of them: the 95 % interval of "
+    "the difference on the same jobs contains 0. The next rank is 1 + the number of policies above."
+)
 
 
 class Column(NamedTuple):
@@ -156,6 +161,9 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
     if any(line.rank is None for line in lines):
         texts.append(f"{MISSING} no rank: some of its runs failed or are missing.")
     ranks = [line.rank for line in lines]
+    shared = Counter((line.division, line.rank) for line in lines if line.rank is not None)
+    if any(count > 1 for count in shared.values()) and any(line.low is not None for line in lines):
+        texts.append(SHARED_RANK)
     if len(lines) > 1 and set(ranks) == {1} and all(line.low is None for line in lines):
         texts.append(
             "There are no ranks: a single run has no interval, so no difference is sure. Ranks "
@@ -168,10 +176,19 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
             f"give the same results: {', '.join(sorted(makers))}."
         )
     if mark:
-        texts += [
-            f"Failed: {row.policy} on {row.workload}, seed {row.seed}: {row.error}"
-            for row in leaderboard.failed
-        ]
+        texts += [f"Failed: {text}" for text in failures(leaderboard.failed)]
+    return texts
+
+
+def failures(rows: Iterable[Row]) -> list[str]:
+    """Describe failed rows: each error of a policy once, with the first run and their number."""
+    groups: dict[tuple[str, str | None], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.policy, row.error), []).append(row)
+    texts = []
+    for (policy, error), (first, *more) in groups.items():
+        runs = f" and {_count(len(more), 'other run', 'other runs')}" if more else ""
+        texts.append(f"{policy} on {first.workload}, seed {first.seed}{runs}: {error}")
     return texts
 
 
@@ -187,10 +204,7 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
         total = max(sum(decisions), 1.0)
         share = sum(a * b for a, b in zip(outside, decisions, strict=True)) / total
         if share > MANY_OUTSIDE:
-            texts.append(
-                f"{name}: at {percent(share)} of its decisions jobs waited outside the window; "
-                "train with a larger one to show them all"
-            )
+            texts.append(outside_note(name, share))
         if sum(replaced) > 0:
             texts.append(
                 f"{name}: {percent(sum(replaced) / total)} of its choices were illegal: the "

@@ -3,7 +3,13 @@
 from types import SimpleNamespace
 
 from bfenv.leaderboard.report.markdown import render_markdown
-from bfenv.leaderboard.report.ranking import agent_notes, foresight_notes
+from bfenv.leaderboard.report.ranking import (
+    SHARED_RANK,
+    agent_notes,
+    failures,
+    foresight_notes,
+    ranked,
+)
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import page_of
 from tests.leaderboard.stores import write_store
@@ -25,6 +31,38 @@ def test_agent_notes():
     outside, replaced = agent_notes(rows)
     assert outside.startswith("a.zip: at 30.0 % of its decisions jobs waited outside")
     assert replaced.startswith("a.zip: 10.0 % of its choices were illegal")
+
+
+def test_random_agent():
+    """An agent that learns nothing is not to be trained."""
+    rows = [row("random:window=4", decisions=10.0, outside_window=0.5)]
+    (note,) = agent_notes(rows)
+    assert note.endswith("outside the window") and "train" not in note
+
+
+def test_failures():
+    """Each error of a policy is one line with the number of its runs."""
+    runs = [("a", 0, "no"), ("a", 1, "no"), ("a", 2, "no"), ("a", 3, "late"), ("b", 0, "no")]
+    rows = [
+        SimpleNamespace(policy=policy, workload="w", seed=seed, error=error)
+        for policy, seed, error in runs
+    ]
+    assert failures(rows) == [
+        "a on w, seed 0 and 2 other runs: no", "a on w, seed 3: late", "b on w, seed 0: no",
+    ]  # fmt: skip
+
+
+def test_shared_rank(rows, tmp_path):
+    """The rule of shared ranks stands below a table that has some, and below no other."""
+    own = [row | {"policy": "copy"} for row in rows.values() if row["policy"] == "fcfs"]
+    leaderboard = read_leaderboard(write_store(tmp_path / "all", [*rows.values(), *own]))
+    ranks = [line.rank for line in ranked(leaderboard)]
+    assert len(set(ranks)) < len(ranks)
+    assert SHARED_RANK in render_markdown(leaderboard) + page_of(leaderboard)
+    pair = [row for row in rows.values() if row["policy"] in ("fcfs", "easy")]
+    leaderboard = read_leaderboard(write_store(tmp_path / "two", pair))
+    assert [line.rank for line in ranked(leaderboard)] == [1, 2]
+    assert SHARED_RANK not in render_markdown(leaderboard)
 
 
 def test_foresight_notes():
