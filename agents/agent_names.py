@@ -16,7 +16,8 @@ from bfenv.agents.network_agent import load_network, network_names
 from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, load_agent
 from bfenv.agents.seen_jobs import Span, count_seen
-from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.baselines.registry import policies
+from bfenv.core.errors import BfenvError, UnknownNameError, suggest
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.names import import_object, parse_name, read_value
 from bfenv.envs.backfill import BackfillEnv
@@ -155,6 +156,8 @@ def find_agent(name: str) -> Any:
         return load_network(base.removeprefix(SHIPPED))
     if base.endswith(SUFFIX):
         return load_network(base)
+    if base in policies():
+        raise BfenvError(f"unknown agent {base!r}; it is a policy: use --policy {base}")
     if ":" not in base:
         raise UnknownNameError("agent", base, [*ALL, *(SHIPPED + each for each in network_names())])
     return import_object(base)
@@ -244,7 +247,8 @@ def _read_options(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
     known = (*OPTIONS, DETERMINISTIC)
     for option, text in texts.items():
         if option not in known:
-            raise BfenvError(f"agent {name}: no option {option!r}; there are {', '.join(known)}")
+            hint = suggest(option, known) or f"there are {', '.join(known)}"
+            raise BfenvError(f"agent {name}: no option {option!r}; {hint}")
         try:
             options[option] = read_value(text)
         except ValueError as error:

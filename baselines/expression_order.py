@@ -21,11 +21,12 @@ from bfenv.baselines.easy_pass import Options, any_fits
 from bfenv.baselines.easy_pass import decide as easy_pass
 from bfenv.baselines.easy_pass import new_memory as new_pass_memory
 from bfenv.baselines.expression_program import parse_expression, score_jobs
+from bfenv.baselines.expressions import RUNTIME, suggest_quantity
 from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
 from bfenv.baselines.user_history import NAMES, UserHistory, count_jobs, learn, new_user_history
 from bfenv.core.cluster import advance, waiting
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import PolicyError, suggest
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 
@@ -112,10 +113,9 @@ def find_order_or_expression(
         return find_order(text, option)
     words = re.fullmatch(r"[A-Za-z]\w*(-[A-Za-z]\w*)*", text)
     if words and not set(text.split("-")) & set(NAMES):
-        raise PolicyError(
-            f"{option} must be one of {', '.join(names)}, or an expression in "
-            f"{', '.join(NAMES)}; got {text!r}"
-        )
+        known = f"known are {', '.join(names)}, and expressions in {', '.join(NAMES)}"
+        hint = suggest_quantity(text) if text == RUNTIME else suggest(text, [*names, *NAMES])
+        raise PolicyError(f"{option}: unknown order {text!r}; {hint or known}")
     program = parse_expression(text, option)
     return Order(
         text,

@@ -19,9 +19,10 @@ from bfenv.baselines.user_history import (
     PREDICTION,
     WAIT,
 )
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import PolicyError, suggest
 
 LONGEST = 6_000  # characters of an expression
+RUNTIME = "runtime"  # what no expression may know
 LARGEST = 1e300  # no constant reaches it
 (
     CONSTANT, LOAD, NEGATE, LOG, EXP, SQRT, ABS, ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, MIN, MAX,
@@ -65,7 +66,7 @@ def read_expression(text: str, option: str = "order") -> Node:
     except SyntaxError as error:
         raise wrong(option, text, error.offset or len(text) + 1, "cannot be read") from None
     except _UnknownError as error:
-        raise wrong(option, text, error.column, str(error)) from None
+        raise wrong(option, text, error.column, str(error), error.hint) from None
     except (ValueError, RecursionError, MemoryError):
         raise wrong(option, text, 1, "cannot be read") from None
 
@@ -73,14 +74,23 @@ def read_expression(text: str, option: str = "order") -> Node:
 class _UnknownError(Exception):
     """Something that an expression cannot have, at a column counted from 1."""
 
-    def __init__(self, node: ast.AST, message: str):
+    def __init__(self, node: ast.AST, message: str, hint: str = ""):
         super().__init__(message)
+        self.hint = hint
         self.column = getattr(node, "col_offset", 0) + 1
 
 
-def wrong(option: str, text: str, column: int, message: str) -> PolicyError:
-    """Return the error that points at a column of an expression."""
-    return PolicyError(f"{option}: {message}, at column {column} of {text.strip()!r}")
+def wrong(option: str, text: str, column: int, message: str, hint: str = "") -> PolicyError:
+    """Return the error that points at a column of an expression; a hint may follow."""
+    where = f"at column {column} of {text.strip()!r}"
+    return PolicyError(f"{option}: {message}, {where}{'; ' if hint else ''}{hint}")
+
+
+def suggest_quantity(name: str) -> str:
+    """Return which quantity may have been meant by a name that is none."""
+    if name == RUNTIME:
+        return "runtimes are not known before a job ends: use estimate or prediction"
+    return suggest(name, NAMES) or f"known are {', '.join(NAMES)}"
 
 
 def _read(node: ast.AST) -> Node:
@@ -93,7 +103,7 @@ def _read(node: ast.AST) -> Node:
         return Node(CONSTANT, constant=float(number))
     if isinstance(node, ast.Name):
         if node.id not in NAMES:
-            raise _UnknownError(node, f"unknown name {node.id!r}; known are {', '.join(NAMES)}")
+            raise _UnknownError(node, f"unknown name {node.id!r}", suggest_quantity(node.id))
         return _load(NAMES.index(node.id))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
         operand = _read(node.operand)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, overload
 
@@ -28,7 +29,7 @@ from bfenv.baselines import (
 from bfenv.baselines.multiqueue import figure2
 from bfenv.baselines.policy_names import family_name
 from bfenv.core import simulator
-from bfenv.core.errors import PolicyError, UnknownNameError
+from bfenv.core.errors import PolicyError, UnknownNameError, suggest
 from bfenv.core.jobs import Trace
 from bfenv.core.names import import_object, parse_name, read_value
 from bfenv.core.policy import Policy, make_policy, place_of
@@ -225,6 +226,8 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
 def _named(name: str) -> Any:
     """Return the family or the installed policy of a name."""
     found = FAMILIES.get(name) or _installed(name)
+    if found is None and Path(f"{name}.py").is_file():
+        raise PolicyError(f"unknown policy {name!r}; {name}.py is here: write {name}:OBJECT")
     if found is None:
         raise UnknownNameError("policy", name, {*policies(), *FAMILIES, *_entry_points()})
     return found
@@ -241,7 +244,8 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
     parameters = inspect.signature(family).parameters
     for option in options:
         if option not in parameters:
-            raise PolicyError(f"{name} has no option {option!r}; it has {', '.join(parameters)}")
+            hint = suggest(option, parameters) or f"it has {', '.join(parameters)}"
+            raise PolicyError(f"{name} has no option {option!r}; {hint}")
     try:
         values = {option: read_value(value) for option, value in options.items()}
         inspect.signature(family).bind(**values)

@@ -201,7 +201,9 @@ def check_device(name: str) -> None:
     try:
         torch.zeros(1, device=name)
     except (RuntimeError, AssertionError) as error:  # AssertionError: torch without CUDA
-        raise BfenvError(f"device {name!r} cannot be used by torch on this machine") from error
+        raise BfenvError(
+            f"device {name!r} cannot be used by torch on this machine; use cpu"
+        ) from error
 
 
 @torch.inference_mode()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bfenv.core import schedule as schedules
+from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 
 
@@ -209,6 +210,11 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         Values by name. Waits, response times and the makespan are in seconds; slowdowns and the
         utilization have no unit. Percentiles interpolate linearly between jobs.
 
+    Raises
+    ------
+    BfenvError
+        If it is not a schedule.
+
     Examples
     --------
     Two jobs need the whole machine, so the second one waits for the first.
@@ -219,6 +225,8 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     >>> numbers["mean_wait"], numbers["mean_bounded_slowdown"], numbers["utilization"]
     (30.0, 2.5, 1.0)
     """
+    if not isinstance(schedule, Schedule):
+        raise BfenvError(f"expected a Schedule, got {schedule!r:.60}")
     waits = wait(schedule)
     slowdowns = bounded_slowdown(schedule)
     responses = response(schedule)

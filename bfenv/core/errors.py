@@ -6,6 +6,8 @@ Each class passes all its arguments to its base, so that it can be pickled betwe
 import difflib
 from collections.abc import Iterable, Sequence
 
+LIKENESS = 0.7  # ratio of difflib from which a name is suggested instead of another
+
 
 def printable(text: str) -> str:
     """Return a text without characters that would steer a terminal; line ends remain."""
@@ -15,6 +17,14 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return a text as one printable line: it may come from anywhere."""
     return printable(" ".join(text.split()))
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean ...?" with the nearest of the known names; "" if none is near."""
+    known = list(known)
+    parts = [other for other in known if name and name.lower() in other.lower()]
+    near = parts[:3] or difflib.get_close_matches(name, known, cutoff=LIKENESS)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 class BfenvError(ValueError):
@@ -99,10 +109,8 @@ class UnknownNameError(BfenvError):
 
     def __str__(self) -> str:
         name, known = self.name, self.known
-        parts = [other for other in known if name and name.lower() in other.lower()]
-        near = parts[:3] or difflib.get_close_matches(name, known)
         shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {shown}"
+        hint = suggest(name, known) or f"known: {shown}"
         several = [part.strip() for part in name.split(",")]
         if len(several) > 1 and set(several) <= set(known):
             hint = f"give each by itself: {' and '.join(several)}"

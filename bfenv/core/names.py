@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, suggest
 
 WORDS = {"none": None, "true": True, "false": False}
 LARGEST = 2**53  # integers below are exact as floats
@@ -206,4 +206,5 @@ def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
     try:
         return operator.attrgetter(name)(found)
     except AttributeError as cause:
-        raise error(f"{text}: {cause}") from cause
+        hint = suggest(name, vars(found))
+        raise error(f"{text}: {cause}{'; ' if hint else ''}{hint}") from cause

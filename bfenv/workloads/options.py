@@ -13,7 +13,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import numpy as np
 
 from bfenv.core.durations import parse_duration
-from bfenv.core.errors import WorkloadError
+from bfenv.core.errors import WorkloadError, suggest
 from bfenv.core.names import read_value
 
 Seconds = Annotated[int, "seconds"]  # as an option, also text such as "90m", "2d" or "1-12:00"
@@ -60,7 +60,8 @@ def convert_options(
     converted = {}
     for option, value in sorted(options.items()):
         if option not in known:
-            raise WorkloadError(f"{owner} has no option {option!r}; it has {', '.join(known)}")
+            hint = suggest(option, known) or f"it has {', '.join(known)}"
+            raise WorkloadError(f"{owner} has no option {option!r}; {hint}")
         kinds = _kinds(known[option].annotation)
         try:
             value = _convert(kinds, value)

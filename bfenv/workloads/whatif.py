@@ -17,7 +17,7 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.durations import parse_limit
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
-from bfenv.core.names import read_value, split_items
+from bfenv.core.names import NUMBER, read_value, split_items
 from bfenv.workloads.arguments import check_load, check_trace
 from bfenv.workloads.logs.outages import load_outages, outage_texts
 from bfenv.workloads.requests import with_estimates
@@ -203,7 +203,10 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     if not match:
         if text.strip().endswith("%"):
             raise WorkloadError(f"estimates: write +{text.strip()} or -{text.strip()}")
-        return Changed(with_estimates(trace, text.strip()), ())
+        model = text.strip()
+        if NUMBER.fullmatch(model):
+            raise WorkloadError(f"estimates: write +{model}% or -{model}%, got {model!r}")
+        return Changed(with_estimates(trace, model), ())
     factor = _factor(match)
     if factor <= 0:
         raise WorkloadError(f"estimates: a decrease must be below 100%, got {text!r:.60}")
@@ -254,7 +257,7 @@ def _with_maintenance(trace: Trace, path: str) -> Changed:
 
 def _without(trace: Trace, what: str) -> Changed:
     if what != "outages":
-        raise WorkloadError(f"without must be 'outages', got {what!r:.60}")
+        raise WorkloadError(f"without: only outages can be removed, got {what!r:.60}")
     return without_outages(trace)
 
 

@@ -169,6 +169,17 @@ def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, mess
         (f"{__name__}:shortest()", bfenv.PolicyError, "'cluster'"),
         (3, bfenv.PolicyError, "3"),
         (None, bfenv.PolicyError, "None"),
+        ("os:getcwt", bfenv.PolicyError, r"did you mean getcwd"),
+        ("easy(ordr=sjf)", bfenv.PolicyError, r"'ordr'; did you mean order\?$"),
+        ("easy(order=sjff)", bfenv.PolicyError, r"unknown order 'sjff'; did you mean sjf\?$"),
+        ("easy(order=zzz)", bfenv.PolicyError, "'zzz'; known are fcfs, .* expressions in submit"),
+        ("easy(order=runtime)", bfenv.PolicyError, "'runtime'; runtimes are not known before"),
+        ("easy(order=-runtime)", bfenv.PolicyError, "at column 2 .*; runtimes are not known"),
+        (
+            "easy(order=size * estimat)",
+            bfenv.PolicyError,
+            r"'estimat', at column 8 of 'size \* estimat'; did you mean estimate",
+        ),
         ("eazy", bfenv.UnknownNameError, "'eazy'.* easy"),
         ("eazy(order=sjf)", bfenv.UnknownNameError, "'eazy'.* easy"),
     ],
@@ -326,3 +337,11 @@ def test_the_command_finds_modules_of_the_current_folder(tmp_path):
     assert result.stderr.count("\n") == 1
     for part in ("broken_policy:f", "ZeroDivisionError", "division by zero"):
         assert part in result.stderr
+
+
+def test_module_without_object(tmp_path, monkeypatch):
+    """A module in the current folder is not a policy; the error says how to name one in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").touch()
+    with pytest.raises(bfenv.PolicyError, match="mine.py is here: write mine:OBJECT"):
+        bfenv.find_policy("mine")

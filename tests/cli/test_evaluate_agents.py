@@ -84,6 +84,7 @@ def test_notes(changes, note):
     ("arguments", "named"),
     [
         (("--agent", "randm"), "'randm'"),
+        (("--agent", "easy"), "it is a policy: use --policy easy"),
         (("--agent", "random", "--split", "tset"), "'tset'"),
         (("--agent", "random", "--seeds", 2), "--seeds has no effect with --agent"),
         (("--agent", "random", "--shard", "1/2"), "--shard"),

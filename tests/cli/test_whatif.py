@@ -107,6 +107,7 @@ def test_several_changes(run, site):
         (["--split-longer"], "--max-estimate"),
         (["--without", "jobs"], "'jobs'"),
         (["--estimates", "fewer"], "'fewer'"),
+        (["--estimates", "30"], "estimates: write +30% or -30%, got '30'"),
         (["--load", "80"], "load must be at most 5, got 80; a load of 80 % is load=0.8"),
         (["--maintenance", "none.csv"], "none.csv"),
         (["--variant", "processors=4,speed=2"], "'speed'"),

@@ -193,7 +193,7 @@ def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
-        raise BfenvError(f"{path}: is not a file of `bfenv bound --out`, or damaged") from error
+        raise BfenvError(f"{path} is not a file of `bfenv bound --out`, or damaged") from error
 
 
 def _integers(values: np.ndarray) -> np.ndarray:

@@ -126,8 +126,8 @@ def unmapped(log: Path, kind: Source, delimiter: str | None) -> str:
     if kind is Source.csv:
         first = first_lines(log)[0]
         names = table_columns(log, delimiter or max(DELIMITERS, key=first.count))
-        has = f"; {log} has {', '.join(names)[:MOST_SHOWN]}"
-    return f"it is unknown which column is which: add --map submit=Submitted,size=CPUs,...{has}"
+        has = f"; it has {', '.join(names)[:MOST_SHOWN]}"
+    return f"{log}: which column is which? Add --map submit=Submitted,size=CPUs,...{has}"
 
 
 def read_mapping(text: str) -> dict[str, str]:

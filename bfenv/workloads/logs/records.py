@@ -102,7 +102,7 @@ def requests_in(records: np.ndarray) -> Requests:
 def _find_fault(words: list[str]) -> str | None:
     """Return why the words of a line are not a record, or None."""
     if len(words) != len(FIELDS):
-        return f"{len(words)} fields, expected {len(FIELDS)}"
+        return f"{len(words)} {'field' if len(words) == 1 else 'fields'}, expected {len(FIELDS)}"
     for i, word in enumerate(words):
         field = f"field {i + 1} ({FIELDS[i]}): {word[:40]!r}"
         if not NUMBER.fullmatch(word):

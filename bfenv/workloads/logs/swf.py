@@ -108,6 +108,8 @@ def read_swf(
         range, or the file cannot be read: a damaged gzip file, or one that swells to more than any
         log.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise WorkloadError(f"path must be the path of a file, got {path!r:.60}")
     path = Path(path)
     check_options(overrun, on_error)
     check_choice("outages", outages, OUTAGES, error=WorkloadError)

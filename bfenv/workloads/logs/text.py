@@ -117,7 +117,11 @@ def unzip(path: Path) -> Iterator[bytes]:
                         "does; if you trust it, decompress it first"
                     )
                 yield chunk
-    except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
+    except EOFError as error:
+        raise WorkloadError(
+            f"{path}: the compressed file is cut off; download or copy it again"
+        ) from error
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
         kind = "xz" if _begin(path).startswith(XZ) else "gzip"
         raise WorkloadError(f"{path}: corrupted {kind} file: {error}") from error
 

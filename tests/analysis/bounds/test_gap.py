@@ -81,7 +81,7 @@ def test_not_a_file_of_bounds(jobs, tmp_path, content):
     """Any other file is an error that names it."""
     path = tmp_path / "gap.npz"
     path.write_bytes(content)
-    with pytest.raises(BfenvError, match=r"gap\.npz: is not a file of `bfenv bound"):
+    with pytest.raises(BfenvError, match=r"gap\.npz is not a file of `bfenv bound"):
         load_gap(path, jobs)
 
 
