@@ -75,7 +75,7 @@ def test_every_column(monkeypatch, capsys, columns, long):
     assert columns == 40 or policy in out
 
 
-@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("columns", [50, 80])
 def test_two_whole_columns(monkeypatch, capsys, columns):
     """A second column of names stays whole as well if that is asked for."""
     monkeypatch.setenv("COLUMNS", str(columns))

@@ -152,6 +152,9 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
         "slowdown divided by EASY's on the same jobs. The metrics are means over runs; the "
         "longest wait is that of all runs."
     ]
+    shared = Counter((line.division, line.rank) for line in lines if line.rank is not None)
+    if any(count > 1 for count in shared.values()) and any(line.low is not None for line in lines):
+        texts.append(SHARED_RANK)
     if {line.division for line in lines} != {COMPLETION}:
         texts.append(DIVISIONS_MEANING)
     texts += agent_notes(leaderboard.rows)
@@ -161,9 +164,6 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
     if any(line.rank is None for line in lines):
         texts.append(f"{MISSING} no rank: some of its runs failed or are missing.")
     ranks = [line.rank for line in lines]
-    shared = Counter((line.division, line.rank) for line in lines if line.rank is not None)
-    if any(count > 1 for count in shared.values()) and any(line.low is not None for line in lines):
-        texts.append(SHARED_RANK)
     if len(lines) > 1 and set(ranks) == {1} and all(line.low is None for line in lines):
         texts.append(
             "There are no ranks: a single run has no interval, so no difference is sure. Ranks "
