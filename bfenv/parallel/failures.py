@@ -25,8 +25,8 @@ def as_policy_error(name: str) -> Iterator[None]:
 def describe_error(error: BaseException) -> str:
     """Describe an exception in one printable line.
 
-    Unless it is a BfenvError, the line has its type, and the first line outside of bfenv that led
-    to it, such as "ZeroDivisionError: division by zero (mine.py, line 14)".
+    Unless it is a BfenvError, the line has its type, and the last line that led to it of the first
+    file outside of bfenv, as in "ZeroDivisionError: division by zero (mine.py, line 14)".
     """
     kind, line = type(error).__name__, _line_of(error)
     try:
@@ -42,9 +42,15 @@ def _line_of(error: BaseException) -> str:
     """Name the file and line in parentheses; no folders, because rows are published."""
     frames = list(traceback.walk_tb(error.__traceback__))
     outside = [place for place in frames if not _is_own(place[0])]
-    for frame, line in [*outside[:1], *frames[-1:]][:1]:
-        return f" ({Path(frame.f_code.co_filename).name}, line {line})"
-    return ""
+    if not frames:
+        return ""
+    file = _file_of((outside or frames[-1:])[0])
+    line = [place[1] for place in frames if _file_of(place) == file][-1]
+    return f" ({Path(file).name}, line {line})"
+
+
+def _file_of(place: tuple[FrameType, int]) -> str:
+    return place[0].f_code.co_filename
 
 
 def _is_own(frame: FrameType) -> bool:

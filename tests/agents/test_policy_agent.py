@@ -181,7 +181,7 @@ def test_failing_policy():
     def crash(cluster, jobs):
         raise KeyError("job")
 
-    env = BackfillEnv(episode_jobs=10)
+    env = BackfillEnv(episode_jobs=10, every_pass=True)
     env.reset(seed=0)
     with pytest.raises(bfenv.PolicyError, match=r"crash failed, KeyError.*\(test_policy_agent.py"):
         PolicyAgent(crash, env).predict({"cluster": np.zeros(1)})

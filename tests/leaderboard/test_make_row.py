@@ -71,9 +71,9 @@ def test_kept_schedule():
 @pytest.mark.parametrize(
     ("agent", "error"),
     [
-        ("raising", re.escape("RuntimeError: it cannot decide?[2J")),
+        ("raising", r"RuntimeError: it cannot decide\?\[2J \(sample_agents.py, line \d+\)"),
         ("crashing", re.escape("its process died (SIGABRT)")),
-        ("leaving", "SystemExit: 3"),
+        ("leaving", r"SystemExit: 3 \(sample_agents.py, line \d+\)"),
         ("illegal", r"illegal action at \d+ s: slot 7"),
         ("nonsense", "ValueError: .*"),
     ],

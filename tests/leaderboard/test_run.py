@@ -140,7 +140,10 @@ def test_failed_rows(tmp_path):
     """Failed rows stay, also those out of time, and are made again on request only."""
     agents = [f"{SAMPLES}:raising", f"{SAMPLES}:looping"]
     for agent, timeout, error in zip(
-        agents, (60, 4), ("RuntimeError: it cannot decide?[2J", "no result within 4 s"), strict=True
+        agents,
+        (60, 4),
+        ("RuntimeError: it cannot decide?[2J (sample_agents.py, line 57)", "no result within 4 s"),
+        strict=True,
     ):
         outcome = run_suite(TINY, ["easy"], [agent], out=tmp_path, timeout=timeout)
         assert [row.error for row in outcome.new_rows if not row.ok] == [error]
