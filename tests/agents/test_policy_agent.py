@@ -177,10 +177,10 @@ def test_refused():
 def test_failing_policy():
     """A policy that raises is named, with the line."""
 
-    @bfenv.policy
-    def crash(cluster, jobs):
+    def decide(cluster, jobs, memory):
         raise KeyError("job")
 
+    crash = bfenv.Policy(name="crash", decide=decide)
     env = BackfillEnv(episode_jobs=10, every_pass=True)
     env.reset(seed=0)
     with pytest.raises(bfenv.PolicyError, match=r"crash failed, KeyError.*\(test_policy_agent.py"):
