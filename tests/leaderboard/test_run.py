@@ -142,7 +142,7 @@ def test_failed_rows(tmp_path):
     for agent, timeout, error in zip(
         agents,
         (60, 4),
-        ("RuntimeError: it cannot decide?[2J (sample_agents.py, line 57)", "no result within 4 s"),
+        ("RuntimeError: it cannot decide?[2J (sample_agents.py, line 61)", "no result within 4 s"),
         strict=True,
     ):
         outcome = run_suite(TINY, ["easy"], [agent], out=tmp_path, timeout=timeout)
