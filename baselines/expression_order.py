@@ -48,8 +48,8 @@ class Memory(NamedTuple):
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
     unscored: np.ndarray  # (n,) int64 waiting jobs that have no value yet
-    valued: np.ndarray  # (2, 2) int64, of the queue and the backfill, if values do not change: how
-    # many jobs have a value, and the number behind the youngest of them
+    valued: np.ndarray  # (3, 2) int64, of the queue, the backfill and what to keep free, if values
+    # do not change: how many jobs have a value, and the number behind the youngest of them
 
 
 @kernel
@@ -64,7 +64,7 @@ def decide(cluster, jobs, memory):
     else:
         if memory.scored[3] and free(cluster) > 0:
             count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
-            _score_queue(cluster, jobs, memory, memory.keep, memory.easy.keep)
+            _score_queue(cluster, jobs, memory, memory.keep, memory.easy.keep, memory.valued[2])
         if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
             _score(cluster, jobs, memory)
         easy_pass(cluster, jobs, memory.easy)
@@ -204,5 +204,5 @@ def new_memory(
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
         firsts=np.empty(len(jobs.submit), dtype=np.int64),
         unscored=np.empty(len(jobs.submit), dtype=np.int64),
-        valued=np.zeros((2, 2), dtype=np.int64),
+        valued=np.zeros((3, 2), dtype=np.int64),
     )
