@@ -45,6 +45,9 @@ class Memory(NamedTuple):
     selects: np.ndarray  # (1,) bool: by `selection_pass`
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
+    unscored: np.ndarray  # (n,) int64 waiting jobs that have no value yet
+    valued: np.ndarray  # (2, 2) int64, of the queue and the backfill, if values do not change: how
+    # many jobs have a value, and the number behind the youngest of them
 
 
 @kernel
@@ -68,23 +71,44 @@ def _score(cluster, jobs, memory):
     """Write the expressions' values of the jobs that need them."""
     count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
     if memory.scored[0]:
-        _score_queue(cluster, jobs, memory, memory.queue, memory.easy.queue.number)
+        number = memory.easy.queue.number
+        _score_queue(cluster, jobs, memory, memory.queue, number, memory.valued[0])
     if memory.scored[1]:
-        _score_queue(cluster, jobs, memory, memory.backfill, memory.easy.backfill.number)
+        number = memory.easy.backfill.number
+        _score_queue(cluster, jobs, memory, memory.backfill, number, memory.valued[1])
     if memory.scored[2]:
         believe(cluster, jobs, memory, write_fitting(cluster, jobs, memory))
 
 
 @kernel
-def _score_queue(cluster, jobs, memory, scores, number):
+def _score_queue(cluster, jobs, memory, scores, number, valued):
     """Write the values of the waiting jobs that have none, or of all if values change."""
-    queue = waiting(cluster)
-    first = 0
+    todo = waiting(cluster)
     if not scores.program.changes[0]:
+        todo = memory.unscored[: _list_unscored(todo, memory.unscored, number, valued)]
+    score_jobs(scores.program, scores.columns, memory.history, cluster, jobs, todo, number)
+
+
+@kernel
+def _list_unscored(queue, unscored, number, valued):
+    """List the jobs of a queue that have no value yet; return how many they are.
+
+    They are the last ones, unless an outage or a window has hidden older jobs until now.
+    """
+    first = 0
+    if valued[0] == valued[1]:
         first = len(queue)
         while first > 0 and np.isnan(number[queue[first - 1]]):
             first -= 1
-    score_jobs(scores.program, scores.columns, memory.history, cluster, jobs, queue[first:], number)
+    count = 0
+    for job in queue[first:]:
+        if np.isnan(number[job]):
+            unscored[count] = job
+            count += 1
+    if count > 0:
+        valued[0] += count
+        valued[1] = max(valued[1], unscored[count - 1] + 1)
+    return count
 
 
 @kernel
@@ -171,4 +195,6 @@ def new_memory(
         selects=np.array([selects]),
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
         firsts=np.empty(len(jobs.submit), dtype=np.int64),
+        unscored=np.empty(len(jobs.submit), dtype=np.int64),
+        valued=np.zeros((2, 2), dtype=np.int64),
     )

@@ -289,10 +289,7 @@ def rank(ranking, cluster, jobs):
         if cluster.start[job] < 0 and not ranking.listed[job]:
             ranking.listed[job] = True
             value = score(ranking, jobs, job, time)
-            if moved <= limit:
-                moved += _insert(ranking, count, job, value)
-            else:
-                ranking.line[count], ranking.score[count] = job, value
+            moved += _insert(ranking, count, job, value, moved <= limit)
             count += 1
             missing -= 1
     if moved > limit:
@@ -315,10 +312,7 @@ def _score_again(ranking, cluster, jobs, time, limit):
             ranking.listed[job] = False
         else:
             value = score(ranking, jobs, job, time)
-            if moved <= limit:
-                moved += _insert(ranking, count, job, value)
-            else:
-                ranking.line[count], ranking.score[count] = job, value
+            moved += _insert(ranking, count, job, value, moved <= limit)
             count += 1
     return count, moved
 
@@ -340,13 +334,13 @@ def _drop_started(ranking, cluster):
 
 
 @kernel
-def _insert(ranking, count, job, value):
-    """Put a job into the line, the first `count` jobs of which are in order.
+def _insert(ranking, count, job, value, in_order):
+    """Put a job into the line, behind its first `count` jobs or, with `in_order`, among them.
 
     Return how many of them moved.
     """
-    i = count
-    while i > 0 and (
+    i, first = count, 0 if in_order else count
+    while i > first and (
         ranking.score[i - 1] > value
         or (ranking.score[i - 1] == value and ranking.line[i - 1] > job)
     ):

@@ -16,7 +16,6 @@ import numpy as np
 
 from bfenv.agents.search.template import Template
 from bfenv.agents.search.trees import numbers_of, parse_tree, tree_text, with_numbers
-from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError
 
 # The features of a scorer, and the weights that it starts with: those of the order that
@@ -43,7 +42,7 @@ FEATURES = {
     "log(1 + user_ended)": 0.0,
     "tried": 0.0,
 }
-MOST_UNITS = 6
+MOST_UNITS = 6  # hidden units of a network
 COVARIANCES = ("full", "diagonal")  # diagonal has fewer numbers to learn, and no correlations
 SPREAD = 0.12  # the first standard deviation of a weight
 DIGITS = 4  # significant digits of a weight
@@ -85,7 +84,6 @@ class EvolutionSearch:
         covariance: str = "full",
     ) -> None:
         cma = import_cma()
-        hidden = check_integer("hidden", hidden, 0, MOST_UNITS)
         if starts and (hidden or len(starts) > 1):
             raise BfenvError("CMA-ES starts from one formula, and without hidden units")
         self.template = template

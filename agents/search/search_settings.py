@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
-from bfenv.agents.search.evolution import COVARIANCES
+from bfenv.agents.search.evolution import COVARIANCES, MOST_UNITS
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError
@@ -65,6 +65,7 @@ class SearchSettings:
         check_choice("method", self.method, METHODS)
         check_number("tolerated_wait", self.tolerated_wait, 1)
         check_choice("covariance", self.covariance, COVARIANCES)
+        check_integer("hidden", self.hidden, 0, MOST_UNITS)
         if self.hidden and self.method != "cma-es":
             raise BfenvError("hidden units belong to the method cma-es")
         if self.covariance != "full" and self.method != "cma-es":

@@ -11,10 +11,10 @@ FORMULA = ("=", "+", "-", "@", "\t")  # how a formula begins in a spreadsheet
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return a heading and a line for each row; text comes from anywhere, so it is made harmless.
+    """Return a heading and a line for each row.
 
-    Text that a spreadsheet would take for a formula begins with an apostrophe. Characters that
-    would steer a terminal become "?".
+    Text may come from an untrusted source, so it is made harmless. An apostrophe is put before text
+    that a spreadsheet would take for a formula. Characters that would steer a terminal become "?".
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -95,10 +95,15 @@ def percent(share: float | None) -> str:
     return "< 0.1 %" if 0 < share < 0.001 else f"{share:.1%}".replace("%", " %")
 
 
+def job_count(count: int) -> str:
+    """Format a number of jobs, like "1 job" or "1,200 jobs"."""
+    return f"{count:,} {'job' if count == 1 else 'jobs'}"
+
+
 def count_of(count: int, total: int) -> str:
     """Format a count of jobs with its share of all jobs, like "23 jobs (0.9 %)"."""
     share = percent(count / total).replace("<", "less than")
-    return f"{count:,} {'job' if count == 1 else 'jobs'} ({share})"
+    return f"{job_count(count)} ({share})"
 
 
 def ratio(value: float | None) -> str:

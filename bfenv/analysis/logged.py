@@ -119,14 +119,11 @@ def _without_estimate(trace: Trace) -> list[str]:
             "simulated waits are too short"
         ]
     stands_in = "their runtime" if trace.cleaning.no_estimate else "the longest of their partition"
+    have = "has" if missing == 1 else "have"
     return [
-        f"{count_of(missing, len(trace))} {_have(missing)} no estimate in the log: {stands_in} "
-        "stands in for it"
+        f"{count_of(missing, len(trace))} {have} no estimate in the log: {stands_in} stands in for "
+        "it"
     ]
-
-
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
 
 
 def _announced(trace: Trace) -> str:

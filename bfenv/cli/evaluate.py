@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bfenv.analysis.formatting import job_count
 from bfenv.cli import show, show_agents
 from bfenv.cli.options import (
     BackendOption,
@@ -123,7 +124,7 @@ def evaluate(
             scheduler=scheduler,
         )
     if rows and format in (Format.table, Format.markdown):
-        trace = load_workload(workload, **({} if load is None else {"load": load}))
+        trace = load_workload(plan[0].workload, **plan[0].options)  # has been loaded for the run
         show.comparison(rows, format)
         if rows[0]["policy"] == LOGGED:
             _show_log(trace, rows, format)
@@ -171,8 +172,8 @@ def _show_dropped(trace: "Trace") -> None:
     """Print how many jobs of the log are not in the comparison, if some are not."""
     dropped = trace.cleaning.dropped
     if dropped:
-        jobs = "1 job of the log is" if dropped == 1 else f"{dropped:,} jobs of the log are"
-        print(f"{jobs} left out: see bfenv workloads info.")
+        are = "is" if dropped == 1 else "are"
+        print(f"{job_count(dropped)} of the log {are} left out: see bfenv workloads info.")
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:

@@ -75,7 +75,10 @@ def search(
         ),
     ] = 1,
     hidden: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Hidden units of the scorer; 0 is linear.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Hidden units of the scorer, at most 6; 0 is linear."
+        ),
     ] = 0,
     covariance: Annotated[
         str,

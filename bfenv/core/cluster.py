@@ -558,15 +558,15 @@ def commit_starts(cluster, jobs, truth):
 
 @kernel
 def announce(truth, time, job):
-    """Let a scheduling pass come at a later time because of a job; it is no end of one."""
+    """Schedule a pass for a job at a later time, in seconds, at which no job ends."""
     push(_events(truth), time, ~job)
 
 
 @kernel
 def occupy(cluster, jobs, truth, job):
-    """Start a job that nobody submits; the machine may be left with less than no free processors.
+    """Start a job that was never submitted, even if it does not fit: `free` may become negative.
 
-    The job is not among `waiting` before, and `finished` when it has ended.
+    The job does not wait before its start. When it ends, it is among `finished`.
     """
     state = cluster.state
     cluster.start[job] = -1

@@ -18,10 +18,11 @@ from bfenv.core.cluster import (
     Truth,
     new_cluster,
 )
+from bfenv.core.detour import run_around
 from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
-from bfenv.core.outages import new_machine, outages_of, run_around
+from bfenv.core.outages import new_machine, outages_of
 from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy, able, new_memory
 from bfenv.core.schedule import Schedule

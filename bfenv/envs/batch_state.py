@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.expression_program import columns_of as packed_columns
-from bfenv.baselines.expression_program import program_of
+from bfenv.baselines.packed_program import columns_of as packed_columns
+from bfenv.baselines.packed_program import program_of
 from bfenv.baselines.priorities import ORDERS, new_ranking
 from bfenv.baselines.user_history import UserHistory, new_user_history
 from bfenv.core.cluster import STATE, Cluster, Truth

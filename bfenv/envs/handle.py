@@ -17,10 +17,10 @@ from bfenv.core.cluster import (
     started,
     waiting,
 )
+from bfenv.core.detour import decide_around, new_detour
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
-from bfenv.core.outages import decide_around, new_detour
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.batch_state import (
@@ -164,9 +164,11 @@ class EnvHandle:
     def starts_of(self, policy: Policy, memory: Any) -> list[PlannedStart]:
         """Ask a policy what it would start in this pass, and start nothing.
 
-        The policy sees the jobs in slots as the queue, but for those that an outage to come hides
-        from it as in `bfenv.simulate`. A wake-up that it asks for will come. Once the jobs are
-        started, it would pass until `pass_id`, which this call may change, changes again.
+        The jobs in slots are the queue that the policy sees. As in `bfenv.simulate`, jobs that
+        would meet an outage are hidden from it. A wake-up that the policy requests takes effect.
+
+        This call may change `pass_id`. Once the returned jobs have been started, the policy would
+        start nothing more until `pass_id` changes again.
 
         Parameters
         ----------

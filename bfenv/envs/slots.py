@@ -11,12 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.expression_order import find_order_or_expression
-from bfenv.baselines.expression_program import (
-    pack_program,
-    parse_expression,
-    program_of,
-    score_jobs,
-)
+from bfenv.baselines.expression_program import parse_expression, score_jobs
+from bfenv.baselines.packed_program import pack_program, program_of
 from bfenv.baselines.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
 from bfenv.baselines.user_history import count_jobs
 from bfenv.core.cluster import now, waiting

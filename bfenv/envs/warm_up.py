@@ -6,9 +6,10 @@ import numpy as np
 
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster, Truth, advance, reset
+from bfenv.core.detour import run_around
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
-from bfenv.core.outages import announce_outages, new_machine, outages_of, run_around
+from bfenv.core.outages import announce_outages, new_machine, outages_of
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow

@@ -22,7 +22,7 @@ def check_trace(value: Any) -> None:
 
 
 def check_load(name: str, value: Any) -> float:
-    """Return an offered load that somebody asks for, as a float.
+    """Check a requested offered load, and return it as a float.
 
     Raises
     ------

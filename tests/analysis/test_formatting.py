@@ -8,6 +8,7 @@ from bfenv.analysis.formatting import (
     count_of,
     duration,
     durations,
+    job_count,
     moment,
     percent,
     ratio,
@@ -61,6 +62,7 @@ def test_numbers():
         "< 0.1 %",
         "0.0 %",
     ]
+    assert [job_count(n) for n in (0, 1, 1_200)] == ["0 jobs", "1 job", "1,200 jobs"]
     assert count_of(23, 2_500) == "23 jobs (0.9 %)"
     assert count_of(1, 2_500) == "1 job (less than 0.1 %)"
     assert [ratio(x) for x in (0.8731, 12.41, 316.9)] == ["0.873", "12.4", "317"]

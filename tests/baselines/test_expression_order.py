@@ -1,6 +1,7 @@
 """EASY in the order of an expression: the schedules of hand-written orders, and of none."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given, settings
 
 import bfenv
 from bfenv.baselines.easy_variants import easy, queue
+from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
+from bfenv.core.jobs import Outage
 from tests.conftest import log, small_traces
 
 TWINS = {  # expression: the hand-written order that it must equal
@@ -62,6 +65,16 @@ def test_small_traces(trace):
     """The same on small traces with many ties."""
     for expression, order in (("size * estimate", "saf"), ("-expansion", "lxf")):
         assert starts(trace, easy(expression)) == starts(trace, easy(order))
+
+
+@pytest.mark.parametrize(("expression", "order"), [("estimate", "sjf"), ("-size", "lqf")])
+def test_around_outages(crowd, expression, order):
+    """The same where outages hide jobs that are older than those with a value."""
+    middle = int(crowd.jobs.submit[len(crowd) // 2])
+    outages = tuple(Outage(middle + day * DAY, middle + day * DAY + 7200, 16) for day in (0, 1))
+    trace = replace(crowd, outages=outages)
+    assert starts(trace, easy(expression)) == starts(trace, easy(order))
+    assert starts(trace, queue(expression)) == starts(trace, queue(order))
 
 
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln"])

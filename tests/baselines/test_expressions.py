@@ -13,14 +13,12 @@ import bfenv
 from bfenv.baselines.expression_program import (
     CHUNK,
     LOWEST,
-    columns_of,
     new_columns,
-    pack_program,
     parse_expression,
-    program_of,
     score_jobs,
 )
 from bfenv.baselines.expressions import FUNCTIONS
+from bfenv.baselines.packed_program import columns_of, pack_program, program_of
 from bfenv.baselines.user_history import NAMES, count_jobs, learn, new_user_history, quantity
 from bfenv.core.cluster import advance, new_cluster, waiting
 from bfenv.core.errors import PolicyError

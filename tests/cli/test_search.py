@@ -76,6 +76,7 @@ def test_unknown(run):
         (("--budget", "1m"), "give either --generations or --budget"),
         (("--split", "test"), "takes the split train or all"),
         (("--backend", "dask"), "needs the address of a scheduler"),
+        (("--method", "cma-es", "--hidden", 7), "hidden must be an integer from 0 to 6, got 7"),
     ],
 )
 def test_wrong(run, tmp_path, options, message):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import gymnasium
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
@@ -26,6 +26,10 @@ from tests.envs.test_snapshot import crowd as busy
 from tests.oracles import outages as naive
 
 TRACES = small_traces(jobs=10, outages=True)
+SKIPPED = bfenv.make_trace(  # behind job 3, job 4 is skipped first and does not fit later
+    [0] * 8, [1, 1, 1, 2, 4, 1, 1, 1], [1, 1, 1, 2, 2, 1, 1, 1], 6,
+    outages=(Outage(0, 3, 5), Outage(4, 5, 1)),
+)  # fmt: skip
 GUARDS = [
     {},
     {"reservation_depth": 1},
@@ -151,6 +155,7 @@ def test_warm_up(trace, warm):
     st.integers(-1, 3),
     st.integers(0, 2**32 - 1),
 )
+@example(SKIPPED, 1, 255)
 @settings(max_examples=200)
 def test_mask(trace, depth, seed):
     """Legal is what the slow version finds, from what has started in the pass."""

@@ -86,10 +86,11 @@ def legal(trace, outages, held, queue, chosen, now, depth):
     hidden, runs = {j for j in queue if crowds(j, held)}, list(held)
     for step in range(len(chosen) + 1):
         for j in queue:
+            if j in chosen[:step]:  # no longer waits
+                continue
             if depth == 0 or (j not in hidden and not (fits(j, runs) and crowds(j, runs))):
                 break
-            if j not in chosen[:step]:
-                hidden.add(j)
+            hidden.add(j)
         if step < len(chosen):
             runs.append(run(chosen[step]))
     visible = [j for j in queue if j not in hidden and j not in chosen]

@@ -20,6 +20,7 @@ from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import Profile, anchor_point, new_profile, release, reserve
 from bfenv.core.schedule import Schedule
+from bfenv.workloads.requests import with_estimates
 
 BLOCK = 3_000  # jobs that a local search looks at; larger profiles are slow
 HEAT = 2.0  # mean costs of a job by which a first move may raise the total cost, on average
@@ -98,16 +99,19 @@ def _backfilled(trace: Trace, limit: int) -> Iterator[np.ndarray]:
     """
     if trace.jobs.requested_start.any():
         return
-    jobs = trace.jobs._replace(estimate=trace.runtime)
-    known = Trace(jobs, trace.runtime, trace.processors, trace.name, outages=trace.outages)
-    for order in ORDERS:
-        if limit == FOREVER:
-            yield simulate(known, f"easy(order={order!r})").start
-            continue
-        for share in OLD:
-            is_old = f"(wait >= {int(share * limit)})"
-            rule = f"({order}) * (1 - {is_old}) - {FIRST} * {is_old}"
-            yield simulate(known, f"easy(order={rule!r})").start
+    orders: tuple[str, ...] = ORDERS
+    if limit < FOREVER:
+        ages = [int(share * limit) for share in OLD]
+        orders = tuple(_oldest_first(order, age) for order in ORDERS for age in ages)
+    known = with_estimates(trace, "exact")
+    for order in orders:
+        yield simulate(known, f"easy(order={order!r})").start
+
+
+def _oldest_first(order: str, age: int) -> str:
+    """Return the order with the jobs that waited `age` seconds or longer before the others."""
+    is_old = f"(wait >= {age})"
+    return f"({order}) * (1 - {is_old}) - {FIRST} * {is_old}"
 
 
 def _empty_machine(trace: Trace, begin: int) -> Profile:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bfenv.analysis.formatting import duration
+from bfenv.analysis.formatting import duration, job_count
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, check_new, choices
 from bfenv.cli.workloads.import_options import (
@@ -119,7 +119,7 @@ def import_log(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also write the names of users and groups beside their numbers, for you only.",
+            help="Also write the names of users and groups to this file, which only you can read.",
         ),
     ] = None,
     names: Annotated[
@@ -130,8 +130,10 @@ def import_log(
 ) -> None:
     """Make a workload from your cluster's log.
 
-    The command prints what was dropped and why. Users and groups become numbers, and the file
-    contains none of their names; --users FILE keeps them apart. The kind of log is recognized. This prints Slurm's accounting:
+    The command prints what was dropped and why. Users and groups become numbers, and the workload
+    contains none of their names. To find a user by number, keep the names with --users FILE.
+
+    The kind of log is recognized. This command prints Slurm's accounting:
 
     \b
       SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt \\
@@ -143,8 +145,8 @@ def import_log(
     choose one, or split them.
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
-    fields are estimate, user, group, queue, partition, cluster and job. Times are ISO 8601 or seconds since 1970;
-    durations are seconds, or like 90m, 2d or 1-12:00:00.
+    fields are estimate, user, group, queue, partition, cluster and job. Times are ISO 8601 or
+    seconds since 1970; durations are seconds, or like 90m, 2d or 1-12:00:00.
 
     \b
     Examples:
@@ -163,9 +165,8 @@ def import_log(
     check_new(out, force)
     if source is Source.auto:
         source = Source(find_format(log, fields))
-    kind = source
     own = own_options(
-        kind,
+        source,
         map=columns,
         delimiter=delimiter,
         fields=fields,
@@ -180,7 +181,7 @@ def import_log(
         "overrun": overrun.value,
         "on_error": "skip" if skip else "raise",
     }
-    is_local = timezone is None and kind not in WITH_EPOCHS and may_have_local_times(log)
+    is_local = timezone is None and source not in WITH_EPOCHS and may_have_local_times(log)
     sizes = read_sizes(processors, split)
     traces = {}
     for part in sizes if split else [""]:  # all are read before the first file is written
@@ -192,13 +193,13 @@ def import_log(
         for file in files:
             check_new(file, force)
         common |= {"selection": chosen, "processors": sizes.get(part)}
-        traces[path, chosen.users] = _import(log, kind, own, outages, common)
+        traces[path, chosen.users] = _import(log, source, own, outages, common)
     for (path, private), trace in traces.items():
         write_swf(trace, path)
         _report(log, trace)
         _tell(path, trace, is_local)
         if private is not None:
-            print(f"{private}: whose the numbers of users and groups are; only you can read it")
+            print(f"{private}: the names of users and groups; only you can read it")
 
 
 def _import(
@@ -226,7 +227,7 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     from bfenv.workloads.logs.outages import outage_texts
 
     print(
-        f"{out}: {_jobs(len(trace))} on {trace.processors:,} processors in "
+        f"{out}: {job_count(len(trace))} on {trace.processors:,} processors in "
         f"{duration(int(trace.jobs.submit[-1]))}, offered load {trace.offered_load:.2f}"
     )
     if trace.offered_load > 1:
@@ -242,8 +243,8 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
         )
     elif missing:
         print(
-            f"{_jobs(missing)} without a limit; the longest of the partition stands in for it: see "
-            "--longest."
+            f"{job_count(missing)} without a limit; the longest of the partition stands in for it: "
+            "see --longest."
         )
     if is_local:
         print("Local times were read as UTC: see --timezone.")
@@ -263,10 +264,6 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
             f"({', '.join(partitions[:8])}): see --partition and --split-partitions."
         )
     print(f"Next: bfenv report {shlex.quote(str(out))} --out report.html")
-
-
-def _jobs(count: int) -> str:
-    return f"{count:,} {'job' if count == 1 else 'jobs'}"
 
 
 def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> Trace:

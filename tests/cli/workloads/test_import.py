@@ -153,7 +153,7 @@ def test_users(command):
     """A side table that only its owner can read has the names behind the numbers of the log."""
     Path("dump.txt").write_text(PARTITIONS.replace("|ann|", '|an"n, x|'))
     _, out, _ = command("dump.txt -o a.swf --processors 8 --users who.csv")
-    assert "who.csv: whose the numbers of users and groups are" in out
+    assert "who.csv: the names of users and groups; only you can read it" in out
     assert Path("who.csv").stat().st_mode & 0o777 == 0o600
     with open("who.csv", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -1,0 +1,226 @@
+"""Passes of a policy around outages to come.
+
+The policy decides as always. In each pass it sees only the waiting jobs that, taken alone, end in
+time or leave the outage enough processors. If the jobs that it starts together leave too few, the
+first that is too many is hidden as well, the starts are undone, and it decides again.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.core.cluster import (
+    FINISHED,
+    HORIZON,
+    LAST_JOB,
+    NEXT_JOB,
+    PASSES,
+    QUEUE_BEGIN,
+    QUEUE_END,
+    RUNNING,
+    Cluster,
+    Truth,
+    advance,
+    now,
+    retract,
+    started,
+    waiting,
+)
+from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.kernel import kernel
+from bfenv.core.outages import find_room, first_to_come, has_room, start_outages, take_room
+from bfenv.core.passes import run_passes
+from bfenv.core.policy import Policy
+
+MET, WAITING = range(2)  # outages that a waiting job could meet, jobs that wait: Detour.counts
+
+
+class Detour(NamedTuple):
+    """What a pass around outages works with; only valid within it."""
+
+    counts: np.ndarray  # (2,) int64: MET, WAITING
+    room: np.ndarray  # (k,) int64 processors that jobs may hold when each outage to come begins
+    left: np.ndarray  # (k,) int64, of these, what is left beside the jobs started in the pass
+    queue: np.ndarray  # (n,) int64 jobs, all that wait
+    hidden: np.ndarray  # (n,) bool, of these, what the policy does not see
+
+
+def new_detour(jobs: Jobs, outages: range) -> Detour:
+    """Allocate what passes around outages work with."""
+    return Detour(
+        counts=np.zeros(2, dtype=np.int64),
+        room=np.empty(len(outages), dtype=np.int64),
+        left=np.empty(len(outages), dtype=np.int64),
+        queue=np.empty(len(jobs.submit), dtype=np.int64),
+        hidden=np.empty(len(jobs.submit), dtype=np.bool_),
+    )
+
+
+def run_around(
+    policy: Policy,
+    cluster: Cluster,
+    jobs: Jobs,
+    truth: Truth,
+    memory: Any,
+    outages: range,
+    *,
+    in_thread: bool = True,
+) -> None:
+    """Run all passes of a policy around outages, up to the horizon of the machine.
+
+    Compiled policies run by themselves while no waiting job could meet the next outage.
+
+    Parameters
+    ----------
+    policy, memory
+        The scheduler.
+    cluster, truth
+        The machine, on which the outages have been announced.
+    jobs
+        Requests, with those of outages: see `with_outages`.
+    outages
+        The jobs that stand for outages.
+    in_thread
+        Whether compiled policies run in another thread, such that Ctrl-C ends them; see
+        `run_passes`.
+    """
+    detour, horizon = new_detour(jobs, outages), int(cluster.state[HORIZON])
+    coming, last = outages.start, outages.stop  # the first outage that has not begun
+    is_clear = True  # no waiting job can meet it
+    while True:
+        coming = first_to_come(cluster, coming, last)
+        if is_clear and policy.run is not None:
+            cluster.state[HORIZON] = min(horizon, _horizon(cluster, jobs, coming, last))
+            if in_thread:
+                run_passes(policy, cluster, jobs, truth, memory)
+            else:
+                policy.run(cluster, jobs, truth, memory)
+            cluster.state[HORIZON] = horizon
+        if not advance(cluster, jobs, truth):
+            return
+        if coming < last and jobs.submit[coming] == now(cluster):
+            coming = start_outages(cluster, jobs, truth, coming, last)
+        is_clear = decide_around(policy, cluster, jobs, memory, coming, last, detour)
+
+
+def decide_around(
+    policy: Policy,
+    cluster: Cluster,
+    jobs: Jobs,
+    memory: Any,
+    coming: int,
+    last: int,
+    detour: Detour,
+) -> bool:
+    """Make one scheduling pass in which no job is started that would meet an outage.
+
+    Return whether no waiting job could have met one.
+    """
+    if _hide(cluster, jobs, coming, last, detour) == 0:
+        policy.decide(cluster, jobs, memory)
+        return True
+    while True:
+        if policy.trials:
+            # Their list of trials follows the queue from pass to pass, but not what is hidden in
+            # it: with a gap between the numbers of the passes, they make it again.
+            cluster.state[PASSES] += 2
+        policy.decide(cluster, jobs, memory)
+        if not _hide_too_many(cluster, jobs, coming, detour):
+            cluster.state[PASSES] += policy.trials
+            return False
+
+
+@kernel
+def _horizon(cluster, jobs, coming, last):
+    """Return the instant before which no waiting job could meet an outage, in seconds.
+
+    Jobs that come until then count. It may be in the past.
+    """
+    if coming == last:
+        return FOREVER
+    longest = 0
+    for job in waiting(cluster):
+        if cluster.start[job] < 0:
+            longest = max(longest, jobs.estimate[job])
+    for job in cluster.running[: cluster.state[RUNNING]]:
+        if cluster.trial_start[job] == cluster.start[job]:  # on trial, and soon back in the queue
+            longest = max(longest, jobs.estimate[job])
+    begin = jobs.submit[coming]
+    for job in range(cluster.state[NEXT_JOB], cluster.state[LAST_JOB]):
+        if jobs.submit[job] >= begin - longest:
+            break
+        if jobs.submit[job] + jobs.estimate[job] > begin:
+            return jobs.submit[job]
+        longest = max(longest, jobs.estimate[job])
+    return begin - longest
+
+
+@kernel
+def _hide(cluster, jobs, coming, last, detour):
+    """Hide the waiting jobs that alone leave an outage too little.
+
+    Return how many outages a waiting job could meet: with none, nothing is hidden.
+    """
+    met = find_room(cluster, jobs, coming, last, detour.room)
+    if met == 0:
+        return 0
+    size = 0
+    for job in waiting(cluster):
+        end = now(cluster) + jobs.estimate[job]
+        detour.queue[size] = job
+        detour.hidden[size] = not has_room(jobs, coming, met, detour.room, jobs.size[job], end)
+        size += 1
+    detour.counts[MET] = met
+    detour.counts[WAITING] = size
+    _show(cluster, detour)
+    return met
+
+
+@kernel
+def _hide_too_many(cluster, jobs, coming, detour):
+    """Put all jobs back into the queue, and tell if one was started that is too many.
+
+    The first such job is hidden, and the starts of this pass are undone.
+    """
+    for i in range(detour.counts[WAITING]):
+        cluster.queue[cluster.state[QUEUE_BEGIN] + i] = detour.queue[i]
+        if detour.hidden[i]:
+            cluster.start[detour.queue[i]] = -1
+    cluster.state[QUEUE_END] = cluster.state[QUEUE_BEGIN] + detour.counts[WAITING]
+    too_many = _first_too_many(cluster, jobs, coming, detour)
+    if too_many < 0:
+        return False
+    place = np.searchsorted(detour.queue[: detour.counts[WAITING]], too_many)
+    detour.hidden[place] = True
+    retract(cluster, jobs)
+    cluster.state[FINISHED] = 0  # the policy has learned of these already
+    _show(cluster, detour)
+    return True
+
+
+@kernel
+def _show(cluster, detour):
+    """Leave in the queue what the policy may see."""
+    state = cluster.state
+    state[QUEUE_END] = state[QUEUE_BEGIN]
+    for i in range(detour.counts[WAITING]):
+        job = detour.queue[i]
+        if detour.hidden[i]:
+            cluster.start[job] = FOREVER  # policies that keep a list of their own drop it
+        else:
+            cluster.queue[state[QUEUE_END]] = job
+            state[QUEUE_END] += 1
+
+
+@kernel
+def _first_too_many(cluster, jobs, coming, detour):
+    """Return the first job started in this pass for which there is no room; -1 if there is none."""
+    met = detour.counts[MET]
+    for i in range(met):
+        detour.left[i] = detour.room[i]
+    for job in started(cluster):
+        size, end = jobs.size[job], cluster.kill_time[job]
+        if not has_room(jobs, coming, met, detour.left, size, end):
+            return job
+        take_room(jobs, coming, met, detour.left, size, end)
+    return -1
