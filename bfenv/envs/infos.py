@@ -26,15 +26,10 @@ def info_of(buffers: StepBuffers, i: int, mask: np.ndarray, totals: StepTotals) 
 
 def infos_of(buffers: StepBuffers, masks: np.ndarray, totals: StepTotals) -> dict[str, np.ndarray]:
     """Return the infos of all environments, in (N,) and (N, ...) arrays that do not change."""
-    now, dt, illegal_actions, forced_starts = buffers.infos.copy()
-    return {  # the keys are written out, because `dict` takes longer
-        "action_mask": masks.copy(),
-        "now": now,
-        "dt": dt,
-        "illegal_actions": illegal_actions,
-        "forced_starts": forced_starts,
-        "illegal_action": totals.last_illegal > 0,
-    }
+    infos = {"action_mask": masks.copy()}
+    infos.update(zip(INFOS, buffers.infos.copy(), strict=True))
+    infos["illegal_action"] = totals.last_illegal > 0
+    return infos
 
 
 def rows_of(infos: dict[str, np.ndarray], truncated: np.ndarray) -> list[Info]:
