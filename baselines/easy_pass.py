@@ -1,7 +1,8 @@
 """One scheduling pass of EASY over a queue in any order: the kernel of `easy_variants`.
 
-Order of the queue x order of the backfill x reservations x lookahead x predictor x trials. With
-all of them at their defaults it makes the schedules of `bfenv.baselines.easy`, more slowly.
+Order of the queue x order of the backfill x reservations x lookahead x predictor x trials x
+processors to keep free. With all of them at their defaults it makes the schedules of
+`bfenv.baselines.easy`, more slowly.
 """
 
 import math
@@ -11,10 +12,19 @@ import numpy as np
 
 from bfenv.baselines.predictor import Predictor, new_predictor, predict, predicted_cluster
 from bfenv.baselines.priorities import FCFS, Order, Ranking, new_ranking, rank, score
-from bfenv.core.cluster import advance, free, now, start, started, try_start, waiting
+from bfenv.core.cluster import PROCESSORS, advance, free, now, start, started, try_start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.core.profile import Profile, fits, new_profile, place, rebuild, reserve, shadow
+from bfenv.core.profile import (
+    Profile,
+    fits,
+    new_profile,
+    place,
+    rebuild,
+    reserve,
+    shadow,
+    shadow_of_room,
+)
 
 
 class Options(NamedTuple):
@@ -32,6 +42,7 @@ class Options(NamedTuple):
     backfill_estimate: str | None
     trial: int  # seconds; 0 for no trials
     trial_above: int  # seconds
+    keep: str | None
 
 
 class Memory(NamedTuple):
@@ -50,6 +61,7 @@ class Memory(NamedTuple):
     )  # (n,) int64 seconds: how long a backfilled job is believed to run; or (0,)
     cautious: np.ndarray  # (1,) bool: the head is past the age limit, so nothing may delay it
     trial: np.ndarray  # (2,) int64 seconds: length of trials, 0 for none; estimates above it
+    keep: np.ndarray  # (n,) float64 processors that a job leaves free when it starts; or (0,)
 
 
 @kernel
@@ -66,7 +78,7 @@ def decide(cluster, jobs, memory):
         count = rank(memory.queue, cluster, jobs)
         line = memory.queue.line
     head = 0
-    while head < count and jobs.size[line[head]] <= free(cluster):
+    while head < count and room(cluster, jobs, memory, line[head]) <= free(cluster):
         start_or_try(cluster, jobs, memory.trial, line[head])
         head += 1
     if head < count:
@@ -104,7 +116,8 @@ def _backfill(cluster, jobs, memory, queue):
     predicted = predicted_cluster(cluster, memory.predictor)
     shadow_time, extra_nodes = FOREVER, 0
     if memory.reservations[0] != 0:
-        shadow_time, extra_nodes = shadow(predicted, jobs, queue[0])
+        need = room(cluster, jobs, memory, queue[0])
+        shadow_time, extra_nodes = shadow_of_room(predicted, jobs, queue[0], need)
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
     if planned:
         if not any_fits(cluster, jobs, memory, shadow_time, extra_nodes):
@@ -124,10 +137,23 @@ def _backfill(cluster, jobs, memory, queue):
 
 
 @kernel
+def room(cluster, jobs, memory, job):
+    """Return how many processors must be free for a waiting job to start: all of them at most.
+
+    A job that is past the age limit needs no more than its size.
+    """
+    size = jobs.size[job]
+    if len(memory.keep) == 0 or now(cluster) - jobs.submit[job] > memory.queue.age_limit[0]:
+        return size
+    most = float(cluster.state[PROCESSORS] - size)
+    return size + np.int64(math.ceil(min(most, max(0.0, memory.keep[job]))))
+
+
+@kernel
 def may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
     """Return whether a waiting job could start without delaying the head, as in EASY."""
     return (
-        jobs.size[job] <= free(cluster)
+        room(cluster, jobs, memory, job) <= free(cluster)
         and cluster.start[job] < 0
         and (
             now(cluster) + _believed_duration(cluster, jobs, memory, job) <= shadow_time
@@ -265,4 +291,5 @@ def new_memory(
         believed=jobs.estimate.copy() if options.backfill_estimate else np.empty(0, dtype=np.int64),
         cautious=np.zeros(1, dtype=np.bool_),
         trial=np.array([options.trial, options.trial_above]),
+        keep=np.full(count if options.keep else 0, np.nan),
     )

@@ -37,6 +37,7 @@ def easy(
     backfill_estimate: str | None = None,
     trial: int | str = 0,
     trial_above: int | str = LONG,
+    keep: str | float | None = None,
 ) -> Policy:
     """Make a policy of EASY backfilling with its parts to choose.
 
@@ -84,6 +85,14 @@ def easy(
         quantity `tried`.
     trial_above
         Estimate, in seconds or like "12min".
+    keep
+        An expression for the number of processors that a job leaves free when it starts, such as
+        "30 * log(estimate / 300)": with fewer it waits, and the reservation of the head is for the
+        time when there is that much room. So wide and long jobs start when little else runs, and
+        short ones find room as they arrive. Negative values count as 0. On an empty machine any job
+        may start, and one past the limit of the guard needs no more than its size. Such jobs may
+        wait long; set a `guard` to limit that. Goes with 0 or 1 `reservations`. None keeps nothing
+        free.
 
     Raises
     ------
@@ -111,6 +120,7 @@ def easy(
         "backfill_estimate": backfill_estimate,
         "trial": trial,
         "trial_above": trial_above,
+        "keep": keep,
     }
     head_order = find_order_or_expression(order)
     backfill_order = find_order_or_expression(backfill or order, "backfill")
@@ -128,10 +138,13 @@ def easy(
         ),
         guard=_check_guard(guard, guard_scale),
         guard_scale=guard_scale,
-        backfill_estimate=_check_belief(backfill_estimate),
+        backfill_estimate=_check_expression("backfill_estimate", backfill_estimate),
         trial=trial,
         trial_above=trial_above,
+        keep=_check_expression("keep", f"{keep}" if isinstance(keep, int | float) else keep),
     )
+    if keep is not None and checked.reservations not in (0, 1):
+        raise PolicyError(f"keep goes with 0 or 1 reservations, got {reservations}")
     summary = f"EASY, {head_order.meaning} first"
     if backfill_order != head_order:
         summary += f", backfilling {backfill_order.meaning} first"
@@ -139,9 +152,11 @@ def easy(
         summary += ", none too late"
     if trial:
         summary += f", after a trial of {trial} s"
+    if keep is not None:
+        summary += ", with processors kept free"
     is_scored = EXPRESSION in (head_order.code, backfill_order.code)
-    knows_users = is_scored or guard is not None or backfill_estimate is not None
-    engine = expression_order if knows_users else easy_pass
+    has_more = any(option is not None for option in (guard, backfill_estimate, keep))
+    engine = expression_order if is_scored or has_more else easy_pass
     return Policy(
         name=expression(easy, options),
         decide=engine.decide,
@@ -167,12 +182,12 @@ def _check_guard(guard: float | None, scale: str) -> float | None:
     return float(guard)
 
 
-def _check_belief(text: str | None) -> str | None:
+def _check_expression(option: str, text: str | None) -> str | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise PolicyError(f"backfill_estimate must be an expression, got {text!r}")
-    parse_expression(text, "backfill_estimate")
+        raise PolicyError(f"{option} must be an expression, got {text!r}")
+    parse_expression(text, option)
     return text
 
 

@@ -1,4 +1,4 @@
-"""EASY with what is known of users: orders by expressions, believed runtimes, the age guard.
+"""EASY with expressions: orders, believed runtimes, processors to keep free; and the age guard.
 
 Before each pass of `easy_pass`, the values of the expressions (`bfenv.baselines.expressions`) and
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
@@ -25,7 +25,7 @@ from bfenv.baselines.expressions import RUNTIME, suggest_quantity
 from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
 from bfenv.baselines.user_history import NAMES, UserHistory, count_jobs, learn, new_user_history
-from bfenv.core.cluster import advance, waiting
+from bfenv.core.cluster import advance, free, waiting
 from bfenv.core.errors import PolicyError, suggest
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
@@ -38,17 +38,19 @@ class Memory(NamedTuple):
     queue: Scores
     backfill: Scores
     belief: Scores  # the backfill estimate, seconds
+    keep: Scores  # processors that a job leaves free when it starts
     history: UserHistory
     guard: AgeGuard
-    scored: np.ndarray  # (3,) bool: the queue's order, the backfill's, the belief is an expression
+    scored: np.ndarray  # (4,) bool: the queue's order, the backfill's, the belief, or the number of
+    # processors to keep free is an expression
     learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
     counts: np.ndarray  # (2,) bool: uses the numbers of a user's waiting and of its running jobs
     selects: np.ndarray  # (1,) bool: by `selection_pass`
     fitting: np.ndarray  # (n,) int64 waiting jobs that fit
     firsts: np.ndarray  # (n,) int64 waiting jobs of which one may come first
     unscored: np.ndarray  # (n,) int64 waiting jobs that have no value yet
-    valued: np.ndarray  # (2, 2) int64, of the queue and the backfill, if values do not change: how
-    # many jobs have a value, and the number behind the youngest of them
+    valued: np.ndarray  # (3, 2) int64, of the queue, the backfill and what to keep free, if values
+    # do not change: how many jobs have a value, and the number behind the youngest of them
 
 
 @kernel
@@ -61,6 +63,9 @@ def decide(cluster, jobs, memory):
     if memory.selects[0]:
         selection_pass(cluster, jobs, memory)
     else:
+        if memory.scored[3] and free(cluster) > 0:
+            count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
+            _score_queue(cluster, jobs, memory, memory.keep, memory.easy.keep, memory.valued[2])
         if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
             _score(cluster, jobs, memory)
         easy_pass(cluster, jobs, memory.easy)
@@ -154,8 +159,7 @@ def find_order_or_expression(
 def uses_history(options: Options) -> bool:
     """Whether a policy must see every pass, to learn from what has ended."""
     texts = [each.formula for each in (options.order, options.backfill) if each.code == EXPRESSION]
-    if options.backfill_estimate:
-        texts.append(options.backfill_estimate)
+    texts += [text for text in (options.backfill_estimate, options.keep) if text]
     return options.guard is not None or any(parse_expression(text).learns[0] for text in texts)
 
 
@@ -178,23 +182,27 @@ def new_memory(
         and options.lookahead == FOREVER
         and options.predictor is None
         and options.shadow_intervals < 0
+        and options.keep is None
     )
     queue = new_scores(orders[0].formula if scored[0] else None, jobs)
     backfill = new_scores(orders[1].formula if scored[1] else None, jobs)
     belief = new_scores(options.backfill_estimate, jobs)
+    keep = new_scores(options.keep, jobs)
+    programs = [each.program for each in (queue, backfill, belief, keep)]
     return Memory(
         easy,
         queue,
         backfill,
         belief,
+        keep,
         history=new_user_history(jobs),
         guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
-        scored=np.array([*scored, believes]),
+        scored=np.array([*scored, believes, options.keep is not None]),
         learns=np.array([uses_history(options)]),
-        counts=queue.program.counts | backfill.program.counts | belief.program.counts,
+        counts=np.logical_or.reduce([program.counts for program in programs]),
         selects=np.array([selects]),
         fitting=np.empty(len(jobs.submit), dtype=np.int64),
         firsts=np.empty(len(jobs.submit), dtype=np.int64),
         unscored=np.empty(len(jobs.submit), dtype=np.int64),
-        valued=np.zeros((2, 2), dtype=np.int64),
+        valued=np.zeros((3, 2), dtype=np.int64),
     )

@@ -12,7 +12,8 @@ import numpy as np
 from bfenv.agents.models.cards import Card
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.load import load_whole
+from bfenv.core.names import parse_name
+from bfenv.workloads.load import load_whole, load_workload
 from bfenv.workloads.transform import split_range
 
 
@@ -20,13 +21,17 @@ def training_record(workloads: tuple[str, ...], split: str) -> list[dict[str, An
     """Return what JSON stores of the jobs that a search has seen, for each workload.
 
     That is the name and hash of the whole workload, the split searched on, the range of jobs, their
-    submit times in seconds since its first job, and `jobs_hash`.
+    submit times in seconds since its first job, and `jobs_hash`. A workload that is a part of one,
+    by `first_job` and `job_count`, goes with the split "all".
     """
     records = []
     for workload in workloads:
         trace = load_whole(workload)
         begin, _ = split_range(trace, split)
         _, end = split_range(trace, "validation" if split == "train" else split)
+        if split == "all":
+            begin = int(parse_name(workload).options.get("first_job", 0))
+            end = begin + len(load_workload(workload))
         submit = trace.jobs.submit
         records.append(
             {

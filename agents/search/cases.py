@@ -81,7 +81,8 @@ def make_cases(
     Parameters
     ----------
     workloads
-        What `load_workload` takes, without a split, a seed that shakes, or a load.
+        What `load_workload` takes, without a split, a seed that shakes, or a load. A part given by
+        `first_job` and `job_count` goes with the split "all".
     loads
         Offered loads to scale to; None keeps a workload's own.
     split
@@ -108,9 +109,11 @@ def make_cases(
     cases = CaseSet({}, [], [])
     for workload in workloads:
         options = parse_name(workload).options
-        taken = [each for each in ("split", "first_job", "job_count") if each in options]
-        if taken:
-            raise BfenvError(f"{workload}: a search takes whole workloads, without {taken[0]}")
+        not_taken = ("split",) if split == "all" else ("split", "first_job", "job_count")
+        for each in not_taken:
+            if each in options:
+                hint = "" if each == "split" else ", unless the split is all"
+                raise BfenvError(f"{workload}: a search takes workloads without {each}{hint}")
         begin, end = split_range(load_workload(workload), split)
         parts = max(1, round((end - begin) / slice_jobs))
         bounds = [(end - begin) * i // parts for i in range(parts + 1)]

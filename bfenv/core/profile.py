@@ -66,8 +66,13 @@ def shadow(cluster, jobs, head):
     extra : int
         Processors free then beyond the job's need; all jobs expected to end at that time count.
     """
+    return shadow_of_room(cluster, jobs, head, jobs.size[head])
+
+
+@kernel
+def shadow_of_room(cluster, jobs, head, need):
+    """Compute what `shadow` does for a head that starts once `need` processors are free."""
     available = free(cluster)
-    need = jobs.size[head]
     runs = running(cluster)
     ends = expected_ends(cluster)
     time = max(now(cluster), jobs.requested_start[head])

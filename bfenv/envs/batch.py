@@ -113,7 +113,8 @@ class EnvBatch:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
         derived = (
-            "requests", "_tables", "_kernel_arguments", "_step", "totals", "_columns", "_compared",
+            "requests", "_warmed_in_python", "_tables", "_kernel_arguments", "_step", "totals",
+            "_columns", "_compared",
         )  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
@@ -192,7 +193,7 @@ class EnvBatch:
             self._reference_totals[i] = self.reference.totals(window)
         self.job_counts[i] = window.last - window.first
         trace, ended = self.source.traces[window.k], NONE_ENDED
-        is_warm = bool(trace.outages) or not is_warmed_by_easy(trace)
+        is_warm = self._warmed_in_python[window.k]
         if is_warm:
             self._state.counters[i, TRACE] = window.k
             cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
@@ -202,7 +203,8 @@ class EnvBatch:
             *self._kernel_arguments, i, tuple(window), (outages.start, outages.stop), is_warm,
             ended, tuple(buffers),
         )  # fmt: skip
-        self.ready = self.ready or bool(self.job_counts.all())
+        if not self.ready:
+            self.ready = bool(self.job_counts.all())
 
     def new_buffers(self) -> StepBuffers:
         """Allocate observations, which must not change later; all else is the batch's own.
@@ -337,6 +339,9 @@ class EnvBatch:
         order_of_window = order if order in ORDER_NAMES else None
         tables = [with_outages(trace) for trace in self.source.traces]
         self.requests = [jobs for jobs, _ in tables]  # by trace, with those of outages
+        self._warmed_in_python = [
+            bool(trace.outages) or not is_warmed_by_easy(trace) for trace in self.source.traces
+        ]  # by trace
         self._tables = new_tables(self.source.traces, order_of_window)
         self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
         self._step = None

@@ -100,6 +100,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._over: list[int] = []  # environments whose episodes wait for their reset
         self._everywhere = np.ones(num_envs, dtype=np.bool_)  # the mask of what all infos have
         self._everywhere.flags.writeable = False
+        self._in_all = dict.fromkeys(INFO_MASKS, self._everywhere)
 
     def reset(
         self,
@@ -195,20 +196,22 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
                     self.batch.open_episode(i, buffers)
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._over = over
-        infos = self._infos(buffers, self._everywhere) | finals
+        infos = self._infos(buffers, self._everywhere)
+        infos.update(finals)
         return self.batch.observations(buffers), rewards, terminated, truncated, infos
 
     def _finals(self, buffers: StepBuffers, over: Sequence[int]) -> dict[str, Any]:
         """Return what the infos hold of the episodes that are over."""
-        finals: dict[str, Any] = {}
+        finals: list[dict[str, Any]] = []
         for i in over:
             info = self.batch.info(i, buffers)
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                final = {"final_obs": self.batch.observation(buffers, i), "final_info": info}
+                finals.append({"final_obs": self.batch.observation(buffers, i), "final_info": info})
             else:
-                final = {"metrics": info["metrics"]}
-            finals = self._add_info(finals, final, i)
-        return finals
+                finals.append({"metrics": info["metrics"]})
+        present = np.zeros(self.num_envs, dtype=np.bool_)
+        present[over] = True
+        return _spread(finals, over, present)
 
     def action_masks(self) -> np.ndarray:
         """Return (num_envs, actions) bool: which actions are legal now."""
@@ -241,14 +244,38 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     def _infos(self, buffers: StepBuffers, present: np.ndarray) -> dict[str, Any]:
         """Return the infos of the environments that are `present`, (num_envs,) bool; else zeros."""
-        infos: dict[str, Any] = self.batch.infos(buffers)
-        if present is not self._everywhere:
-            infos = {key: column.copy() for key, column in infos.items()}
-            for column in infos.values():
-                column[~present] = 0
-            present = present.copy()
-        infos.update(dict.fromkeys(INFO_MASKS, present))
-        return infos
+        infos = self.batch.infos(buffers)
+        if present is self._everywhere:
+            return {**infos, **self._in_all}
+        infos = {key: column.copy() for key, column in infos.items()}
+        for column in infos.values():
+            column[~present] = 0
+        return {**infos, **dict.fromkeys(INFO_MASKS, present.copy())}
+
+
+def _spread(
+    infos: Sequence[dict[str, Any]], over: Sequence[int], present: np.ndarray
+) -> dict[str, Any]:
+    """Return the infos of the environments `over` as arrays of all environments, zeros elsewhere.
+
+    The result is that of Gymnasium's `VectorEnv._add_info`, which takes about twice as long.
+    """
+    spread: dict[str, Any] = {}
+    for key, first in infos[0].items():
+        values = [info[key] for info in infos]
+        column: Any
+        if key == "final_obs":
+            column = np.full(len(present), None, dtype=object)
+        elif isinstance(first, dict):
+            column = _spread(values, over, present)
+        else:
+            like = np.asarray(first)
+            column = np.zeros((len(present), *like.shape), dtype=like.dtype)
+        if isinstance(column, np.ndarray):
+            for i, value in zip(over, values, strict=True):
+                column[i] = value
+        spread[key], spread[f"_{key}"] = column, present
+    return spread
 
 
 def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:

@@ -1,4 +1,4 @@
-"""EASY with guard, believed runtimes and trials: against plain Python, and by hand."""
+"""EASY with guard, believed runtimes, trials and kept processors: against plain Python, by hand."""
 
 import numpy as np
 import pytest
@@ -34,6 +34,14 @@ BELIEFS = {
         7200 * job["user_running"] + 1800 * job["user_queued"]
     ),
 }
+KEEPS = {
+    "2": lambda job: 2,
+    "estimate / 7200 - size": lambda job: job["estimate"] / 7200 - job["size"],
+    "3 - wait / 3600 - user_queued": lambda job: 3 - job["wait"] / 3600 - job["user_queued"],
+    "same_size_runtime / 5000 + user_running": lambda job: (
+        job["same_size_runtime"] / 5000 + job["user_running"]
+    ),
+}
 
 
 def in_hours(trace):
@@ -61,10 +69,11 @@ def requests(trace):
     scale=st.sampled_from(["easy", "backlog", "scaled_backlog"]),
     belief=st.sampled_from([None, *BELIEFS]),
     trial=st.sampled_from([0, HOUR, 2 * HOUR]),
+    keep=st.sampled_from([None, None, *KEEPS]),
     sorts=st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
-def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, trial, sorts):
+def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, trial, keep, sorts):
     """Any combination makes the schedule of plain Python, whether or not the queue is sorted."""
     trace = in_hours(trace)
     policy = easy(
@@ -74,6 +83,7 @@ def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, 
         backfill_estimate=belief,
         trial=trial,
         trial_above=2 * HOUR,
+        keep=keep,
         lookahead=10**6 if sorts else None,
     )
     slow = Simulation(
@@ -85,6 +95,7 @@ def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, 
         belief=BELIEFS.get(belief),
         trial=trial,
         above=2 * HOUR,
+        keep=KEEPS.get(keep),
     )
     assert bfenv.simulate(trace, policy).check().start.tolist() == slow.run()
 
@@ -158,6 +169,48 @@ def test_trials_are_marked():
     assert easy("sjf", guard=1).stateful
 
 
+def by_hand(policy, *jobs):
+    """Starts on 3 processors, of jobs (submit, size, runtime) with exact estimates."""
+    submit, size, runtime = zip(*jobs, strict=True)
+    trace = bfenv.make_trace(submit, size, runtime, 3, estimate=runtime)
+    return bfenv.simulate(trace, policy).check().start.tolist()
+
+
+def test_keep_leaves_room():
+    """A long job waits until it leaves a processor free, on which short ones run as they come."""
+    #  P                    P
+    #  3 |22222222233       3 |.33
+    #  2 |111111111         2 |111111111
+    #  1 |000000000         1 |000000000222222222
+    jobs = (0, 1, 9), (0, 1, 9), (0, 1, 9), (1, 1, 2)
+    assert by_hand("easy", *jobs) == [0, 0, 0, 9]
+    assert by_hand(easy(keep="estimate > 5"), *jobs) == [0, 0, 9, 1]
+
+
+def test_keep_lets_any_job_start_alone():
+    """On an empty machine a job starts whatever it should leave free; nothing else beside it."""
+    jobs = (0, 1, 5), (0, 1, 5), (0, 2, 5)
+    assert by_hand(easy(keep=99), *jobs) == [0, 5, 10]
+    assert by_hand(easy(keep=99, reservations=0), *jobs) == [0, 5, 10]
+
+
+def test_keep_reserves_room():
+    """The reservation of the head is for the time at which it may start."""
+    #  Job 1 needs all three processors, so it may start at 4. Job 2 (5 s) would end after that,
+    #  job 3 ends in time. Without the reservation, job 1 waits for both of them.
+    jobs = (0, 2, 4), (1, 2, 4), (1, 1, 5), (1, 1, 3)
+    wide = "9 * (size > 1)"
+    assert by_hand(easy(keep=wide), *jobs) == [0, 4, 4, 1]
+    assert by_hand(easy(keep=wide, reservations=0), *jobs) == [0, 7, 1, 4]
+
+
+def test_keep_of_nothing_is_easy(crowd):
+    """With nothing to keep free, it is EASY in that order, by any of its passes."""
+    for order, options in (("fcfs", {}), ("sjf", {"guard": 1.0}), ("-expansion", {"trial": 600})):
+        one = bfenv.simulate(crowd, easy(order, keep="-size", **options)).start
+        assert one.tolist() == bfenv.simulate(crowd, easy(order, **options)).start.tolist()
+
+
 def test_names_are_read_back(crowd):
     """The options can be given on a command line, and are in the policy's name."""
     text = "easy(order=sjf, guard=1.5, backfill_estimate=0.9 * prediction, trial=180)"
@@ -178,6 +231,10 @@ def test_names_are_read_back(crowd):
         ({"backfill_estimate": 3}, "backfill_estimate"),
         ({"trial": 0.5}, "trial"),
         ({"trial_above": -1}, "trial_above"),
+        ({"keep": "sise"}, "keep"),
+        ({"keep": (1, 2)}, "keep"),
+        ({"keep": "2", "reservations": 2}, "keep goes with 0 or 1 reservations, got 2"),
+        ({"keep": "2", "reservations": "all"}, "keep goes with 0 or 1 reservations, got all"),
     ],
 )
 def test_wrong_options(options, named):

@@ -1,8 +1,10 @@
-"""Slow, plain EASY with an order by quantities, an age guard, believed runtimes and trials.
+"""Slow, plain EASY with an order by quantities, a guard, believed runtimes, trials, a `keep`.
 
 Everything is sorted and summed from scratch in every pass. A job is a dict of `user_history`'s
 requests with its `runtime`; times are seconds.
 """
+
+from math import ceil
 
 from tests.oracles.user_history import quantities
 
@@ -79,13 +81,13 @@ class Alongside:
 
 
 class Simulation:
-    """One run; `order` and `belief` are functions of a job's quantities."""
+    """One run; `order`, `belief` and `keep` are functions of a job's quantities."""
 
     def __init__(self, jobs, processors, order, *, guard=None, scale="easy", belief=None, trial=0,
-                 above=0):  # fmt: skip
+                 above=0, keep=None):  # fmt: skip
         self.jobs, self.processors, self.order = jobs, processors, order
         self.guard, self.scale, self.belief = guard, scale, belief
-        self.trial, self.above = trial, above
+        self.trial, self.above, self.keep = trial, above, keep
         self.now, self.submitted, self.queue = 0, 0, []
         self.runs = {}  # job: (start, latest end)
         self.start, self.ended, self.tried = {}, [], set()
@@ -167,16 +169,21 @@ class Simulation:
             believed = {
                 job: max(1, min(believed[job], self.belief(self.known(job)))) for job in line
             }
-        while line and self.jobs[line[0]]["size"] <= self.free():
+        room = {job: self.jobs[job]["size"] for job in line}
+        if self.keep:
+            for job in others:
+                kept = max(0, ceil(self.keep(self.known(job))))
+                room[job] = min(self.processors, room[job] + kept)
+        while line and room[line[0]] <= self.free():
             self.launch(line.pop(0))
         if not line:
             return
         head = line[0]
         runs = [(latest, self.jobs[job]["size"]) for job, (_, latest) in self.runs.items()]
-        until, extra = shadow(self.now, self.free(), self.jobs[head]["size"], runs)
+        until, extra = shadow(self.now, self.free(), room[head], runs)
         for job in line[1:]:
             size = self.jobs[job]["size"]
-            if size > self.free():
+            if room[job] > self.free():
                 continue
             duration = self.jobs[job]["estimate"] if head in late else believed[job]
             if self.takes_trial(job):

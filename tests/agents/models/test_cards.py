@@ -8,16 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bfenv import BfenvError, PolicyError, UnknownNameError, find_policy, load_workload, simulate
+from bfenv import (
+    BfenvError,
+    PolicyError,
+    UnknownNameError,
+    find_policy,
+    load_workload,
+    metrics,
+    simulate,
+)
 from bfenv.agents.models import Card, agent_names, check_unseen, read_card, write_card
 from bfenv.agents.models.scoring import find_failures, geometric_means, score_card
 from bfenv.agents.models.training import training_record
 from bfenv.core.names import parse_name
-from bfenv.leaderboard.suite import SUITES, suite_contents
+from bfenv.leaderboard.suite import SUITES, WINDOWS, suite_contents
 from bfenv.workloads import split_range
 from tests.conftest import log
 
 MODEL = "lublin:jobs=400,procs=32,load=0.9"
+WINDOWED = "lublin_256_10k", "lublin_256_new2"  # logs of which a suite has WINDOWS
 CARD = Card(
     name="mine",
     division="completion",
@@ -44,12 +53,15 @@ def test_shipped(name: str) -> None:
 
 @pytest.mark.parametrize("name", agent_names())
 def test_no_test_job_in_training(name: str) -> None:
-    """No range trained on reaches into a test split, and no trace of a suite was trained on."""
+    """No range trained on reaches into a test split or a window, nor is a suite's trace in it."""
     card = read_card(name)
     frozen = {trace.hash for trace in suite_contents().values()}
     for part in card.training:
         assert part["hash"] not in frozen and part["jobs_hash"] not in frozen
-        if "first_number" in part:  # a log, whose last 40 % of the time are the test split
+        if part["workload"] in WINDOWED:
+            begin, end = part["first_job"], part["end_job"]
+            assert all(end <= first or first + 1024 <= begin for first in WINDOWS)
+        elif "first_number" in part:  # a log, whose last 40 % of the time are the test split
             assert part["split"] == "train" and part["end_job"] < part["jobs"]
     named = {part["workload"] for part in card.training}
     trained = {(part["workload"], part["split"]) for part in card.training}
@@ -61,11 +73,31 @@ def test_no_test_job_in_training(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", agent_names())
 def test_suite_is_unseen(name: str) -> None:
-    """The recorded hashes and numbers of jobs exclude all jobs of archive-v1."""
+    """The recorded hashes and numbers of jobs exclude all jobs of the suites of logs."""
     card = read_card(name)
     for entry in SUITES["archive-v1"].entries[::2]:
         (frozen,) = entry.traces
         check_unseen(card, frozen.source, log(entry.label, split="test"))
+    for entry in SUITES["rlscheduler-windows-v1"].entries:
+        for window in entry.traces:
+            check_unseen(card, window.source, load_workload(window.source))
+
+
+@pytest.mark.parametrize(("entry", "slowdown"), [(0, 8.34), (1, 25.77)])
+def test_windows_formula(entry: int, slowdown: float) -> None:
+    """On its windows, the agent is below the best classical policies; docs/agents/scores.md."""
+    log(WINDOWED[entry])
+    windows = [
+        load_workload(trace.source)
+        for trace in SUITES["rlscheduler-windows-v1"].entries[entry].traces
+    ]
+
+    def mean(policy: str) -> float:
+        schedules = [simulate(window, policy) for window in windows]
+        return float(np.mean([metrics(one)["mean_bounded_slowdown"] for one in schedules]))
+
+    assert round(mean("agent:windows-formula"), 2) == slowdown
+    assert slowdown < 0.6 * min(mean(policy) for policy in ("saf", "easy-f2", "easy-f4"))
 
 
 def test_round_trip(tmp_path: Path) -> None:

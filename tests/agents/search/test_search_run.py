@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from bfenv import BfenvError, find_policy, load_workload, metrics, simulate
+from bfenv import BfenvError, PolicyError, find_policy, load_workload, metrics, simulate
+from bfenv.agents.models import Card, check_unseen
 from bfenv.agents.search.search_result import read_result
 from bfenv.agents.search.search_run import run_search, run_seeds
 from bfenv.agents.search.search_settings import SearchSettings
-from bfenv.workloads import split_range
+from bfenv.workloads import split_range, write_swf
 from tests.agents.search.toy import best_slowdown, toy_trace, write_toy
 from tests.parallel.conftest import cluster as cluster
 
@@ -117,6 +118,27 @@ def test_training_record(tmp_path: Path) -> None:
         assert begin + case["first_job"] + case["job_count"] <= end <= first_tested
 
 
+def test_part_of_a_workload(tmp_path: Path) -> None:
+    """A search on some of the jobs of a log records those, and no others are refused."""
+    path = tmp_path / "log.swf"
+    write_swf(load_workload(MODEL), path)
+    part = f"{path}:first_job=30,job_count=60"
+    settings = replace(SMALL, workloads=(part,), split="all")
+    result = run_search(settings, tmp_path / "found", generations=1)
+    (record,) = result["training"]
+    trace = load_workload(path)
+    assert (record["first_job"], record["end_job"]) == (30, 90)
+    assert (record["first_number"], record["last_number"]) == (31, 90)
+    assert record["last_submit"] == trace.jobs.submit[89] - trace.jobs.submit[0]
+    assert {case["job_count"] for case in result["cases"]} == {60}
+    training = tuple(result["training"])
+    card = Card("mine", "completion", "policy", "What it is.", result["policy"], {}, training)
+    check_unseen(card, f"{path}:first_job=90", load_workload(path, first_job=90))
+    with pytest.raises(PolicyError, match="trained on 1 of the 10 jobs"):
+        seen = {"first_job": 89, "job_count": 10}
+        check_unseen(card, f"{path}:first_job=89,job_count=10", load_workload(path, **seen))
+
+
 def test_seeds(tmp_path: Path) -> None:
     """Of several seeds the best result counts, which its own command makes again."""
     best = run_seeds(SMALL, tmp_path / "many", seeds=2, generations=1)
@@ -144,7 +166,8 @@ def test_network(tmp_path: Path) -> None:
         ({"method": "annealing"}, "method must be one of 'gp', 'cma-es'"),
         ({"split": "test"}, "takes the split train or all, not 'test'"),
         ({"workloads": (MODEL, MODEL)}, "each given once"),
-        ({"workloads": (MODEL + ",split=test",)}, "takes whole workloads, without split"),
+        ({"workloads": (MODEL + ",split=test",)}, "takes workloads without split"),
+        ({"workloads": (MODEL + ",job_count=9",)}, "without job_count, unless the split is all"),
         ({"hidden": 2}, "hidden units belong to the method cma-es"),
         ({"covariance": "diagonal"}, "a covariance belongs to the method cma-es"),
         ({"method": "cma-es", "covariance": "round"}, "covariance must be one of 'full'"),
