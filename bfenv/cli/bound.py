@@ -48,7 +48,7 @@ def bound(
 ) -> None:
     """Show how far EASY is from the best possible schedule.
 
-    The metric of no schedule that runs jobs to completion is below the bound, even if all jobs and
+    No schedule that runs jobs to completion has a metric below the bound, even if all jobs and
     runtimes are known in advance. The best schedules found use that knowledge; in the fair one, no
     job waits longer than twice EASY's longest wait. "Gap closed" says how much of the way from
     EASY (0 %) to the best schedule found (100 %) a policy goes.

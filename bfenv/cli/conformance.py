@@ -36,7 +36,7 @@ def conformance(
         typer.Option(metavar="NAME", help="Only this case, drawn; repeat for several."),
     ] = None,
     export: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the cases as SWF and JSON.")
+        Path | None, typer.Option(metavar="FOLDER", help="Write the cases as SWF and JSON.")
     ] = None,
     seconds: Annotated[
         int,

@@ -58,7 +58,7 @@ FormatOption = Annotated[
 ]
 LeaderboardArgument = Annotated[
     Path,
-    typer.Argument(metavar="DIR", help="Folder of `bfenv leaderboard run --out DIR`."),
+    typer.Argument(metavar="FOLDER", help="Folder of `bfenv leaderboard run`."),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 JobsOption = Annotated[

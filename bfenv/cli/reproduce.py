@@ -24,7 +24,7 @@ def reproduce(
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of pages and rows.")
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder of pages and rows.")
     ] = Path("reproductions"),
     quick: Annotated[
         bool,

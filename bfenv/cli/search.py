@@ -28,7 +28,7 @@ def search(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="DIR", help="Folder of the search and its result."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the search and its result."),
     ],
     method: Annotated[
         str, typer.Option("--method", "-m", metavar="NAME", help="gp or cma-es, see above.")

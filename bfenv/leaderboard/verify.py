@@ -217,7 +217,7 @@ def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> Verdict:
 def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Verdict:
     """Check a schedule that was kept: against the machine, the row's hash and its metrics."""
     if not row.ok or not schedule_file(leaderboard.folder, row.key).exists():
-        return Verdict("schedule", UNCHECKED, "it was not kept", row)
+        return Verdict("schedule", UNCHECKED, "it was not kept, see `run --keep-schedules`", row)
     if not is_known:
         return Verdict("schedule", UNCHECKED, "its workload is not known", row)
     try:

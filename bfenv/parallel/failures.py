@@ -54,4 +54,5 @@ def _file_of(place: tuple[FrameType, int]) -> str:
 
 
 def _is_own(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] == OWN
+    name = frame.f_globals.get("__name__")  # a stranger's, so it may be anything
+    return type(name) is str and name.partition(".")[0] == OWN

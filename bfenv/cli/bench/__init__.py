@@ -6,7 +6,14 @@ from bfenv.cli.bench import compare, measure, show
 from bfenv.cli.options import Once
 
 app = typer.Typer(
-    help="Measure how fast bfenv is on this machine. The best of several runs counts.",
+    help="""Measure how fast bfenv is on this machine. The best of several runs counts.
+
+    \b
+    Examples:
+      bfenv bench engine
+      bfenv bench all --out bench.json
+      bfenv bench show bench.json
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -6,7 +6,14 @@ from bfenv.cli.leaderboard import bound, commit, export, report, run, submit, ve
 from bfenv.cli.options import Once
 
 app = typer.Typer(
-    help="Compare policies and agents on frozen suites of traces.",
+    help="""Compare policies and agents on frozen suites of traces.
+
+    \b
+    Examples:
+      bfenv leaderboard run --suite smoke-v1 --policy easy --policy sjf --out board
+      bfenv leaderboard report board --html board.html
+      bfenv leaderboard verify board --sample 10
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -24,15 +24,15 @@ def bound(
     """Find how far the policies are from the best schedule.
 
     For each trace, a certified lower bound of the mean bounded slowdown and the best schedules
-    that a search with full knowledge finds are kept in DIR/bounds. The reports of the leaderboard
-    then have a table of them. Interrupted runs resume: existing files are kept. Those of smoke-v1,
-    synthetic-v1 and rlscheduler-windows-v1 come with bfenv.
+    that a search with full knowledge finds are kept in FOLDER/bounds. The reports of the
+    leaderboard then have a table of them. Interrupted runs resume: existing files are kept. Those
+    of smoke-v1, synthetic-v1 and rlscheduler-windows-v1 come with bfenv.
 
     \b
     Examples:
-      bfenv leaderboard bound DIR
-      bfenv leaderboard bound DIR --moves 1000
-      bfenv leaderboard bound DIR --check
+      bfenv leaderboard bound board
+      bfenv leaderboard bound board --moves 1000
+      bfenv leaderboard bound board --check
     """
     from bfenv.leaderboard.bounds import check_bounds, find_bounds
     from bfenv.leaderboard.report.gap_left import COLUMNS, MEANING, gap_lines

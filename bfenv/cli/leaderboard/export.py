@@ -48,8 +48,8 @@ def export(
 
     \b
     Examples:
-      bfenv leaderboard export DIR --out rows.csv
-      bfenv leaderboard export DIR --format swf --out schedules
+      bfenv leaderboard export board --out rows.csv
+      bfenv leaderboard export board --format swf --out schedules
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.export import rows_csv, rows_jsonl

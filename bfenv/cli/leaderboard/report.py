@@ -67,10 +67,10 @@ def report(
 
     \b
     Examples:
-      bfenv leaderboard report DIR
-      bfenv leaderboard report DIR --metrics
-      bfenv leaderboard report DIR --html board.html --markdown board.md
-      bfenv leaderboard report DIR --html board.html --policy easy --policy sjf \\
+      bfenv leaderboard report board
+      bfenv leaderboard report board --metrics
+      bfenv leaderboard report board --html board.html --markdown board.md
+      bfenv leaderboard report board --html board.html --policy easy --policy sjf \\
         --from 36h --span 1h
     """
     from bfenv.core.files import write_atomically

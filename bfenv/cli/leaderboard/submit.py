@@ -23,7 +23,7 @@ def submit(
 
     \b
     Examples:
-      bfenv leaderboard submit DIR --out mine.zip
+      bfenv leaderboard submit board --out mine.zip
       bfenv leaderboard verify mine.zip
     """
     from bfenv.leaderboard.submission import submit as bundle

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def verify(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder of rows, or a bundle of `submit`.")
+        Path, typer.Argument(metavar="FOLDER", help="Folder of rows, or a bundle of `submit`.")
     ],
     sample: Annotated[
         int | None,
@@ -63,10 +63,10 @@ def verify(
 
     \b
     Examples:
-      bfenv leaderboard verify DIR
-      bfenv leaderboard verify DIR --sample 10
+      bfenv leaderboard verify board
+      bfenv leaderboard verify board --sample 10
       bfenv leaderboard verify bundle.zip --trust
-      bfenv leaderboard verify DIR --workload site.swf.gz --salt TEXT --commitment published.json
+      bfenv leaderboard verify board --workload site.swf.gz --salt TEXT --commitment published.json
     """
     from bfenv.leaderboard.submission import unpacked
     from bfenv.leaderboard.verify import WRONG
