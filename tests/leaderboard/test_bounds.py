@@ -22,10 +22,9 @@ from bfenv.leaderboard.bounds import (
 from bfenv.leaderboard.report.gap_left import gap_left, gap_lines
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.store import read_leaderboard
-from bfenv.leaderboard.suite import find_suite, load_frozen
+from bfenv.leaderboard.suite import SUITES, find_suite, load_frozen
 from tests.leaderboard.stores import make_store
 
-SUITES = "smoke-v1", "synthetic-v1", "rlscheduler-windows-v1"  # whose bounds come with bfenv
 POLICIES = ("easy", "easy-saf", "fcfs", "multiqueue")
 WORKLOADS = {"small": "lublin:procs=16,jobs=120,load=0.9"}
 
@@ -126,7 +125,7 @@ def suite_traces(*names):
 
 
 def test_known_bounds(tmp_path):
-    """Bounds and best schedules of every trace of these suites come with bfenv, and no others."""
+    """Bounds and best schedules of every trace of every suite come with bfenv, and no others."""
     paths = {known_bounds(tmp_path, trace.hash): trace for trace in suite_traces(*SUITES)}
     assert set(paths) == set(KNOWN.iterdir())
     for path, trace in paths.items():

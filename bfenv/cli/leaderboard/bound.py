@@ -26,7 +26,7 @@ def bound(
     For each trace, a certified lower bound of the mean bounded slowdown and the best schedules
     that a search with full knowledge finds are kept in FOLDER/bounds. The reports of the
     leaderboard then have a table of them. Interrupted runs resume: existing files are kept. Those
-    of smoke-v1, synthetic-v1 and rlscheduler-windows-v1 come with bfenv.
+    of bfenv's own suites come with it.
 
     \b
     Examples:
