@@ -35,7 +35,7 @@ from bfenv.envs.vector import BackfillVectorEnv
         ({"idle": "sometimes"}, "idle .*'sometimes'"),
         ({"head": "newest"}, "head .*'newest'"),
         ({"head": "chosen", "reservation_depth": 2}, "head='chosen'.*reservation_depth=2"),
-        ({"window_order": "random"}, "window_order .*mixed, oldest, fcfs.* size.*'random'"),
+        ({"window_order": "random"}, "window_order: .*'random'; .*mixed, oldest, fcfs.* size"),
         ({"window_order": "size * runtime"}, "window_order: .*'runtime'.* column 8 of 'size"),
         ({"window_order": "size +"}, "window_order: cannot be read, at column 7 of 'size"),
         ({"window_order": ["size"]}, r"window_order .*\['size'\]"),

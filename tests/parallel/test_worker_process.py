@@ -78,12 +78,12 @@ def test_call(worker):
 
 
 def test_exception(worker):
-    """What a function raises is raised here as a BfenvError of one line, with its type."""
+    """What a function raises is raised here as a BfenvError of one line: type, text and place."""
     with pytest.raises(BfenvError, match=r"^unknown thing 'x'; known: y$"):
         worker.call(fail, "unknown", timeout=LONG)
-    with pytest.raises(BfenvError, match=r"^ZeroDivisionError: a b$"):
+    with pytest.raises(BfenvError, match=r"^ZeroDivisionError: a b \(test_worker.*py, line \d+\)$"):
         worker.call(fail, "other", timeout=LONG)
-    with pytest.raises(BfenvError, match=r"^KeyboardInterrupt: mine$"):
+    with pytest.raises(BfenvError, match=r"^KeyboardInterrupt: mine \(test_worker.*py, line \d+\)$"):
         worker.call(fail, "interrupt", timeout=LONG)
 
 

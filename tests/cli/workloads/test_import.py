@@ -225,7 +225,11 @@ def test_recognized(command):
             "acct -o b.swf --processors 8 --since 2026-02-01 --until 2026-01-01",
             "until '2026-01-01' is not after since '2026-02-01'",
         ),
-        ("jobs.csv -o b.swf --processors 8", "jobs.csv has when, cpus, ran"),
+        (
+            "jobs.csv -o b.swf --processors 8",
+            "jobs.csv: which column is which? Add --map submit=Submitted,size=CPUs,...; "
+            "it has when, cpus, ran",
+        ),
     ):
         status, out, err = command(options)
         assert (status, out) == (2, "") and message in err and err.count("\n") == 1

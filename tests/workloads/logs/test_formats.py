@@ -557,11 +557,15 @@ def test_zstd(tmp_path):
         read_pbs(path, processors=64)
 
 
-def test_damaged_xz(tmp_path):
-    """A damaged file is named as one."""
-    path = tmp_path / "log.xz"
-    path.write_bytes(lzma.compress(PBS.encode())[:-9])
-    with refused(WorkloadError, "log.xz: corrupted xz file"):
+@pytest.mark.parametrize(("pack", "kind"), [(lzma.compress, "xz"), (gzip.compress, "gzip")])
+def test_damaged(tmp_path, pack, kind):
+    """A compressed file that is damaged, or ends too early, is named as one."""
+    path, whole = tmp_path / "log", pack(PBS.encode())
+    path.write_bytes(whole[:-9])
+    with refused(WorkloadError, "log: the compressed file is cut off; download or copy it again"):
+        read_pbs(path, processors=64)
+    path.write_bytes(whole[:20] + bytes(9) + whole[29:])
+    with refused(WorkloadError, f"log: corrupted {kind} file"):
         read_pbs(path, processors=64)
 
 

@@ -329,7 +329,7 @@ def test_what_was_read_is_written_and_read_as_the_same(tmp_path_factory, text):
         (job(allocated="4,"), ["field 5", "allocated processors", "'4,'"]),
         ("1 2 3\n", ["3 fields", "18"]),
         (job().strip() + " 0\n", ["19 fields", "18"]),
-        ("18\n", ["1 fields", "18"]),
+        ("18\n", ["1 field,", "18"]),
     ],
 )
 def test_malformed_line(tmp_path, line, named):
