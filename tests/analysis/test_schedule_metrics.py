@@ -11,6 +11,12 @@ from tests.analysis.drawn import DRAWN, TRIED
 from tests.conftest import small_traces
 
 
+def test_wrong_type():
+    """What is not a schedule is refused by name."""
+    with pytest.raises(bfenv.BfenvError, match="expected a Schedule, got 3"):
+        bfenv.metrics(3)
+
+
 def test_by_hand():
     """Times and slowdowns, by hand."""
     assert m.wait(DRAWN).tolist() == [0, 3, 0, 7]

@@ -83,7 +83,9 @@ def test_exception(worker):
         worker.call(fail, "unknown", timeout=LONG)
     with pytest.raises(BfenvError, match=r"^ZeroDivisionError: a b \(test_worker.*py, line \d+\)$"):
         worker.call(fail, "other", timeout=LONG)
-    with pytest.raises(BfenvError, match=r"^KeyboardInterrupt: mine \(test_worker.*py, line \d+\)$"):
+    with pytest.raises(
+        BfenvError, match=r"^KeyboardInterrupt: mine \(test_worker.*py, line \d+\)$"
+    ):
         worker.call(fail, "interrupt", timeout=LONG)
 
 

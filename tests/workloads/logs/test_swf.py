@@ -50,6 +50,12 @@ def again(trace, folder, name="again.swf", **options):
 # What a file means
 
 
+def test_wrong_type():
+    """What is not a path is refused by name."""
+    with refused(bfenv.core.errors.WorkloadError, "path must be the path of a file, got 3"):
+        bfenv.read_swf(3)
+
+
 def test_a_log_is_what_its_lines_say(tmp_path):
     text = (
         HEADER
