@@ -87,7 +87,7 @@ def wrong(option: str, text: str, column: int, message: str, hint: str = "") -> 
 
 
 def suggest_quantity(name: str) -> str:
-    """Return which quantity may have been meant by a name that is none."""
+    """Return a hint for an unknown name: the quantities that are spelled alike, or all."""
     if name == RUNTIME:
         return "runtimes are not known before a job ends: use estimate or prediction"
     return suggest(name, NAMES) or f"known are {', '.join(NAMES)}"

@@ -96,14 +96,19 @@ def percent(share: float | None) -> str:
     return "< 0.1 %" if 0 < share < 0.001 else f"{share:.1%}".replace("%", " %")
 
 
+def counted(count: int, one: str, more: str | None = None) -> str:
+    """Format a number of things, like "1 run" or "1,200 runs"; a plural without s is `more`."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
 def job_count(count: int) -> str:
     """Format a number of jobs, like "1 job" or "1,200 jobs"."""
-    return f"{count:,} {'job' if count == 1 else 'jobs'}"
+    return counted(count, "job")
 
 
 def processor_count(count: int) -> str:
     """Format a number of processors, like "1 processor" or "1,200 processors"."""
-    return f"{count:,} {'processor' if count == 1 else 'processors'}"
+    return counted(count, "processor")
 
 
 def offered_load(loads: Iterable[float]) -> str:

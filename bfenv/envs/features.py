@@ -56,7 +56,7 @@ QUEUE = (
     Feature(
         "fits",
         "-",
-        "1 if it fits now, its requested start time has come, and it leaves outages enough",
+        "1 if it fits now, its requested start time has come, and no outage to come forbids it",
     ),
     Feature(
         "head",

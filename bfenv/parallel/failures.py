@@ -1,4 +1,4 @@
-"""What went wrong in somebody's policy or agent, in one line."""
+"""Failures of policies and agents, each described in one line."""
 
 import traceback
 from collections.abc import Iterator
@@ -25,8 +25,9 @@ def as_policy_error(name: str) -> Iterator[None]:
 def describe_error(error: BaseException) -> str:
     """Describe an exception in one printable line.
 
-    Unless it is a BfenvError, the line has its type, and the last line that led to it of the first
-    file outside of bfenv, as in "ZeroDivisionError: division by zero (mine.py, line 14)".
+    Unless it is a BfenvError, the line has its type and the place where it was raised, as in
+    "ZeroDivisionError: division by zero (mine.py, line 14)". The place is the first file outside of
+    bfenv on the way to the error, and the last line in it.
     """
     kind, line = type(error).__name__, _line_of(error)
     try:

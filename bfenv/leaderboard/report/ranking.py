@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
-from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
+from bfenv.analysis.formatting import MISSING, counted, durations, percent, ratio, slowdown
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.leaderboard.reference import STARVES_MEANING
 from bfenv.leaderboard.row import Row
@@ -130,8 +130,8 @@ def title(leaderboard: Leaderboard) -> str:
     is_own = leaderboard.suite.startswith(OWN)  # a name for programs
     name = ", ".join(sorted(workloads)) if is_own else leaderboard.suite
     return (
-        f"{name}: {_count(len(policies), 'policy', 'policies')} on "
-        f"{_count(len(workloads), 'workload', 'workloads')}, {_count(len(rows), 'run', 'runs')}"
+        f"{name}: {counted(len(policies), 'policy', 'policies')} on "
+        f"{counted(len(workloads), 'workload')}, {counted(len(rows), 'run')}"
     )
 
 
@@ -187,7 +187,7 @@ def failures(rows: Iterable[Row]) -> list[str]:
         groups.setdefault((row.policy, row.error), []).append(row)
     texts = []
     for (policy, error), (first, *more) in groups.items():
-        runs = f" and {_count(len(more), 'other run', 'other runs')}" if more else ""
+        runs = f" and {counted(len(more), 'other run')}" if more else ""
         texts.append(f"{policy} on {first.workload}, seed {first.seed}{runs}: {error}")
     return texts
 
@@ -221,7 +221,3 @@ def foresight_notes(rows: Sequence[Row]) -> list[str]:
         if row.foresight is not None and row.foresight.startswith(NOT_CHECKED)
     }
     return [f"{name}: not tested for foresight: {reason}" for name, reason in reasons.items()]
-
-
-def _count(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"
