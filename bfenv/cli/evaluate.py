@@ -193,7 +193,7 @@ def _show_dropped(trace: "Trace", workload: str) -> None:
     if dropped:
         are = "is" if dropped == 1 else "are"
         reasons = count_reasons(asdict(trace.cleaning), DROPPED)
-        why = ", ".join(why if count == dropped else f"{count:,} {why}" for count, why in reasons)
+        why = "; ".join(why if count == dropped else f"{why}: {count:,}" for count, why in reasons)
         see = f"`bfenv workloads info {shlex.quote(workload)}`"
         print(f"{job_count(dropped)} of the log {are} left out ({why}): see {see}.")
 
