@@ -1,9 +1,9 @@
 """The waiting job with the smallest value of an expression, found without looking at all of them.
 
-A value that only falls while a job waits is at least what it will be at the end of a period; one
-that only rises, at least what it was at its beginning (`bfenv.baselines.expression_direction`). So
-each job has a lower bound that holds for a period, unless the history of its user changes. Only
-jobs whose bound is not above the best value found are evaluated. The result is exact.
+A value that only falls or only rises while a job waits (`bfenv.baselines.expression_direction`) is
+between its values at the beginning and at the end of a period. So each job has a lower and an upper
+bound that hold for a period, unless what is known of the job changes. Only jobs whose lower bound
+is not above all upper bounds are evaluated, unless there is just one. The result is exact.
 
 Of jobs with the same user and the same requests, the oldest has the smallest of falling values. So
 only the first of them is looked at (`write_firsts`); users tend to submit many at once.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.expression_direction import FALLS, RISES, STAYS
+from bfenv.baselines.expression_direction import STAYS, UNKNOWN
 from bfenv.baselines.expression_program import (
     CHUNK,
     COUNTED,
@@ -43,8 +43,9 @@ class Scores(NamedTuple):
     columns: Columns
     value: np.ndarray  # (n,) float64
     known_in: np.ndarray  # (n,) int64: the pass in which `value` is the job's; FOREVER: in any
-    bound: np.ndarray  # (n,) float64: no larger than the job's value
-    until: np.ndarray  # (n,) int64 seconds: the last instant at which `bound` holds
+    lowest: np.ndarray  # (n,) float64: no larger than the job's value
+    highest: np.ndarray  # (n,) float64: no smaller than the job's value
+    until: np.ndarray  # (n,) int64 seconds: the last instant at which the bounds hold
     some: np.ndarray  # (CHUNK,) int64 jobs to be evaluated
     group: np.ndarray  # (n,) int64: jobs that are alike, see `groups_of`; or (0,)
     met_in: np.ndarray  # (2 groups,) int64: the number of the last list in which one was met
@@ -61,7 +62,8 @@ def new_scores(text: str | None, jobs: Jobs) -> Scores:
         new_columns(program, count),
         value=np.empty(count),
         known_in=np.full(count, -1),
-        bound=np.full(count, -np.inf),
+        lowest=np.full(count, -np.inf),
+        highest=np.full(count, np.inf),
         until=np.full(count, -1),
         some=np.empty(CHUNK, dtype=np.int64),
         group=group,
@@ -91,69 +93,6 @@ def write_firsts(scores, cluster, queue, firsts):
 
 
 @kernel
-def renew_bounds(scores, history, cluster, jobs, queue):
-    """Renew the bounds of the jobs of a queue that do not hold any more."""
-    time, next = now(cluster), 0
-    while next < len(queue):
-        count = 0
-        while next < len(queue) and count < CHUNK:
-            job = queue[next]
-            next += 1
-            if scores.known_in[job] != cluster.state[PASSES] and (
-                scores.until[job] < time
-                or has_changed(scores.program, scores.columns, history, cluster, jobs, job)
-            ):
-                scores.some[count] = job
-                count += 1
-        if count > 0:
-            _renew(scores, history, cluster, jobs, scores.some[:count])
-
-
-@kernel
-def _renew(scores, history, cluster, jobs, part):
-    """Evaluate up to CHUNK jobs, and bound their values for a time."""
-    _evaluate(scores, history, cluster, jobs, part)
-    goes = scores.program.direction[0]
-    if goes == STAYS:
-        for job in part:
-            scores.bound[job] = scores.value[job]
-            scores.until[job] = scores.known_in[job] = FOREVER
-    elif goes == FALLS or goes == RISES:
-        _bound(scores, history, cluster, jobs, part)
-
-
-@kernel
-def _evaluate(scores, history, cluster, jobs, part):
-    """Write the values of up to CHUNK jobs."""
-    program, columns = scores.program, scores.columns
-    write_waits(program, cluster, jobs, part)
-    evaluate(program, columns, history, cluster, jobs, part)
-    for i in range(len(part)):
-        scores.value[part[i]] = program.stack[0, i]
-        scores.known_in[part[i]] = cluster.state[PASSES]
-    for job in columns.stale[COUNTED, : columns.stale_count[COUNTED]]:
-        scores.until[job] = -1
-        scores.bound[job] = -np.inf
-
-
-@kernel
-def _bound(scores, history, cluster, jobs, part):
-    """Bound the values of up to CHUNK jobs, just evaluated, for a period."""
-    wait = scores.program.wait
-    for i in range(len(part)):
-        period = max(SHORTEST, int(wait[i]) // SHARE)
-        scores.until[part[i]] = now(cluster) + period
-        wait[i] += period
-    if scores.program.direction[0] == FALLS:
-        evaluate(scores.program, scores.columns, history, cluster, jobs, part)
-    for i in range(len(part)):
-        value = scores.program.stack[0, i]
-        # an infinite value may stand for NaN, which bounds nothing
-        lowered = value - MARGIN * abs(value) if value < np.inf else -np.inf
-        scores.bound[part[i]] = lowered
-
-
-@kernel
 def find_best(scores, history, cluster, jobs, queue):
     """Return the job of a queue with the smallest value, the first of equals; -1 if it is empty.
 
@@ -162,19 +101,21 @@ def find_best(scores, history, cluster, jobs, queue):
     if len(queue) <= FEW:
         return find_best_of_few(scores, history, cluster, jobs, queue)
     renew_bounds(scores, history, cluster, jobs, queue)
-    promising = queue[0]
+    # the job with the lowest upper bound, that bound, and the lowest lower bound of the others
+    best, limit, others = -1, np.inf, np.inf
     for job in queue:
-        if scores.bound[job] < scores.bound[promising]:
-            promising = job
-    scores.some[0] = promising
-    make_known(scores, history, cluster, jobs, scores.some[:1], np.inf)
-    highest = scores.value[promising]
-    make_known(scores, history, cluster, jobs, queue, highest)
+        rival = job
+        if scores.highest[job] < limit:
+            rival, best, limit = best, job, scores.highest[job]
+        if rival >= 0:
+            others = min(others, scores.lowest[rival])
+    if others > limit:
+        return best
+    make_known(scores, history, cluster, jobs, queue, limit)
     best = -1
     for job in queue:
-        if scores.bound[job] <= highest:
-            if best < 0 or scores.value[job] < scores.value[best]:
-                best = job
+        if scores.lowest[job] <= limit and (best < 0 or scores.value[job] < scores.value[best]):
+            best = job
     return best
 
 
@@ -192,19 +133,74 @@ def find_best_of_few(scores, history, cluster, jobs, queue):
 
 
 @kernel
-def make_known(scores, history, cluster, jobs, part, highest):
-    """Evaluate those jobs whose values are not known and may be `highest` or less."""
-    next = 0
-    while next < len(part):
+def renew_bounds(scores, history, cluster, jobs, queue):
+    """Renew the bounds of the jobs of a queue that do not hold any more."""
+    time, next = now(cluster), 0
+    while next < len(queue):
         count = 0
-        while next < len(part) and count < CHUNK:
-            job = part[next]
+        while next < len(queue) and count < CHUNK // 2:
+            job = queue[next]
             next += 1
-            if scores.bound[job] <= highest and not _is_known(scores, history, cluster, jobs, job):
+            if scores.until[job] < time or has_changed(
+                scores.program, scores.columns, history, cluster, jobs, job
+            ):
                 scores.some[count] = job
                 count += 1
         if count > 0:
-            _evaluate(scores, history, cluster, jobs, scores.some[:count])
+            _renew(scores, history, cluster, jobs, count)
+
+
+@kernel
+def _renew(scores, history, cluster, jobs, count):
+    """Evaluate the first jobs of `some`, up to CHUNK // 2, at both ends of a period."""
+    some, wait, goes = scores.some, scores.program.wait, scores.program.direction[0]
+    ends = 1 if goes == STAYS or goes == UNKNOWN else 2
+    for i in range(count, ends * count):
+        some[i] = some[i - count]
+    write_waits(scores.program, cluster, jobs, some[: ends * count])
+    for i in range(count, ends * count):
+        wait[i] += max(SHORTEST, int(wait[i]) // SHARE)
+    _evaluate(scores, history, cluster, jobs, count, some[: ends * count])
+    for i in range(count):
+        job, last = some[i], (ends - 1) * count + i
+        value, later = scores.program.stack[0, i], scores.program.stack[0, last]
+        low, high = min(value, later), max(value, later)
+        scores.until[job] = FOREVER if goes == STAYS else jobs.submit[job] + int(wait[last])
+        bounded = goes != UNKNOWN and high < np.inf  # infinity may stand for NaN
+        scores.lowest[job] = low - MARGIN * abs(low) if bounded else -np.inf
+        scores.highest[job] = high + MARGIN * abs(high) if bounded else np.inf
+
+
+@kernel
+def make_known(scores, history, cluster, jobs, queue, limit):
+    """Evaluate those jobs whose values are not known and may be `limit` or less."""
+    next = 0
+    while next < len(queue):
+        count = 0
+        while next < len(queue) and count < CHUNK:
+            job = queue[next]
+            next += 1
+            if scores.lowest[job] <= limit and not _is_known(scores, history, cluster, jobs, job):
+                scores.some[count] = job
+                count += 1
+        if count > 0:
+            write_waits(scores.program, cluster, jobs, scores.some[:count])
+            _evaluate(scores, history, cluster, jobs, count, scores.some[:count])
+
+
+@kernel
+def _evaluate(scores, history, cluster, jobs, count, part):
+    """Compute values after the waits in program.wait; the first `count` are those of now."""
+    evaluate(scores.program, scores.columns, history, cluster, jobs, part)
+    stays = scores.program.direction[0] == STAYS
+    for i in range(count):
+        scores.value[part[i]] = scores.program.stack[0, i]
+        scores.known_in[part[i]] = FOREVER if stays else cluster.state[PASSES]
+    columns = scores.columns
+    for job in columns.stale[COUNTED, : columns.stale_count[COUNTED]]:
+        scores.until[job] = -1
+        scores.lowest[job] = -np.inf
+        scores.highest[job] = np.inf
 
 
 @kernel

@@ -99,6 +99,22 @@ def test_counts_of_jobs(crowd, text):
     assert starts(crowd, easy(text)) == starts(crowd, easy(text, lookahead=len(crowd)))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-(wait + estimate) / user_runtime",  # falls
+        "(wait + estimate) / size",  # rises
+        "user_runtime * size",  # stays
+        "size / max(0, wait - estimate)",  # falls, and is infinite at first
+        "abs(wait - 2 * estimate) * size",  # falls, then rises
+        "log(wait - estimate) / size",  # is undefined at first
+    ],
+)
+def test_bounds(crowd, text):
+    """However values change while jobs wait, the best job found is that of the sorted queue."""
+    assert starts(crowd, easy(text)) == starts(crowd, easy(text, lookahead=len(crowd)))
+
+
 def test_history_is_used(crowd):
     """A policy that learns from users' ended jobs differs from one by estimates."""
     policy = bfenv.find_policy("easy(order=max(user_runtime, min(estimate, 60)))")
