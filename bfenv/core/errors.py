@@ -81,8 +81,9 @@ class StarvationError(PolicyError):
         super().__init__(jobs, policy)
         self.jobs = jobs
         self.policy = policy
-        count = f"{len(jobs)} jobs" if len(jobs) > 1 else "a job"
-        self.reason = f"leaves {count} waiting for ever, the first is job {jobs[0]}"
+        which = f"{len(jobs):,} jobs" if len(jobs) > 1 else f"job {jobs[0]}"
+        first = f", the first is job {jobs[0]}" if len(jobs) > 1 else ""
+        self.reason = f"leaves {which} waiting for ever{first}"
 
     def __str__(self) -> str:
         return f"{self.policy} {self.reason}"
