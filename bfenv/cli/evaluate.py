@@ -82,7 +82,7 @@ def evaluate(
 
     A policy is a name, a name with options such as "easy(order=sjf)", or "module:object" from a
     module that can be imported or is in the current folder. If a policy fails, the others are still
-    compared, and the exit status is 2. If jobs request start times, the default leaves out the
+    compared, and the exit status is 1. If jobs request start times, the default leaves out the
     policies that do not plan for them.
 
     If a log records start times, its own schedule is the first row, "logged". A second table shows
@@ -157,7 +157,7 @@ def evaluate(
         print(f"bfenv: {line}", file=sys.stderr)
     if errors:
         show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
-        raise typer.Exit(2)
+        raise typer.Exit(1 if rows else 2)
 
 
 def _trained_here(runs: "list[Run]") -> list[str]:

@@ -5,8 +5,8 @@ A policy, a workload or an agent is named by text. All of them share this gramma
     easy                                    a name
     easy(order=sjf, lookahead=100)          a name with options
     lublin:jobs=500,load=0.9                the same; a shell needs no quotes
-    mymodule:shortest                       an object in a module that Python can import
-    mymodule:shortest(limit=3)              the same with options
+    mine:smallest_first                     an object in a module that Python can import
+    mine:smallest_first(limit=3)            the same with options
     logs/mine (2).swf                       a path: any other text is a name as it stands
 
 An option's value is one of:

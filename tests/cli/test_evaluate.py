@@ -94,6 +94,6 @@ def test_failing_policy(run, tmp_path, monkeypatch):
             "evaluate", "-w", "lublin:jobs=50", *policies, "--seeds", 2, "-f", "json", "-j", jobs
         )
         assert [row["policy"] for row in json.loads(out)] == ["easy", "easy"]
-        assert status == 2 and err.count("\n") == 1
+        assert status == 1 and err.count("\n") == 1
     assert "AttributeError: 'Jobs' object has no attribute 'runtime'" in err
     assert "(broken_scheduler.py, line 2)" in err

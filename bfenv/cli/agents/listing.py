@@ -10,7 +10,7 @@ from bfenv.cli.show import Format
 
 
 def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
-    """List, show and document agents.
+    """List agents; show one, or make an agent and its card.
 
     Policies are used by their name, "agent:NAME", wherever you name a policy; networks with
     --agent. "ratio" is the mean bounded slowdown over EASY's: the geometric mean over the workloads
