@@ -26,9 +26,10 @@ from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
 from bfenv.baselines.user_history import NAMES, UserHistory, count_jobs, learn, new_user_history
 from bfenv.core.cluster import advance, free, waiting
-from bfenv.core.errors import PolicyError, suggest
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
+from bfenv.core.text import suggest
 
 
 class Memory(NamedTuple):

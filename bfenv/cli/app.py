@@ -22,7 +22,8 @@ from bfenv.cli.search import search
 from bfenv.cli.simulate import simulate
 from bfenv.cli.train import train
 from bfenv.cli.whatif import whatif
-from bfenv.core.errors import BfenvError, one_line
+from bfenv.core.errors import BfenvError
+from bfenv.core.text import one_line
 
 
 class InOrder(TyperGroup):

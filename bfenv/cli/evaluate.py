@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bfenv.analysis.formatting import job_count
 from bfenv.cli import show, show_agents, show_policies
 from bfenv.cli.options import (
     BackendOption,
@@ -21,6 +20,7 @@ from bfenv.cli.options import (
 )
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.text import counted
 
 if TYPE_CHECKING:
     from bfenv.agents.evaluation import EvaluationRow
@@ -197,11 +197,11 @@ def _show_dropped(trace: "Trace", workload: str) -> None:
 
     dropped = trace.cleaning.dropped
     if dropped:
-        are = "is" if dropped == 1 else "are"
+        jobs = counted(dropped, "job of the log is", "jobs of the log are")
         reasons = count_reasons(asdict(trace.cleaning), DROPPED)
         why = "; ".join(why if count == dropped else f"{why}: {count:,}" for count, why in reasons)
         see = f"`bfenv workloads info {shlex.quote(workload)}`"
-        print(f"{job_count(dropped)} of the log {are} left out ({why}): see {see}.")
+        print(f"{jobs} left out ({why}): see {see}.")
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:

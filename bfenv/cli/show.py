@@ -24,7 +24,7 @@ from rich.progress import (
 from rich.table import Table
 
 from bfenv.analysis.csv_text import csv_text
-from bfenv.core.errors import one_line, printable
+from bfenv.core.text import one_line, printable
 
 NARROWEST = 12  # characters to which a column of words may shrink
 NAMES_SHARE = 0.3  # of the terminal, beyond which names are folded

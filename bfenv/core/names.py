@@ -26,7 +26,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from bfenv.core.errors import BfenvError, suggest
+from bfenv.core.errors import BfenvError
+from bfenv.core.text import suggest
 
 WORDS = {"none": None, "true": True, "false": False}
 LARGEST = 2**53  # integers below are exact as floats

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from bfenv.core.errors import BfenvError, PolicyError, one_line
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Jobs
+from bfenv.core.text import one_line
 
 OWN = __name__.partition(".")[0]
 
