@@ -17,9 +17,10 @@ from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, load_agent
 from bfenv.agents.seen_jobs import Span, count_seen
 from bfenv.baselines.registry import policies
-from bfenv.core.errors import BfenvError, UnknownNameError, suggest
+from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.names import import_object, parse_name, read_value
+from bfenv.core.text import suggest
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
 

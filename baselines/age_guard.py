@@ -35,18 +35,14 @@ from bfenv.core.cluster import (
     PASSES,
     PROCESSORS,
     Cluster,
-    Truth,
-    advance,
-    allocate,
     finished,
     now,
-    occupy,
-    reset,
     running,
     started,
     waiting,
 )
 from bfenv.core.durations import DAY, HOUR, MINUTE
+from bfenv.core.events import Truth, advance, allocate, occupy, reset
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 

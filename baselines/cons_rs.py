@@ -34,8 +34,9 @@ from bfenv.baselines.reservations import (
 )
 from bfenv.baselines.shuffling import new_stream, random_number
 from bfenv.core.arguments import check_integer, check_number
-from bfenv.core.cluster import advance, now, waiting, wake_at
+from bfenv.core.cluster import now, waiting, wake_at
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.openings import copy_openings

@@ -37,8 +37,9 @@ from bfenv.baselines.reservations import (
 )
 from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
 from bfenv.core.arguments import check_choice
-from bfenv.core.cluster import advance, finished, now, one_event_at_a_time, waiting, wake_at
+from bfenv.core.cluster import finished, now, one_event_at_a_time, waiting, wake_at
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy

@@ -17,7 +17,8 @@ import numpy as np
 from bfenv.baselines.priorities import Order, Ranking, find_order
 from bfenv.baselines.reservations import place_job
 from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
-from bfenv.core.cluster import advance, may_start, now, start
+from bfenv.core.cluster import may_start, now, start
+from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.openings import Openings, forget_fronts, new_openings, note_from_now

@@ -12,7 +12,8 @@ import numpy as np
 
 from bfenv.baselines.predictor import Predictor, new_predictor, predict, predicted_cluster
 from bfenv.baselines.priorities import FCFS, Order, Ranking, new_ranking, rank, score
-from bfenv.core.cluster import PROCESSORS, advance, free, now, start, started, try_start, waiting
+from bfenv.core.cluster import PROCESSORS, free, now, start, started, try_start, waiting
+from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import (

@@ -25,10 +25,12 @@ from bfenv.baselines.expressions import RUNTIME, suggest_quantity
 from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
 from bfenv.baselines.user_history import NAMES, UserHistory, count_jobs, learn, new_user_history
-from bfenv.core.cluster import advance, free, waiting
-from bfenv.core.errors import PolicyError, suggest
+from bfenv.core.cluster import free, waiting
+from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
+from bfenv.core.text import suggest
 
 
 class Memory(NamedTuple):

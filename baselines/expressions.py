@@ -19,7 +19,8 @@ from bfenv.baselines.user_history import (
     PREDICTION,
     WAIT,
 )
-from bfenv.core.errors import PolicyError, suggest
+from bfenv.core.errors import PolicyError
+from bfenv.core.text import suggest
 
 LONGEST = 6_000  # characters of an expression
 RUNTIME = "runtime"  # what no expression may know

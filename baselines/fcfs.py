@@ -1,6 +1,7 @@
 """First come, first served: the policy that backfilling improves on."""
 
-from bfenv.core.cluster import advance, free, start, waiting
+from bfenv.core.cluster import free, start, waiting
+from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 

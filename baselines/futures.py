@@ -29,8 +29,6 @@ from bfenv.core.cluster import (
     STATE,
     WAKE,
     Cluster,
-    Truth,
-    advance,
     expected_ends,
     running,
     started,
@@ -38,6 +36,7 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.durations import DAY
 from bfenv.core.errors import IllegalStartError
+from bfenv.core.events import Truth, advance
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.policy import Policy
@@ -263,7 +262,7 @@ def future_events(cluster: Cluster, jobs: Jobs, runtime: np.ndarray) -> tuple[An
     Returns
     -------
     tuple of np.ndarray
-        Times and entries, (e,) int64 each, in the order of `bfenv.core.cluster.Truth`: a heap.
+        Times and entries, (e,) int64 each, in the order of `bfenv.core.events.Truth`: a heap.
     """
     run, queue, time = running(cluster), waiting(cluster), cluster.state[NOW]
     later = queue[jobs.requested_start[queue] > time]

@@ -33,8 +33,9 @@ import numpy as np
 
 from bfenv.baselines.policy_names import expression
 from bfenv.core.arguments import check_choice, check_integer
-from bfenv.core.cluster import advance, free, now, start, waiting
+from bfenv.core.cluster import free, now, start, waiting
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy

@@ -21,8 +21,8 @@ import numpy as np
 from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.run_metrics import METRICS, measure
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import new_cluster
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import new_cluster
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, new_memory
 

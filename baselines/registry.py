@@ -29,11 +29,12 @@ from bfenv.baselines import (
 from bfenv.baselines.multiqueue import figure2
 from bfenv.baselines.policy_names import family_name
 from bfenv.core import simulator
-from bfenv.core.errors import PolicyError, UnknownNameError, suggest
+from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import import_object, parse_name, read_value
 from bfenv.core.policy import Policy, make_policy, place_of
 from bfenv.core.schedule import Schedule
+from bfenv.core.text import suggest
 
 Family = Callable[..., Policy]
 

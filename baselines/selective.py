@@ -29,8 +29,9 @@ from bfenv.baselines.reservations import (
 )
 from bfenv.baselines.slack import update
 from bfenv.core.arguments import check_number
-from bfenv.core.cluster import advance, may_start, now, start, waiting, wake_at
+from bfenv.core.cluster import may_start, now, start, waiting, wake_at
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy

@@ -42,9 +42,10 @@ from bfenv.baselines.reservations import (
     start_due,
 )
 from bfenv.core.arguments import check_number
-from bfenv.core.cluster import advance, may_start, now, start, waiting, wake_at
+from bfenv.core.cluster import may_start, now, start, waiting, wake_at
 from bfenv.core.durations import HOUR, in_seconds
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy

@@ -4,7 +4,8 @@ import math
 
 from bfenv.agents.search.scoring import best_of, prepare, record_ended, write_scores
 from bfenv.baselines.run_metrics import METRICS, measure
-from bfenv.core.cluster import PROCESSORS, advance, free, now, reset, start, waiting
+from bfenv.core.cluster import PROCESSORS, free, now, start, waiting
+from bfenv.core.events import advance, reset
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow
 

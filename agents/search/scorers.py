@@ -29,8 +29,8 @@ from bfenv.agents.search.features import JOB_ACCURACY, NAMES
 from bfenv.agents.search.scored_easy import METRICS, decide, evaluate, run
 from bfenv.agents.search.scoring import FEATURES, SUMMED, new_memory, tanh_rational
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import new_cluster
 from bfenv.core.errors import PolicyError, UnknownNameError
+from bfenv.core.events import new_cluster
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 

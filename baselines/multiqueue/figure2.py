@@ -54,9 +54,10 @@ from bfenv.baselines.multiqueue.promises import promise
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import NONE
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import advance, free, now, start, try_start, waiting
+from bfenv.core.cluster import free, now, start, try_start, waiting
 from bfenv.core.durations import in_seconds
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 from bfenv.core.profile import fits, reserve

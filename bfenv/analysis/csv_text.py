@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bfenv.core.errors import printable
+from bfenv.core.text import printable
 
 FORMULA = ("=", "+", "-", "@", "\t")  # how a formula begins in a spreadsheet
 

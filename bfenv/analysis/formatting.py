@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from bfenv.core.durations import DAY, HOUR, MINUTE, SECOND, format_duration
+from bfenv.core.text import counted
 
 MISSING = "–"
 
@@ -94,11 +95,6 @@ def percent(share: float | None) -> str:
     if share is None:
         return MISSING
     return "< 0.1 %" if 0 < share < 0.001 else f"{share:.1%}".replace("%", " %")
-
-
-def counted(count: int, one: str, more: str | None = None) -> str:
-    """Format a number of things, like "1 run" or "1,200 runs"; a plural without s is `more`."""
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 
 def job_count(count: int) -> str:

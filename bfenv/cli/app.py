@@ -22,7 +22,8 @@ from bfenv.cli.search import search
 from bfenv.cli.simulate import simulate
 from bfenv.cli.train import train
 from bfenv.cli.whatif import whatif
-from bfenv.core.errors import BfenvError, one_line
+from bfenv.core.errors import BfenvError
+from bfenv.core.text import one_line
 
 
 class InOrder(TyperGroup):
@@ -102,7 +103,19 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
             sys.exit(2)
-        _fail(error.format_message())
+        _fail(_usage(error))
+
+
+def _usage(error: Any) -> str:
+    """Return the message of wrong usage; for a value, with that value."""
+    find_details = getattr(error.__cause__, "errors", None)
+    if find_details is None:
+        return str(error.format_message())
+    details = find_details()[0]  # pydantic's, with which newer versions of Typer read values
+    given = repr(details["input"])
+    expected = details["msg"].removeprefix("Value error, ").partition(", unable")[0]
+    text = str(error.format_message()).replace(details["msg"], expected)
+    return text if given in text else f"{text.rstrip('.')}, got {given}"
 
 
 def _fail(message: str) -> None:

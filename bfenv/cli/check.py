@@ -31,13 +31,14 @@ def check(
     Faults are illegal starts, exceptions, jobs that never start, endless decisions, changes to the
     cluster other than by its functions, decisions that depend on true runtimes or on jobs not yet
     submitted, randomness that ignores the seed, state kept from run to run, and undeclared flags.
-    Each is printed in one line, and the exit status is 1 if there are any.
+    Each is printed in one line, and the exit status is 1 if there are any. The policy runs on small
+    cases that provoke such faults, and on --workload if you give one.
 
     \b
     Examples:
       bfenv check easy
-      bfenv check mymodule:shortest
-      bfenv check mymodule:shortest --workload lublin:load=0.9 --jobs 300
+      bfenv check mine:smallest_first
+      bfenv check mine:smallest_first --workload lublin:load=0.9 --jobs 300
     """
     from bfenv.testing.report import report_on
     from bfenv.workloads.load import load_workload

@@ -57,7 +57,7 @@ def conformance(
     Examples:
       bfenv conformance
       bfenv conformance --case extra-nodes
-      bfenv conformance --policy mymodule:easy
+      bfenv conformance --policy mine:easy
       bfenv conformance --rules conservative --command "./simulator {input} {output}"
       bfenv conformance --export cases/
     """

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bfenv.analysis.formatting import job_count
-from bfenv.cli import show, show_agents
+from bfenv.cli import show, show_agents, show_policies
 from bfenv.cli.options import (
     BackendOption,
     FormatOption,
@@ -20,7 +19,8 @@ from bfenv.cli.options import (
     WorkloadOption,
 )
 from bfenv.cli.show import Format
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.text import counted
 
 if TYPE_CHECKING:
     from bfenv.agents.evaluation import EvaluationRow
@@ -81,8 +81,9 @@ def evaluate(
     generated workload and the decisions of a stochastic policy. Only run times depend on --jobs.
 
     A policy is a name, a name with options such as "easy(order=sjf)", or "module:object" from a
-    module that can be imported or is in the current folder. If jobs request start times, the
-    default leaves out the policies that do not plan for them.
+    module that can be imported or is in the current folder. If a policy fails, the others are still
+    compared, and the exit status is 1. If jobs request start times, the default leaves out the
+    policies that do not plan for them.
 
     If a log records start times, its own schedule is the first row, "logged". A second table shows
     how closely each policy repeats that schedule, followed by what is not simulated.
@@ -131,27 +132,32 @@ def evaluate(
     if not (policy or player):
         plan = _able(plan)
     plan = take_shard(plan, read_shard(shard))
+    errors: list[PolicyError] = []
     with show.progress() as progress:
         task = progress.add_task("simulating", total=len(plan))
         rows = run_plan(
             plan,
             done=lambda row: progress.update(task, advance=1, description=row["policy"]),
+            failed=errors.append,
             jobs=jobs,
             backend=backend,
             scheduler=scheduler,
         )
     if rows and format in (Format.table, Format.markdown):
         trace = load_workload(plan[0].workload, **plan[0].options)  # has been loaded for the run
-        show.comparison(rows, format)
+        show_policies.comparison(rows, format)
         if rows[0]["policy"] == LOGGED:
             _show_log(trace, rows, format)
         _show_dropped(trace, workload)
-    elif not rows and format is not Format.json:
-        print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
-    else:
+    elif rows or format is Format.json:
         show.rows(rows, format)
+    elif not errors:
+        print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
     for line in _trained_here(plan):
         print(f"bfenv: {line}", file=sys.stderr)
+    if errors:
+        show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
+        raise typer.Exit(1 if rows else 2)
 
 
 def _trained_here(runs: "list[Run]") -> list[str]:
@@ -178,7 +184,7 @@ def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> N
     """Print how well the simulations repeat the log, and what they leave out."""
     from bfenv.analysis.logged import cautions, logged_schedule
 
-    show.calibration(rows, format)
+    show_policies.calibration(rows, format)
     logged = logged_schedule(trace)
     if logged is not None:
         print("Not simulated, or contradictory, in this log:")
@@ -191,11 +197,11 @@ def _show_dropped(trace: "Trace", workload: str) -> None:
 
     dropped = trace.cleaning.dropped
     if dropped:
-        are = "is" if dropped == 1 else "are"
+        jobs = counted(dropped, "job of the log is", "jobs of the log are")
         reasons = count_reasons(asdict(trace.cleaning), DROPPED)
         why = "; ".join(why if count == dropped else f"{why}: {count:,}" for count, why in reasons)
         see = f"`bfenv workloads info {shlex.quote(workload)}`"
-        print(f"{job_count(dropped)} of the log {are} left out ({why}): see {see}.")
+        print(f"{jobs} left out ({why}): see {see}.")
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:

@@ -117,9 +117,15 @@ class Once(TyperCommand):
         Raises
         ------
         BfenvError
-            If an option that takes a single value is given more than once.
+            If an option that takes a single value is given more than once, or there is an argument
+            too many.
         """
-        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        _, rest, given = self.make_parser(ctx).parse_args(list(args))
+        if rest:
+            is_policy = any("--policy" in option.opts for option in self.params)
+            hint = f"name a policy by --policy {rest[0]}" if is_policy else "see --help"
+            command = ctx.command_path.removeprefix("bfenv ")
+            raise BfenvError(f"{command} takes no argument {rest[0]!r}; {hint}")
         for option in given:
             flag_or_list = getattr(option, "is_flag", True) or option.multiple
             if given.count(option) > 1 and not flag_or_list:

@@ -56,7 +56,7 @@ def report(
     The report is a page of HTML that begins with a verdict in hours and days. It compares each
     candidate with today's policy, job by job, and shows who waits less, who waits longer, and how
     well the simulation repeats what your log records. `bfenv workloads import` converts accounting
-    logs to SWF.
+    logs to SWF. If a candidate fails, the report compares the others, and the exit status is 1.
 
     Add :outages=find to the log to detect outages: times in which jobs waited but the whole machine
     was idle. No simulated job starts if it could run into one.
@@ -96,7 +96,7 @@ def report(
     names = list(dict.fromkeys([today, REFERENCE, FAIR, *(candidates or CANDIDATES)]))
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or Path(temporary)
-        _run(suite, names, folder, jobs)
+        any_failed = _run(suite, names, folder, jobs)
         leaderboard = read_leaderboard(folder)
         comparisons = site_comparisons(leaderboard, today)
         best = comparisons[0].best
@@ -108,9 +108,12 @@ def report(
     for comparison in comparisons:
         _tell(comparison)
     print(f"{out}: the full report, with charts and the users who win or lose")
+    if any_failed:
+        raise typer.Exit(1)
 
 
-def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> None:
+def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> bool:
+    """Make the rows that are missing, print which failed, and return whether any did."""
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
 
@@ -127,10 +130,11 @@ def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> None:
             suite, names, out=folder, seeds=1, keep_schedules=True, argv=sys.argv[1:],
             begin=begin, done=done, jobs=jobs,
         )  # fmt: skip
-    failed = (row for row in (*outcome.new_rows, *outcome.existing_rows) if not row.ok)
+    failed = [row for row in (*outcome.new_rows, *outcome.existing_rows) if not row.ok]
     show.lines(
         (f"bfenv: {row.policy} on {row.workload} failed: {row.error}" for row in failed), sys.stderr
     )
+    return bool(failed)
 
 
 def _tell(comparison: "SiteComparison") -> None:

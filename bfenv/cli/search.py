@@ -131,7 +131,7 @@ def search(
     --options sets other options of easy. A range in braces is tuned: "guard={0.8:2}, trial=180"
     tunes guard from 0.8 to 2.
 
-    The result is DIR/result.json; `bfenv agents card` makes an agent of it. Run the same command
+    The result is FOLDER/result.json; `bfenv agents card` makes an agent of it. Run the same command
     again to continue an interrupted search. With --generations, the result does not depend on
     --jobs or interruptions.
 

@@ -23,36 +23,13 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
-from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.csv_text import csv_text
-from bfenv.analysis.formatting import (
-    durations,
-    job_count,
-    offered_load,
-    percent,
-    processor_count,
-    ratio,
-    slowdown,
-)
-from bfenv.analysis.logged import LOGGED
-from bfenv.core.errors import one_line, printable
-from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
-from bfenv.leaderboard.reference import REFERENCE
+from bfenv.core.text import one_line, printable
 
-COMPARED = (
-    "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
-    "run",
-)  # fmt: skip
 NARROWEST = 12  # characters to which a column of words may shrink
 NAMES_SHARE = 0.3  # of the terminal, beyond which names are folded
 PATIENCE = 5  # seconds of a run before a progress bar is shown
 REFRESH = 0.5  # seconds
-CLAIRVOYANT_MEANING = (
-    "clairvoyant: the estimates are the runtimes, as in a log without estimates, so the policies "
-    "know how long each job will run"
-)
-MARK = "*"  # marks a policy that starves jobs
 
 ROWS = TextColumn("{task.fields[rows]}")  # for a bar whose length is time
 
@@ -234,114 +211,6 @@ def _fitted(widths: Sequence[int], least: Sequence[int], room: int) -> list[int]
         share = (room - sum(fitted)) // (len(widths) - i)
         fitted.append(max(least[i], min(width, share)))
     return fitted
-
-
-def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print a table of means over seeds, by division, the lowest bounded slowdown first.
-
-    What the log records stands above all policies.
-    """
-    by_policy: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        by_policy.setdefault((row["division"], row["policy"]), []).append(row)
-
-    def mean(policy: tuple[str, str], column: str) -> float:
-        runs = by_policy[policy]
-        return float(sum(run[column] for run in runs) / len(runs))
-
-    # A low mean may be bought by starving jobs, so those policies are marked.
-    easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
-    beyond = {
-        row["policy"]
-        for row in rows
-        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
-    }
-    starving = beyond - {LOGGED}
-    first = rows[0]
-    machine = f"{job_count(first['jobs'])} on {processor_count(first['processors'])}"
-    load = offered_load(row["offered_load"] for row in rows)
-    seeds = max(row["seed"] for row in rows) + 1
-    policies = sorted(
-        by_policy,
-        key=lambda one: (
-            one[1] != LOGGED,
-            DIVISIONS.index(one[0]),
-            mean(one, "mean_bounded_slowdown"),
-        ),
-    )
-    waits = zip(
-        *(
-            durations(mean(policy, name) for policy in policies)
-            for name in ("mean_wait", "p95_wait", "max_wait")
-        ),
-        strict=True,
-    )
-    lines = [
-        (
-            "logged, as it ran" if policy[1] == LOGGED else policy[1],
-            "" if policy[1] == LOGGED else policy[0],
-            slowdown(mean(policy, "mean_bounded_slowdown")),
-            mean_wait,
-            p95_wait,
-            max_wait + (MARK if policy[1] in starving else ""),
-            percent(mean(policy, "utilization")),
-            "" if policy[1] == LOGGED else quantity(mean(policy, "seconds"), "s"),
-        )
-        for policy, (mean_wait, p95_wait, max_wait) in zip(policies, waits, strict=True)
-    ]
-    notes = []
-    if starving:
-        notes.append(f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's")
-    if LOGGED in beyond:
-        notes.append("logged is not judged: in a log, jobs also wait for what is not simulated")
-    if not easy:
-        notes.append(f"starvation is not judged, because {REFERENCE} is not among the policies")
-    divisions = {division for division, policy in policies if policy != LOGGED}
-    if divisions == {CLAIRVOYANT}:
-        notes.append(CLAIRVOYANT_MEANING)
-    elif divisions != {COMPLETION}:
-        notes.append(DIVISIONS_MEANING)
-    shown = [
-        i
-        for i, heading in enumerate(COMPARED)
-        if heading != "division" or divisions != {COMPLETION} or format is Format.markdown
-    ]
-    table(
-        [COMPARED[i] for i in shown],
-        [[line[i] for i in shown] for line in lines],
-        format,
-        numbers=len(COMPARED) - 2,
-        title=f"{first['workload']}: {machine}, {load}"
-        + (f", means of {seeds} seeds" if seeds > 1 else ""),
-        note="\n".join(notes),
-    )
-
-
-def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print how well each policy's first run repeats the log."""
-    columns = (
-        "policy", "mean wait\n/ logged", "median\n/ logged", "rank\ncorrelation", "close",
-        "repeats\nthe log",
-    )  # fmt: skip
-    first = {row["policy"]: row for row in reversed(rows) if row["policy"] != LOGGED}
-    lines = [
-        (
-            policy,
-            *(
-                ratio(_known(row[name]))
-                for name in ("log_mean_wait_ratio", "log_median_wait_ratio")
-            ),
-            slowdown(_known(row["log_rank_correlation"])),
-            percent(row["log_close"]),
-            verdict(row),
-        )
-        for policy, row in sorted(first.items(), key=lambda item: -item[1]["log_close"])
-    ]
-    table(columns, lines, format, numbers=len(columns) - 1, title="", note=VERDICTS_MEANING)
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def quantity(value: float, unit: str) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
-from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli import show
-from bfenv.cli.show import MARK, Format
+from bfenv.cli.show import Format
+from bfenv.cli.show_policies import MARK, MARK_MEANING
 
 COLUMNS = (
     "policy", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait", "longest\nwait",
@@ -42,7 +42,7 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
     found = [f"{BEST} the best policy of bfenv that starves no jobs"]
     if any(row["starves"] for row in rows):
-        found.append(f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's")
+        found.append(MARK_MEANING)
     for row in rows:
         name, decisions = _short(row["policy"]), row["decisions"]
         if row["replaced_actions"]:

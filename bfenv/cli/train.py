@@ -99,6 +99,8 @@ def train(
     if seeds is None:
         _train(settings, out, resume, tensorboard)
         return
+    if out.exists() and any(not each.name.startswith("seed-") for each in out.iterdir()):
+        raise BfenvError(f"{out} holds something else than seeds: choose another folder")
     for k in range(settings.seed, settings.seed + seeds):
         _train(replace(settings, seed=k), out / f"seed-{k}", resume, tensorboard)
 
@@ -147,12 +149,12 @@ train.__doc__ = train.__doc__ and train.__doc__.replace(
     "{presets}",
     "\n      ".join(
         (
-            "scorer: any job may become the head; 24 traces of the embedded model",
-            "attention: the same, with attention between jobs; half as fast",
-            "imitated: starts as a copy of easy-wfp3",
-            "whole-log: one long episode per trace, with average rewards",
-            "constrained: raises a penalty on the longest wait until no job starves",
-            "archive: five real logs, from a copy of an order of jobs; a few minutes",
+            "scorer: 24 traces of the embedded model; any job may become the head",
+            "attention: as scorer, with attention between jobs; half as fast",
+            "imitated: as scorer, but starts as a copy of easy-wfp3",
+            "whole-log: as scorer, with one long episode per trace and average rewards",
+            "constrained: as scorer, with a growing penalty on the longest wait",
+            "archive: five real logs; starts as a copy of an order of jobs",
             "toy: one small trace, done in seconds",
         )
     ),

@@ -6,8 +6,6 @@ The names below are what you need to write and run a scheduler. To compile one, 
 
 from bfenv.core.cluster import (
     Cluster,
-    Truth,
-    advance,
     expected_ends,
     finished,
     free,
@@ -29,6 +27,7 @@ from bfenv.core.errors import (
     UnknownNameError,
     WorkloadError,
 )
+from bfenv.core.events import Truth, advance
 from bfenv.core.jobs import FOREVER, Cleaning, Jobs, Outage, Trace, make_trace
 from bfenv.core.policy import Policy, make_policy
 from bfenv.core.profile import (

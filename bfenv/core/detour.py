@@ -19,13 +19,12 @@ from bfenv.core.cluster import (
     QUEUE_END,
     RUNNING,
     Cluster,
-    Truth,
-    advance,
     now,
     retract,
     started,
     waiting,
 )
+from bfenv.core.events import Truth, advance
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import find_room, first_to_come, has_room, start_outages, take_room

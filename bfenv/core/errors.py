@@ -3,28 +3,9 @@
 Each class passes all its arguments to its base, so that it can be pickled between processes.
 """
 
-import difflib
 from collections.abc import Iterable, Sequence
 
-LIKENESS = 0.7  # ratio of difflib from which a name is suggested instead of another
-
-
-def printable(text: str) -> str:
-    """Return a text without characters that would steer a terminal; line ends remain."""
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
-
-
-def one_line(text: str) -> str:
-    """Return a text as one printable line: it may come from anywhere."""
-    return printable(" ".join(text.split()))
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return "did you mean ...?" with the nearest of the known names; "" if none is near."""
-    known = list(known)
-    parts = [other for other in known if name and name.lower() in other.lower()]
-    near = parts[:3] or difflib.get_close_matches(name, known, cutoff=LIKENESS)
-    return f"did you mean {' or '.join(near)}?" if near else ""
+from bfenv.core.text import counted, suggest
 
 
 class BfenvError(ValueError):
@@ -81,8 +62,9 @@ class StarvationError(PolicyError):
         super().__init__(jobs, policy)
         self.jobs = jobs
         self.policy = policy
-        count = f"{len(jobs)} jobs" if len(jobs) > 1 else "a job"
-        self.reason = f"leaves {count} waiting for ever, the first is job {jobs[0]}"
+        which = counted(len(jobs), "job") if len(jobs) > 1 else f"job {jobs[0]}"
+        first = f", the first is job {jobs[0]}" if len(jobs) > 1 else ""
+        self.reason = f"leaves {which} waiting for ever{first}"
 
     def __str__(self) -> str:
         return f"{self.policy} {self.reason}"

@@ -5,8 +5,8 @@ A policy, a workload or an agent is named by text. All of them share this gramma
     easy                                    a name
     easy(order=sjf, lookahead=100)          a name with options
     lublin:jobs=500,load=0.9                the same; a shell needs no quotes
-    mymodule:shortest                       an object in a module that Python can import
-    mymodule:shortest(limit=3)              the same with options
+    mine:smallest_first                     an object in a module that Python can import
+    mine:smallest_first(limit=3)            the same with options
     logs/mine (2).swf                       a path: any other text is a name as it stands
 
 An option's value is one of:
@@ -23,15 +23,18 @@ import operator
 import re
 from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
-from bfenv.core.errors import BfenvError, suggest
+from bfenv.core.errors import BfenvError
+from bfenv.core.text import suggest
 
 WORDS = {"none": None, "true": True, "false": False}
 LARGEST = 2**53  # integers below are exact as floats
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 OPTION = re.compile(r"\w[\w-]*")
 COLON = re.compile(rf":(?=\s*{OPTION.pattern}\s*=)")  # before the first option
+SECOND = re.compile(rf"{NUMBER.pattern}:\s*{OPTION.pattern}\s*=")  # an option after a number
 CLOSING = {"(": ")", "'": "'", '"': '"'}
 
 
@@ -75,6 +78,8 @@ def _options(text: str, items: str, error: type[BfenvError]) -> dict[str, str]:
         option, equals, value = (part.strip() for part in item.partition("="))
         if not (equals and OPTION.fullmatch(option) and value):
             raise error(f"cannot read {text!r}: {item!r} is not option=value")
+        if SECOND.match(value):
+            raise error(f"cannot read {text!r}: separate options by commas, not colons")
         if option in options:
             raise error(f"cannot read {text!r}: {option} is given twice")
         options[option] = value
@@ -206,5 +211,16 @@ def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
     try:
         return operator.attrgetter(name)(found)
     except AttributeError as cause:
-        hint = suggest(name, vars(found))
-        raise error(f"{text}: {cause}{'; ' if hint else ''}{hint}") from cause
+        raise error(f"{text}: {cause}; {suggest(name, vars(found)) or _contents(found)}") from cause
+
+
+def _contents(module: ModuleType) -> str:
+    """Say what a module itself defines."""
+    names = [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and not isinstance(value, ModuleType)
+        and (not hasattr(value, "__qualname__") or value.__module__ == module.__name__)
+    ]
+    return f"it has {', '.join(names[:12])}" if names else "it defines nothing"

@@ -9,18 +9,8 @@ running, by its estimate, when its processors go out of service, and an outage k
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    PROCESSORS,
-    RUNNING,
-    Cluster,
-    Truth,
-    allocate,
-    announce,
-    now,
-    occupy,
-    reset,
-    waiting,
-)
+from bfenv.core.cluster import PROCESSORS, RUNNING, Cluster, now, waiting
+from bfenv.core.events import Truth, allocate, announce, occupy, reset
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
 

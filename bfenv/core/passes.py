@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.core.cluster import FINISHED, HORIZON, NOW, Cluster, Truth, advance, finished
+from bfenv.core.cluster import FINISHED, HORIZON, NOW, Cluster, finished
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import Truth, advance
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import Kernel, compiled_for
 from bfenv.core.policy import Forgetful, Policy, pass_of

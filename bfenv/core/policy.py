@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import Cluster, Truth
+from bfenv.core.cluster import Cluster
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import Truth
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.names import import_object

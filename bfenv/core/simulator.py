@@ -8,18 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    LAST_JOB,
-    NEXT_JOB,
-    QUEUE_BEGIN,
-    QUEUE_END,
-    STARTED,
-    Cluster,
-    Truth,
-    new_cluster,
-)
+from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
 from bfenv.core.detour import run_around
 from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
+from bfenv.core.events import Truth, new_cluster
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.outages import new_machine, outages_of

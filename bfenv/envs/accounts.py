@@ -1,6 +1,7 @@
 """The sums over the jobs of an episode: what starts, trials and ends of jobs change in them."""
 
-from bfenv.core.cluster import commit_starts, finished, now, start, try_start, waiting
+from bfenv.core.cluster import finished, now, start, try_start, waiting
+from bfenv.core.events import commit_starts
 from bfenv.core.kernel import kernel
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch_state import (

@@ -14,7 +14,8 @@ from bfenv.baselines.packed_program import columns_of as packed_columns
 from bfenv.baselines.packed_program import program_of
 from bfenv.baselines.priorities import ORDERS, new_ranking
 from bfenv.baselines.user_history import UserHistory, new_user_history
-from bfenv.core.cluster import STATE, Cluster, Truth
+from bfenv.core.cluster import STATE, Cluster
+from bfenv.core.events import Truth
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import inlined
 from bfenv.core.outages import with_outages

@@ -5,13 +5,8 @@ They work on the BatchState of N environments at once and drive the verbs of `bf
 
 from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.baselines.user_history import learn, learn_job
-from bfenv.core.cluster import (
-    NEXT_JOB,
-    advance,
-    may_start,
-    now,
-    waiting,
-)
+from bfenv.core.cluster import NEXT_JOB, may_start, now, waiting
+from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import first_to_come
 from bfenv.envs.accounts import (

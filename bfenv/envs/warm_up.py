@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.registry import find_policy
-from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster, Truth, advance, reset
+from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.detour import run_around
+from bfenv.core.events import Truth, advance, reset
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import announce_outages, new_machine, outages_of

@@ -9,6 +9,7 @@ from bfenv.analysis.calibration import calibrate
 from bfenv.analysis.logged import LOGGED, logged_schedule
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import find_policy, simulate
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import DIVISIONS, Policy, division_of
 from bfenv.core.schedule import Schedule
@@ -131,6 +132,7 @@ def run_plan(
     plan: Sequence[Run],
     *,
     done: Callable[[Row], None] = lambda row: None,
+    failed: Callable[[PolicyError], None] | None = None,
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
@@ -143,32 +145,48 @@ def run_plan(
         What `plan_evaluation` returned, or a part of it.
     done
         Called with each row as soon as it is there.
+    failed
+        Called with the error of each run whose policy fails, in the order of the plan. By default,
+        the first error is raised.
     jobs, backend, scheduler
         Where to run, see `bfenv.parallel.sweep.run_tasks`.
 
     Returns
     -------
     list[dict]
-        One row of metrics per run, in the order of the plan.
+        One row of metrics per run that did not fail, in the order of the plan.
 
     Raises
     ------
     PolicyError
-        If a policy raises anything or makes an illegal start.
+        If a policy raises anything or makes an illegal start, and `failed` is not given.
     BfenvError
         If a workload cannot be loaded, or `jobs`, `backend` or `scheduler` is wrong.
     """
     policies = list({run.policy: None for run in plan if run.policy != LOGGED})
     rows: dict[int, Row] = {}
+    errors: dict[int, PolicyError] = {}
+    function = evaluate_run if failed is None else _row_or_error
     with closing(
-        run_tasks(
-            evaluate_run, plan, warm=policies, jobs=jobs, backend=backend, scheduler=scheduler
-        )
+        run_tasks(function, plan, warm=policies, jobs=jobs, backend=backend, scheduler=scheduler)
     ) as results:
-        for i, row in results:
-            rows[i] = row
-            done(row)
+        for i, result in results:
+            if isinstance(result, PolicyError):
+                errors[i] = result
+            else:
+                rows[i] = result
+                done(result)
+    if failed is not None:
+        for i in sorted(errors):
+            failed(errors[i])
     return [rows[i] for i in sorted(rows)]
+
+
+def _row_or_error(*run: Any) -> Row | PolicyError:
+    try:
+        return evaluate_run(*run)
+    except PolicyError as error:
+        return error
 
 
 def evaluate_run(workload: str, options: dict[str, Any], policy: Policy | str, seed: int) -> Row:

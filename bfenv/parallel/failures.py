@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from bfenv.core.errors import BfenvError, PolicyError, one_line
+from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.jobs import Jobs
+from bfenv.core.text import one_line
 
 OWN = __name__.partition(".")[0]
 
@@ -36,6 +38,8 @@ def describe_error(error: BaseException) -> str:
         return f"{kind}, whose message cannot be shown{line}"
     if isinstance(error, BfenvError):
         return text
+    if isinstance(error, AttributeError) and error.name == "runtime" and type(error.obj) is Jobs:
+        text += "; runtimes are not known before jobs end, use jobs.estimate"
     return f"{kind}: {text}{line}" if text else f"{kind}{line}"
 
 

@@ -7,13 +7,13 @@ its arrays, written once.
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
 from bfenv.baselines.registry import ALL, find_policy, simulate
-from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
@@ -252,10 +252,8 @@ def portable(policy: Policy | str) -> Policy | str:
 def warm_up(policy: Policy) -> None:
     """Compile a policy, or load its compiled code, once per process.
 
-    Raises
-    ------
-    PolicyError
-        If it raises anything.
+    If the policy fails, nothing is raised: it fails again when it is run, with an error that names
+    the jobs of that run.
     """
-    with as_policy_error(policy.name):
+    with suppress(PolicyError), as_policy_error(policy.name):
         simulate(make_trace([0], [1], [1], 1), policy)

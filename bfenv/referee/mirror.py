@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bfenv.core.cluster import LAST_JOB, may_start, new_cluster, start, try_start, wake_at
+from bfenv.core.cluster import LAST_JOB, may_start, start, try_start, wake_at
+from bfenv.core.events import new_cluster
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.referee.frames import Frame, new_frame

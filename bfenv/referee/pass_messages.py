@@ -26,8 +26,6 @@ from bfenv.core.cluster import (
     STARTED,
     WAKE,
     Cluster,
-    advance,
-    commit_starts,
     finished,
     start,
     started,
@@ -36,6 +34,7 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.cluster import RUNNING as RUNNING_NOW
 from bfenv.core.event_heap import EventHeap, push
+from bfenv.core.events import advance, commit_starts
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.referee.player_process import PlayerError, shown

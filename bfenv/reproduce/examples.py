@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines import los
-from bfenv.core.cluster import Cluster, advance, free, new_cluster, now, start, waiting
+from bfenv.core.cluster import Cluster, free, now, start, waiting
+from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.profile import shadow
 

@@ -8,7 +8,8 @@ may be selected.
 from dataclasses import replace
 
 from bfenv.baselines.los import gain_of, los, start_best
-from bfenv.core.cluster import advance, free, now, start, waiting
+from bfenv.core.cluster import free, now, start, waiting
+from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy

@@ -18,7 +18,8 @@ from bfenv.baselines.multiqueue.figure2 import (
 )
 from bfenv.baselines.multiqueue.memory import QUEUED, SETTLED, next_priority, stage_of
 from bfenv.baselines.reservations import NONE
-from bfenv.core.cluster import advance, free, now, running, waiting
+from bfenv.core.cluster import free, now, running, waiting
+from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import fits, rebuild, release, reserve
 

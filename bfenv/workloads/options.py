@@ -13,8 +13,9 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import numpy as np
 
 from bfenv.core.durations import parse_duration
-from bfenv.core.errors import WorkloadError, suggest
+from bfenv.core.errors import WorkloadError
 from bfenv.core.names import read_value
+from bfenv.core.text import suggest
 
 Seconds = Annotated[int, "seconds"]  # as an option, also text such as "90m", "2d" or "1-12:00"
 EXPECTED: dict[Any, str] = {

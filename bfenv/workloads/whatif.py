@@ -18,6 +18,7 @@ from bfenv.core.durations import parse_limit
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.core.names import NUMBER, read_value, split_items
+from bfenv.core.text import counted
 from bfenv.workloads.arguments import check_load, check_trace
 from bfenv.workloads.logs.outages import load_outages, outage_texts
 from bfenv.workloads.requests import with_estimates
@@ -116,7 +117,9 @@ def with_processors(trace: Trace, size: str) -> Changed:
         for one in trace.outages
     )
     lost = int(np.sum(~fits))
-    notes = (f"{_jobs(lost, 'is', 'are')} larger than {processors:,} processors and left out",)
+    notes = (
+        f"{counted(lost, 'job is', 'jobs are')} larger than {processors:,} processors and left out",
+    )
     smaller = _taken(replace(trace, outages=()), fits) if lost else trace
     return Changed(replace(smaller, processors=processors, outages=outages), notes if lost else ())
 
@@ -147,11 +150,11 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     jobs, longer = trace.jobs, trace.runtime > limit
     estimate = np.minimum(jobs.estimate, limit)
     lower = int(np.sum(jobs.estimate > limit))
-    fewer = f"{_jobs(lower, 'asks', 'ask')} for less than before"
+    fewer = f"{counted(lower, 'job asks', 'jobs ask')} for less than before"
     notes = [fewer if lower else "no job asks for more"]
     if not split:
         if longer.any():
-            cut_short = _jobs(int(longer.sum()), "is", "are")
+            cut_short = counted(int(longer.sum()), "job is", "jobs are")
             notes.append(f"{cut_short} cut at the limit, with work left undone")
         runtime = np.minimum(trace.runtime, limit)
         cut = replace(trace, jobs=jobs._replace(estimate=estimate), runtime=runtime)
@@ -167,8 +170,8 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     if longer.any():
         count = int(pieces[longer].sum())
         notes.append(
-            f"{_jobs(int(longer.sum()), 'becomes', 'become')} {count:,} pieces, each of which "
-            "counts as a job with a wait of its own"
+            f"{counted(int(longer.sum()), 'job becomes', 'jobs become')} {count:,} pieces, each of "
+            "which counts as a job with a wait of its own"
         )
     return Changed(
         replace(
@@ -198,22 +201,20 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
         If it is neither.
     """
     check_trace(trace)
-    text = _signed(text)
-    match = LESS.fullmatch(text.strip())
+    text = _signed(text).strip()
+    match = LESS.fullmatch(text)
     if not match:
-        if text.strip().endswith("%"):
-            raise WorkloadError(f"estimates: write +{text.strip()} or -{text.strip()}")
-        model = text.strip()
-        if NUMBER.fullmatch(model):
-            raise WorkloadError(f"estimates: write +{model}% or -{model}%, got {model!r}")
-        return Changed(with_estimates(trace, model), ())
+        number = text.rstrip("% ")
+        if NUMBER.fullmatch(number):
+            raise WorkloadError(f"estimates: write +{number}% or -{number}%, got {text!r}")
+        return Changed(with_estimates(trace, text), ())
     factor = _factor(match)
     if factor <= 0:
         raise WorkloadError(f"estimates: a decrease must be below 100%, got {text!r:.60}")
     asked = np.rint(trace.jobs.estimate * factor).astype(np.int64)
     estimate = np.maximum(asked, trace.runtime)
     held = int(np.sum(asked < trace.runtime))
-    notes = (f"{_jobs(held, 'keeps', 'keep')} the runtime as estimate",) if held else ()
+    notes = (f"{counted(held, 'job keeps', 'jobs keep')} the runtime as estimate",) if held else ()
     return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
 
 
@@ -276,10 +277,6 @@ def _taken(trace: Trace, those: np.ndarray) -> Trace:
         runtime=trace.runtime[those],
         records=None if trace.records is None else trace.records[those],
     )
-
-
-def _jobs(count: int, one: str, more: str) -> str:
-    return f"1 job {one}" if count == 1 else f"{count:,} jobs {more}"
 
 
 def _signed(text: str) -> str:

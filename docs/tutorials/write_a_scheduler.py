@@ -13,7 +13,8 @@ import matplotlib.pyplot as plt
 
 import bfenv
 from bfenv.analysis import place
-from bfenv.core.cluster import advance, may_start, start, waiting
+from bfenv.core.cluster import may_start, start, waiting
+from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.testing import load_cases, report_on, run_policy
 

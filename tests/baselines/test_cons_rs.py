@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.cons_rs import CONS_RS, cons_rs, expect, finish, prepare, search
 from bfenv.baselines.conservative import CONSERVATIVE
-from bfenv.core.cluster import advance, new_cluster, waiting
+from bfenv.core.cluster import waiting
+from bfenv.core.events import advance, new_cluster
 from tests.baselines.test_conservative import EVENT_ORDERS, make, numbers, rows, starts
 from tests.baselines.test_reservations import many_at_once, overloaded
 from tests.conftest import log, small_traces

@@ -28,17 +28,8 @@ from bfenv.baselines.conservative_replan import (
     CONSERVATIVE_REPLAN_RANDOM_SJF,
     CONSERVATIVE_REPLAN_SJF,
 )
-from bfenv.core.cluster import (
-    PASSES,
-    advance,
-    commit_starts,
-    may_start,
-    new_cluster,
-    now,
-    start,
-    waiting,
-    wake_at,
-)
+from bfenv.core.cluster import PASSES, may_start, now, start, waiting, wake_at
+from bfenv.core.events import advance, commit_starts, new_cluster
 from tests.baselines.test_reservations import many_at_once, overloaded
 from tests.conftest import log, small_traces
 from tests.oracles import conservative as naive

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv import baselines
 from bfenv.agents import PolicyAgent
-from bfenv.core.cluster import new_cluster
+from bfenv.core.events import new_cluster
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 
 import bfenv
-from bfenv.core.cluster import advance, commit_starts, new_cluster, start, waiting
+from bfenv.core.cluster import start, waiting
+from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.profile import shadow
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import machine as naive

@@ -14,8 +14,9 @@ import bfenv
 from bfenv import find_policy
 from bfenv.baselines.easy_variants import POLICIES, easy, queue
 from bfenv.baselines.priorities import ORDERS, score
-from bfenv.core.cluster import advance, new_cluster, now, retract, waiting
+from bfenv.core.cluster import now, retract, waiting
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance, new_cluster
 from bfenv.core.profile import shadow
 from tests.conftest import as_naive, log
 from tests.oracles import easy as naive_easy

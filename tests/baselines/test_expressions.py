@@ -20,8 +20,9 @@ from bfenv.baselines.expression_program import (
 from bfenv.baselines.expressions import FUNCTIONS
 from bfenv.baselines.packed_program import columns_of, pack_program, program_of
 from bfenv.baselines.user_history import NAMES, count_jobs, learn, new_user_history, quantity
-from bfenv.core.cluster import advance, new_cluster, waiting
+from bfenv.core.cluster import waiting
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance, new_cluster
 
 numbers = st.floats(-4, 4).map(lambda x: round(x, 2))
 leaves = st.one_of(numbers.map(lambda x: f"({x:.2f})"), st.sampled_from(NAMES))

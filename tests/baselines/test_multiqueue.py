@@ -14,19 +14,9 @@ from bfenv.baselines.multiqueue import figure2, multiqueue
 from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
 from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED
 from bfenv.baselines.speculative import easy_speculative
-from bfenv.core.cluster import (
-    WAKE,
-    advance,
-    may_start,
-    new_cluster,
-    now,
-    retract,
-    running,
-    start,
-    started,
-    waiting,
-)
+from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance, new_cluster
 from tests.conftest import log
 from tests.oracles import multiqueue as naive_multiqueue
 

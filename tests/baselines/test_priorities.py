@@ -15,9 +15,10 @@ from bfenv.baselines.priorities import (
     rank,
     score,
 )
-from bfenv.core.cluster import advance, may_start, new_cluster, now, retract, start, waiting
+from bfenv.core.cluster import may_start, now, retract, start, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance, new_cluster
 from tests.conftest import small_traces
 from tests.oracles import easy as naive_easy
 

@@ -16,7 +16,8 @@ import bfenv
 from bfenv import baselines
 from bfenv.baselines import registry
 from bfenv.baselines.registry import find_policy
-from bfenv.core.cluster import advance, may_start, start, waiting
+from bfenv.core.cluster import may_start, start, waiting
+from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import able, new_memory
 

@@ -21,7 +21,8 @@ from bfenv.baselines.reservations import (
     reserve_anchor_point,
     start_due,
 )
-from bfenv.core.cluster import advance, commit_starts, new_cluster, now, start, waiting
+from bfenv.core.cluster import now, start, waiting
+from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import FOREVER
 from bfenv.core.profile import anchor_point, place
 

@@ -12,8 +12,9 @@ import bfenv
 from bfenv.baselines.registry import find_policy
 from bfenv.baselines.reservations import NONE
 from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
-from bfenv.core.cluster import advance, new_cluster, now
+from bfenv.core.cluster import now
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance, new_cluster
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import machine as naive
 from tests.oracles import slack as naive_slack

@@ -10,11 +10,8 @@ from bfenv.baselines.multiqueue import multiqueue
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import (
     NEXT_JOB,
-    advance,
-    commit_starts,
     free,
     may_start,
-    new_cluster,
     now,
     retract,
     running,
@@ -23,6 +20,7 @@ from bfenv.core.cluster import (
     waiting,
 )
 from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.policy import Policy
 from tests.baselines.test_multiqueue import (
     asking,

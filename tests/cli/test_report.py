@@ -40,6 +40,18 @@ def test_today_twice(run, site, tmp_path):
     assert out.count("\n easy ") == 1
 
 
+def test_failing_candidate(run, site, tmp_path, monkeypatch):
+    """The others are compared, the error is one line, and the exit status is 1."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "broken_candidate.py").write_text("def mine(cluster, jobs):\n    1 // 0\n")
+    page = tmp_path / "site.html"
+    candidates = ("-p", "broken_candidate:mine", "-p", "easy-lxf")
+    status, out, err = run("report", site, "-o", page, *candidates, "-j", 1, columns=140)
+    assert status == 1 and page.exists()
+    assert "\n easy-lxf " in out and "broken_candidate" not in out
+    assert err.count("broken_candidate:mine on ") == 1 and "ZeroDivisionError" in err
+
+
 def test_clock(run, tmp_path):
     """The hours of a dated log are those of the clock, wherever the log begins."""
     log = write_site(tmp_path / "odd.swf", jobs=60, start_time=1_767_225_600 + 754)

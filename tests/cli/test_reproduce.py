@@ -24,7 +24,9 @@ def test_a_worked_example(run, tmp_path):
 
 def test_quick(run, tmp_path):
     """Generated workloads stand in for the logs, and the page says so."""
-    status, out, _ = run("reproduce", "zotkin2000", "table-8", "--quick", "--out", tmp_path)
+    status, out, _ = run(
+        "reproduce", "zotkin2000", "table-8", "--quick", "-j", 2, "--out", tmp_path
+    )
     assert status == 0 and "not comparable" in out
     assert "generated workloads stand in" in (tmp_path / "zotkin2000.md").read_text()
 
@@ -32,7 +34,7 @@ def test_quick(run, tmp_path):
 @pytest.mark.slow
 def test_all_quick(run, tmp_path):
     """Every paper has its page, with every item and with figures."""
-    status, _, _ = run("reproduce", "all", "--quick", "--jobs", "-1", "--out", tmp_path)
+    status, _, _ = run("reproduce", "all", "--quick", "--out", tmp_path)
     assert status == 0
     for paper in PAPERS.values():
         text = (tmp_path / f"{paper.name}.md").read_text()

@@ -1,12 +1,9 @@
-"""`bfenv search` and `bfenv agents`: from a workload to a card."""
+"""`bfenv search`: from a workload to a card."""
 
 import json
 import shlex
 
 import pytest
-
-from bfenv.agents.models import agent_names
-from bfenv.agents.network_agent import load_network
 
 MODEL = "lublin:jobs=600,procs=32,load=0.9"
 SMALL = ("--population", 4, "--shakes", 1, "--cases", 1, "--load", "own", "--slice-jobs", 100)
@@ -56,18 +53,6 @@ def test_card(run, tmp_path):
     assert status == 2 and "exists; use --force" in err
 
 
-def test_list(run):
-    """Every shipped agent is listed by the name to type, on a narrow terminal, too."""
-    out = run("agents", columns=80)[1]
-    assert all(f" agent:{name} " in out for name in agent_names())
-
-
-def test_unknown(run):
-    """An unknown agent is answered with the names of all, networks included."""
-    assert "scorer-lublin" in run("agents", "show", "nobody")[2]
-    assert "agent:scorer-lublin" in run("evaluate", "--agent", "scorer-lublin")[2]
-
-
 @pytest.mark.parametrize(
     "options, message",
     [
@@ -84,14 +69,3 @@ def test_wrong(run, tmp_path, options, message):
     status, _, err = search(run, tmp_path / "found", *options)
     assert status == 2 and message in err and err.count("\n") == 1
     assert not (tmp_path / "found").exists()
-
-
-def test_show_network(run):
-    """The card of a network has its command, its scores and where it fails."""
-    status, out, _ = run("agents", "show", "scorer-lublin")
-    card = load_network("scorer-lublin").card
-    assert status == 0 and card.found["command"] in out
-    assert all(f"{score['ratio']:.3f}" in out for score in card.scores)
-    assert out.count("\n! ") == len(card.failures) > 0
-    rows = json.loads(run("agents", "show", "agent:scorer-lublin", "--format", "json")[1])
-    assert rows[0]["scores"] == card.scores

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bfenv.cli import show
+from bfenv.cli import show, show_policies
 
 
 def test_numbers_are_whole(run):
@@ -98,7 +98,8 @@ def test_judged(run, capsys):
     }  # fmt: skip
     easy = row | {"policy": "easy", "max_wait": 1000}
     for wait in (2000, 2001):
-        show.comparison([row | {"policy": "logged", "max_wait": wait}, easy], show.Format.table)
+        logged = row | {"policy": "logged", "max_wait": wait}
+        show_policies.comparison([logged, easy], show.Format.table)
         out = capsys.readouterr().out
         assert ("logged is not judged" in out) == (wait > 2000) and "*" not in out
 

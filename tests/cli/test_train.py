@@ -37,6 +37,15 @@ def test_seeds(run, tmp_path):
     assert status == 2 and "--force" in err
 
 
+def test_folder_of_something_else(run, tmp_path):
+    """Seeds are not trained in a folder of other files."""
+    (tmp_path / "board").mkdir()
+    (tmp_path / "board/suite.json").write_text("{}")
+    status, _, err = run("train", *SMALL, "--seeds", 2, "--out", tmp_path / "board")
+    assert status == 2 and "holds something else than seeds" in err
+    assert [file.name for file in (tmp_path / "board").iterdir()] == ["suite.json"]
+
+
 def test_help(run):
     """The help names every preset."""
     _, out, _ = run("train", "--help")

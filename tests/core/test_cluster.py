@@ -8,14 +8,10 @@ from bfenv.core.cluster import (
     HORIZON,
     OFFENDER,
     PASSES,
-    advance,
-    commit_starts,
     finished,
     free,
     may_start,
-    new_cluster,
     now,
-    reset,
     retract,
     running,
     start,
@@ -23,6 +19,7 @@ from bfenv.core.cluster import (
     waiting,
     wake_at,
 )
+from bfenv.core.events import advance, commit_starts, new_cluster, reset
 
 
 def machine(*jobs, processors=4, **columns):

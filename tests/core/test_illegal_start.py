@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from bfenv.core.cluster import Cluster, advance, new_cluster, reset, start, try_start
+from bfenv.core.cluster import Cluster, start, try_start
+from bfenv.core.events import advance, new_cluster, reset
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import make_trace
 

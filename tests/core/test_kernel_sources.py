@@ -2,12 +2,14 @@
 
 import math
 import os
+import time
 
 import pytest
 
 from bfenv.core import kernel_sources
 from bfenv.core.cache_folder import cache_root
 from bfenv.core.kernel_sources import code_digest
+from tests.conftest import ROOT
 from tests.core.own_package import edit, write_package
 
 
@@ -68,6 +70,19 @@ def test_packages_on_the_way(own, digest):
     before = digest("user")
     (own / "__init__.py").write_text("import own.sibling\n")
     assert digest("user") == before
+
+
+def test_installations(own, tmp_path, monkeypatch):
+    """All copies of bfenv share a key; a module of another package has one for each place."""
+    monkeypatch.setattr(kernel_sources, "PROCESS_START", time.time() + 60)
+    for module, source, shared in (
+        ("bfenv.core.event_heap", ROOT / "bfenv/core/event_heap.py", True),
+        ("own.caller", own / "caller.py", False),
+    ):
+        copy = tmp_path / f"copy_of_{source.name}"
+        copy.write_text(source.read_text())
+        here, there = (code_digest(module, str(file), (), tmp_path) for file in (source, copy))
+        assert (here == there) == shared
 
 
 def test_not_python(own, digest):

@@ -98,6 +98,7 @@ def test_grammar(text, base, options):
         ("lublin:jobs=1,", "''"),
         ("lublin:jobs=1,load", "'load'"),
         ("lublin:jobs=1,jobs=2", "jobs is given twice"),
+        ("lublin:jobs=30:load=0.9", "separate options by commas"),
     ],
 )
 def test_malformed_names(text, item):
@@ -198,6 +199,8 @@ def test_import():
         (":path", "module:object"),
         ("os:nosuch", "nosuch"),
         ("os:path.nosuch", "nosuch"),
+        ("os:renam", "did you mean rename"),
+        ("bfenv.core.arguments:xyzzy", "it has LONGEST, check_integer, check_number, check_choice"),
         ("nosuchmodule:f", "'nosuchmodule': ModuleNotFoundError"),
         ("os.nosuch:f", "'os.nosuch': ModuleNotFoundError"),
         ("mine.py:f", "as in mine:f"),

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.core.cluster import new_cluster
 from bfenv.core.errors import PolicyError, WorkloadError
+from bfenv.core.events import new_cluster
 from bfenv.core.jobs import Outage
 from bfenv.core.schedule import Schedule
 from tests.conftest import small_traces

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from bfenv.core import passes
-from bfenv.core.cluster import PASSES, advance, new_cluster, now, wake_at
+from bfenv.core.cluster import PASSES, now, wake_at
+from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import make_trace
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy, make_policy, new_memory
@@ -121,7 +122,7 @@ def test_other_threads():
 PROGRAM = """
 import sys, threading, time
 import numpy as np
-from bfenv.core.cluster import advance
+from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfenv.core.cluster import advance, commit_starts, expected_ends, new_cluster, running, start
+from bfenv.core.cluster import expected_ends, running, start
+from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import make_trace
 from bfenv.core.profile import (
     anchor_point,

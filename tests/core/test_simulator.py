@@ -6,8 +6,9 @@ from hypothesis import given
 
 import bfenv
 from bfenv import baselines
-from bfenv.core.cluster import advance, free, start, waiting, wake_at
+from bfenv.core.cluster import free, start, waiting, wake_at
 from bfenv.core.errors import IllegalStartError, StarvationError
+from bfenv.core.events import advance
 from bfenv.core.jobs import make_trace
 from bfenv.core.kernel import kernel
 from tests.conftest import as_naive, small_traces

@@ -134,5 +134,6 @@ def test_defaults():
 
 def test_numpy_integers():
     """Integers of numpy are integers."""
-    env = BackfillEnv(window=np.int64(4), episode_jobs=np.int32(9), warmup_jobs=np.int64(3))
+    lengths = {"episode_jobs": np.int32(9), "warmup_jobs": np.int64(3)}
+    env = BackfillEnv("lublin:jobs=100", window=np.int64(4), **lengths)
     assert env.action_space.n == 5 and env.reset(seed=0)[0]["queue"].shape == (4, 10)

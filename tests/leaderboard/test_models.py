@@ -21,42 +21,29 @@ TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
 ALGORITHMS = {"masked": contrib.MaskablePPO, "unmasked": sb3.PPO}
 
 
-def train(path, kind="masked", seed=0, trace=TRACE, **settings):
-    env = BackfillEnv(trace, window=4, episode_jobs=10, warmup_jobs=10, **settings)
+def train(path, kind="masked", seed=0, trace=TRACE, window=4, **settings):
+    env = BackfillEnv(trace, window=window, episode_jobs=10, warmup_jobs=10, **settings)
     steps = {"n_steps": 16, "batch_size": 16}
     model = ALGORITHMS[kind]("MultiInputPolicy", env, seed=seed, device="cpu", **steps)
     save_model(model, path)
     return str(path)
 
 
-@pytest.mark.parametrize("kind", ALGORITHMS)
-def test_run(tmp_path, kind):
-    """A model runs only where it is trusted; another model of its name has another row."""
-    name, store = train(tmp_path / "model.zip", kind), tmp_path / "store"
+@pytest.mark.parametrize(("kind", "option"), [("masked", ""), ("unmasked", ":deterministic=false")])
+def test_run(tmp_path, kind, option):
+    """A model runs only where it is trusted; its row is what `evaluate_agent` finds, bit by bit."""
+    path = train(tmp_path / "model.zip", kind, window=2, reservation_depth=0, idle="always")
+    name, store = path + option, tmp_path / "store"
     with pytest.raises(bfenv.BfenvError, match="--trust"):
         run_suite(TINY, ["easy"], [name], out=store)
     assert not store.exists()
-    run_suite(TINY, ["easy"], [name], out=store, trust=True)
-    row = next(row for row in json_rows(store) if row["kind"] == "agent")
-    assert row["status"] == "ok", row.get("error")
-    assert row["code"] == code_hash("agent", name) and "torch" in row["versions"]
-    assert 0 < row["metrics"]["outside_window"] <= 1
-    assert (row["metrics"]["replaced_actions"] > 0) == (kind == "unmasked")
-    assert len(run_suite(TINY, [], [name], out=store, trust=True).existing_rows) == 1
-    train(tmp_path / "model.zip", kind, seed=1)
-    assert len(run_suite(TINY, [], [name], out=store, trust=True).new_rows) == 1
-    assert len(json_rows(store)) == 2
-
-
-@pytest.mark.parametrize(("kind", "option"), [("masked", ""), ("unmasked", ":deterministic=false")])
-def test_agrees_with_evaluation(tmp_path, kind, option):
-    """The row of a model has the metrics of `evaluate_agent` on its trace, to the last bit."""
-    name = train(tmp_path / "model.zip", kind, reservation_depth=0, idle="always") + option
-    rows = run_suite(TINY, ["easy"], [name], out=tmp_path / "store", trust=True).new_rows
+    rows = run_suite(TINY, ["easy"], [name], out=store, trust=True).new_rows
     agent = [row for row in rows if row.kind == "agent"]
     assert len(agent) == (3 if option else 1)
     (trace,) = TINY.entries[0].traces
     for row in agent:
+        assert row.status == "ok", row.error
+        assert row.code == code_hash("agent", name) and "torch" in row.versions
         scored, *others = evaluate_agent(
             name,
             trace.source,
@@ -72,10 +59,22 @@ def test_agrees_with_evaluation(tmp_path, kind, option):
         assert scored.mean_wait == metrics["mean_wait"]
         assert (scored.longest_wait, scored.p95_wait) == (metrics["max_wait"], metrics["p95_wait"])
         assert scored.replaced_actions == metrics["replaced_actions"]
+        assert (metrics["replaced_actions"] > 0) == (kind == "unmasked")
         assert scored.outside_window == metrics["outside_window"]
+        assert 0 < metrics["outside_window"] <= 1
         easy = next(one for one in others if one.name == "easy")
         (expected,) = (one for one in rows if one.policy == "easy")
         assert easy.mean_bounded_slowdown == expected.metrics["mean_bounded_slowdown"]
+
+
+def test_another_model(tmp_path):
+    """A row is made once; another model of that name has another row."""
+    name, store = train(tmp_path / "model.zip"), tmp_path / "store"
+    run_suite(TINY, [], [name], out=store, trust=True)
+    assert len(run_suite(TINY, [], [name], out=store, trust=True).existing_rows) == 1
+    train(tmp_path / "model.zip", seed=1)
+    assert len(run_suite(TINY, [], [name], out=store, trust=True).new_rows) == 1
+    assert len(json_rows(store)) == 1
 
 
 def test_settings_of_the_training(tmp_path):

@@ -89,7 +89,7 @@ def test_existing_rows(whole, tmp_path):
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
 
 
-@pytest.mark.parametrize(("workers", "most"), [(1, 3), (2, 5)])
+@pytest.mark.parametrize(("workers", "most"), [(1, 6), (2, 8)])
 def test_killed(whole, tmp_path, workers, most):
     """Killed again and again, a run ends with the rows of an undisturbed one."""
     program = (

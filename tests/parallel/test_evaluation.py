@@ -101,6 +101,13 @@ def test_failing_policy(decide, cause):
         assert text.endswith(f"(test_evaluation.py, line {line})")
 
 
+def test_waiting_for_ever():
+    """The error of a policy that starts nothing counts the jobs of the run, not of a warm-up."""
+    policy = bfenv.Policy(name="idle", decide=lambda cluster, jobs, memory: None)
+    with pytest.raises(bfenv.PolicyError, match=r"^idle leaves 50 jobs waiting .* first is job 0$"):
+        evaluate("lublin:jobs=50", [policy])
+
+
 def test_a_bfenv_error_is_raised_as_it_is():
     """What the engine says about a policy is not rephrased."""
 

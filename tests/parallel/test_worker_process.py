@@ -18,6 +18,7 @@ from bfenv.parallel.worker_process import (
     close_worker,
     describe_error,
 )
+from bfenv.workloads.load import load_workload
 from tests.parallel.processes import is_alive
 
 LONG = 120.0  # seconds, never reached
@@ -134,6 +135,9 @@ def test_describe_error():
     assert describe_error(BfenvError("a\nb")) == "a b"
     assert describe_error(KeyboardInterrupt()) == "KeyboardInterrupt"
     assert len(describe_error(ValueError("x" * 10_000))) < 600
+    with pytest.raises(AttributeError) as hidden:
+        load_workload("lublin:jobs=1").jobs.runtime  # noqa: B018
+    assert "use jobs.estimate" in describe_error(hidden.value)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux only")

@@ -17,7 +17,6 @@ import pytest
 import bfenv
 from bfenv.core.cluster import (
     FREE,
-    advance,
     may_start,
     now,
     retract,
@@ -27,6 +26,7 @@ from bfenv.core.cluster import (
     waiting,
     wake_at,
 )
+from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
 from bfenv.testing.monitor import run_monitored
 from bfenv.testing.report import KINDS, check_policy, report_on

@@ -10,12 +10,13 @@ from bfenv.cli.show import Format
 
 
 def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
-    """List, show and document agents.
+    """List agents; show one, or make an agent and its card.
 
     Policies are used by their name, "agent:NAME", wherever you name a policy; networks with
     --agent. "ratio" is the mean bounded slowdown over EASY's: the geometric mean over the workloads
     on the card, at their own load and at load 0.9. "longest wait" is the largest ratio to EASY's
     longest wait. A network that was scored on the training's own workloads alone has none of these.
+    `bfenv agents show NAME` says more of an agent.
 
     \b
     Examples:
@@ -35,7 +36,7 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
         (
             row["agent"],
             row["division"],
-            row["what"],
+            row["what"].partition(":")[0].partition(";")[0],
             *(
                 "" if row[key] is None else f"{row[key]:.3f}"
                 for key in ("ratio", "ratio_at_0.9", "wait_ratio")

@@ -7,6 +7,7 @@ import typer
 from bfenv.cli import options, show
 from bfenv.cli.options import FormatOption
 from bfenv.cli.show import Format
+from bfenv.core.text import counted
 
 
 def bound(
@@ -40,10 +41,8 @@ def bound(
 
     leaderboard = read_leaderboard(folder)
     if check:
-        count = check_bounds(leaderboard)
-        print(
-            f"{folder}: {count} {'file' if count == 1 else 'files'} of bounds, every number holds"
-        )
+        files = counted(check_bounds(leaderboard), "file")
+        print(f"{folder}: {files} of bounds, every number holds")
         return
     traces = len({row.workload_hash for row in leaderboard.rows})
     with show.progress() as progress:

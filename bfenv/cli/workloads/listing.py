@@ -10,10 +10,10 @@ from bfenv.cli.show import Format
 
 
 def workloads(context: typer.Context, format: FormatOption = Format.table) -> None:
-    """List, show, download and import workloads.
+    """List workloads; show, fetch or import one.
 
-    The list has the embedded models, the logs of the Parallel Workloads Archive, and the SWF files
-    in the folders that $BFENV_TRACES names. An asterisk marks the logs on this machine. json and
+    The list has the embedded models, the SWF files in the folders that $BFENV_TRACES names, and the
+    logs of the Parallel Workloads Archive. An asterisk marks the logs on this machine. json and
     csv have more columns: period, address, file, terms of use, whom to acknowledge and what to
     cite.
 
@@ -42,7 +42,7 @@ def workloads(context: typer.Context, format: FormatOption = Format.table) -> No
 
 
 def _rows() -> list[dict[str, Any]]:
-    """Return a row for each model, then each log of the archive, then each other file."""
+    """Return a row for each model, then each log on this machine, then each other log."""
     from bfenv.workloads import load
     from bfenv.workloads.archive import catalogue
     from bfenv.workloads.archive.download import BASES
@@ -68,7 +68,8 @@ def _rows() -> list[dict[str, Any]]:
         for name, log in logs.items()
     ]
     others = (name for name in files if name not in logs)
-    return rows + [_row(name, file=str(files[name]), remarks="a file") for name in others]
+    rows += [_row(name, file=str(files[name]), remarks="a file") for name in others]
+    return sorted(rows, key=lambda row: row["workload"] not in models and not row["file"])
 
 
 def _row(name: str, **known: Any) -> dict[str, Any]:

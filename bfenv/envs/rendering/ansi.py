@@ -1,5 +1,6 @@
 """The screen of text of render_mode "ansi"."""
 
+from bfenv.core.text import counted
 from bfenv.envs.rendering.snapshot import (
     EnvView,
     Snapshot,
@@ -77,7 +78,7 @@ def _running(snapshot: Snapshot) -> str:
         return "no job"
     first, last = snapshot.runs[0], snapshot.runs[-1]
     return (
-        f"{_count(len(snapshot.runs), 'job')}; "
+        f"{counted(len(snapshot.runs), 'job')}; "
         f"next expected end in {span(first.end - snapshot.now)} "
         f"(job {first.job}, {first.size} proc.), last in {span(last.end - snapshot.now)}"
     )
@@ -98,18 +99,18 @@ def _head(snapshot: Snapshot) -> str:
         return "no waiting job may start before an outage" if snapshot.waiting else "no job waits"
     job, size, _, begin, extra = snapshot.head
     if begin == snapshot.now:
-        return f"job {job} ({size} proc.) fits now, {_count(extra, 'extra node')}"
+        return f"job {job} ({size} proc.) fits now, {counted(extra, 'extra node')}"
     when = f"{day(snapshot, begin)}, {clock(snapshot, begin)}"
     return (
         f"job {job} ({size} proc.): shadow time in {span(begin - snapshot.now)} ({when}), "
-        f"{_count(extra, 'extra node')}"
+        f"{counted(extra, 'extra node')}"
     )
 
 
 def _queue(snapshot: Snapshot) -> str:
     beyond = max(snapshot.waiting - snapshot.window, 0)
     return (
-        f"{_count(snapshot.waiting, 'job')} waiting, {snapshot.legal} may start, "
+        f"{counted(snapshot.waiting, 'job')} waiting, {snapshot.legal} may start, "
         f"{beyond} beyond the window of {snapshot.window}"
     )
 
@@ -134,7 +135,3 @@ def _table(snapshot: Snapshot) -> list[str]:
     if snapshot.waiting > len(snapshot.rows):
         lines.append(f"{'…':>10}  {snapshot.waiting - len(snapshot.rows)} more")
     return lines
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from bfenv.core.errors import BfenvError, one_line
+from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
+from bfenv.core.text import one_line
 from bfenv.leaderboard.report.ranking import (
     TEXT_COLUMNS,
     notes,

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
-from bfenv.analysis.formatting import MISSING, counted, durations, percent, ratio, slowdown
+from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
+from bfenv.core.text import counted
 from bfenv.leaderboard.reference import STARVES_MEANING
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.standings import Standing, rank_policies

@@ -8,6 +8,7 @@ from bfenv.analysis.intervals import Interval
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
+from bfenv.core.text import counted
 from bfenv.leaderboard.site.comparison import Finding, SiteComparison
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.outages import find_outages
@@ -26,10 +27,10 @@ def sentences(comparison: SiteComparison) -> list[str]:
     texts = [_period(comparison)]
     best = comparison.best
     if best is None:
-        count = len(comparison.findings)
+        candidates = counted(len(comparison.findings), "candidate")
         texts.append(
-            f"Of {count} {'candidate' if count == 1 else 'candidates'}, none that Slurm can follow "
-            f"and that starves no job has a shorter mean wait than {comparison.today.policy}, "
+            f"Of {candidates}, none that Slurm can follow and that starves no job has a shorter "
+            f"mean wait than {comparison.today.policy}, "
             f"{duration(float(comparison.today.wait.mean()))}."
         )
         texts += _starving(comparison)
@@ -125,8 +126,8 @@ def _users(best: Finding) -> str:
         return "No user's mean wait changes by more than a minute, or users are not known."
     less, more = best.users_less, best.users_more
     return (
-        f"{less:,} {'user waits' if less == 1 else 'users wait'} less, {more:,} more, by over a "
-        "minute in the mean."
+        f"{counted(less, 'user waits', 'users wait')} less, {more:,} more, by over a minute in the "
+        "mean."
     )
 
 

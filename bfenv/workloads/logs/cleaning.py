@@ -9,6 +9,7 @@ import numpy as np
 from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Cleaning
+from bfenv.core.text import counted
 from bfenv.workloads.limits import LARGEST_EXACT
 
 # Why a line is not a job.
@@ -115,7 +116,7 @@ def apply_overrun(
 
 def malformed_warning(count: int, first: str) -> str:
     """Return the warning that lines were skipped; `first` describes the first of them."""
-    return f"{count:,} malformed {'line' if count == 1 else 'lines'} skipped, first {first}"
+    return f"{counted(count, 'malformed line')} skipped, first {first}"
 
 
 def count_reasons(counts: Mapping[str, int], reasons: Mapping[str, str]) -> list[tuple[int, str]]:

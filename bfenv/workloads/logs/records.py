@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.errors import WorkloadError
+from bfenv.core.text import counted
 from bfenv.workloads.limits import LARGEST_EXACT
 from bfenv.workloads.logs.cleaning import malformed_warning
 
@@ -102,7 +103,7 @@ def requests_in(records: np.ndarray) -> Requests:
 def _find_fault(words: list[str]) -> str | None:
     """Return why the words of a line are not a record, or None."""
     if len(words) != len(FIELDS):
-        return f"{len(words)} {'field' if len(words) == 1 else 'fields'}, expected {len(FIELDS)}"
+        return f"{counted(len(words), 'field')}, expected {len(FIELDS)}"
     for i, word in enumerate(words):
         field = f"field {i + 1} ({FIELDS[i]}): {word[:40]!r}"
         if not NUMBER.fullmatch(word):

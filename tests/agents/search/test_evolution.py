@@ -16,7 +16,8 @@ from bfenv.agents.search.evolution import (
 from bfenv.agents.search.template import read_template
 from bfenv.baselines.expression_program import new_columns, parse_expression, score_jobs
 from bfenv.baselines.user_history import NAMES, count_jobs, learn, new_user_history, quantity
-from bfenv.core.cluster import advance, new_cluster, start, waiting
+from bfenv.core.cluster import start, waiting
+from bfenv.core.events import advance, new_cluster
 
 WIDTH = 2 + len(FEATURES)  # of the row of a hidden unit
 

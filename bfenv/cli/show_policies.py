@@ -1,0 +1,147 @@
+"""How the metrics of policies on one workload are printed."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bfenv.analysis.calibration import VERDICTS_MEANING, verdict
+from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.formatting import (
+    durations,
+    job_count,
+    offered_load,
+    percent,
+    processor_count,
+    ratio,
+    slowdown,
+)
+from bfenv.analysis.logged import LOGGED
+from bfenv.cli import show
+from bfenv.cli.show import Format
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
+from bfenv.leaderboard.reference import REFERENCE
+
+Row = Mapping[str, Any]  # of `bfenv.parallel.evaluate`
+
+COLUMNS = (
+    "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
+    "run",
+)  # fmt: skip
+WAITS = ("mean_wait", "p95_wait", "max_wait")
+METRICS = ("mean_bounded_slowdown", *WAITS, "utilization", "seconds")
+MARK = "*"  # marks a policy that starves jobs
+MARK_MEANING = f"{MARK} starves: its longest wait is over {STARVES:g} times EASY's"
+LOGGED_MEANING = "logged is not judged: in a log, jobs also wait for what is not simulated"
+NOT_JUDGED = f"starvation is not judged, because {REFERENCE} is not among the policies"
+CLAIRVOYANT_MEANING = (
+    "clairvoyant: the estimates are the runtimes, as in a log without estimates, so the policies "
+    "know how long each job will run"
+)
+
+
+def comparison(rows: Sequence[Row], format: Format) -> None:
+    """Print a table of means over seeds, by division, the lowest bounded slowdown first.
+
+    What the log records stands above all policies.
+    """
+    runs: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        runs.setdefault((row["division"], row["policy"]), []).append(row)
+    means = {
+        one: {name: sum(row[name] for row in here) / len(here) for name in METRICS}
+        for one, here in runs.items()
+    }
+    ranked = sorted(
+        means,
+        key=lambda one: (
+            one[1] != LOGGED,
+            DIVISIONS.index(one[0]),
+            means[one]["mean_bounded_slowdown"],
+        ),
+    )
+    waits = [durations(means[one][name] for one in ranked) for name in WAITS]
+    beyond = _beyond(rows)
+    lines = [
+        (
+            "logged, as it ran" if policy == LOGGED else policy,
+            "" if policy == LOGGED else division,
+            slowdown(means[division, policy]["mean_bounded_slowdown"]),
+            mean_wait,
+            p95_wait,
+            max_wait + (MARK if policy in beyond - {LOGGED} else ""),
+            percent(means[division, policy]["utilization"]),
+            "" if policy == LOGGED else show.quantity(means[division, policy]["seconds"], "s"),
+        )
+        for (division, policy), mean_wait, p95_wait, max_wait in zip(ranked, *waits, strict=True)
+    ]
+    divisions = {division for division, policy in ranked if policy != LOGGED}
+    whole = divisions != {COMPLETION} or format is Format.markdown
+    shown = [i for i, heading in enumerate(COLUMNS) if whole or heading != "division"]
+    show.table(
+        [COLUMNS[i] for i in shown],
+        [[line[i] for i in shown] for line in lines],
+        format,
+        numbers=len(COLUMNS) - 2,
+        title=_title(rows),
+        note="\n".join(_notes(rows, beyond, divisions)),
+    )
+
+
+def _beyond(rows: Sequence[Row]) -> set[str]:
+    """Return whose longest wait is beyond the limit: a low mean may be bought by starving jobs."""
+    easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
+    return {
+        row["policy"]
+        for row in rows
+        if row["max_wait"] > STARVES * easy.get(row["seed"], easy.get(0, math.inf))
+    }
+
+
+def _title(rows: Sequence[Row]) -> str:
+    first = rows[0]
+    machine = f"{job_count(first['jobs'])} on {processor_count(first['processors'])}"
+    load = offered_load(row["offered_load"] for row in rows)
+    seeds = len({row["seed"] for row in rows})
+    means = f", means of {seeds} seeds" if seeds > 1 else ""
+    return f"{first['workload']}: {machine}, {load}{means}"
+
+
+def _notes(rows: Sequence[Row], beyond: set[str], divisions: set[str]) -> list[str]:
+    """Return what the marks and divisions mean."""
+    notes = []
+    if beyond - {LOGGED}:
+        notes.append(MARK_MEANING)
+    if LOGGED in beyond:
+        notes.append(LOGGED_MEANING)
+    if not any(row["policy"] == REFERENCE for row in rows):
+        notes.append(NOT_JUDGED)
+    if divisions == {CLAIRVOYANT}:
+        notes.append(CLAIRVOYANT_MEANING)
+    elif divisions != {COMPLETION}:
+        notes.append(DIVISIONS_MEANING)
+    return notes
+
+
+def calibration(rows: Sequence[Row], format: Format) -> None:
+    """Print how well each policy's first run repeats the log."""
+    columns = (
+        "policy", "mean wait\n/ logged", "median\n/ logged", "rank\ncorrelation", "close",
+        "repeats\nthe log",
+    )  # fmt: skip
+    first = {row["policy"]: row for row in reversed(rows) if row["policy"] != LOGGED}
+    lines = [
+        (
+            policy,
+            ratio(_known(row["log_mean_wait_ratio"])),
+            ratio(_known(row["log_median_wait_ratio"])),
+            slowdown(_known(row["log_rank_correlation"])),
+            percent(row["log_close"]),
+            verdict(row),
+        )
+        for policy, row in sorted(first.items(), key=lambda item: -item[1]["log_close"])
+    ]
+    show.table(columns, lines, format, numbers=len(columns) - 1, title="", note=VERDICTS_MEANING)
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

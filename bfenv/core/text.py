@@ -1,0 +1,29 @@
+"""How messages write names and numbers."""
+
+import difflib
+from collections.abc import Iterable
+
+LIKENESS = 0.7  # ratio of difflib from which a name is suggested instead of another
+
+
+def printable(text: str) -> str:
+    """Return a text without characters that would steer a terminal; line ends remain."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+
+
+def one_line(text: str) -> str:
+    """Return a text as one printable line: it may come from anywhere."""
+    return printable(" ".join(text.split()))
+
+
+def counted(count: int, one: str, more: str | None = None) -> str:
+    """Return a number of things, like "1 run" or "1,200 runs"; `more` is a plural without s."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean ...?" with the nearest of the known names; "" if none is near."""
+    known = list(known)
+    parts = [other for other in known if name and name.lower() in other.lower()]
+    near = parts[:3] or difflib.get_close_matches(name, known, cutoff=LIKENESS)
+    return f"did you mean {' or '.join(near)}?" if near else ""
