@@ -27,10 +27,12 @@ lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	cd .venv/installed && ../bin/mypy --config-file ../../pyproject.toml -p bfenv
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
-	@# Uncompiled, numpy warns of the undefined values that scores may have.
+	@# Uncompiled, numpy warns of the undefined values that scores may have. A signal within coverage's
+	@# own code may leave its lock closed for ever, so the test that sends some is left out.
 	BFENV_TRACES= NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=bfenv/core,baselines \
 		--omit="*/core/files.py,*/core/jobs.py,*/core/kernel*.py,*/core/cache_folder.py,*/core/policy.py" \
-		-m pytest -q -W ignore::RuntimeWarning tests/core tests/baselines
+		-m pytest -q -W ignore::RuntimeWarning --deselect tests/core/test_passes.py::test_signal \
+		tests/core tests/baselines
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 
 docs: .venv/docs  ## the documentation site, docs/_build/html/index.html; warnings are errors
