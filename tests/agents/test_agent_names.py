@@ -47,7 +47,7 @@ def test_saved_model(tmp_path, monkeypatch):
     ("name", "named"),
     [
         ("randm", "'randm'"),
-        ("random:windw=3", "'windw'"),
+        ("random:windw=3", "'windw'; did you mean window?"),
         ("random:load=0.5", "'load'"),
         ("random:window=x", "'x'"),
         ("random:window=0", "0"),

@@ -60,6 +60,7 @@ def test_help(run):
         (["--set", "gamma=3"], "gamma must be"),
         (["--algo", "dqn"], "algo must be one of"),
         (["--warm-start", "nothing", *SMALL], "unknown policy 'nothing'"),
+        (["--device", "abacus", *SMALL], "'abacus' cannot be used by torch"),
     ],
 )
 def test_refused(run, tmp_path, arguments, message):

@@ -33,6 +33,12 @@ def test_side_by_side(run, site, tmp_path):
         assert {name: row[name] for name in expected} == expected
 
 
+def test_no_change(run, site):
+    """Without a change there is nothing to compare, and a line says how to ask for one."""
+    status, out, _ = run("whatif", site, "-p", "easy")
+    assert status == 0 and out.endswith("--estimates, --load or --variant.\n")
+
+
 def test_same_name(run, site, tmp_path):
     """Variants that would have the same name are all there."""
     for folder, day in (("a", "01"), ("b", "02")):
