@@ -20,6 +20,7 @@ from bfenv.baselines.registry import policies
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.names import import_object, parse_name, read_value
+from bfenv.core.policy import Policy
 from bfenv.core.text import suggest
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
@@ -223,6 +224,8 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
 
 
 def _open_object(name: str, agent: Any) -> OpenAgent:
+    if isinstance(agent, Policy):
+        raise BfenvError(f"agent {name}: it is a policy; use --policy {name}")
     trained_on = getattr(agent, "trained_on", None)
     if inspect.isclass(agent) or not hasattr(agent, "predict"):
         return OpenAgent(name, lambda env, seed: _make(agent, env, seed), {}, trained_on)

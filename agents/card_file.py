@@ -15,9 +15,9 @@ from bfenv.core.errors import BfenvError, UnknownNameError
 
 FORMAT = "bfenv agent 1"
 SUFFIX = ".json"
-USES = {  # by kind
-    "policy": "decides for a simulation: give it as --policy, not as --agent",
-    "network": "acts in an environment: give it as --agent, not as --policy",
+USES = {  # the option by which each kind is given
+    "policy": "--policy",
+    "network": "--agent",
 }
 MODELS = files("bfenv.agents").joinpath("models")
 
@@ -67,8 +67,9 @@ def read_content(name: str, kind: str, error: type[BfenvError] = BfenvError) -> 
     content = read_json(file, name, FORMAT, error)
     found = content.get("kind")
     if found != kind:
-        use = USES.get(str(found), "this version does not know")
-        raise error(f"{name}: is a {found}, which {use}")
+        option = USES.get(str(found))
+        hint = f"use {option} agent:{name}" if option else "this version does not know it"
+        raise error(f"{name} is a {found}; {hint}")
     return content
 
 

@@ -72,7 +72,7 @@ class SearchSettings:
             raise BfenvError("a covariance belongs to the method cma-es")
         if self.searched[:1] != ("order",) or set(self.searched) - set(SEARCHED):
             raise BfenvError(
-                f"searched must be order, then any of {', '.join(SEARCHED[1:])}; got "
+                f"besides order, a search takes {' and '.join(SEARCHED[1:])}; got "
                 f"{', '.join(self.searched)}"
             )
         if self.method == "cma-es" and len(self.searched) > 1:

@@ -43,6 +43,7 @@ from bfenv.agents.training.settings import ORDER, TrainSettings
 from bfenv.agents.training.teacher import Teacher
 from bfenv.agents.training.validation import Validation
 from bfenv.envs.batch import EnvBatch
+from bfenv.envs.vector import BackfillVectorEnv
 
 Report = Callable[[dict[str, Any]], None]  # is called with a row of the progress, per update
 
@@ -95,6 +96,8 @@ def train(
     torch.set_num_threads(settings.threads)
     check_device(settings.device)
     envs = make_envs(settings)  # before the folder, so wrong settings leave nothing behind
+    if settings.warm_start is not None:
+        new_teacher(settings, envs)  # likewise
     run = RunFolder(Path(folder), settings, resume, tensorboard)
     episodes = Episodes(envs)
     learner = new_learner(settings, envs.batch)
@@ -289,20 +292,20 @@ def step(learner: Learner, loss: Tensor) -> None:
     learner.optimizer.step()
 
 
-def new_teacher(settings: TrainSettings, episodes: Episodes) -> Teacher | OrderTeacher:
+def new_teacher(settings: TrainSettings, envs: BackfillVectorEnv) -> Teacher | OrderTeacher:
     """Return what the network imitates before its training."""
     name = str(settings.warm_start)
     if name.startswith(ORDER):
         age, weight = settings.warm_start_age, settings.warm_start_age_weight
-        return OrderTeacher(name.removeprefix(ORDER), age, weight, episodes.envs)
-    return Teacher(name, episodes.envs, settings.seed)
+        return OrderTeacher(name.removeprefix(ORDER), age, weight, envs)
+    return Teacher(name, envs, settings.seed)
 
 
 def imitate(learner: Learner, episodes: Episodes, rollout: Rollout) -> None:
     """Let a policy act, and teach the network its choices; the learning rate falls to 0."""
     settings = learner.settings
     assert settings.warm_start is not None, "there is a policy to imitate"
-    teacher = new_teacher(settings, episodes)
+    teacher = new_teacher(settings, episodes.envs)
     batch = settings.num_envs * settings.num_steps
     rounds = math.ceil(settings.warm_start_steps / batch)
     for done in range(rounds):

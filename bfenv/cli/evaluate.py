@@ -82,8 +82,8 @@ def evaluate(
 
     A policy is a name, a name with options such as "easy(order=sjf)", or "module:object" from a
     module that can be imported or is in the current folder. If a policy fails, the others are still
-    compared, and the exit status is 1. If jobs request start times, the default leaves out the
-    policies that do not plan for them.
+    compared, and the exit status is 1; it is 2 if all fail. If jobs request start times, the
+    default leaves out the policies that do not plan for them.
 
     If a log records start times, its own schedule is the first row, "logged". A second table shows
     how closely each policy repeats that schedule, followed by what is not simulated.
@@ -123,22 +123,25 @@ def evaluate(
     from bfenv.baselines.registry import policies
     from bfenv.parallel.evaluation import plan_evaluation, run_plan
     from bfenv.parallel.shards import read_shard, take_shard
-    from bfenv.referee import check_command, player_policy
     from bfenv.workloads.load import load_workload
 
-    names: list[str | Policy] = list(policy or ([] if player else policies()))
-    names += [player_policy(check_command(command), command) for command in player or ()]
-    plan = plan_evaluation(workload, names, seeds, load)
+    players, errors = _find_players(player or [])
+    names = policy or ([] if player else policies())
+    plan = plan_evaluation(workload, [*names, *players], seeds, load)
     if not (policy or player):
         plan = _able(plan)
     plan = take_shard(plan, read_shard(shard))
-    errors: list[PolicyError] = []
+
+    def note(run: "Run", error: PolicyError) -> None:
+        name, text = _name(run.policy), str(error)
+        errors.append(text if name in text else f"{name}: {text}")
+
     with show.progress() as progress:
         task = progress.add_task("simulating", total=len(plan))
         rows = run_plan(
             plan,
             done=lambda row: progress.update(task, advance=1, description=row["policy"]),
-            failed=errors.append,
+            failed=note,
             jobs=jobs,
             backend=backend,
             scheduler=scheduler,
@@ -146,7 +149,7 @@ def evaluate(
     if rows and format in (Format.table, Format.markdown):
         trace = load_workload(plan[0].workload, **plan[0].options)  # has been loaded for the run
         show_policies.comparison(rows, format)
-        if rows[0]["policy"] == LOGGED:
+        if rows[0]["policy"] == LOGGED and len(rows) > 1:
             _show_log(trace, rows, format)
         _show_dropped(trace, workload)
     elif rows or format is Format.json:
@@ -157,7 +160,24 @@ def evaluate(
         print(f"bfenv: {line}", file=sys.stderr)
     if errors:
         show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
-        raise typer.Exit(1 if rows else 2)
+        raise typer.Exit(1 if any(row["policy"] != LOGGED for row in rows) else 2)
+
+
+def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
+    """Return the policies of players, and the errors of those that do not greet."""
+    from bfenv.referee import check_command, player_policy
+
+    players, errors = [], []
+    for words, command in [(check_command(command), command) for command in commands]:
+        try:
+            players.append(player_policy(words, command))
+        except PolicyError as error:
+            errors.append(str(error))
+    return players, errors
+
+
+def _name(policy: "Policy | str") -> str:
+    return policy if isinstance(policy, str) else policy.name
 
 
 def _trained_here(runs: "list[Run]") -> list[str]:
@@ -167,7 +187,7 @@ def _trained_here(runs: "list[Run]") -> list[str]:
 
     lines = {}
     for run in runs:
-        name = run.policy if isinstance(run.policy, str) else run.policy.name
+        name = _name(run.policy)
         if name.startswith("agent:") and name not in lines:
             card = read_card(name.removeprefix("agent:"))
             trace = load_workload(run.workload, **run.options)

@@ -122,7 +122,8 @@ class Once(TyperCommand):
         """
         _, rest, given = self.make_parser(ctx).parse_args(list(args))
         if rest:
-            is_policy = any("--policy" in option.opts for option in self.params)
+            takes_none = all(param.param_type_name == "option" for param in self.params)
+            is_policy = takes_none and any("--policy" in param.opts for param in self.params)
             hint = f"name a policy by --policy {rest[0]}" if is_policy else "see --help"
             command = ctx.command_path.removeprefix("bfenv ")
             raise BfenvError(f"{command} takes no argument {rest[0]!r}; {hint}")

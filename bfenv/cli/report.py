@@ -96,7 +96,11 @@ def report(
     names = list(dict.fromkeys([today, REFERENCE, FAIR, *(candidates or CANDIDATES)]))
     with tempfile.TemporaryDirectory() as temporary:
         folder = keep or Path(temporary)
-        any_failed = _run(suite, names, folder, jobs)
+        failed = _run(suite, names, folder, jobs)
+        if today in failed:
+            raise BfenvError(f"{today} is today's policy, so there is nothing to compare with")
+        if failed.issuperset(candidates or CANDIDATES):
+            raise BfenvError(f"there is no candidate to compare with {today}")
         leaderboard = read_leaderboard(folder)
         comparisons = site_comparisons(leaderboard, today)
         best = comparisons[0].best
@@ -108,12 +112,13 @@ def report(
     for comparison in comparisons:
         _tell(comparison)
     print(f"{out}: the full report, with charts and the users who win or lose")
-    if any_failed:
+    if failed:
         raise typer.Exit(1)
 
 
-def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> bool:
-    """Make the rows that are missing, print which failed, and return whether any did."""
+def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> set[str]:
+    """Make the rows that are missing, print and return the policies that failed on any log."""
+    from bfenv.leaderboard.report.ranking import failures
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
 
@@ -131,10 +136,8 @@ def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> bool:
             begin=begin, done=done, jobs=jobs,
         )  # fmt: skip
     failed = [row for row in (*outcome.new_rows, *outcome.existing_rows) if not row.ok]
-    show.lines(
-        (f"bfenv: {row.policy} on {row.workload} failed: {row.error}" for row in failed), sys.stderr
-    )
-    return bool(failed)
+    show.lines((f"bfenv: failed: {text}" for text in failures(failed)), sys.stderr)
+    return {row.policy for row in failed}
 
 
 def _tell(comparison: "SiteComparison") -> None:

@@ -14,6 +14,7 @@ from bfenv.cli.options import (
     duration_option,
 )
 from bfenv.core.errors import BfenvError
+from bfenv.core.text import counted
 
 
 def search(
@@ -196,7 +197,8 @@ def _print(result: dict[str, Any], out: Path) -> None:
     print(
         f"{score['slowdown_ratio']:.3f} of EASY's bounded slowdown, longest wait at most "
         f"{score['wait_ratio']:.2f} times EASY's, on the jobs it was selected on "
-        f"({result['candidates']:,} candidates, {result['generations']:,} generations)"
+        f"({counted(result['candidates'], 'candidate')}, "
+        f"{counted(result['generations'], 'generation')})"
     )
     print(f"{out / 'result.json'}")
 

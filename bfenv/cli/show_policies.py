@@ -75,7 +75,7 @@ def comparison(rows: Sequence[Row], format: Format) -> None:
         for (division, policy), mean_wait, p95_wait, max_wait in zip(ranked, *waits, strict=True)
     ]
     divisions = {division for division, policy in ranked if policy != LOGGED}
-    whole = divisions != {COMPLETION} or format is Format.markdown
+    whole = bool(divisions - {COMPLETION}) or format is Format.markdown
     shown = [i for i, heading in enumerate(COLUMNS) if whole or heading != "division"]
     show.table(
         [COLUMNS[i] for i in shown],
@@ -117,7 +117,7 @@ def _notes(rows: Sequence[Row], beyond: set[str], divisions: set[str]) -> list[s
         notes.append(NOT_JUDGED)
     if divisions == {CLAIRVOYANT}:
         notes.append(CLAIRVOYANT_MEANING)
-    elif divisions != {COMPLETION}:
+    elif divisions - {COMPLETION}:
         notes.append(DIVISIONS_MEANING)
     return notes
 

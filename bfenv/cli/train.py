@@ -100,7 +100,7 @@ def train(
         _train(settings, out, resume, tensorboard)
         return
     if out.exists() and any(not each.name.startswith("seed-") for each in out.iterdir()):
-        raise BfenvError(f"{out} holds something else than seeds: choose another folder")
+        raise BfenvError(f"{out} holds other things than seeds: choose another folder")
     for k in range(settings.seed, settings.seed + seeds):
         _train(replace(settings, seed=k), out / f"seed-{k}", resume, tensorboard)
 

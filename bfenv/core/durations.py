@@ -50,7 +50,7 @@ def parse_limit(name: str, text: str, error: type[BfenvError] = BfenvError) -> i
         If the text has no unit, or is not a duration; `name` is what it is for.
     """
     number = text.strip()
-    if number.isdecimal():
+    if number.isdecimal() and int(number) > 0:
         raise error(f"{name}: {number} of what? Write {number}h, {number}min or {number}s")
     return parse_duration(text, error)
 

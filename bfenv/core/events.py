@@ -1,4 +1,4 @@
-"""What only the simulator knows and does: true runtimes, and `advance`, by which time passes.
+"""What only the simulator knows and does: true runtimes, and `advance`, which moves the clock.
 
 `bfenv.core.cluster` states the semantics.
 """

@@ -19,6 +19,7 @@ An option's value is one of:
   are not within parentheses, need quotes around the text.
 """
 
+import inspect
 import operator
 import re
 from collections.abc import Mapping
@@ -30,6 +31,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.text import suggest
 
 WORDS = {"none": None, "true": True, "false": False}
+MOST_NAMES = 12  # of a module that a message lists
 LARGEST = 2**53  # integers below are exact as floats
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 OPTION = re.compile(r"\w[\w-]*")
@@ -211,16 +213,14 @@ def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
     try:
         return operator.attrgetter(name)(found)
     except AttributeError as cause:
-        raise error(f"{text}: {cause}; {suggest(name, vars(found)) or _contents(found)}") from cause
+        own = [each for each, value in vars(found).items() if _is_of(each, value, module)]
+        more = f" and {len(own) - MOST_NAMES} more" if len(own) > MOST_NAMES else ""
+        contents = f"it has {', '.join(own[:MOST_NAMES])}{more}" if own else "it defines nothing"
+        raise error(f"{text}: {cause}; {suggest(name, own) or contents}") from cause
 
 
-def _contents(module: ModuleType) -> str:
-    """Say what a module itself defines."""
-    names = [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_")
-        and not isinstance(value, ModuleType)
-        and (not hasattr(value, "__qualname__") or value.__module__ == module.__name__)
-    ]
-    return f"it has {', '.join(names[:12])}" if names else "it defines nothing"
+def _is_of(name: str, value: Any, module: str) -> bool:
+    """Tell whether a name in a module is public, and that of an object it makes itself."""
+    is_made_here = inspect.getattr_static(value, "__qualname__", None) is None
+    is_own = is_made_here or getattr(value, "__module__", None) == module
+    return not name.startswith("_") and not isinstance(value, ModuleType | int | str) and is_own

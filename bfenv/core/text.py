@@ -17,7 +17,7 @@ def one_line(text: str) -> str:
 
 
 def counted(count: int, one: str, more: str | None = None) -> str:
-    """Return a number of things, like "1 run" or "1,200 runs"; `more` is a plural without s."""
+    """Return a number of things, like "1 run" or "1,200 runs"; `more` is the plural."""
     return f"{count:,} {one if count == 1 else more or one + 's'}"
 
 

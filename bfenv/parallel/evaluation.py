@@ -132,7 +132,7 @@ def run_plan(
     plan: Sequence[Run],
     *,
     done: Callable[[Row], None] = lambda row: None,
-    failed: Callable[[PolicyError], None] | None = None,
+    failed: Callable[[Run, PolicyError], None] | None = None,
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
@@ -146,8 +146,8 @@ def run_plan(
     done
         Called with each row as soon as it is there.
     failed
-        Called with the error of each run whose policy fails, in the order of the plan. By default,
-        the first error is raised.
+        Called with each run whose policy fails, and the error, in the order of the plan. By
+        default, the first error is raised.
     jobs, backend, scheduler
         Where to run, see `bfenv.parallel.sweep.run_tasks`.
 
@@ -178,7 +178,7 @@ def run_plan(
                 done(result)
     if failed is not None:
         for i in sorted(errors):
-            failed(errors[i])
+            failed(plan[i], errors[i])
     return [rows[i] for i in sorted(rows)]
 
 

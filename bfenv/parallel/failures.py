@@ -45,8 +45,12 @@ def describe_error(error: BaseException) -> str:
 
 def _line_of(error: BaseException) -> str:
     """Name the file and line in parentheses; no folders, because rows are published."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    outside = [place for place in frames if not _is_own(place[0])]
+    frames = [
+        place
+        for place in traceback.walk_tb(error.__traceback__)
+        if _package_of(place[0]) != "numba"  # a kernel that does not compile
+    ]
+    outside = [place for place in frames if _package_of(place[0]) != OWN]
     if not frames:
         return ""
     file = _file_of((outside or frames[-1:])[0])
@@ -58,6 +62,6 @@ def _file_of(place: tuple[FrameType, int]) -> str:
     return place[0].f_code.co_filename
 
 
-def _is_own(frame: FrameType) -> bool:
+def _package_of(frame: FrameType) -> str:
     name = frame.f_globals.get("__name__")  # a stranger's, so it may be anything
-    return type(name) is str and name.partition(".")[0] == OWN
+    return name.partition(".")[0] if type(name) is str else ""

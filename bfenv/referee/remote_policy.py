@@ -122,8 +122,11 @@ def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFA
     PlayerError
         If it does not greet as docs/referee.md says.
     """
-    with PlayerProcess(command, limits) as process:
-        flags = declared_flags(greet(process))
+    try:
+        with PlayerProcess(command, limits) as process:
+            flags = declared_flags(greet(process))
+    except PlayerError as error:
+        raise type(error)(f"{name}: {error}") from error
     return program_policy(command, name, flags, limits)
 
 

@@ -102,9 +102,7 @@ def with_processors(trace: Trace, size: str) -> Changed:
     total = change if not sign else trace.processors + (change if sign == "+" else -change)
     processors = round(total)
     if not 1 <= processors <= 2**53:
-        raise WorkloadError(
-            f"{trace.name}: {size} leaves {processors:,} of {trace.processors:,} processors"
-        )
+        raise WorkloadError(f"processors: {size} leaves {processors:,} of {trace.processors:,}")
     fits = trace.jobs.size <= processors
     if not fits.any():
         raise WorkloadError(f"{trace.name}: no job fits on {processors:,} processors")
@@ -221,7 +219,8 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
 def with_offered_load(trace: Trace, load: float) -> Changed:
     """Let jobs come faster or slower, see `with_load`."""
     faster = load > trace.offered_load
-    notes = (f"the days of this variant are {'shorter' if faster else 'longer'}",)
+    pace, days = ("faster", "shorter") if faster else ("slower", "longer")
+    notes = (f"jobs come {pace} than in the log, so days are {days}",)
     return Changed(with_load(trace, load), notes)
 
 

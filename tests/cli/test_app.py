@@ -117,6 +117,7 @@ def test_examples(run, tmp_path, monkeypatch, command):
         (["evaluate", "--format", "xml"], "--format"),
         (["evaluate", "--format", "xml"], "'xml'"),
         (["evaluate", "easy"], "--policy easy"),
+        (["whatif", "lublin", "extra"], "'extra'; see --help"),
         (["workloads", "fetch", "nosuch", "KTH"], "'KTH'"),
         (["evaluate", "--bogus"], "--bogus"),
         (["evaluate", "-p", "easy(order=fcfs"], "'easy(order=fcfs'"),

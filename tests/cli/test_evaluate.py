@@ -8,6 +8,7 @@ import re
 import pytest
 
 import bfenv
+from tests.leaderboard.site.conftest import write_site
 
 
 @pytest.mark.slow
@@ -97,3 +98,22 @@ def test_failing_policy(run, tmp_path, monkeypatch):
         assert status == 1 and err.count("\n") == 1
     assert "AttributeError: 'Jobs' object has no attribute 'runtime'" in err
     assert "(broken_scheduler.py, line 2)" in err
+
+
+def test_failing_player(run):
+    """A player that does not greet costs only its own rows, and its error names it."""
+    status, out, err = run(
+        "evaluate", "-w", "lublin:jobs=30", "-p", "easy", "--player", "false", "-f", "json"
+    )
+    assert status == 1 and [row["policy"] for row in json.loads(out)] == ["easy"]
+    assert err == "bfenv: false: its process died (exit status 1)\n"
+
+
+def test_nothing_but_the_log(run, tmp_path, monkeypatch):
+    """If all policies fail, the schedule of the log is shown alone."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "idle_scheduler.py").write_text("def idle(cluster, jobs):\n    pass\n")
+    log = write_site(tmp_path / "site.swf", jobs=60)
+    status, out, err = run("evaluate", "-w", log, "-p", "idle_scheduler:idle")
+    assert status == 2 and "idle_scheduler:idle leaves 60 jobs waiting for ever" in err
+    assert "logged, as it ran" in out and "division" not in out and "repeats" not in out

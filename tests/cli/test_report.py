@@ -50,6 +50,10 @@ def test_failing_candidate(run, site, tmp_path, monkeypatch):
     assert status == 1 and page.exists()
     assert "\n easy-lxf " in out and "broken_candidate" not in out
     assert err.count("broken_candidate:mine on ") == 1 and "ZeroDivisionError" in err
+    for policies in (("-p", "broken_candidate:mine"), ("--today", "broken_candidate:mine")):
+        status, out, err = run("report", site, "-o", tmp_path / "none.html", *policies, "-j", 1)
+        assert (status, out) == (2, "") and not (tmp_path / "none.html").exists()
+        assert "ZeroDivisionError" in err and "to compare with" in err.splitlines()[-1]
 
 
 def test_clock(run, tmp_path):

@@ -42,7 +42,7 @@ def test_folder_of_something_else(run, tmp_path):
     (tmp_path / "board").mkdir()
     (tmp_path / "board/suite.json").write_text("{}")
     status, _, err = run("train", *SMALL, "--seeds", 2, "--out", tmp_path / "board")
-    assert status == 2 and "holds something else than seeds" in err
+    assert status == 2 and "holds other things than seeds" in err
     assert [file.name for file in (tmp_path / "board").iterdir()] == ["suite.json"]
 
 
@@ -64,7 +64,8 @@ def test_help(run):
     ],
 )
 def test_refused(run, tmp_path, arguments, message):
-    """Bad input is refused in one line."""
+    """Bad input is refused in one line, before anything is written."""
     status, _, err = run("train", *arguments, "--out", tmp_path / "run")
     assert status == 2
     assert message in err and err.count("\n") == 1
+    assert not (tmp_path / "run").exists()

@@ -76,8 +76,8 @@ def test_long_labels(run, site):
 def test_days(run, site):
     """Whether days become longer or shorter is told."""
     _, out, _ = run("whatif", site, "--load", "+20%", "--load", "-20%", columns=160)
-    assert re.search(r"load \+20 % \(.*: the days of this variant are shorter\n", out)
-    assert re.search(r"load −20 % \(.*: the days of this variant are longer\n", out)
+    assert re.search(r"load \+20 % \(.*: jobs come faster .*days are shorter\n", out)
+    assert re.search(r"load −20 % \(.*: jobs come slower .*days are longer\n", out)
 
 
 def test_in_words(run, site):

@@ -200,7 +200,7 @@ def test_import():
         ("os:nosuch", "nosuch"),
         ("os:path.nosuch", "nosuch"),
         ("os:renam", "did you mean rename"),
-        ("bfenv.core.arguments:xyzzy", "it has LONGEST, check_integer, check_number, check_choice"),
+        ("bfenv.core.arguments:xyzzy", "it has check_integer, check_number, check_choice"),
         ("nosuchmodule:f", "'nosuchmodule': ModuleNotFoundError"),
         ("os.nosuch:f", "'os.nosuch': ModuleNotFoundError"),
         ("mine.py:f", "as in mine:f"),

@@ -54,7 +54,7 @@ def test_no_machine(size):
 
 def test_names_the_size():
     """A machine that would be too small is named by the change as it was written."""
-    with pytest.raises(WorkloadError, match=r"-10 leaves 0 of 10 processors"):
+    with pytest.raises(WorkloadError, match=r"processors: -10 leaves 0 of 10"):
         whatif.with_processors(TRACE, "-10")
 
 

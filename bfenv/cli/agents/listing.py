@@ -16,7 +16,7 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     --agent. "ratio" is the mean bounded slowdown over EASY's: the geometric mean over the workloads
     on the card, at their own load and at load 0.9. "longest wait" is the largest ratio to EASY's
     longest wait. A network that was scored on the training's own workloads alone has none of these.
-    `bfenv agents show NAME` says more of an agent.
+    Cards differ in their workloads: `bfenv agents show NAME` lists them.
 
     \b
     Examples:

@@ -130,7 +130,7 @@ def test_no_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"policy": 3}, "policy is not"),
         ({"training": [1]}, "must be lists of objects"),
         ({"division": "open"}, "division must be one of completion, trials, clairvoyant"),
-        ({"kind": "network"}, "is a network, which acts in an environment"),
+        ({"kind": "network"}, "is a network; use --agent agent:"),
         ({"policy": "agent:mine"}, "its policy is another agent"),
         ({"policy": "easy(order=sise)"}, "sise"),
     ],
