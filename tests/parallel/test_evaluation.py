@@ -108,6 +108,21 @@ def test_waiting_for_ever():
         evaluate("lublin:jobs=50", [policy])
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_failed_runs(jobs):
+    """Runs that fail are given to `failed` in the order of the plan; the others have their rows."""
+    idle = bfenv.Policy(name="idle", decide=lambda cluster, jobs, memory: None)
+    failed = []
+    rows = run_plan(
+        plan_evaluation("lublin:jobs=50", [idle, "easy"], 2),
+        failed=lambda run, error: failed.append((run.seed, str(error))),
+        jobs=jobs,
+    )
+    assert [(row["policy"], row["seed"]) for row in rows] == [("easy", 0), ("easy", 1)]
+    text = "idle leaves 50 jobs waiting for ever, the first is job 0"
+    assert failed == [(0, text), (1, text)]
+
+
 def test_a_bfenv_error_is_raised_as_it_is():
     """What the engine says about a policy is not rephrased."""
 
