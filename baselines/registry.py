@@ -227,8 +227,9 @@ def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
 def _named(name: str) -> Any:
     """Return the family or the installed policy of a name."""
     found = FAMILIES.get(name) or _installed(name)
-    if found is None and Path(f"{name}.py").is_file():
-        raise PolicyError(f"unknown policy {name!r}; {name}.py is here: write {name}:OBJECT")
+    module = name.removesuffix(".py")
+    if found is None and Path(f"{module}.py").is_file():
+        raise PolicyError(f"unknown policy {name!r}; {module}.py is here: write {module}:OBJECT")
     if found is None:
         raise UnknownNameError("policy", name, {*policies(), *FAMILIES, *_entry_points()})
     return found

@@ -5,6 +5,7 @@ policy is text in the grammar of `bfenv.core.names`.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -72,10 +73,14 @@ class Card:
         ]
 
     def training_lines(self) -> list[str]:
-        """Return the jobs that the agent has seen, a line for each workload."""
-        return [
+        """Return the jobs that the agent has seen, a line for each workload and part of it."""
+        parts = Counter(
             f"jobs {part['first_job']:,} to {part['end_job'] - 1:,} of {part['workload']}"
             for part in self.training
+        )
+        return [
+            f"{part}, {count} traces" if count > 1 else part  # of several seeds
+            for part, count in parts.items()
         ]
 
 

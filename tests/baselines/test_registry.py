@@ -170,7 +170,7 @@ def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, mess
         (f"{__name__}:shortest()", bfenv.PolicyError, "'cluster'"),
         (3, bfenv.PolicyError, "3"),
         (None, bfenv.PolicyError, "None"),
-        ("os:getcwt", bfenv.PolicyError, r"did you mean getcwd"),
+        ("json:dumpz", bfenv.PolicyError, r"did you mean dump or dumps"),
         ("easy(ordr=sjf)", bfenv.PolicyError, r"'ordr'; did you mean order\?$"),
         ("easy(order=sjff)", bfenv.PolicyError, r"unknown order 'sjff'; did you mean sjf\?$"),
         ("easy(order=zzz)", bfenv.PolicyError, "'zzz'; known are fcfs, .* expressions in submit"),
@@ -344,5 +344,6 @@ def test_module_without_object(tmp_path, monkeypatch):
     """A module in the current folder is not a policy; the error says how to name one in it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").touch()
-    with pytest.raises(bfenv.PolicyError, match="mine.py is here: write mine:OBJECT"):
-        bfenv.find_policy("mine")
+    for name in ("mine", "mine.py"):
+        with pytest.raises(bfenv.PolicyError, match="mine.py is here: write mine:OBJECT"):
+            bfenv.find_policy(name)

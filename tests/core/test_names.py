@@ -199,7 +199,7 @@ def test_import():
         (":path", "module:object"),
         ("os:nosuch", "nosuch"),
         ("os:path.nosuch", "nosuch"),
-        ("os:renam", "did you mean rename"),
+        ("json:dumpz", "did you mean dump or dumps?"),
         ("bfenv.core.arguments:xyzzy", "it has check_integer, check_number, check_choice"),
         ("nosuchmodule:f", "'nosuchmodule': ModuleNotFoundError"),
         ("os.nosuch:f", "'os.nosuch': ModuleNotFoundError"),
