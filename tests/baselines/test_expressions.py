@@ -183,7 +183,7 @@ def test_what_is_no_arithmetic_is_refused(text, named):
 
 def test_what_changes_is_known():
     """Only expressions of requests alone keep their value while a job waits."""
-    assert not parse_expression("estimate * size + submit + priority").changes[0]
+    assert not parse_expression("estimate * size + submit + priority / processors").changes[0]
     assert parse_expression("estimate + wait").changes[0]
     assert parse_expression("user_queued").counts[0]
     assert not parse_expression("user_ended").counts[0]
