@@ -28,6 +28,7 @@ from bfenv.baselines.expressions import (
 # isort: on
 from bfenv.baselines.user_history import (
     ESTIMATE,
+    MACHINE_SIZE,
     NAMES,
     PRIORITY,
     QUANTITIES,
@@ -39,7 +40,7 @@ from bfenv.baselines.user_history import (
     WAIT,
     quantity,
 )
-from bfenv.core.cluster import now
+from bfenv.core.cluster import PROCESSORS, now
 from bfenv.core.kernel import kernel, shared_kernel
 
 CHUNK = 128  # jobs
@@ -348,6 +349,9 @@ def _load(program, history, cluster, jobs, part, which, row):
     elif which == PRIORITY:
         for i in range(len(part)):
             row[i] = jobs.priority[part[i]]
+    elif which == MACHINE_SIZE:
+        for i in range(len(part)):
+            row[i] = cluster.state[PROCESSORS]
     else:
         for i in range(len(part)):
             row[i] = quantity(history, cluster, jobs, part[i], which)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import finished, now, running, waiting
+from bfenv.core.cluster import PROCESSORS, finished, now, running, waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 
@@ -41,6 +41,7 @@ QUANTITIES = (
     Quantity("size", "processors", "requested processors", fixed=True),
     Quantity("estimate", "s", "requested runtime, the kill limit", fixed=True),
     Quantity("priority", "-", "requested priority, larger is more urgent", fixed=True),
+    Quantity("processors", "processors", "processors of the machine", fixed=True),
     Quantity("wait", "s", "time since submission"),
     Quantity("expansion", "-", "(wait + estimate) / estimate"),
     Quantity("prediction", "s", "mean of the user's last two runtimes, at most the estimate"),
@@ -63,6 +64,7 @@ NAMES = tuple(quantity.name for quantity in QUANTITIES)
     SIZE,
     ESTIMATE,
     PRIORITY,
+    MACHINE_SIZE,
     WAIT,
     EXPANSION,
     PREDICTION,
@@ -278,6 +280,8 @@ def quantity(history, cluster, jobs, job, which):
         return float(jobs.submit[job])
     if which == PRIORITY:
         return float(jobs.priority[job])
+    if which == MACHINE_SIZE:
+        return float(cluster.state[PROCESSORS])
     if which == PREDICTION:
         return predict_runtime(history, jobs, job)
     if which == PREDICTED_EXPANSION:

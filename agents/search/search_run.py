@@ -218,13 +218,26 @@ def _call(done: Callable[[Progress, int], None], number: int, progress: Progress
     done(progress, number)
 
 
+def quantities_of(workloads: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the quantities to search with: those that vary in the training.
+
+    Any other would do anything elsewhere.
+    """
+    traces = [load_workload(each) for each in workloads]
+    named = any((trace.jobs.user >= 0).any() for trace in traces)
+    of_one_size = len({trace.processors for trace in traces}) == 1
+    return tuple(
+        name
+        for name in (QUANTITIES if named else WITHOUT_USERS)
+        if not (of_one_size and name == "processors")
+    )
+
+
 def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     generator = np.random.default_rng((settings.seed, 0))
     template = read_template(settings.options, settings.searched)
     if settings.method == "gp":
-        # A quantity that does not vary in the training would do anything elsewhere.
-        named = any((load_workload(each).jobs.user >= 0).any() for each in settings.workloads)
-        limits = Limits(quantities=QUANTITIES if named else WITHOUT_USERS)
+        limits = Limits(quantities=quantities_of(settings.workloads))
         return GeneticSearch(template, generator, settings.population, settings.starts, limits)
     import_cma()
     return EvolutionSearch(

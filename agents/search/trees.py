@@ -32,7 +32,8 @@ LARGEST = 1e12  # numbers are at most this, so that they stay readable
 DRAWN = {"+": 2, "-": 2, "*": 4, "/": 4, "**": 2, "min": 1, "max": 1, "<": 0.5, ">": 0.5,
          "log": 1, "sqrt": 1}  # fmt: skip
 QUANTITIES = tuple(name for name in NAMES if name not in ("submit", "priority"))
-WITHOUT_USERS = ("size", "estimate", "wait", "expansion", "tried")  # where no user is named
+# Where no user is named
+WITHOUT_USERS = ("size", "estimate", "processors", "wait", "expansion", "tried")
 
 
 class Limits(NamedTuple):

@@ -41,6 +41,7 @@ KEEPS = {
     "same_size_runtime / 5000 + user_running": lambda job: (
         job["same_size_runtime"] / 5000 + job["user_running"]
     ),
+    "processors / 4 - wait / 3600": lambda job: job["processors"] / 4 - job["wait"] / 3600,
 }
 
 

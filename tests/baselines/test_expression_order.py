@@ -24,6 +24,7 @@ TWINS = {  # expression: the hand-written order that it must equal
     "-expansion": "lxf",
     "-((wait + estimate) / estimate)": "lxf",
     "estimate / size": "srf",
+    "size / processors * estimate": "saf",
 }
 
 
@@ -67,7 +68,10 @@ def test_small_traces(trace):
         assert starts(trace, easy(expression)) == starts(trace, easy(order))
 
 
-@pytest.mark.parametrize(("expression", "order"), [("estimate", "sjf"), ("-size", "lqf")])
+@pytest.mark.parametrize(
+    ("expression", "order"),
+    [("estimate", "sjf"), ("-size", "lqf"), ("size / processors * estimate", "saf")],
+)
 def test_around_outages(crowd, expression, order):
     """The same where outages hide jobs that are older than those with a value."""
     middle = int(crowd.jobs.submit[len(crowd) // 2])

@@ -54,7 +54,14 @@ def observed(trace):
         queue = waiting(cluster).tolist()
         expected = [
             oracle.quantities(
-                job, int(now(cluster)), rows, ended, queue, running(cluster).tolist(), set()
+                job,
+                int(now(cluster)),
+                rows,
+                trace.processors,
+                ended,
+                queue,
+                running(cluster).tolist(),
+                set(),
             )
             for job in queue
         ]

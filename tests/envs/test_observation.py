@@ -153,7 +153,9 @@ def test_users_by_oracle(trace, seed):
         runtimes = [(job, int(cluster.end[job] - cluster.start[job])) for job in ended.tolist()]
         line, runs = waiting(cluster).tolist(), running(cluster).tolist()
         for slot, job in enumerate(env.slots[env.slots >= 0].tolist()):
-            expected = quantities(job, info["now"], rows, runtimes, line, runs, set())
+            expected = quantities(
+                job, info["now"], rows, trace.processors, runtimes, line, runs, set()
+            )
             row = dict(zip(names, observation["queue"][slot].tolist(), strict=True))
             for name in shared:
                 assert row[name] == pytest.approx(scaled(name, expected[name]), abs=1e-6)

@@ -36,10 +36,10 @@ def env_of(trace, order, **options):
     return BackfillEnv(trace, window_order=order, **FREE | options)
 
 
-def decisions(env, first, seed=0):
+def decisions(env, first, seed=0, **reset):
     """Play an episode at random; stop at each decision, before the action."""
     generator = np.random.default_rng(seed)
-    _, info = env.reset(seed=0, options={"first_job": first})
+    _, info = env.reset(seed=0, options={"first_job": first} | reset)
     done = False
     while not done:
         yield env
@@ -62,6 +62,7 @@ def values(env, text):
     arguments = (
         int(now(cluster)),
         jobs,
+        trace.processors,
         [(job, int(trace.runtime[job])) for _, job in ended],
         queue,
         running(cluster).tolist(),
@@ -81,6 +82,7 @@ def values(env, text):
     [
         ("estimate", "sjf"),
         ("size * estimate", "saf"),
+        ("size / processors * estimate", "saf"),
         ("-size", "lqf"),
         ("-expansion", "lxf"),
         ("-(wait / estimate) ** 3 * size", "wfp3"),
@@ -116,11 +118,35 @@ def test_quantities_of_users(crowd, text):
             queue = waiting(env.cluster).tolist()
             if len(queue) > WINDOW:
                 value = values(env, text)
-                best = sorted(queue[1:], key=lambda job: (value[job], job))[: WINDOW - 1]
+                best = _best(queue, value)
                 assert env.slots.tolist() == sorted([queue[0], *best])
                 crowded += 1
                 unlike_age += env.slots.tolist() != queue[:WINDOW]
     assert crowded > 80 and unlike_age > 40
+
+
+def test_machines_of_several_sizes(crowd):
+    """In each episode, the size of the machine is that of the episode's own workload."""
+    large = bfenv.load_workload("lublin:procs=96,jobs=300,load=1.6,seed=6")
+    order = "(size > processors / 9) + estimate / 1e6"
+    env = env_of([crowd, large], order)
+    for k, (trace, other) in enumerate([(crowd, large), (large, crowd)]):
+        threshold = f"(size > {trace.processors} / 9) + estimate / 1e6"
+        wrong = f"(size > {other.processors} / 9) + estimate / 1e6"
+        crowded = differs = 0
+        for _ in decisions(env, 100, trace=k):
+            queue = waiting(env.cluster).tolist()
+            if len(queue) > WINDOW:
+                best, worse = (_best(queue, values(env, each)) for each in (threshold, wrong))
+                assert env.slots.tolist() == sorted([queue[0], *best])
+                crowded += 1
+                differs += best != worse
+        assert crowded > 40 and differs > 20
+
+
+def _best(queue, value):
+    """The jobs with the smallest values, beside the oldest."""
+    return sorted(queue[1:], key=lambda job: (value[job], job))[: WINDOW - 1]
 
 
 def test_snapshots(crowd):
@@ -139,7 +165,7 @@ def test_snapshots(crowd):
     for _ in range(10):
         env.step(int(env.action_masks().argmax()))
         queue, value = waiting(env.cluster).tolist(), values(env, text)
-        best = sorted(queue[1:], key=lambda job: (value[job], job))[: WINDOW - 1]
+        best = _best(queue, value)
         assert env.slots[env.slots >= 0].tolist() == sorted([queue[0], *best])
     env.resume()
     assert env.slots.tolist() == before

@@ -127,7 +127,9 @@ class Simulation:
                     self.queue = sorted([*self.queue, job])
 
     def known(self, job):
-        return quantities(job, self.now, self.jobs, self.ended, self.queue, self.runs, self.tried)
+        return quantities(
+            job, self.now, self.jobs, self.processors, self.ended, self.queue, self.runs, self.tried
+        )
 
     def free(self):
         return self.processors - sum(self.jobs[job]["size"] for job in self.runs)

@@ -29,11 +29,12 @@ def likely(me, mine):
     return math.exp(log)
 
 
-def quantities(job, now, jobs, ended, queued, running, tried):
+def quantities(job, now, jobs, processors, ended, queued, running, tried):
     """All quantities of one waiting job by name.
 
-    jobs: dicts of requests by index; ended: (job, runtime) in the order of their ends; queued and
-    running: the indices of such jobs; tried: the indices of the jobs that have had a trial.
+    jobs: dicts of requests by index; processors: of the machine; ended: (job, runtime) in the
+    order of their ends; queued and running: the indices of such jobs; tried: the indices of the
+    jobs that have had a trial.
     """
     me = jobs[job]
     mine = [(jobs[other], runtime) for other, runtime in ended if jobs[other]["user"] == me["user"]]
@@ -53,6 +54,7 @@ def quantities(job, now, jobs, ended, queued, running, tried):
         "size": me["size"],
         "estimate": me["estimate"],
         "priority": me["priority"],
+        "processors": processors,
         "wait": wait,
         "expansion": (wait + me["estimate"]) / me["estimate"],
         "prediction": prediction,

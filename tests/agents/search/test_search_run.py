@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from bfenv import BfenvError, PolicyError, find_policy, load_workload, metrics, simulate
+from bfenv import BfenvError, PolicyError, find_policy, load_workload, make_trace, metrics, simulate
 from bfenv.agents.models import Card, check_unseen
 from bfenv.agents.search.search_result import read_result
-from bfenv.agents.search.search_run import run_search, run_seeds
+from bfenv.agents.search.search_run import quantities_of, run_search, run_seeds
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.workloads import split_range, write_swf
 from tests.agents.search.toy import best_slowdown, toy_trace, write_toy
@@ -137,6 +137,22 @@ def test_part_of_a_workload(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="trained on 1 of the 10 jobs"):
         seen = {"first_job": 89, "job_count": 10}
         check_unseen(card, f"{path}:first_job=89,job_count=10", load_workload(path, **seen))
+
+
+def test_quantities(tmp_path: Path) -> None:
+    """Only quantities that vary in the training are searched with."""
+    larger, named = "lublin:jobs=600,procs=64", str(tmp_path / "named.swf")
+    write_swf(make_trace([0, 0], [1, 2], [5, 5], 32, user=[0, 1]), named)
+    for workloads, users, processors in (
+        ((MODEL,), False, False),
+        ((MODEL, larger), False, True),
+        ((named, MODEL), True, False),
+        ((named, larger), True, True),
+    ):
+        quantities = quantities_of(workloads)
+        assert ("user_queued" in quantities) == users
+        assert ("processors" in quantities) == processors
+        assert "estimate" in quantities
 
 
 def test_seeds(tmp_path: Path) -> None:
