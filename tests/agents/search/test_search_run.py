@@ -194,7 +194,7 @@ def test_network(tmp_path: Path) -> None:
         ({"options": "guard={1}"}, "expected ranges like {0.5:2}"),
         ({"options": "order=estimate"}, "order is what the search looks for"),
         ({"options": "gard=1"}, "easy has no option 'gard'"),
-        ({"searched": ("order", "weight")}, "must be order, then any of backfill_estimate"),
+        ({"searched": ("order", "weight")}, "besides order, a search takes backfill_estimate"),
         ({"method": "cma-es", "searched": ("order", "backfill")}, "only for the order"),
         ({"method": "cma-es", "starts": ("size",)}, "no number to tune"),
         ({"starts": ("sise",)}, "unknown name 'sise'"),
