@@ -159,7 +159,7 @@ def find_agent(name: str) -> Any:
     if base.endswith(SUFFIX):
         return load_network(base)
     if base in policies():
-        raise BfenvError(f"unknown agent {base!r}; it is a policy: use --policy {base}")
+        raise _is_a_policy(base)
     if ":" not in base:
         raise UnknownNameError("agent", base, [*ALL, *(SHIPPED + each for each in network_names())])
     return import_object(base)
@@ -223,9 +223,13 @@ def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     return found._replace(settings=dict(found.settings_with(options)), trained_on=trained_on)
 
 
+def _is_a_policy(name: str) -> BfenvError:
+    return BfenvError(f"unknown agent {name!r}; it is a policy: use --policy {name}")
+
+
 def _open_object(name: str, agent: Any) -> OpenAgent:
     if isinstance(agent, Policy):
-        raise BfenvError(f"agent {name}: it is a policy; use --policy {name}")
+        raise _is_a_policy(name)
     trained_on = getattr(agent, "trained_on", None)
     if inspect.isclass(agent) or not hasattr(agent, "predict"):
         return OpenAgent(name, lambda env, seed: _make(agent, env, seed), {}, trained_on)

@@ -221,7 +221,7 @@ def _call(done: Callable[[Progress, int], None], number: int, progress: Progress
 def quantities_of(workloads: tuple[str, ...]) -> tuple[str, ...]:
     """Return the quantities to search with: those that vary in the training.
 
-    Any other would do anything elsewhere.
+    A search learns nothing about any other, which could then do harm on other workloads.
     """
     traces = [load_workload(each) for each in workloads]
     named = any((trace.jobs.user >= 0).any() for trace in traces)

@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def _usage(error: Any) -> str:
-    """Return the message of wrong usage; for a value, with that value."""
+    """Return what is wrong with a command; a wrong value is quoted."""
     find_details = getattr(error.__cause__, "errors", None)
     if find_details is None:
         return str(error.format_message())

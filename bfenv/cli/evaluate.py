@@ -133,7 +133,7 @@ def evaluate(
     plan = take_shard(plan, read_shard(shard))
 
     def note(run: "Run", error: PolicyError) -> None:
-        name, text = _name(run.policy), str(error)
+        name, text = _name(run.policy), str(error)  # a player's error does not name it
         errors.append(text if name in text else f"{name}: {text}")
 
     with show.progress() as progress:
@@ -164,13 +164,14 @@ def evaluate(
 
 
 def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
-    """Return the policies of players, and the errors of those that do not greet."""
+    """Start each player; return the policies of those that greet, and the errors of the others."""
     from bfenv.referee import check_command, player_policy
 
+    programs = [check_command(command) for command in commands]  # all, before any is started
     players, errors = [], []
-    for words, command in [(check_command(command), command) for command in commands]:
+    for program, command in zip(programs, commands, strict=True):
         try:
-            players.append(player_policy(words, command))
+            players.append(player_policy(program, command))
         except PolicyError as error:
             errors.append(str(error))
     return players, errors

@@ -5,7 +5,7 @@ Each class passes all its arguments to its base, so that it can be pickled betwe
 
 from collections.abc import Iterable, Sequence
 
-from bfenv.core.text import counted, suggest
+from bfenv.core.text import counted, listed, suggest
 
 
 class BfenvError(ValueError):
@@ -62,9 +62,11 @@ class StarvationError(PolicyError):
         super().__init__(jobs, policy)
         self.jobs = jobs
         self.policy = policy
-        which = counted(len(jobs), "job") if len(jobs) > 1 else f"job {jobs[0]}"
-        first = f", the first is job {jobs[0]}" if len(jobs) > 1 else ""
-        self.reason = f"leaves {which} waiting for ever{first}"
+        if len(jobs) == 1:
+            self.reason = f"leaves job {jobs[0]} waiting for ever"
+        else:
+            count = counted(len(jobs), "job")
+            self.reason = f"leaves {count} waiting for ever, the first is job {jobs[0]}"
 
     def __str__(self) -> str:
         return f"{self.policy} {self.reason}"
@@ -91,8 +93,7 @@ class UnknownNameError(BfenvError):
 
     def __str__(self) -> str:
         name, known = self.name, self.known
-        shown = ", ".join(known[:12]) + (f" and {len(known) - 12} more" if len(known) > 12 else "")
-        hint = suggest(name, known) or f"known: {shown}"
+        hint = suggest(name, known) or f"known: {listed(known)}"
         several = [part.strip() for part in name.split(",")]
         if len(several) > 1 and set(several) <= set(known):
             hint = f"give each by itself: {' and '.join(several)}"

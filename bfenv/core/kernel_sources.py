@@ -46,8 +46,8 @@ def code_digest(module: str, file: str, stamp: tuple[int, ...], memo_folder: Pat
         if path != file and max(status.st_mtime, status.st_ctime) > PROCESS_START:
             return None
     environment = (sys.version, numba.__version__, np.__version__, numba.config.BOUNDSCHECK)
-    # A module may read data from beside it, which numba freezes as it does globals. Those of bfenv
-    # do not, so all its installations of a version share what is compiled.
+    # A module may read data from beside it, which numba freezes as it does globals. bfenv's own
+    # modules read none, so all copies of one version share what is compiled.
     place = "" if module.partition(".")[0] == OWN else file
     code = [module, place, *environment, *sorted((name, files[name][1]) for name in files)]
     return hashlib.sha256(repr(code).encode()).hexdigest()[:16]

@@ -28,10 +28,9 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from bfenv.core.errors import BfenvError
-from bfenv.core.text import suggest
+from bfenv.core.text import listed, suggest
 
 WORDS = {"none": None, "true": True, "false": False}
-MOST_NAMES = 12  # of a module that a message lists
 LARGEST = 2**53  # integers below are exact as floats
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 OPTION = re.compile(r"\w[\w-]*")
@@ -214,13 +213,12 @@ def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
         return operator.attrgetter(name)(found)
     except AttributeError as cause:
         own = [each for each, value in vars(found).items() if _is_of(each, value, module)]
-        more = f" and {len(own) - MOST_NAMES} more" if len(own) > MOST_NAMES else ""
-        contents = f"it has {', '.join(own[:MOST_NAMES])}{more}" if own else "it defines nothing"
+        contents = f"it has {listed(own)}" if own else "it defines nothing"
         raise error(f"{text}: {cause}; {suggest(name, own) or contents}") from cause
 
 
 def _is_of(name: str, value: Any, module: str) -> bool:
-    """Tell whether a name in a module is public, and that of an object it makes itself."""
+    """Tell whether a module defines a name for others to use."""
     is_made_here = inspect.getattr_static(value, "__qualname__", None) is None
     is_own = is_made_here or getattr(value, "__module__", None) == module
     return not name.startswith("_") and not isinstance(value, ModuleType | int | str) and is_own

@@ -1,8 +1,9 @@
 """How messages write names and numbers."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+MOST_NAMES = 12  # that a message lists
 LIKENESS = 0.7  # ratio of difflib from which a name is suggested instead of another
 
 
@@ -17,8 +18,17 @@ def one_line(text: str) -> str:
 
 
 def counted(count: int, one: str, more: str | None = None) -> str:
-    """Return a number of things, like "1 run" or "1,200 runs"; `more` is the plural."""
+    """Return a number of things, like "1 run" or "1,200 runs".
+
+    `more` is the plural of `one`. By default, it ends in s.
+    """
     return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names in a line; of many, the first, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
