@@ -144,7 +144,7 @@ OLD_PLAN = trace_of(
 
 
 @given(small_traces(jobs=12, outages=True), st.sampled_from(PLANNERS))
-@settings(max_examples=200)
+@settings(max_examples=100)
 @example(SEEN_LATER, "conservative")
 @example(OLD_PLAN, "relaxed")
 def test_plans(trace, policy):
