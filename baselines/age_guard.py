@@ -61,7 +61,8 @@ FLOOR = 6 * HOUR  # the least longest wait that counts
     EXPECTED_AT,
     RUNTIMES,
     ESTIMATES,
-) = range(7)
+    BEGUN,
+) = range(8)
 
 
 class AgeGuard(NamedTuple):
@@ -69,9 +70,10 @@ class AgeGuard(NamedTuple):
 
     code: np.ndarray  # (1,) int64: NONE or one of GUARDS
     factor: np.ndarray  # (1,) float64
-    state: np.ndarray  # (7,) int64: processor-seconds that wait, the most so far; EASY's longest
+    state: np.ndarray  # (8,) int64: processor-seconds that wait, the most so far; EASY's longest
     # wait so far and as expected, and when it was expected, in seconds; sums over ended jobs in
-    # seconds
+    # seconds; number of jobs in `begun`
+    begun: np.ndarray  # (m,) int64 jobs started in the last pass
     work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
     runtime: np.ndarray  # (n,) int64 seconds, what `truth` reads
     machine: Cluster  # on which EASY runs
@@ -92,7 +94,8 @@ def new_age_guard(
     return AgeGuard(
         code=np.array([code]),
         factor=np.array([factor or 0.0]),
-        state=np.zeros(7, dtype=np.int64),
+        state=np.zeros(8, dtype=np.int64),
+        begun=np.empty(min(len(jobs.submit), processors), dtype=np.int64),
         work=np.full(len(jobs.submit) if code in (BACKLOG, SCALED_BACKLOG) else 0, -1),
         runtime=runtime,
         machine=machine,
@@ -130,18 +133,22 @@ def _counts_work(guard):
 
 @kernel
 def _count_work(guard, history, cluster, jobs):
-    """Add the work of the jobs that arrived; drop that of trials that were long enough."""
+    """Add the work of the jobs that arrived; drop that of jobs that run, but for those on trial.
+
+    What has started in the last pass is looked at now, because starts may be undone after a pass.
+    """
+    for job in guard.begun[: guard.state[BEGUN]]:
+        runs = 0 <= cluster.start[job] <= now(cluster)
+        if runs and cluster.kill_time[job] - cluster.start[job] == jobs.estimate[job]:
+            _drop_work(guard, job)
     for job in finished(cluster):
         _drop_work(guard, job)
     if guard.code[0] == SCALED_BACKLOG:
         _count_runtimes(guard, cluster, jobs)
-    queue = waiting(cluster)
-    i = len(queue)
-    while i > 0 and guard.work[queue[i - 1]] < 0:
-        i -= 1
-        job = queue[i]
-        guard.work[job] = jobs.size[job] * int(_prediction(guard, history, jobs, job))
-        guard.state[WAITING_WORK] += guard.work[job]
+    for job in waiting(cluster):  # an outage may have hidden an older one when it arrived
+        if guard.work[job] < 0:
+            guard.work[job] = jobs.size[job] * int(_prediction(guard, history, jobs, job))
+            guard.state[WAITING_WORK] += guard.work[job]
     guard.state[LARGEST_WORK] = max(guard.state[LARGEST_WORK], guard.state[WAITING_WORK])
 
 
@@ -152,20 +159,22 @@ def _drop_work(guard, job):
 
 
 @kernel
-def note_starts(guard, cluster, jobs):
-    """Take the jobs started in this pass out of the backlog, but for those on trial."""
+def note_starts(guard, cluster):
+    """Note the jobs started in this pass: they leave the backlog unless the start is undone."""
     if _counts_work(guard):
+        guard.state[BEGUN] = 0
         for job in started(cluster):
-            if cluster.kill_time[job] - cluster.start[job] == jobs.estimate[job]:
-                _drop_work(guard, job)
+            guard.begun[guard.state[BEGUN]] = job
+            guard.state[BEGUN] += 1
 
 
 @kernel
 def _count_runtimes(guard, cluster, jobs):
     """Add the jobs that ended to what the accuracy of all is computed from."""
     for job in finished(cluster):
-        guard.state[RUNTIMES] += cluster.end[job] - cluster.start[job]
-        guard.state[ESTIMATES] += jobs.estimate[job]
+        if job < cluster.state[NEXT_JOB]:  # not an outage
+            guard.state[RUNTIMES] += cluster.end[job] - cluster.start[job]
+            guard.state[ESTIMATES] += jobs.estimate[job]
 
 
 @kernel

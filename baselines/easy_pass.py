@@ -101,14 +101,11 @@ def run(cluster, jobs, truth, memory):
 def _set_deadlines(cluster, jobs, memory):
     """Give each new job its deadline: its arrival plus the given number of shadow intervals."""
     deadline = memory.queue.deadline
-    queue = waiting(cluster)
-    i = len(queue)
-    while i > 0 and deadline[queue[i - 1]] == FOREVER:
-        i -= 1
-        job = queue[i]
-        shadow_time, _ = shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
-        shadow_interval = shadow_time - jobs.submit[job]
-        deadline[job] = jobs.submit[job] + memory.shadow_intervals[0] * shadow_interval
+    for job in waiting(cluster):  # an outage may have hidden an older one when it arrived
+        if deadline[job] == FOREVER:
+            shadow_time, _ = shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
+            shadow_interval = shadow_time - jobs.submit[job]
+            deadline[job] = jobs.submit[job] + memory.shadow_intervals[0] * shadow_interval
 
 
 @kernel

@@ -71,7 +71,7 @@ def decide(cluster, jobs, memory):
         if any_fits(cluster, jobs, memory.easy, FOREVER, 0):
             _score(cluster, jobs, memory)
         easy_pass(cluster, jobs, memory.easy)
-    note_starts(memory.guard, cluster, jobs)
+    note_starts(memory.guard, cluster)
 
 
 @kernel

@@ -4,10 +4,10 @@ Tsafrir, Etsion and Feitelson 2007: a job is predicted to run for the mean of th
 last two jobs of its user that have ended, but never beyond its estimate, which alone kills it. A
 running job that outlives its prediction has it raised, step by step.
 
-Choices: the prediction is made on arrival and rounded down; without two ended jobs, or without a
-known user, it is the estimate. It is raised to itself plus one minute, then plus five, and so on
-through CORRECTIONS, and after the last to the estimate. A prediction that expires causes no
-scheduling pass: it is raised in the next one.
+Choices: the prediction is made on arrival, or when an outage hides the job no longer, and rounded
+down; without two ended jobs, or without a known user, it is the estimate. It is raised to itself
+plus one minute, then plus five, and so on through CORRECTIONS, and after the last to the estimate.
+A prediction that expires causes no scheduling pass: it is raised in the next one.
 """
 
 from typing import NamedTuple
@@ -78,11 +78,9 @@ def predict(predictor, cluster, jobs):
         if user >= 0:
             recent[user, 1] = recent[user, 0]
             recent[user, 0] = cluster.end[job] - cluster.start[job]
-    queue = waiting(cluster)
-    i = len(queue)
-    while i > 0 and not predictor.predicted[queue[i - 1]]:
-        i -= 1
-        job = queue[i]
+    for job in waiting(cluster):  # an outage may have hidden an older one when it arrived
+        if predictor.predicted[job]:
+            continue
         user = jobs.user[job]
         predictor.predicted[job] = True
         if user >= 0 and recent[user, 1] > 0:
@@ -97,7 +95,8 @@ def _sort_running(predictor, cluster):
     count = 0
     for i in range(predictor.running_count[0]):
         job = predictor.running[i]
-        if cluster.start[job] < 0 or cluster.end[job] >= 0 or cluster.kill_time[job] <= time:
+        runs = 0 <= cluster.start[job] <= time  # hidden by an outage, it starts at the end of time
+        if not runs or cluster.end[job] >= 0 or cluster.kill_time[job] <= time:
             predictor.listed[job] = False
         else:
             _insert(predictor, count, job, _expected_end(predictor, cluster, job))

@@ -28,7 +28,8 @@ def find_backfills(schedule: Schedule) -> Backfills:
     start is the first job, in submission order, that keeps waiting. Its true earliest start follows
     from the true ends of the running jobs. A backfill that moves it is wild, and the seconds by
     which it moves are stolen time. Jobs that start at the same instant are judged in index order,
-    the order in which EASY scans the queue. Killed trials hold processors like any other job.
+    the order in which EASY scans the queue. Killed trials hold processors like any other job. A job
+    does not wait during its trial.
 
     Parameters
     ----------
@@ -57,8 +58,8 @@ def find_backfills(schedule: Schedule) -> Backfills:
     backfilled = np.zeros(count, dtype=np.bool_)
     stolen = np.zeros(count, dtype=np.int64)
     _judge_starts(
-        runs, runs.end, schedule.trace.jobs.submit, schedule.trace.processors, _running(schedule),
-        backfilled, stolen,
+        runs, runs.end, (schedule.trial_start, schedule.trial_end), schedule.trace.jobs.submit,
+        schedule.trace.processors, _running(schedule), backfilled, stolen,
     )  # fmt: skip
     return Backfills(backfilled, stolen)
 
@@ -122,15 +123,18 @@ def _running(schedule: Schedule) -> np.ndarray:
 
 
 @kernel
-def _judge_starts(runs, key, submit, processors, running, backfilled, stolen):
+def _judge_starts(runs, key, trials, submit, processors, running, backfilled, stolen):
     """Replay the starts. Fills `backfilled` and `stolen`."""
     jobs = len(submit)
-    head, count, free = 0, 0, processors
+    oldest, count, free = 0, 0, processors  # the first job that has not started for good
     for item in runs.order:
         now = runs.start[item]
         count, released = _remove_ended(running, count, now)
         free += released
-        while head < jobs and runs.start[head] <= now:
+        while oldest < jobs and runs.start[oldest] <= now:
+            oldest += 1
+        head = oldest
+        while head < min(item, jobs) and not _waits(runs, trials, head, now):
             head += 1
         before = now
         judged = item < jobs and head < item and submit[head] <= now
@@ -142,6 +146,12 @@ def _judge_starts(runs, key, submit, processors, running, backfilled, stolen):
         if judged:
             backfilled[item] = True
             stolen[item] = _earliest(running, count, free, runs.size[head], now) - before
+
+
+@kernel
+def _waits(runs, trials, job, now):
+    """Return whether a submitted job keeps waiting: it starts later and is not on trial."""
+    return runs.start[job] > now and not trials[0][job] <= now < trials[1][job]
 
 
 @kernel

@@ -49,8 +49,9 @@ from bfenv.core.kernel import inlined, kernel
     OFFENDER,  # job of this pass's illegal start (a negative one less 1); -1 for none
     STARTS,  # starts so far, counted only if one event comes at a time
     FIRST_JOB,  # the first job to be submitted
-) = range(17)
-STATE = 17  # integers in Cluster.state
+    HIDDEN,  # which jobs an outage hid from the policy in its last pass, see `bfenv.core.detour`
+) = range(18)
+STATE = 18  # integers in Cluster.state
 
 
 class Cluster(NamedTuple):

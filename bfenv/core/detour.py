@@ -3,6 +3,10 @@
 The policy decides as always. In each pass it sees only the waiting jobs that, taken alone, end in
 time or leave the outage enough processors. If the jobs that it starts together leave too few, the
 first that is too many is hidden as well, the starts are undone, and it decides again.
+
+A policy may follow the queue and its own plan from pass to pass. It cannot where other jobs are
+hidden than in its last pass, nor where its starts were undone. Both leave a gap between the numbers
+of its passes, as if another policy had decided in between.
 """
 
 from typing import Any, NamedTuple
@@ -11,6 +15,7 @@ import numpy as np
 
 from bfenv.core.cluster import (
     FINISHED,
+    HIDDEN,
     HORIZON,
     LAST_JOB,
     NEXT_JOB,
@@ -32,6 +37,8 @@ from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy
 
 MET, WAITING = range(2)  # outages that a waiting job could meet, jobs that wait: Detour.counts
+# What makes a number of a set of jobs; squares of numbers below the first are below 2**62.
+PRIME, LARGE_PRIME, FACTOR = 2**31 - 1, 2**61 - 1, 1_812_433_253
 
 
 class Detour(NamedTuple):
@@ -115,18 +122,13 @@ def decide_around(
 
     Return whether no waiting job could have met one.
     """
-    if _hide(cluster, jobs, coming, last, detour) == 0:
-        policy.decide(cluster, jobs, memory)
+    met = _hide(cluster, jobs, coming, last, detour)
+    policy.decide(cluster, jobs, memory)
+    if met == 0:
         return True
-    while True:
-        if policy.trials:
-            # Their list of trials follows the queue from pass to pass, but not what is hidden in
-            # it: with a gap between the numbers of the passes, they make it again.
-            cluster.state[PASSES] += 2
+    while _hide_too_many(cluster, jobs, coming, detour):
         policy.decide(cluster, jobs, memory)
-        if not _hide_too_many(cluster, jobs, coming, detour):
-            cluster.state[PASSES] += policy.trials
-            return False
+    return False
 
 
 @kernel
@@ -161,25 +163,46 @@ def _hide(cluster, jobs, coming, last, detour):
     Return how many outages a waiting job could meet: with none, nothing is hidden.
     """
     met = find_room(cluster, jobs, coming, last, detour.room)
-    if met == 0:
-        return 0
     size = 0
-    for job in waiting(cluster):
-        end = now(cluster) + jobs.estimate[job]
-        detour.queue[size] = job
-        detour.hidden[size] = not has_room(jobs, coming, met, detour.room, jobs.size[job], end)
-        size += 1
+    if met > 0:
+        for job in waiting(cluster):
+            end = now(cluster) + jobs.estimate[job]
+            detour.queue[size] = job
+            detour.hidden[size] = not has_room(jobs, coming, met, detour.room, jobs.size[job], end)
+            size += 1
     detour.counts[MET] = met
     detour.counts[WAITING] = size
-    _show(cluster, detour)
+    waited, hidden = _number_of_hidden(cluster, jobs, detour)
+    if waited != cluster.state[HIDDEN]:
+        cluster.state[PASSES] += 1
+    cluster.state[HIDDEN] = hidden
+    if met > 0:
+        _show(cluster, detour)
     return met
+
+
+@kernel
+def _number_of_hidden(cluster, jobs, detour):
+    """Return a number of the set of hidden jobs that waited before, and one of all; 0 for none.
+
+    Different sets have different numbers, but for one chance in 2**61.
+    """
+    waited, hidden = 0, 0
+    for i in range(detour.counts[WAITING]):
+        if detour.hidden[i]:
+            job = detour.queue[i]
+            residue = (job + 1) * FACTOR % PRIME
+            hidden = (hidden + residue * residue) % LARGE_PRIME
+            if jobs.submit[job] < now(cluster):
+                waited = hidden
+    return waited, hidden
 
 
 @kernel
 def _hide_too_many(cluster, jobs, coming, detour):
     """Put all jobs back into the queue, and tell if one was started that is too many.
 
-    The first such job is hidden, and the starts of this pass are undone.
+    The first such job is hidden, the starts of this pass are undone, and another pass begins.
     """
     for i in range(detour.counts[WAITING]):
         cluster.queue[cluster.state[QUEUE_BEGIN] + i] = detour.queue[i]
@@ -193,6 +216,8 @@ def _hide_too_many(cluster, jobs, coming, detour):
     detour.hidden[place] = True
     retract(cluster, jobs)
     cluster.state[FINISHED] = 0  # the policy has learned of these already
+    cluster.state[PASSES] += 2
+    _, cluster.state[HIDDEN] = _number_of_hidden(cluster, jobs, detour)
     _show(cluster, detour)
     return True
 

@@ -9,7 +9,7 @@ running, by its estimate, when its processors go out of service, and an outage k
 
 import numpy as np
 
-from bfenv.core.cluster import PROCESSORS, RUNNING, Cluster, now, waiting
+from bfenv.core.cluster import PASSES, PROCESSORS, RUNNING, Cluster, now, waiting
 from bfenv.core.events import Truth, allocate, announce, occupy, reset
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
@@ -84,7 +84,13 @@ def first_to_come(cluster, coming, last):
 
 @kernel
 def start_outages(cluster, jobs, truth, coming, last):
-    """Begin the outages of this instant; return the first one to come."""
+    """Begin the outages of this instant; return the first one to come.
+
+    A policy that follows the machine from pass to pass did not start them: to it, they are starts
+    of another policy, which decided in a pass of its own.
+    """
+    if coming < last and jobs.submit[coming] == now(cluster):
+        cluster.state[PASSES] += 1
     while coming < last and jobs.submit[coming] == now(cluster):
         occupy(cluster, jobs, truth, coming)
         coming += 1

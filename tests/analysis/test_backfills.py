@@ -1,6 +1,6 @@
 """Backfills, wild ones, the time they steal, and the promises to heads."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import bfenv
@@ -42,13 +42,20 @@ def test_fcfs(trace):
     assert not found.backfilled.any() and not found.stolen.any()
 
 
-@given(small_traces())
-def test_against_list(trace):
-    """Backfills equal those of a slow replay with a list."""
-    schedule = bfenv.simulate(trace, "easy")
+TRIALS = "easy(trial=2, trial_above=3)"
+
+
+@given(small_traces(), st.sampled_from(["easy", TRIALS]))
+@example(bfenv.make_trace([0, 0], [1, 1], [4, 1], 2), TRIALS)  # job 1 starts during a trial
+def test_against_list(trace, policy):
+    """Backfills equal those of a slow replay with a list; who is on trial does not wait."""
+    schedule = bfenv.simulate(trace, policy)
     found = find_backfills(schedule)
     jobs = trace.jobs
     start, end = schedule.start.tolist(), schedule.end.tolist()
+    trials = list(zip(schedule.trial_start.tolist(), schedule.trial_end.tolist(), strict=True))
+    runs = [(start[job], 0, job, end[job]) for job in range(len(start))]
+    runs += [(begin, 1, job, over) for job, (begin, over) in enumerate(trials) if over >= 0]
     ran = []
 
     def earliest(need, time):
@@ -56,11 +63,15 @@ def test_against_list(trace):
             time += 1
         return time
 
-    for job in sorted(range(len(start)), key=lambda job: (start[job], job)):
-        now = start[job]
-        waits = [j for j in range(len(start)) if jobs.submit[j] <= now < start[j]]
+    def keeps_waiting(job, now):
+        return jobs.submit[job] <= now < start[job] and not trials[job][0] <= now < trials[job][1]
+
+    for now, is_trial, job, over in sorted(runs):
+        waits = [j for j in range(len(start)) if keeps_waiting(j, now)]
         before = earliest(jobs.size[waits[0]], now) if waits else now
-        ran.append((int(jobs.size[job]), end[job]))
+        ran.append((int(jobs.size[job]), over))
+        if is_trial:
+            continue
         backfilled = bool(waits) and waits[0] < job
         assert found.backfilled[job] == backfilled
         after = earliest(jobs.size[waits[0]], now) if backfilled else before

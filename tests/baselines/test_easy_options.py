@@ -1,5 +1,7 @@
 """EASY with guard, believed runtimes, trials and kept processors: against plain Python, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from bfenv.baselines import run_orders
 from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.run_metrics import METRICS
 from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.jobs import Outage
 from tests.conftest import small_traces
 from tests.oracles.guarded_easy import HOUR, Simulation
 
@@ -144,6 +147,18 @@ def test_guard_expects_waits():
     trace = in_hours(bfenv.make_trace(*hours, 1, estimate=[10] * 4))
     schedule = bfenv.simulate(trace, "easy(order=lcfs, guard=0.5)")
     assert (schedule.start // HOUR).tolist() == [0, 20, 30, 10]
+
+
+def test_guard_learns_from_jobs_alone():
+    """An outage is no job that ran for its whole estimate: the accuracy of all stays at one half.
+
+    So job 2 is past the limit at 24 h: at twice the estimates' accuracy EASY would wait for longer.
+    """
+    hours = [0, 20, 20, 20], [1] * 4, [1, 1, 2, 1]
+    trace = in_hours(bfenv.make_trace(*hours, 1, estimate=[2, 2, 7, 2]))
+    trace = replace(trace, outages=(Outage(21 * HOUR, 23 * HOUR, 1),))
+    schedule = bfenv.simulate(trace, "easy(order=sjf, guard=0.5)")
+    assert (schedule.start // HOUR).tolist() == [0, 23, 24, 26]
 
 
 def test_guard_of_nothing_is_easy(crowd):

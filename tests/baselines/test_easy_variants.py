@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
@@ -17,10 +17,12 @@ from bfenv.baselines.priorities import ORDERS, score
 from bfenv.core.cluster import now, retract, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
+from bfenv.core.jobs import Outage
 from bfenv.core.profile import shadow
-from tests.conftest import as_naive, log
+from tests.conftest import as_naive, log, small_traces
 from tests.oracles import easy as naive_easy
 from tests.oracles.machine import simulate as naive_simulate
+from tests.oracles.outages import around
 
 NAMED = {policy.name: policy for policy in POLICIES}
 
@@ -189,11 +191,15 @@ def agree(trace, chosen, event_order):
         weight=chosen["weight"] or 0.0,
         shadow_intervals=chosen["shadow_intervals"],
     )
-    numbers = np.random.default_rng(5).random(len(trace)).tolist()
-    oracle = naive_easy.Easy(mirrored, numbers, trace.jobs.user.tolist())
-    expected = naive_simulate(jobs, processors, oracle, event_order)
+    down = len(trace.outages)
+    numbers = np.random.default_rng(5).random(len(trace) + down).tolist()
+    oracle = naive_easy.Easy(mirrored, numbers, trace.jobs.user.tolist() + [-1] * down)
+    if down:
+        expected = around(jobs, processors, trace.outages, oracle)
+    else:
+        expected = [start for start, _ in naive_simulate(jobs, processors, oracle, event_order)]
     result = bfenv.simulate(trace, easy(**chosen), 5, event_order=event_order).check()
-    assert result.start.tolist() == [start for start, _ in expected]
+    assert result.start.tolist() == expected
 
 
 def stretched(trace, factor):
@@ -226,6 +232,21 @@ both_event_orders = pytest.mark.parametrize("event_order", ["standard", "pyss"])
 @given(trace=crowded_traces(), chosen=options())
 def test_every_combination_of_options_equals_the_naive_version(trace, chosen, event_order):
     agree(trace, chosen, event_order)
+
+
+# Job 4 is hidden by the outage when it comes, and job 5 is not.
+SEEN_LATER = bfenv.make_trace(
+    [0, 1, 1, 1, 1, 1], [1, 1, 4, 1, 1, 1], [1, 1, 2, 1, 1, 2], 4,
+    estimate=[5, 1, 3, 1, 6, 3], user=[-1, 1, 0, 1, 1, 0], outages=(Outage(4, 5, 4),),
+)  # fmt: skip
+
+
+@settings(max_examples=200)
+@given(trace=small_traces(jobs=12, outages=True), chosen=options())
+@example(SEEN_LATER, {**DEFAULTS, "predictor": "recent"})
+def test_around_outages(trace, chosen):
+    """So does every combination where outages hide jobs, also new ones and those behind them."""
+    agree(trace, chosen, "standard")
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -1,14 +1,18 @@
 """Processors out of service: solved by hand, against a slow version, and under every policy."""
 
+from bisect import bisect
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.baselines.multiqueue.memory import LAST_PASS
+from bfenv.baselines.reservations import NONE
+from bfenv.core.cluster import expected_ends, now, running, waiting
 from bfenv.core.errors import PolicyError, WorkloadError
 from bfenv.core.events import new_cluster
 from bfenv.core.jobs import Outage
@@ -17,14 +21,18 @@ from tests.conftest import small_traces
 from tests.oracles import outages as naive
 
 
-def starts(policy, *jobs, processors=4, outages=()):
-    """Starts of jobs (submit, size, estimate, runtime)."""
-    submit, size, estimate, runtime = zip(*jobs, strict=True)
-    trace = bfenv.make_trace(
-        submit, size, runtime, processors, estimate=estimate,
+def trace_of(*jobs, processors=4, outages=()):
+    """A trace of jobs (submit, size, estimate, runtime[, user])."""
+    submit, size, estimate, runtime, *user = zip(*jobs, strict=True)
+    return bfenv.make_trace(
+        submit, size, runtime, processors, estimate=estimate, user=user[0] if user else None,
         outages=tuple(Outage(*one) for one in outages),
     )  # fmt: skip
-    return bfenv.simulate(trace, policy).check().start.tolist()
+
+
+def starts(policy, *jobs, **machine):
+    """Starts of such jobs."""
+    return bfenv.simulate(trace_of(*jobs, **machine), policy).check().start.tolist()
 
 
 def test_drained():
@@ -110,6 +118,76 @@ def test_hidden_trial():
     """A job that the outage keeps back is not started from the list of those to be tried."""
     jobs = (0, 3, 1_500, 1_500), (1_260, 4, 1_500, 75), (1_312, 3, 60, 18)
     assert starts("easy-speculative", *jobs, outages=[(3_070, 4_618, 1)]) == [180, 4_618, 1_680]
+
+
+def with_look(trace, policy, look):
+    """The schedule of a policy; `look(cluster, jobs, memory)` is called after each decision."""
+
+    def decide(cluster, jobs, memory):
+        policy.decide(cluster, jobs, memory)
+        look(cluster, jobs, memory)
+
+    return bfenv.simulate(trace, replace(policy, decide=decide, run=None)).check()
+
+
+PLANNERS = "conservative", "conservative-sjf", "cons-rs", "slack", "relaxed", "selective"
+# The outage hides job 5 when it comes at 8, and no longer when job 4 ends early at 9.
+SEEN_LATER = trace_of(
+    (0, 1, 2, 2), (0, 1, 2, 2), (0, 1, 2, 2), (0, 3, 5, 5), (0, 4, 4, 2), (8, 1, 3, 1),
+    (8, 2, 1, 1), processors=5, outages=[(10, 11, 1)],
+)  # fmt: skip
+# A new plan is made at 12, when job 0 is hidden: its planned start is that of the old plan.
+OLD_PLAN = trace_of(
+    (0, 4, 4, 1), (0, 3, 5, 1), (0, 2, 5, 2), (0, 3, 4, 1),
+    outages=[(21, 22, 1), (13, 18, 1), (0, 12, 3)],
+)  # fmt: skip
+
+
+@given(small_traces(jobs=12, outages=True), st.sampled_from(PLANNERS))
+@settings(max_examples=100)
+@example(SEEN_LATER, "conservative")
+@example(OLD_PLAN, "relaxed")
+def test_plans(trace, policy):
+    """A plan that is kept holds what runs and all waiting jobs that the policy sees."""
+
+    def look(cluster, jobs, memory):
+        plan, time = memory.reservations, now(cluster)
+        held = list(zip(expected_ends(cluster), jobs.size[running(cluster)], strict=True))
+        held = [(time, end, size) for end, size in held]
+        for job in waiting(cluster):
+            begin = plan.planned_start[job]
+            if cluster.start[job] < 0 and begin != NONE:
+                held.append((begin, begin + jobs.estimate[job], jobs.size[job]))
+            assert cluster.start[job] >= 0 or begin != NONE or policy == "selective"
+        steps = plan.profile.steps[0]
+        begins = plan.profile.time[:steps].tolist()
+        for at in {*begins, *(int(begin) for begin, _, _ in held)}:
+            free = plan.profile.free[bisect(begins, at) - 1]
+            assert free == trace.processors - sum(z for a, b, z in held if a <= at < b)
+
+    with_look(trace, bfenv.find_policy(policy), look)
+
+
+QUEUES = "multiqueue(speculation=0, bounds=(3,))", "easy-speculative(speculation=0)"
+# At 7 the policy sees as many jobs as it left waiting at 6, but job 3 in place of job 7.
+SWAPPED = trace_of(
+    (0, 1, 1, 1), (0, 5, 6, 6), (0, 1, 7, 4), (0, 4, 7, 1), (0, 2, 7, 4), (0, 2, 7, 7),
+    (0, 2, 5, 4), (0, 5, 2, 2), processors=5, outages=[(0, 2, 5), (6, 7, 1), (8, 10, 1)],
+)  # fmt: skip
+
+
+@given(small_traces(jobs=12, outages=True), st.sampled_from(QUEUES))
+@settings(max_examples=100)
+@example(SWAPPED, QUEUES[0])
+def test_multiqueue(trace, name):
+    """What a pass skips as unchanged would change nothing, whatever outages hide meanwhile."""
+    policy = bfenv.find_policy(name)
+
+    def start_over(cluster, jobs, memory):
+        memory.state[LAST_PASS] = -9
+
+    slow = with_look(trace, policy, start_over)
+    assert bfenv.simulate(trace, policy).start.tolist() == slow.start.tolist()
 
 
 @given(small_traces(outages=True))

@@ -154,7 +154,8 @@ class Easy(Policy):
         intervals = []
         for job in machine.running:
             start, request = machine.start_time[job], machine.jobs[job]
-            raised = [self.length[job] + step for step in STEPS if step < request.estimate]
+            believed = self.length.get(job, request.estimate)  # that of an outage is known
+            raised = [believed + step for step in STEPS if step < request.estimate]
             beliefs = [min(length, request.estimate) for length in raised]
             end = next((start + length for length in beliefs if start + length > machine.now), None)
             intervals.append((start, end or start + request.estimate, request.size))

@@ -4,7 +4,8 @@ There is a pass whenever something happens: a job comes or ends, an outage begin
 
 A job may start if, by estimates, it leaves every second of every outage its processors.
 
-`legal` is the same for an agent that starts one job after the other.
+`legal` is the same for an agent that starts one job after the other, `around` for any policy of
+`tests.oracles.machine`.
 """
 
 from tests.oracles import machine
@@ -28,6 +29,56 @@ def simulate(jobs, processors, outages, policy):
             starts[j] = now
         now += 1
     return starts
+
+
+def around(jobs, processors, outages, policy):
+    """Return the starts of `jobs` under a policy that sees what no outage hides.
+
+    To the policy, an outage in force is a running job, whose number is behind those of `jobs`.
+    """
+    outages, count = sorted(outages), len(jobs)
+    down = [machine.Job(begin, size, end - begin, end - begin) for begin, end, size in outages]
+    state = machine.Machine([*jobs, *down], processors)
+    state.to_come = list(range(count))
+    while state.to_come or state.waiting or any(job < count for job in state.running):
+        times = [state.jobs[job].submit for job in state.to_come[:1]]
+        times += [state.end_time(job) for job in state.running]
+        times += [begin for begin, _, _ in outages if begin > state.now]
+        state.now = min(time for time in times if time > state.now)
+        for job in state.ending():
+            state.running.remove(job)
+        for job in state.arriving():
+            state.arrive(job)
+        for job, (begin, _, _) in enumerate(outages, count):
+            if begin == state.now:
+                state.start_time[job] = begin
+                state.running.append(job)
+        _schedule_around(state, [one for one in outages if one[0] > state.now], policy)
+    return [state.start_time[job] for job in range(count)]
+
+
+def _schedule_around(state, coming, policy):
+    """Make a pass of a policy, again and again, until no job is started that is too many."""
+    queue, runs, now = list(state.waiting), list(state.running), state.now
+    held = [(end, size) for _, end, size in state.expected()]
+
+    def overfull(jobs):
+        more = [(now + state.jobs[job].estimate, state.jobs[job].size) for job in jobs]
+        return _overfull(state.processors, coming, held + more, now)
+
+    hidden = {job for job in queue if overfull([job])}
+    chosen, bad = [], 0
+    while bad is not None:
+        for job in chosen:
+            del state.start_time[job]
+        state.running = list(runs)
+        state.waiting = [job for job in queue if job not in hidden]
+        policy.schedule(state)
+        chosen = state.running[len(runs) :]
+        bad = next((k for k in range(len(chosen)) if overfull(chosen[: k + 1])), None)
+        if bad is not None:
+            hidden.add(chosen[bad])
+    state.waiting = [job for job in queue if job not in chosen]
 
 
 def _choose(jobs, processors, outages, policy, queue, starts, now):
