@@ -18,7 +18,7 @@ from typing import (
 )
 
 from bfenv.core.arguments import check_choice, check_integer, check_number
-from bfenv.core.durations import LONGEST, parse_duration
+from bfenv.core.durations import LONGEST, in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.policy import Policy
@@ -241,9 +241,8 @@ def seconds_of(max_age: float | str | None) -> int:
     """
     if max_age is None:
         return FOREVER
-    if isinstance(max_age, str):
-        return parse_duration(max_age)
-    return round(check_number("max_age", max_age, 0, LONGEST))
+    seconds = in_seconds("max_age", max_age)
+    return round(check_number("max_age", seconds, 0, LONGEST))
 
 
 def trial_seconds_of(trial_limit: float | str | None) -> int:
@@ -256,7 +255,7 @@ def trial_seconds_of(trial_limit: float | str | None) -> int:
     """
     if trial_limit is None:
         return 0
-    seconds = parse_duration(trial_limit) if isinstance(trial_limit, str) else trial_limit
+    seconds = in_seconds("trial_limit", trial_limit)
     return round(check_number("trial_limit", seconds, 1, LONGEST))
 
 

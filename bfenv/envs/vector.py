@@ -183,7 +183,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         buffers = self._buffers = self.batch.step(actions)
         for i in self._over:  # their actions are ignored
             self.batch.open_episode(i, buffers)
-        rewards = self.batch.rewards(buffers)
+        rewards = self.batch.rewards(buffers, self._over)
         terminated, truncated = self.batch.endings(self.batch.totals)
         if self._over:
             for values in (rewards, terminated, truncated):

@@ -123,6 +123,24 @@ def test_next_step():
     assert resets > 20
 
 
+def test_rewards_of_resets():
+    """A reward function is called for actions only, not for resets."""
+    settings = {"window": 4, "episode_jobs": None, "warmup_jobs": 0, "split": "all"}
+    trace = bfenv.make_trace([0, 0], [1, 1], [5, 5], 1)
+
+    calls = []
+
+    def reward(before, after):
+        calls.append(after)
+        return 1.0
+
+    vector = BackfillVectorEnv(2, trace, "next_step", reward=reward, **settings)
+    vector.reset(seed=0)
+    rewards = [vector.step(np.zeros(2, dtype=int))[1].tolist() for _ in range(4)]
+    assert rewards == [[1, 1], [1, 1], [0, 0], [1, 1]]
+    assert len(calls) == 6
+
+
 def test_disabled():
     """Without autoreset you reset what is over, and a step before that is an error."""
     vector = BackfillVectorEnv(3, autoreset_mode="disabled", max_episode_steps=2, **SHORT)
