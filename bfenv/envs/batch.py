@@ -14,7 +14,7 @@ from gymnasium.utils.seeding import np_random
 
 from bfenv.baselines.user_history import learn_jobs
 from bfenv.core.arguments import check_integer
-from bfenv.core.errors import PolicyError
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, outages_of, with_outages
@@ -339,12 +339,12 @@ class EnvBatch:
             policy = "easy"
         if policy is None:
             return None
-        reference = Reference(policy, self.source)
         try:
+            reference = Reference(policy, self.source)
             for trace in self.source.traces:
                 check_able(reference.policy, trace)
-        except PolicyError as error:
-            raise PolicyError(f"reference: {error}") from None
+        except BfenvError as error:
+            raise PolicyError(f"reference: {error}") from error
         return reference
 
     def _set_views(self) -> None:

@@ -104,7 +104,8 @@ class EpisodeSource:
 
 def _load_traces(workload: Any, load: Any) -> list[Trace]:
     workloads = list(workload) if isinstance(workload, list | tuple) else [workload]
-    loads = list(load) if isinstance(load, list | tuple | np.ndarray) else [load]
+    several = isinstance(load, list | tuple) or (isinstance(load, np.ndarray) and load.ndim > 0)
+    loads = list(load) if several else [load]
     for name, values in (("workload", workloads), ("load", loads)):
         if not values:
             raise BfenvError(f"{name} must not be an empty list")

@@ -6,7 +6,7 @@ environment's page show is derived from it.
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import (
     Annotated,
     Any,
@@ -221,14 +221,26 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     check_choice("flat", values["flat"], (False, True))
     check_choice("every_pass", values["every_pass"], (False, True, 0, 1))
     check_number("wait_penalty", values["wait_penalty"], 0)
-    for group in values["job_features"] or ():
-        check_choice("job_features", group, JOB_FEATURES)
+    if not isinstance(values["window_order"], str):
+        raise BfenvError(f"window_order must be text, got {values['window_order']!r}")
+    _check_groups(values["job_features"])
     if values["head"] == "chosen" and values["reservation_depth"] != 0:
         raise BfenvError(
             "head='chosen' needs reservation_depth=0, because the chosen job has the only "
             f"reservation, got reservation_depth={values['reservation_depth']}"
         )
     return values
+
+
+def _check_groups(groups: Any) -> None:
+    """Check that groups of features are named in a list, or are None."""
+    if groups is None:
+        return
+    if isinstance(groups, str) or not isinstance(groups, Sequence | Set):
+        known = ", ".join(map(repr, JOB_FEATURES))
+        raise BfenvError(f"job_features must be None or a list of {known}; got {groups!r}")
+    for group in groups:
+        check_choice("job_features", group, JOB_FEATURES)
 
 
 def seconds_of(max_age: float | str | None) -> int:
