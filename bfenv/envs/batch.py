@@ -185,14 +185,36 @@ class EnvBatch:
         Raises
         ------
         BfenvError
-            As `EpisodeSource.sample`; the environment is then as it was.
+            As `open_episodes`.
         """
+        self.open_episodes({i: options}, buffers)
+
+    def open_episodes(
+        self, options: Mapping[int, Mapping[str, Any] | None], buffers: StepBuffers
+    ) -> None:
+        """Open an episode in each environment that has options, as `open_episode` does in one.
+
+        Raises
+        ------
+        BfenvError
+            As `EpisodeSource.sample`, or if the reference fails. Then no episode has been opened,
+            but the generators may have been drawn from.
+        """
+        windows = {i: self._sample(i, own) for i, own in options.items()}
+        if self.reference is not None:
+            totals = [self.reference.totals(window) for window in windows.values()]
+            self._reference_totals[list(windows)] = totals
+        for i, window in windows.items():
+            self._open(i, window, buffers)
+
+    def _sample(self, i: int, options: Mapping[str, Any] | None) -> EpisodeWindow:
         generator = self.generators[i]
         if generator is None:
             raise ResetNeeded("an episode needs a seeded environment")
-        window, earlier = self.source.sample(generator, options), self.windows[i]
-        if self.reference is not None:
-            self._reference_totals[i] = self.reference.totals(window)
+        return self.source.sample(generator, options)
+
+    def _open(self, i: int, window: EpisodeWindow, buffers: StepBuffers) -> None:
+        earlier = self.windows[i]
         if earlier is not None:
             forget_outages(cluster_of(self._state, i), outages_of(self.source.traces[earlier.k]))
         self.windows[i] = window

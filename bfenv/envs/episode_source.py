@@ -83,7 +83,10 @@ class EpisodeSource:
         BfenvError
             If an option does not exist, or the window leaves the split.
         """
-        options = _check_options(options)
+        options = check_options(options)
+        for option in options:
+            if option not in OPTIONS:
+                raise UnknownNameError("reset option", str(option), OPTIONS)
         k = options.get("trace")
         if k is None:
             k = int(generator.integers(len(self.traces))) if len(self.traces) > 1 else 0
@@ -133,12 +136,16 @@ def _episode_length(
     return room if episode_jobs is None else episode_jobs
 
 
-def _check_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def check_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the options of a reset; None is an empty dict.
+
+    Raises
+    ------
+    BfenvError
+        If they are not a dict.
+    """
     if options is None:
         return {}
     if not isinstance(options, Mapping):
         raise BfenvError(f"reset options must be a dict, got {options!r}")
-    for option in options:
-        if option not in OPTIONS:
-            raise UnknownNameError("reset option", option, OPTIONS)
     return options
