@@ -215,9 +215,9 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     the work, by estimates, of all running and waiting jobs and of the episode's jobs still to come,
     and E the longest estimate among them. For each outage that begins less than E after that time,
     its length and E are added. Any scheduler that leaves no job waiting that may start is faster,
-    so truncation never pays. The
-    wrapper TimeLimit, which `gymnasium.make(..., max_episode_steps=n)` adds, only stops:
-    give `max_episode_steps` to `BackfillEnv` or to `gymnasium.make_vec` instead.
+    so truncation never pays. The wrapper TimeLimit, which
+    `gymnasium.make(..., max_episode_steps=n)` adds, only stops: give `max_episode_steps` to
+    `BackfillEnv` or to `gymnasium.make_vec` instead.
 
     ## Planning
 

@@ -86,7 +86,7 @@ class EpisodeSource:
         options = check_options(options)
         for option in options:
             if option not in OPTIONS:
-                raise UnknownNameError("reset option", str(option), OPTIONS)
+                raise UnknownNameError("reset option", option, OPTIONS)
         k = options.get("trace")
         if k is None:
             k = int(generator.integers(len(self.traces))) if len(self.traces) > 1 else 0

@@ -17,6 +17,8 @@ from typing import (
     get_type_hints,
 )
 
+import numpy as np
+
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import LONGEST, in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
@@ -207,7 +209,11 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     for name in settings:
         if name not in SETTINGS:
             raise UnknownSettingError(name, ["workload", *SETTINGS])
-    values: EnvSettings = {**DEFAULTS, **settings}
+    given = {
+        name: value.item() if isinstance(value, np.generic) else value  # JSON has no others
+        for name, value in settings.items()
+    }
+    values = cast(EnvSettings, {**DEFAULTS, **given})
     check_integer("window", values["window"], 1, LARGEST_WINDOW)
     check_integer("reservation_depth", values["reservation_depth"], -1)
     check_integer("warmup_jobs", values["warmup_jobs"], 0)
