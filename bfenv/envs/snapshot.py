@@ -181,7 +181,7 @@ class PlanningHandle(EnvHandle):
         shapes = [_shapes(state) for state in (episode._state, snapshot.state)]
         alike = k < len(traces) and shapes[0] == shapes[1]
         alike = alike and traces[k].outages == snapshot.outages
-        rules = zip(episode.rules, snapshot.rules, strict=True)
+        rules: Any = zip(episode.rules, snapshot.rules, strict=True)
         alike = alike and all(np.array_equal(own, other) for own, other in rules)
         if not (
             alike
