@@ -121,7 +121,8 @@ def whatif(
         outcomes = what_if(trace, variants, names, as_is=as_is, done=done)
     _print(outcomes, trace.name, format)
     if not variants and format is Format.table:
-        print("To compare, add --processors, --max-estimate, --estimates, --load or --variant.")
+        changes = "--processors, --max-estimate, --estimates, --load or --variant"
+        show.prose(f"To compare, add {changes}.")
     if out is not None:
         write_atomically(out, what_if_page(trace.name, outcomes).encode())
 
