@@ -4,6 +4,7 @@ A path that ends in .json is that of a network of `bfenv train`, which opens wit
 """
 
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -128,7 +129,7 @@ def read_agent(name: str) -> AgentName:
     """
     if not name:
         raise BfenvError("an agent needs a name; this one is empty")
-    if name.endswith((".zip", SUFFIX)) and Path(name).is_file():  # there may be parentheses in it
+    if name.endswith((".zip", SUFFIX)) and os.path.isfile(name):  # there may be parentheses in it
         return AgentName(name, {})
     base, texts = parse_name(name)
     options = _read_options(name, texts)
@@ -136,7 +137,7 @@ def read_agent(name: str) -> AgentName:
     if not isinstance(deterministic, bool):
         raise BfenvError(f"agent {name}: deterministic must be true or false")
     agent = AgentName(base, options, deterministic)
-    if agent.is_saved and not Path(base).is_file():
+    if agent.is_saved and not os.path.isfile(base):
         raise BfenvError(f"no such saved model: {base}")
     return agent
 

@@ -119,8 +119,15 @@ def evaluate_agent(
     ['random', 'easy']
     """
     check_integer("episodes", episodes, 1)
+    seed = check_integer("seed", seed, 0)
     opened = open_agent(agent, trust=trust)
     chosen = opened.settings_with({"split": "test", **settings})
+    steps = chosen.get("max_episode_steps")
+    if steps is not None:
+        raise BfenvError(
+            "max_episode_steps must be None, because agents are scored on whole episodes, "
+            f"got {steps!r}"
+        )
     env = BackfillEnv(workload, **chosen)
     traces = env.batch.source.traces
     for trace, bounds in zip(traces, env.batch.source.splits, strict=True):

@@ -7,6 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from bfenv.agents.card_file import read_json
 from bfenv.agents.normalization import (
     Normalization,
@@ -214,6 +216,8 @@ def _path_of(class_: type) -> str:
 
 def _plain(value: Any) -> Any:
     """Return a setting as JSON can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Policy):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.errors import PolicyError
-from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.backfill import BackfillEnv, read_action
 
 
 class Episode(NamedTuple):
@@ -90,6 +90,8 @@ def play_episode(
 
     Raises
     ------
+    BfenvError
+        If an action is not an integer, or an array with one integer.
     PolicyError
         At the first illegal action, with `strict`.
     """
@@ -137,7 +139,7 @@ def _play(
             **masks,
         )
         seconds.append(time.perf_counter() - begin)
-        slot, now = int(np.asarray(action).reshape(())), info["now"]
+        slot, now = read_action(np.asarray(action)), info["now"]
         observation, _, terminated, truncated, info = env.step(slot)
         if strict:
             check_legal(info, slot, env.window, now)

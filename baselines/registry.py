@@ -6,11 +6,11 @@ makes policies from options.
 """
 
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, overload
 
@@ -228,7 +228,7 @@ def _named(name: str) -> Any:
     """Return the family or the installed policy of a name."""
     found = FAMILIES.get(name) or _installed(name)
     module = name.removesuffix(".py")
-    if found is None and Path(f"{module}.py").is_file():
+    if found is None and os.path.isfile(f"{module}.py"):
         raise PolicyError(f"unknown policy {name!r}; {module}.py is here: write {module}:OBJECT")
     if found is None:
         raise UnknownNameError("policy", name, {*policies(), *FAMILIES, *_entry_points()})

@@ -20,6 +20,7 @@ from bfenv.agents.search.search_result import FORMAT, best_result, rank, select,
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.search.template import read_template
 from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits
+from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.versions import versions
 from bfenv.parallel.sweep import check_workers, connect
@@ -78,6 +79,10 @@ def run_search(
     """
     if (generations is None) == (budget is None):
         raise BfenvError("give either a number of generations or a budget")
+    if generations is not None:
+        check_integer("generations", generations, 1)
+    else:
+        check_number("budget", budget, positive=True)
     check_workers(jobs, backend, scheduler)
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     if backend == "dask":
@@ -192,6 +197,9 @@ def run_seeds(
     BfenvError
         As `run_search` does.
     """
+    check_integer("seeds", seeds, 1)
+    if budget is not None:
+        check_number("budget", budget, positive=True)
     share = None if budget is None else budget / seeds
     if seeds == 1:
         return run_search(

@@ -1,6 +1,7 @@
 """The settings of a search, and the command that makes the same search again."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bfenv.agents.search.evolution import COVARIANCES, MOST_UNITS
@@ -62,6 +63,11 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         """Check the numbers; what they are used for checks the rest."""
+        if not (isinstance(self.loads, Sequence) and self.loads):
+            raise BfenvError(f"loads must be a list with at least one load, got {self.loads!r}")
+        for load in self.loads:
+            if load is not None:
+                check_number("load", load, positive=True)
         check_choice("method", self.method, METHODS)
         check_number("tolerated_wait", self.tolerated_wait, 1)
         check_choice("covariance", self.covariance, COVARIANCES)
@@ -100,7 +106,7 @@ class SearchSettings:
         for workload in self.workloads:
             words += ["-w", workload]
         for load in self.loads:
-            words += ["--load", "own" if load is None else f"{load:g}"]
+            words += ["--load", "own" if load is None else str(load).removesuffix(".0")]
         defaults = SearchSettings(self.workloads)
         for name, option in OPTIONS.items():
             if getattr(self, name) != getattr(defaults, name):

@@ -9,7 +9,7 @@ import numpy as np
 from bfenv.agents.model_card import acting_settings
 from bfenv.agents.network_agent import NetworkCard, save_network
 from bfenv.agents.seen_jobs import spans_of
-from bfenv.agents.training.settings import NAMES, TrainSettings, find_settings
+from bfenv.agents.training.settings import TrainSettings, find_settings
 from bfenv.agents.training.validation import Validation
 from bfenv.envs.batch import EnvBatch
 
@@ -65,16 +65,15 @@ def write_agent(
 
 def command(settings: TrainSettings) -> str:
     """Return the command that trains the same network again."""
-    default = find_settings()
+    default = find_settings().as_dict()
     words = ["bfenv", "train"]
-    for name in NAMES:
-        value = getattr(settings, name)
+    for name, value in settings.as_dict().items():
         if name == "environment":
             for key, own in value.items():
-                if key not in default.environment or own != default.environment[key]:
+                if key not in default[name] or own != default[name][key]:
                     words += ["--set", f"environment.{key}={_yaml(own)}"]
             continue
-        if value != getattr(default, name):
+        if value != default[name]:
             words += ["--set", f"{name}={_yaml(value)}"]
     return shlex.join([*words, "--out", "DIR"])
 
@@ -88,6 +87,5 @@ def _yaml(value: Any) -> str:
     """Write a value in one line of YAML."""
     import yaml
 
-    plain = list(value) if isinstance(value, tuple) else value
-    text = yaml.safe_dump(plain, default_flow_style=True, width=10**6)
+    text = yaml.safe_dump(value, default_flow_style=True, width=10**6)
     return str(text).removesuffix("\n").removesuffix("\n...")

@@ -192,12 +192,16 @@ class Judge(BaseCallback):
             self._write()
 
     def _on_training_end(self) -> None:
-        self._write(last=True)
+        if self._updates() > self.progress.update:  # else patience has ended it behind a row
+            self._write(last=True)
+
+    def _updates(self) -> int:
+        return self.num_timesteps // (self.settings.num_envs * self.settings.num_steps)
 
     def _write(self, last: bool = False) -> None:
         settings, progress = self.settings, self.progress
         batch = settings.num_envs * settings.num_steps
-        progress.update = self.num_timesteps // batch
+        progress.update = self._updates()
         progress.seconds += time.perf_counter() - self._begin
         row = {**progress.row(batch, self.metrics), **self._losses()}
         if last or progress.update % settings.validate_every == 0:

@@ -124,11 +124,13 @@ def train(
         progress.update += 1
         progress.seconds += time.perf_counter() - begin
         row = {**progress.row(batch, metrics), **losses}
-        if progress.update % settings.validate_every == 0 or progress.update == updates:
+        is_judged = progress.update % settings.validate_every == 0 or progress.update == updates
+        if is_judged:
             judge(learner, progress, validation, run, envs.batch)
             row |= progress.scores()
-            save_checkpoint(run.checkpoint, progress, *learner[1:], episodes)
         run.write_row(row)
+        if is_judged:  # the row comes first, because a resumed training writes only those behind
+            save_checkpoint(run.checkpoint, progress, *learner[1:], episodes)
         if report is not None:
             report(row | progress.scores() | {"best": progress.best})
     run.close()

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bfenv.core.arguments import check_choice, check_integer, check_number
-from bfenv.core.durations import parse_duration
+from bfenv.core.durations import in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.envs.settings import SETTINGS
 
@@ -17,6 +19,7 @@ NETWORKS = ("scorer", "attention", "ranker")
 CREDITS = ("discount", "average", "group")
 DEFAULT = "scorer"  # the preset
 ORDER = "order:"  # begins the name of a teacher that is an expression
+LARGEST_SEED = 2**32 - 1  # that stable-baselines3 takes
 UNTRAINED = ("test", "all")  # splits with jobs that agents are scored on
 
 
@@ -77,8 +80,9 @@ class TrainSettings:
             check_integer(name, getattr(self, name), 1)
         for name in ("threads", "validation_traces", "validate_every", "warm_start_steps"):
             check_integer(name, getattr(self, name), 1)
-        for name in ("seed", "warm_start_epochs", "critic_updates"):
+        for name in ("warm_start_epochs", "critic_updates"):
             check_integer(name, getattr(self, name), 0)
+        check_integer("seed", self.seed, 0, LARGEST_SEED)
         for name in ("learning_rate", "clip", "max_grad_norm", "reward_scale"):
             check_number(name, getattr(self, name), positive=True)
         for name in ("entropy", "value_weight", "wait_penalty_rate"):
@@ -95,7 +99,8 @@ class TrainSettings:
         check_choice("algo", self.algo, ALGORITHMS)
         check_choice("network", self.network, NETWORKS)
         check_choice("credit", self.credit, CREDITS)
-        if isinstance(self.workload, str) or not all(isinstance(w, str) for w in self.workload):
+        several = isinstance(self.workload, Sequence) and not isinstance(self.workload, str)
+        if not (several and all(isinstance(name, str) for name in self.workload)):
             raise BfenvError(f"workload must be a list of names, got {self.workload!r}")
         for name in self.environment:
             if name not in SETTINGS:
@@ -114,22 +119,28 @@ class TrainSettings:
             )
         if self.wait_penalty_rate and self.environment.get("reward") != "log_ratio":
             raise BfenvError("wait_penalty_rate needs the environment's reward 'log_ratio'")
-        if not math.isinf(self.horizon_seconds):
-            check_number("horizon", self.horizon_seconds, positive=True)
+        _ = self.horizon_seconds, self.as_dict()  # which check them
 
     @property
     def horizon_seconds(self) -> float:
         """The time in which a reward loses its weight; infinite without a horizon."""
         if self.horizon is None:
             return math.inf
-        if isinstance(self.horizon, str):
-            return float(parse_duration(self.horizon))
-        return self.horizon
+        seconds = in_seconds("horizon", self.horizon)
+        return check_number("horizon", seconds, positive=True)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings as YAML and JSON have them."""
-        values = asdict(self)
-        return {**values, "workload": list(self.workload), "environment": dict(self.environment)}
+        """Return the settings as YAML and JSON have them.
+
+        Raises
+        ------
+        BfenvError
+            If YAML has no such value.
+        """
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        own = {name: _plain(name, value) for name, value in values.pop("environment").items()}
+        plain = {name: _plain(name, value) for name, value in values.items()}
+        return {name: own if name == "environment" else plain[name] for name in NAMES}
 
 
 NAMES = tuple(each.name for each in fields(TrainSettings))
@@ -259,6 +270,17 @@ def _resolve(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
         environment = {**changes.get("environment", {}), **own.pop("environment", {})}
         changes |= own | {"environment": environment}
     return changes
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return the value of a setting as YAML has it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(name, one) for one in value]
+    raise BfenvError(f"{name} must be text, a number or a list of these, got {value!r}")
 
 
 def _value(value: Any) -> Any:

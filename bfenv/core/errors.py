@@ -87,9 +87,9 @@ class UnknownNameError(BfenvError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.kind = kind
-        self.name = name
+        self.name = str(name)  # YAML has names that are numbers
         self.known = sorted(known)
-        super().__init__(kind, name, self.known)
+        super().__init__(kind, self.name, self.known)
 
     def __str__(self) -> str:
         name, known = self.name, self.known

@@ -1,5 +1,8 @@
 """Why a start was illegal: kernels raise only constant text, so the cause is found afterwards."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from bfenv.core.cluster import FIRST_JOB, FREE, NEXT_JOB, NOW, OFFENDER, Cluster
 from bfenv.core.errors import IllegalStartError
 from bfenv.core.jobs import Jobs
@@ -17,6 +20,18 @@ def find_illegal_start(cluster: Cluster, jobs: Jobs, policy: str = "") -> Illega
     cluster.state[OFFENDER] = -1
     job = offender if offender >= 0 else offender + 1
     return IllegalStartError(job, int(cluster.state[NOW]), _obstacle(cluster, jobs, job), policy)
+
+
+@contextmanager
+def naming_illegal_start(cluster: Cluster, jobs: Jobs, policy: str) -> Iterator[None]:
+    """Raise IllegalStartError in place of the ValueError of a kernel; `policy` is the name."""
+    try:
+        yield
+    except ValueError as error:
+        illegal_start = find_illegal_start(cluster, jobs, policy)
+        if illegal_start is None:  # a fault of the policy's own code
+            raise
+        raise illegal_start from error
 
 
 def _obstacle(cluster: Cluster, jobs: Jobs, job: int) -> str:

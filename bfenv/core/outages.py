@@ -74,6 +74,17 @@ def announce_outages(cluster, truth, jobs, first, last, opening):
             announce(truth, begin, job)
 
 
+def forget_outages(cluster: Cluster, outages: range) -> None:
+    """Clear what a run has left of its outages, which `reset` does not reach.
+
+    In a longer trace they are the numbers of jobs to come.
+    """
+    own = slice(outages.start, outages.stop)
+    cluster.start[own] = FOREVER
+    for column in (cluster.end, cluster.kill_time):
+        column[own] = -1
+
+
 @kernel
 def first_to_come(cluster, coming, last):
     """Return the first outage from `coming` on that has not begun; `last` if all have."""

@@ -239,6 +239,22 @@ def able(policy: Policy, jobs: Jobs) -> bool:
     return policy.requested_starts or not bool(jobs.requested_start.any())
 
 
+def check_able(policy: Policy, trace: Trace) -> None:
+    """Check that a policy can schedule the jobs of a trace.
+
+    Raises
+    ------
+    PolicyError
+        If a job has a requested start time, and the policy does not plan for them.
+    """
+    if not able(policy, trace.jobs):
+        job = np.argmax(trace.jobs.requested_start > 0)
+        raise PolicyError(
+            f"{policy.name} does not plan for requested start times, and job {job} of "
+            f"{trace.name} has one"
+        )
+
+
 def new_memory(policy: Policy, jobs: Jobs, processors: int, seed: int) -> Any:
     """Make the memory of a policy at the beginning of a run.
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
 from bfenv.core.detour import run_around
-from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
+from bfenv.core.errors import StarvationError, WorkloadError
 from bfenv.core.events import Truth, new_cluster
-from bfenv.core.illegal_start import find_illegal_start
+from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.outages import new_machine, outages_of
 from bfenv.core.passes import run_passes
-from bfenv.core.policy import Policy, able, new_memory
+from bfenv.core.policy import Policy, check_able, new_memory
 from bfenv.core.schedule import Schedule
 
 Watch = Callable[[Callable[[], float]], None]
@@ -76,25 +76,15 @@ def simulate(
         hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
         given = repr(trace) if isinstance(trace, str) else type(trace).__name__
         raise WorkloadError(f"expected a Trace, got {given}{hint}")
-    if not able(policy, trace.jobs):
-        job = np.argmax(trace.jobs.requested_start > 0)
-        raise PolicyError(
-            f"{policy.name} does not plan for requested start times, and job {job} of "
-            f"{trace.name} has one"
-        )
+    check_able(policy, trace)
     cluster, truth, jobs = _machine_of(trace, event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
     watch(partial(_share_started, cluster))
-    try:
+    with naming_illegal_start(cluster, jobs, policy.name):
         if trace.outages:
             run_around(policy, cluster, jobs, truth, memory, outages_of(trace))
         else:
             run_passes(policy, cluster, jobs, truth, memory)
-    except ValueError as error:
-        illegal_start = find_illegal_start(cluster, jobs, policy.name)
-        if illegal_start is None:  # a fault of the policy's own code
-            raise
-        raise illegal_start from error
     own = slice(len(trace))  # without what stands for outages
     records = policy.records(memory)
     if trace.outages:

@@ -211,12 +211,13 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     the episode terminated).
 
     Truncation charges the jobs that have not started, in the last reward and in the metrics, as if
-    each started at max(now, its submit time) + 2 W / P + E, where W is the work, by estimates, of
-    all running and waiting jobs and of the episode's jobs still to come, and E the longest estimate
-    among them. For each outage that begins less than E after that time, its length and E are added.
-    Any scheduler that leaves no job waiting that may start is faster, so truncation never pays. The
-    wrapper TimeLimit, which `gymnasium.make(..., max_episode_steps=n)` adds, only stops:
-    give `max_episode_steps` to `BackfillEnv` or to `gymnasium.make_vec` instead.
+    each started at max(now, its submit time, its requested start time) + 2 W / P + E, where W is
+    the work, by estimates, of all running and waiting jobs and of the episode's jobs still to come,
+    and E the longest estimate among them. For each outage that begins less than E after that time,
+    its length and E are added. Any scheduler that leaves no job waiting that may start is faster,
+    so truncation never pays. The wrapper TimeLimit, which
+    `gymnasium.make(..., max_episode_steps=n)` adds, only stops: give `max_episode_steps` to
+    `BackfillEnv` or to `gymnasium.make_vec` instead.
 
     ## Planning
 
@@ -336,12 +337,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         """
         if self._over is self.batch:
             raise ResetNeeded("the episode is over: reset the environment")
-        if isinstance(action, np.ndarray) and action.size == 1:
-            action = action.item()
-        try:
-            index = operator.index(action)
-        except TypeError:
-            raise BfenvError(f"action must be an integer, got {action!r}") from None
+        index = read_action(action)
         if not 0 <= index < self.batch.action_space.n:
             index = -1  # as illegal as any other, and small enough for an array
         self._actions[0] = index
@@ -359,6 +355,22 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
             return self.batch.observations(buffers)[0]
         queue, profile, cluster = buffers[:3]
         return {"queue": queue[0], "profile": profile[0], "cluster": cluster[0]}
+
+
+def read_action(action: Any) -> int:
+    """Return an action as an int.
+
+    Raises
+    ------
+    BfenvError
+        If it is not an integer, or an array with one integer.
+    """
+    if isinstance(action, np.ndarray) and action.size == 1:
+        action = action.item()
+    try:
+        return operator.index(action)
+    except TypeError:
+        raise BfenvError(f"action must be an integer, got {action!r}") from None
 
 
 def _enumeration(values: tuple[float, ...]) -> str:

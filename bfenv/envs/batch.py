@@ -4,7 +4,7 @@ Episodes, rewards and infos are here. `backfill`, `vector` and `sb3` put the int
 and of stable-baselines3 on it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,11 @@ from gymnasium.utils.seeding import np_random
 
 from bfenv.baselines.user_history import learn_jobs
 from bfenv.core.arguments import check_integer
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
-from bfenv.core.outages import outages_of, with_outages
+from bfenv.core.outages import forget_outages, outages_of, with_outages
+from bfenv.core.policy import check_able
 from bfenv.envs import episode, outputs
 from bfenv.envs.batch_state import (
     INFOS,
@@ -183,14 +185,39 @@ class EnvBatch:
         Raises
         ------
         BfenvError
-            As `EpisodeSource.sample`; the environment is then as it was.
+            As `open_episodes`.
         """
+        self.open_episodes({i: options}, buffers)
+
+    def open_episodes(
+        self, options: Mapping[int, Mapping[str, Any] | None], buffers: StepBuffers
+    ) -> None:
+        """Open an episode in each environment that has options, as `open_episode` does in one.
+
+        Raises
+        ------
+        BfenvError
+            As `EpisodeSource.sample`, or if the reference fails. Then no episode has been opened,
+            but the generators may have been drawn from.
+        """
+        windows = {i: self._sample(i, own) for i, own in options.items()}
+        if self.reference is not None:
+            totals = [self.reference.totals(window) for window in windows.values()]
+            self._reference_totals[list(windows)] = totals
+        for i, window in windows.items():
+            self._open(i, window, buffers)
+
+    def _sample(self, i: int, options: Mapping[str, Any] | None) -> EpisodeWindow:
         generator = self.generators[i]
         if generator is None:
             raise ResetNeeded("an episode needs a seeded environment")
-        window = self.windows[i] = self.source.sample(generator, options)
-        if self.reference is not None:
-            self._reference_totals[i] = self.reference.totals(window)
+        return self.source.sample(generator, options)
+
+    def _open(self, i: int, window: EpisodeWindow, buffers: StepBuffers) -> None:
+        earlier = self.windows[i]
+        if earlier is not None:
+            forget_outages(cluster_of(self._state, i), outages_of(self.source.traces[earlier.k]))
+        self.windows[i] = window
         self.job_counts[i] = window.last - window.first
         trace, ended = self.source.traces[window.k], NONE_ENDED
         is_warm = self._warmed_in_python[window.k]
@@ -276,11 +303,18 @@ class EnvBatch:
         """Return the totals of environment i, as Python's floats."""
         return StepTotals._make(self._columns[i].tolist())
 
-    def rewards(self, buffers: StepBuffers) -> np.ndarray:
-        """Return the (N,) float64 rewards of the last actions."""
+    def rewards(self, buffers: StepBuffers, opened: Sequence[int] = ()) -> np.ndarray:
+        """Return the (N,) float64 rewards of the last actions.
+
+        An own function is not called for the environments `opened`, which have not acted yet.
+        """
         if self.reward.takes_arrays:
             return np.asarray(self.reward.function(*self._compared), dtype=np.float64)
-        return np.array([self.reward_of(i, self.totals_of(i)) for i in range(len(self))])
+        rewards = np.zeros(len(self))
+        for i in range(len(self)):
+            if i not in opened:
+                rewards[i] = self.reward_of(i, self.totals_of(i))
+        return rewards
 
     def reward_of(self, i: int, totals: StepTotals) -> float:
         """Return the reward of the last action in environment i."""
@@ -325,7 +359,15 @@ class EnvBatch:
         policy = self.settings["reference"]
         if policy is None and self.reward.needs_reference:
             policy = "easy"
-        return None if policy is None else Reference(policy, self.source)
+        if policy is None:
+            return None
+        try:
+            reference = Reference(policy, self.source)
+            for trace in self.source.traces:
+                check_able(reference.policy, trace)
+        except BfenvError as error:
+            raise PolicyError(f"reference: {error}") from error
+        return reference
 
     def _set_views(self) -> None:
         """Make views of the totals, which always hold those of the last step or reset."""

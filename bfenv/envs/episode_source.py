@@ -83,7 +83,10 @@ class EpisodeSource:
         BfenvError
             If an option does not exist, or the window leaves the split.
         """
-        options = _check_options(options)
+        options = check_options(options)
+        for option in options:
+            if option not in OPTIONS:
+                raise UnknownNameError("reset option", option, OPTIONS)
         k = options.get("trace")
         if k is None:
             k = int(generator.integers(len(self.traces))) if len(self.traces) > 1 else 0
@@ -104,7 +107,8 @@ class EpisodeSource:
 
 def _load_traces(workload: Any, load: Any) -> list[Trace]:
     workloads = list(workload) if isinstance(workload, list | tuple) else [workload]
-    loads = list(load) if isinstance(load, list | tuple | np.ndarray) else [load]
+    several = isinstance(load, list | tuple) or (isinstance(load, np.ndarray) and load.ndim > 0)
+    loads = list(load) if several else [load]
     for name, values in (("workload", workloads), ("load", loads)):
         if not values:
             raise BfenvError(f"{name} must not be an empty list")
@@ -132,12 +136,16 @@ def _episode_length(
     return room if episode_jobs is None else episode_jobs
 
 
-def _check_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def check_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the options of a reset; None is an empty dict.
+
+    Raises
+    ------
+    BfenvError
+        If they are not a dict.
+    """
     if options is None:
         return {}
     if not isinstance(options, Mapping):
         raise BfenvError(f"reset options must be a dict, got {options!r}")
-    for option in options:
-        if option not in OPTIONS:
-            raise UnknownNameError("reset option", option, OPTIONS)
     return options

@@ -97,26 +97,31 @@ def find_reward(reward: str | Reward, wait_penalty: float = 1.0) -> RewardRule:
         If the module or the function does not exist, or the object is not a function of two or
         three arguments.
     """
-    if reward == "bounded_slowdown":
-        return RewardRule(bounded_slowdown, True, False, False)
-    if reward == "wait":
-        return RewardRule(wait, True, False, False)
-    if reward == "log_ratio":
-        return RewardRule(partial(log_ratio, wait_penalty=wait_penalty), True, False, True)
     function: object = reward
     if isinstance(reward, str):
+        if reward == "bounded_slowdown":
+            return RewardRule(bounded_slowdown, True, False, False)
+        if reward == "wait":
+            return RewardRule(wait, True, False, False)
+        if reward == "log_ratio":
+            return RewardRule(partial(log_ratio, wait_penalty=wait_penalty), True, False, True)
         if ":" not in reward:
             raise UnknownNameError("reward", reward, REWARDS)
         function = import_object(reward)
     if not callable(function):
         raise BfenvError(f"reward must be a name or a function, got {reward!r}")
-    return RewardRule(function, False, _takes_three(function), False)
+    takes_ended = _takes(function, 3)
+    if not (takes_ended or _takes(function, 2)):
+        raise BfenvError(f"reward must be a function of two or three arguments, got {reward!r}")
+    return RewardRule(function, False, takes_ended, False)
 
 
-def _takes_three(function: Callable[..., Any]) -> bool:
-    """Tell whether the function takes the ended jobs, too."""
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Tell whether a function can be called with that many arguments."""
     try:
-        inspect.signature(function).bind(None, None, None)
-    except (TypeError, ValueError):
+        inspect.signature(function).bind(*[None] * count)
+    except TypeError:
         return False
+    except ValueError:  # it has no signature
+        return count == 2
     return True

@@ -11,7 +11,6 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
-from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import rows_of
 from bfenv.envs.settings import (
@@ -59,11 +58,19 @@ class BackfillVecEnv(VecEnv):
         }
 
     def reset(self) -> Observation:
-        """Open an episode in every environment, with the seeds and options set before."""
+        """Open an episode in every environment, with the seeds and options set before.
+
+        Raises
+        ------
+        BfenvError
+            If an option is wrong, or an episode leaves the split; no episode is opened then.
+        """
         buffers = self.batch.new_buffers()
         for i in range(self.num_envs):
             self.batch.seed(i, self._seeds[i])
-            self._open_episode(i, buffers, self._options[i])
+        self.batch.open_episodes(dict(enumerate(self._options)), buffers)
+        for i in range(self.num_envs):
+            self.reset_infos[i] = self.batch.info(i, buffers)
         self._reset_seeds()
         self._reset_options()
         return self.batch.observations(buffers)
@@ -86,7 +93,8 @@ class BackfillVecEnv(VecEnv):
         for i in dones.nonzero()[0].tolist():
             infos[i] |= self.batch.info(i, buffers)
             infos[i]["terminal_observation"] = self.batch.observation(buffers, i)
-            self._open_episode(i, buffers)
+            self.batch.open_episode(i, buffers)
+            self.reset_infos[i] = self.batch.info(i, buffers)
         return self.batch.observations(buffers), rewards, dones, infos
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
@@ -121,9 +129,3 @@ class BackfillVecEnv(VecEnv):
         """Release the screens."""
         for handle in self.handles:
             handle.close()
-
-    def _open_episode(
-        self, i: int, buffers: StepBuffers, options: dict[str, Any] | None = None
-    ) -> None:
-        self.batch.open_episode(i, buffers, options)
-        self.reset_infos[i] = self.batch.info(i, buffers)

@@ -6,7 +6,7 @@ environment's page show is derived from it.
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import (
     Annotated,
     Any,
@@ -17,8 +17,10 @@ from typing import (
     get_type_hints,
 )
 
+import numpy as np
+
 from bfenv.core.arguments import check_choice, check_integer, check_number
-from bfenv.core.durations import LONGEST, parse_duration
+from bfenv.core.durations import LONGEST, in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.policy import Policy
@@ -207,7 +209,11 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     for name in settings:
         if name not in SETTINGS:
             raise UnknownSettingError(name, ["workload", *SETTINGS])
-    values: EnvSettings = {**DEFAULTS, **settings}
+    given = {
+        name: value.item() if isinstance(value, np.generic) else value  # JSON has no others
+        for name, value in settings.items()
+    }
+    values = cast(EnvSettings, {**DEFAULTS, **given})
     check_integer("window", values["window"], 1, LARGEST_WINDOW)
     check_integer("reservation_depth", values["reservation_depth"], -1)
     check_integer("warmup_jobs", values["warmup_jobs"], 0)
@@ -221,14 +227,26 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     check_choice("flat", values["flat"], (False, True))
     check_choice("every_pass", values["every_pass"], (False, True, 0, 1))
     check_number("wait_penalty", values["wait_penalty"], 0)
-    for group in values["job_features"] or ():
-        check_choice("job_features", group, JOB_FEATURES)
+    if not isinstance(values["window_order"], str):
+        raise BfenvError(f"window_order must be text, got {values['window_order']!r}")
+    _check_groups(values["job_features"])
     if values["head"] == "chosen" and values["reservation_depth"] != 0:
         raise BfenvError(
             "head='chosen' needs reservation_depth=0, because the chosen job has the only "
             f"reservation, got reservation_depth={values['reservation_depth']}"
         )
     return values
+
+
+def _check_groups(groups: Any) -> None:
+    """Check that groups of features are named in a list, or are None."""
+    if groups is None:
+        return
+    if isinstance(groups, str) or not isinstance(groups, Sequence | Set):
+        known = ", ".join(map(repr, JOB_FEATURES))
+        raise BfenvError(f"job_features must be None or a list of {known}; got {groups!r}")
+    for group in groups:
+        check_choice("job_features", group, JOB_FEATURES)
 
 
 def seconds_of(max_age: float | str | None) -> int:
@@ -241,9 +259,8 @@ def seconds_of(max_age: float | str | None) -> int:
     """
     if max_age is None:
         return FOREVER
-    if isinstance(max_age, str):
-        return parse_duration(max_age)
-    return round(check_number("max_age", max_age, 0, LONGEST))
+    seconds = in_seconds("max_age", max_age)
+    return round(check_number("max_age", seconds, 0, LONGEST))
 
 
 def trial_seconds_of(trial_limit: float | str | None) -> int:
@@ -256,7 +273,7 @@ def trial_seconds_of(trial_limit: float | str | None) -> int:
     """
     if trial_limit is None:
         return 0
-    seconds = parse_duration(trial_limit) if isinstance(trial_limit, str) else trial_limit
+    seconds = in_seconds("trial_limit", trial_limit)
     return round(check_number("trial_limit", seconds, 1, LONGEST))
 
 

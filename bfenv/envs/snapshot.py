@@ -44,6 +44,7 @@ from bfenv.envs.batch_state import (
     VERSIONS,
     WAIT,
     BatchState,
+    EnvRules,
     cluster_of,
 )
 from bfenv.envs.episode_source import EpisodeWindow
@@ -64,6 +65,7 @@ class EnvSnapshot:
     window: EpisodeWindow  # up to the last job submitted
     outages: tuple[Outage, ...]  # of the trace: they have been announced
     history: RuntimeHistory  # of the jobs that have ended
+    rules: EnvRules  # by which the slots and the mask have been written
 
 
 class PlanningHandle(EnvHandle):
@@ -109,6 +111,7 @@ class PlanningHandle(EnvHandle):
             window._replace(last=min(window.last, known), end=known),
             self.trace.outages,
             history_of_ended(self.cluster, submitted),
+            self.batch.rules,
         )
 
     def restore(self, snapshot: EnvSnapshot, seed: int) -> tuple[Observation, Info]:
@@ -178,6 +181,8 @@ class PlanningHandle(EnvHandle):
         shapes = [_shapes(state) for state in (episode._state, snapshot.state)]
         alike = k < len(traces) and shapes[0] == shapes[1]
         alike = alike and traces[k].outages == snapshot.outages
+        rules: Any = zip(episode.rules, snapshot.rules, strict=True)
+        alike = alike and all(np.array_equal(own, other) for own, other in rules)
         if not (
             alike
             and all(

@@ -22,12 +22,12 @@ def charge_unstarted(
 ) -> None:
     """Charge environment i for the jobs of its episode that have not started or are on trial.
 
-    Each is charged as if it started at max(now, its submit time) + 2 W / P + E. W is the work, by
-    estimates, of all running and waiting jobs and of those of the episode still to come; P is the
-    size of the machine, E the longest estimate among them. To this come, for each outage that
-    begins less than E after that, its length and E: the machine may stand idle for so long because
-    of it. A scheduler that never leaves a job waiting that may start would have started it by then,
-    if no other jobs came, so truncation never pays.
+    Each is charged as if it started at max(now, its submit time, its requested start time) +
+    2 W / P + E. W is the work, by estimates, of all running and waiting jobs and of those of the
+    episode still to come; P is the size of the machine, E the longest estimate among them. To this
+    come, for each outage that begins less than E after that, its length and E: the machine may
+    stand idle for so long because of it. A scheduler that never leaves a job waiting that may start
+    would have started it by then, if no other jobs came, so truncation never pays.
 
     `totals` are those of the step that was truncated; `row`, the same as an array in the order of
     StepTotals, is overwritten. `jobs` are the requests of the trace, with those of outages.
@@ -45,7 +45,7 @@ def charge_unstarted(
     work = float(jobs.size[running(cluster)] @ remaining)
     work += float(jobs.size[present].astype(np.float64) @ jobs.estimate[present])
     longest = max(int(jobs.estimate[present].max()), int(remaining.max(initial=0)))
-    earliest = np.maximum(time, jobs.submit[unstarted])
+    earliest = np.maximum(jobs.submit[unstarted], jobs.requested_start[unstarted]).clip(time)
     latest = earliest + 2 * work / processors + longest
     for begin, end, _ in sorted(trace.outages):
         met = (time < begin) & (begin - longest < latest) & (earliest < end)

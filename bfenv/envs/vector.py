@@ -12,6 +12,7 @@ from bfenv.core.arguments import check_choice
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
+from bfenv.envs.episode_source import check_options
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import INFO_KEYS
 from bfenv.envs.settings import (
@@ -128,12 +129,13 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         Raises
         ------
         BfenvError
-            If an option or the number of seeds is wrong, or an episode leaves the split.
+            If an option or the number of seeds is wrong, or an episode leaves the split. No
+            episode is opened then.
         ResetNeeded
             If the first reset is not of all environments.
         """
         seeds = _seeds(seed, self.num_envs)
-        options = dict(options or {})
+        options = dict(check_options(options))
         chosen = _reset_mask(options.pop("reset_mask", None), self.num_envs)
         if not (self.batch.ready or chosen.all()):
             raise ResetNeeded("the first reset must be of all environments")
@@ -142,9 +144,10 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             # Observations must not change once they are returned, so those that stay are copied.
             queue, profile, cluster = (part.copy() for part in last[:3])
             buffers = last._replace(queue=queue, profile=profile, cluster=cluster)
-        for i in np.flatnonzero(chosen).tolist():
+        opened = np.flatnonzero(chosen).tolist()
+        for i in opened:
             self.batch.seed(i, seeds[i])
-            self.batch.open_episode(i, buffers, options)
+        self.batch.open_episodes(dict.fromkeys(opened, options), buffers)
         self._over = [i for i in self._over if not chosen[i]]
         self._buffers = buffers
         return self.batch.observations(buffers), self._infos(buffers, chosen)
@@ -183,7 +186,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         buffers = self._buffers = self.batch.step(actions)
         for i in self._over:  # their actions are ignored
             self.batch.open_episode(i, buffers)
-        rewards = self.batch.rewards(buffers)
+        rewards = self.batch.rewards(buffers, self._over)
         terminated, truncated = self.batch.endings(self.batch.totals)
         if self._over:
             for values in (rewards, terminated, truncated):
@@ -311,8 +314,12 @@ def _reset_mask(mask: Any, count: int) -> np.ndarray:
 def _seeds(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
     if seed is None:
         return [None] * count
+    if isinstance(seed, np.ndarray):
+        seed = seed.tolist()
     if isinstance(seed, int | np.integer):
         return [int(seed) + i for i in range(count)]
+    if not isinstance(seed, Sequence) or isinstance(seed, str):
+        raise BfenvError(f"seed must be an integer or a list of {count}, got {seed!r}")
     if len(seed) != count:
         raise BfenvError(f"seed must be one seed or {count}, got {len(seed)} seeds")
     return list(seed)

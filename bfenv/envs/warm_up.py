@@ -7,7 +7,9 @@ import numpy as np
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.detour import run_around
+from bfenv.core.errors import StarvationError
 from bfenv.core.events import Truth, advance, reset
+from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import announce_outages, new_machine, outages_of
@@ -101,11 +103,24 @@ class Reference:
 
 
 def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarray:
-    """Return when a policy starts the jobs of a window on the warm machine, (n,) int64 seconds."""
+    """Return when a policy starts the jobs of a window on the warm machine, (n,) int64 seconds.
+
+    Raises
+    ------
+    IllegalStartError
+        If the policy starts a job that may not start.
+    StarvationError
+        If it leaves jobs of the window waiting although nothing else is left to happen.
+    """
     cluster, truth, jobs = new_machine(trace)
     warm_up(cluster, truth, trace, jobs, window)
-    _run(policy, cluster, truth, trace, jobs)
-    return cluster.start[window.first : window.last]
+    with naming_illegal_start(cluster, jobs, policy.name):
+        _run(policy, cluster, truth, trace, jobs)
+    start = cluster.start[window.first : window.last]
+    lost = window.first + np.flatnonzero(start < 0)
+    if len(lost):
+        raise StarvationError(lost.tolist(), policy.name)
+    return start
 
 
 def _run(policy: Policy, cluster: Cluster, truth: Truth, trace: Trace, jobs: Jobs) -> None:

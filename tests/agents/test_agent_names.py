@@ -59,6 +59,7 @@ def test_saved_model(tmp_path, monkeypatch):
         ("no.such.module:agent", "no.such.module"),
         (f"{SAMPLES}:nobody", "nobody"),
         ("model.zip", "model.zip"),
+        ("x" * 300 + ".zip", "no such saved model"),  # no file has so long a name
         ("", "empty"),
         ("tests.leaderboard.failing_import:agent", "RuntimeError: this module cannot be imported"),
     ],

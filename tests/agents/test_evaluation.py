@@ -162,6 +162,8 @@ def test_requested_starts():
         (Passing(), {"episodes": 0}, "episodes .*0"),
         ("random:window=8", {"window": 16}, "random:window=8 needs window=8, got 16"),
         ("nobody", {}, "'nobody'"),
+        ("random", {"seed": -1}, "seed .*-1"),
+        ("random", {"max_episode_steps": 9}, "max_episode_steps must be None.*whole.* 9"),
     ],
 )
 def test_errors(agent, options, named):

@@ -50,6 +50,13 @@ def test_illegal_action():
             play(env, Scripted(action), 0, strict=True)
 
 
+@pytest.mark.parametrize("action", [1.5, float("nan"), [0, 1], None])
+def test_no_integer(action):
+    """An action that is not an integer is an error, and not rounded to one."""
+    with pytest.raises(bfenv.BfenvError, match="action must be an integer"):
+        play(BackfillEnv(TRACE, **WHOLE), Scripted(action), 0)
+
+
 def test_options():
     """The options choose the episode."""
     env = BackfillEnv([TRACE, TRACE[:50]], episode_jobs=5, warmup_jobs=5)

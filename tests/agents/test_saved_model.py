@@ -61,6 +61,15 @@ def test_settings(tmp_path):
     assert chosen == {**CHOSEN, "split": "all"}
 
 
+def test_numbers_of_numpy(tmp_path):
+    """Settings that are numbers of numpy are saved like others."""
+    options = {"episode_jobs": np.int64(9), "window": np.int64(4), "load": [np.float32(0.5)]}
+    model = make_model(env=BackfillVecEnv(2, TRACE, **(SHORT | options)))
+    agent = load_agent(save_model(model, tmp_path / "model"), trust=True)
+    assert agent.settings["window"] == 4
+    assert agent.card.training["episode_jobs"] == 9 and agent.card.training["load"] == [0.5]
+
+
 @pytest.mark.parametrize("form", ["vector", "one", "dummy", "subprocess"])
 def test_environments(tmp_path, form):
     """Settings and jobs are found in every kind of environment, behind wrappers."""

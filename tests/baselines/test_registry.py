@@ -182,6 +182,7 @@ def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, mess
             bfenv.PolicyError,
             r"'estimat', at column 8 of 'size \* estimat'; did you mean estimate",
         ),
+        ("x" * 300, bfenv.UnknownNameError, "'xxx"),  # no file has so long a name
         ("eazy", bfenv.UnknownNameError, "'eazy'.* easy"),
         ("eazy(order=sjf)", bfenv.UnknownNameError, "'eazy'.* easy"),
     ],

@@ -11,15 +11,15 @@ def whole(trace, window=8, **options):
     return BackfillEnv(trace, **FREE | options)
 
 
-def play(env, agent=None, seed=0, **reset):
+def play(env, agent=None, seed=0, truncates=False, **reset):
     """Rewards and final info of one episode; without an agent the first legal action is taken."""
     observation, info = env.reset(seed=seed, **reset)
-    rewards, done = [], False
-    while not done:
+    rewards, done, truncated = [], False, False
+    while not (done or truncated):
         action = (
             int(info["action_mask"].argmax()) if agent is None else agent.predict(observation)[0]
         )
         observation, reward, done, truncated, info = env.step(action)
-        assert not truncated
+        assert truncates or not truncated
         rewards.append(reward)
     return rewards, info

@@ -254,7 +254,9 @@ def test_wrong_snapshots_are_refused():
     play(env)
     with pytest.raises(ResetNeeded, match="an episode that is not over"):
         env.snapshot()
-    for other in (env_of(crowd(5)), env_of(crowd(), window=17), env_of(crowd(jobs=150))):
+    others = [env_of(crowd(5)), env_of(crowd(), window=17), env_of(crowd(jobs=150))]
+    others += [env_of(crowd(), window_order="sjf"), env_of(crowd(), every_pass=True)]
+    for other in others:
         with pytest.raises(bfenv.BfenvError, match="other workloads or settings"):
             other.restore(snapshot, 0)
     with pytest.raises(bfenv.BfenvError, match="expected a snapshot, got int"):

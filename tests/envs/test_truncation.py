@@ -39,6 +39,16 @@ def test_jobs_to_come():
     assert info["metrics"]["mean_wait"] == pytest.approx((0 + 25 + 21) / 3)
 
 
+def test_requested_start():
+    """A job is charged from its requested start time on, before which it cannot start."""
+    trace = bfenv.make_trace([0, 0], [1, 1], [4, 5], 1, requested_start=[0, 900])
+    env = whole(trace, max_episode_steps=1, every_pass=True)
+    env.reset(seed=0)
+    info = env.step(0)[-1]
+    assert info["now"] == 4
+    assert info["metrics"]["longest_wait"] == 900 + 2 * 5 + 5
+
+
 def test_last_step():
     """An episode that ends with its last allowed action is terminated, and charged nothing."""
     trace = bfenv.make_trace([0, 0], [1, 1], [4, 5], 2)
@@ -49,7 +59,11 @@ def test_last_step():
     assert terminated and info["metrics"]["charged_jobs"] == 0
 
 
-@given(small_traces(jobs=8, outages=True), st.integers(0, 2**32 - 1), st.integers(1, 6))
+@given(
+    small_traces(jobs=8, outages=True) | small_traces(jobs=8, requested_starts=True),
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 6),
+)
 @settings(max_examples=150)
 def test_bound(trace, seed, limit):
     """Whoever goes on without leaving a job waiting that may start pays less than the charge."""

@@ -123,6 +123,24 @@ def test_next_step():
     assert resets > 20
 
 
+def test_rewards_of_resets():
+    """A reward function is called for actions only, not for resets."""
+    settings = {"window": 4, "episode_jobs": None, "warmup_jobs": 0, "split": "all"}
+    trace = bfenv.make_trace([0, 0], [1, 1], [5, 5], 1)
+
+    calls = []
+
+    def reward(before, after):
+        calls.append(after)
+        return 1.0
+
+    vector = BackfillVectorEnv(2, trace, "next_step", reward=reward, **settings)
+    vector.reset(seed=0)
+    rewards = [vector.step(np.zeros(2, dtype=int))[1].tolist() for _ in range(4)]
+    assert rewards == [[1, 1], [1, 1], [0, 0], [1, 1]]
+    assert len(calls) == 6
+
+
 def test_disabled():
     """Without autoreset you reset what is over, and a step before that is an error."""
     vector = BackfillVectorEnv(3, autoreset_mode="disabled", max_episode_steps=2, **SHORT)
@@ -286,6 +304,10 @@ def test_render():
         (lambda env: env.reset(options={"reset_mask": [True] * 3}), "reset_mask .*True, True"),
         (lambda env: env.reset(options={"reset_mask": np.zeros(3, bool)}), "reset_mask .*False"),
         (lambda env: env.reset(options={"last_job": 3}), "'last_job'"),
+        (lambda env: env.reset(options={3: 3}), "'3'"),
+        (lambda env: env.reset(options=[("first_job", 30)]), "options must be a dict"),
+        (lambda env: env.reset(seed=1.5), "seed .*1.5"),
+        (lambda env: env.reset(seed={1, 2, 3}), "seed .*{1, 2, 3}"),
     ],
 )
 def test_misuse(misuse, message):
@@ -304,6 +326,19 @@ def test_reset_needed():
         BackfillVectorEnv(2, **SHORT).step(np.zeros(2, dtype=int))
     with pytest.raises(ResetNeeded):
         BackfillVectorEnv(2, **SHORT).reset(options={"reset_mask": np.array([True, False])})
+
+
+def test_failed_reset_of_some():
+    """If one environment cannot be reset, none is."""
+    traces = [bfenv.load_workload(f"lublin:procs=32,jobs={jobs},seed=1") for jobs in (90, 300)]
+    env = BackfillVectorEnv(8, traces, split="all", **SHORT)
+    env.reset(seed=0)
+    env.step(env.action_masks().argmax(1))
+    before = copy.deepcopy(env.batch._state)
+    for _ in range(9):
+        with pytest.raises(bfenv.BfenvError, match="first_job"):
+            env.reset(options={"first_job": 200})  # the shorter trace has no such job
+        same(list(before), list(env.batch._state))
 
 
 def test_failed_reset():

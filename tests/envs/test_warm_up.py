@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.core.cluster import running, waiting
+from bfenv.core.cluster import running, start, waiting
+from bfenv.core.errors import IllegalStartError, StarvationError
+from bfenv.core.jobs import Outage
+from bfenv.core.policy import Policy
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.warm_up import Reference
@@ -73,6 +77,35 @@ def test_reference():
     assert totals.longest_wait == schedule.wait.max()
     slowdown = bounded_slowdown(schedule.wait, env.trace.runtime).sum()
     assert totals.slowdown == pytest.approx(slowdown)
+
+
+@pytest.mark.parametrize(
+    ("decide", "error", "message"),
+    [
+        (lambda cluster, jobs, memory: None, StarvationError, "own leaves 2 jobs waiting"),
+        (lambda cluster, jobs, memory: start(cluster, jobs, 2), IllegalStartError, "own: .* job 2"),
+    ],
+)
+@pytest.mark.parametrize("outages", [(), (Outage(50, 60, 1),)])
+def test_reference_that_fails(decide, error, message, outages):
+    """A reference that starves a job or starts one illegally fails as in `simulate`."""
+    trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [5, 5, 5], 1, outages=outages)
+    policy = Policy("own", decide)
+    env = BackfillEnv(trace, split="all", warmup_jobs=1, episode_jobs=2, reference=policy)
+    for _ in range(2):
+        with pytest.raises(error, match=message):
+            env.reset(seed=0)
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+
+
+@pytest.mark.parametrize("settings", [{"reward": "log_ratio"}, {"reference": "easy"}])
+def test_reference_without_requested_starts(settings):
+    """A reference that does not plan for requested starts is refused, where there are some."""
+    trace = bfenv.make_trace([0, 1], [1, 1], [5, 5], 1, requested_start=[0, 9])
+    traces = [bfenv.make_trace([0], [1], [5], 1), trace]
+    with pytest.raises(bfenv.PolicyError, match="reference: easy does not plan .* job 1"):
+        BackfillEnv(traces, split="all", warmup_jobs=0, episode_jobs=1, **settings)
 
 
 def test_requested_starts_warm():

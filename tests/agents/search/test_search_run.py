@@ -198,6 +198,9 @@ def test_network(tmp_path: Path) -> None:
         ({"method": "cma-es", "searched": ("order", "backfill")}, "only for the order"),
         ({"method": "cma-es", "starts": ("size",)}, "no number to tune"),
         ({"starts": ("sise",)}, "unknown name 'sise'"),
+        ({"loads": ()}, "loads must be a list with at least one load, got ()"),
+        ({"loads": 0.9}, "loads must be a list with at least one load, got 0.9"),
+        ({"loads": (float("nan"),)}, "load must be a finite number > 0, got nan"),
     ],
 )
 def test_wrong_settings(tmp_path: Path, change: dict[str, object], message: str) -> None:
@@ -206,6 +209,29 @@ def test_wrong_settings(tmp_path: Path, change: dict[str, object], message: str)
         run_search(replace(SMALL, **change), tmp_path / "found", generations=1)  # type: ignore[arg-type]
     assert message in str(error.value)
     assert not (tmp_path / "found").exists()
+
+
+@pytest.mark.parametrize(
+    ("length", "message"),
+    [
+        ({"generations": 0}, "generations must be an integer >= 1, got 0"),
+        ({"generations": 1.5}, "generations must be an integer >= 1, got 1.5"),
+        ({"budget": 0}, "budget must be a finite number > 0, got 0"),
+        ({"budget": float("nan")}, "budget must be a finite number > 0, got nan"),
+        ({"generations": 1, "seeds": 0}, "seeds must be an integer >= 1, got 0"),
+    ],
+)
+def test_wrong_length(tmp_path: Path, length: dict[str, Any], message: str) -> None:
+    """A search makes at least one generation."""
+    with pytest.raises(BfenvError, match=message):
+        run_seeds(SMALL, tmp_path / "found", **length)
+    assert not (tmp_path / "found").exists()
+
+
+def test_command() -> None:
+    """The command has all digits of the loads."""
+    command = replace(SMALL, loads=(None, 1 / 3, 1.0)).command(2)
+    assert "--load own --load 0.3333333333333333 --load 1 " in command
 
 
 def test_other_search(tmp_path: Path) -> None:

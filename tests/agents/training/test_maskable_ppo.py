@@ -38,6 +38,12 @@ def test_train(tmp_path):
     assert (tmp_path / "model.zip").is_file()
 
 
+def test_patience(tmp_path):
+    """A training that patience ends has one row for each update."""
+    train(change(SMALL, {"patience": 1, "learning_rate": 1e-9, "steps": 640}), tmp_path)
+    assert [row["update"] for row in read_progress(tmp_path / "progress.csv")] == ["1"]
+
+
 def test_policy():
     """The policy's distribution is the masked softmax of the network's scores."""
     envs = BackfillVecEnv(4, list(SMALL.workload), **SMALL.environment)

@@ -2,9 +2,11 @@
 
 from dataclasses import fields
 
+import numpy as np
 import pytest
 
 from bfenv.agents.training import TrainSettings, change, find_settings, presets
+from bfenv.agents.training.agent_file import command
 from bfenv.agents.training.settings import ORDER, read_changes, write_settings
 from bfenv.core.errors import BfenvError
 
@@ -60,7 +62,12 @@ def test_changes():
         ("environment.flat=true", "flat=True hides"),
         ("steps", "NAME=VALUE, got 'steps'"),
         ("steps=[1", "cannot be read as YAML"),
-        ("horizon=soon", "soon"),
+        ("horizon=soon", "horizon: 'soon'"),
+        ("horizon=[1]", r"horizon must be a finite number > 0, got \[1\]"),
+        ("seed=5000000000", "seed must be an integer from 0 to 4,294,967,295"),
+        ("workload=3", "workload must be a list of names, got 3"),
+        ("environment={1: 2}", "unknown setting of the environment '1'"),
+        ("environment={load: {}}", "load must be text, a number or a list of these"),
         ("num_envs=1.5", "num_envs must be an integer"),
     ],
 )
@@ -69,6 +76,17 @@ def test_refused(text, message):
     with pytest.raises(BfenvError, match=message) as caught:
         change(find_settings("toy"), read_changes([text]))
     assert "\n" not in str(caught.value)
+
+
+def test_plain_values():
+    """Tuples and numbers of numpy are written like lists and numbers, and compared as these."""
+    environment = {"load": (0.5, np.float64(0.75)), "window": np.int64(8)}
+    settings = change(TrainSettings(), {"environment": environment, "gamma": np.float32(0.5)})
+    plain = {"environment": {"load": [0.5, 0.75], "window": 8}, "gamma": 0.5}
+    expected = change(TrainSettings(), plain)
+    assert settings.as_dict() == expected.as_dict()
+    assert write_settings(settings) == write_settings(expected)
+    assert command(settings) == command(expected)
 
 
 def test_files(tmp_path):

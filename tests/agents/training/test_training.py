@@ -12,7 +12,7 @@ import bfenv
 from bfenv.agents.agent_names import open_agent
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.training import change, find_settings
-from bfenv.agents.training.checkpoint import load_checkpoint
+from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.ppo import train
 from bfenv.agents.training.progress import TOLERANCE, Progress
 from bfenv.agents.training.run_folder import read_progress
@@ -80,6 +80,22 @@ def test_resume(tmp_path, changes):
     assert float(rows[0][0]["ratio"]) > 0  # before the first update
     agents = [(tmp_path / name / "agent.json").read_text() for name in ("whole", "cut")]
     assert agents[0] == agents[1]
+
+
+def test_rows(tmp_path, monkeypatch):
+    """Killed right after a checkpoint and resumed, no row of the progress is missing."""
+
+    def kill(*arguments):
+        save_checkpoint(*arguments)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bfenv.agents.training.ppo.save_checkpoint", kill)
+        with pytest.raises(Killed):
+            train(SMALL, tmp_path)
+    train(SMALL, tmp_path, resume=True)
+    rows = read_progress(tmp_path / "progress.csv")
+    assert [int(row["update"]) for row in rows] == list(range(7))
 
 
 @pytest.mark.slow

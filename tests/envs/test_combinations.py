@@ -1,0 +1,89 @@
+"""Settings in combination: an episode depends on nothing before it, and its sums add up."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bfenv.core.schedule import bounded_slowdown
+from bfenv.envs.backfill import BackfillEnv
+from tests.conftest import small_traces
+from tests.envs.test_vector import same
+
+TRACES = st.tuples(  # numbers of outages of the first are often jobs of the second
+    small_traces(jobs=3, outages=True),
+    small_traces(jobs=9, outages=True) | small_traces(jobs=6, requested_starts=True),
+)
+HEADS = st.sampled_from([{"reservation_depth": depth} for depth in (-1, 0, 1, 3)]) | st.just(
+    {"head": "chosen", "reservation_depth": 0}
+)
+OPTIONS = st.fixed_dictionaries(
+    {
+        "window": st.sampled_from([1, 2, 3, 8]),
+        "window_order": st.sampled_from(["mixed", "sjf", "-wait / likely_runtime"]),
+        "idle": st.sampled_from(["never", "reserved", "always"]),
+        "max_age": st.sampled_from([None, 0, 4]),
+        "trial_limit": st.sampled_from([None, 2]),
+        "every_pass": st.booleans(),
+        "flat": st.booleans(),
+        "max_episode_steps": st.sampled_from([None, 1, 3, 7]),
+    }
+)
+
+
+def note(before, after, ended):
+    """A reward that tells everything which it is given."""
+    return after.wait - before.wait + 1e-3 * float((7 * ended.job + ended.end).sum())
+
+
+def play(env, choices, **reset):
+    """All that is seen in an episode of random actions; `choices` is their seed."""
+    generator = np.random.default_rng(choices)
+    observation, info = env.reset(**reset)
+    seen, over = [(observation, info)], False
+    while not over:
+        mask = info["action_mask"] if generator.random() < 0.9 else env.action_space.n * [1]
+        action = int(generator.choice(np.flatnonzero(mask)))
+        observation, reward, terminated, truncated, info = env.step(action)
+        assert env.observation_space.contains(observation)
+        seen.append((observation, reward, terminated, truncated, info))
+        over = terminated or truncated
+    return seen
+
+
+@given(TRACES, HEADS, OPTIONS, st.integers(0, 2**32 - 1))
+@settings(max_examples=60)
+def test_earlier_episodes(traces, head, options, seed):
+    """An episode is that of a new environment, whatever was played on whichever trace."""
+    options |= {"split": "all", "warmup_jobs": 0, "episode_jobs": None}
+    env = BackfillEnv(list(traces), reward=note, **head, **options)
+    for episode in range(3):
+        play(env, seed + episode, seed=seed + episode)
+    env.reset(seed=seed)
+    window = env.batch.windows[0]
+    chosen = {"trace": window.k, "first_job": window.first}
+    again, other = (
+        play(one, seed, seed=0, options=chosen)
+        for one in (env, BackfillEnv(list(traces), reward=note, **head, **options))
+    )
+    same([list(step) for step in again], [list(step) for step in other])
+
+
+@given(TRACES, HEADS, OPTIONS, st.integers(0, 2**32 - 1))
+@settings(max_examples=60)
+def test_sums(traces, head, options, seed):
+    """Rewards add up to minus the metric, which is that of the starts if all jobs have some."""
+    options |= {"split": "all", "warmup_jobs": 0, "episode_jobs": None}
+    env = BackfillEnv(list(traces), **head, **options)
+    _, *steps = play(env, seed, seed=seed)
+    _, _, terminated, _, info = steps[-1]
+    metrics = info["metrics"]
+    assert sum(step[1] for step in steps) == pytest.approx(-metrics["mean_bounded_slowdown"])
+    assert metrics["charged_jobs"] == env.unstarted
+    if terminated:
+        jobs = slice(0, len(env.trace))
+        wait = env.cluster.start[jobs] - env.trace.jobs.submit
+        slowdown = bounded_slowdown(wait, env.trace.runtime)
+        assert metrics["mean_bounded_slowdown"] == pytest.approx(slowdown.mean())
+        assert metrics["mean_wait"] == pytest.approx(wait.mean())
+        assert metrics["longest_wait"] == wait.max() and wait.min() >= 0
