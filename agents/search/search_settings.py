@@ -100,7 +100,7 @@ class SearchSettings:
         for workload in self.workloads:
             words += ["-w", workload]
         for load in self.loads:
-            words += ["--load", "own" if load is None else f"{load:g}"]
+            words += ["--load", "own" if load is None else repr(load)]
         defaults = SearchSettings(self.workloads)
         for name, option in OPTIONS.items():
             if getattr(self, name) != getattr(defaults, name):

@@ -30,6 +30,17 @@ def test_as_a_module():
     assert done.returncode == 2 and done.stderr.startswith("bfenv: ")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_encodings(swf, encoding):
+    """Where the output's encoding lacks the minus sign, a hyphen stands for it."""
+    words = ["-m", "bfenv", "whatif", str(swf), "--processors", "+4", "--processors", "-0%"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "100"}
+    done = subprocess.run([sys.executable, *words], capture_output=True, env=environment)
+    text = done.stdout.decode(encoding)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "-0 % processors (4)" in text and "?" not in text
+
+
 def test_short_help(run):
     """-h is --help, of every command."""
     for words in ([], ["evaluate"], ["leaderboard", "run"]):
