@@ -41,6 +41,20 @@ def test_encodings(swf, encoding):
     assert "-0 % processors (4)" in text and "?" not in text
 
 
+@pytest.mark.parametrize(
+    ("words", "name"), [(["whatif", "LOG"], "page.html"), (["bound", "-w", "LOG"], "gap.npz")]
+)
+def test_closed_output(swf, tmp_path, words, name):
+    """The file is there even if nobody reads the table, as in `| head -1`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [str(swf) if word == "LOG" else word for word in words]
+    command = [sys.executable, "-m", "bfenv", *command, "--out", str(tmp_path / name)]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (tmp_path / name).exists() and b"Traceback" not in done.stderr
+
+
 def test_short_help(run):
     """-h is --help, of every command."""
     for words in ([], ["evaluate"], ["leaderboard", "run"]):
