@@ -240,7 +240,10 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
     if name in policies() and name not in FAMILIES:
         known = ", ".join({**FAMILIES, **_entry_points()})
         raise PolicyError(f"{name} has no options; the names with options are {known}")
-    family = import_object(name, PolicyError) if ":" in name else _named(name)
+    prefix, colon, _ = name.partition(":")
+    if colon and prefix in _entry_points():
+        raise PolicyError(f"{name} has no options")
+    family = import_object(name, PolicyError) if colon else _named(name)
     if not callable(family) or isinstance(family, Policy):
         raise PolicyError(f"{name} does not make policies from options: it is {_kind(family)}")
     parameters = inspect.signature(family).parameters

@@ -156,7 +156,8 @@ def evaluate(
         show.rows(rows, format)
     elif not errors:
         print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
-    for line in _trained_here(plan):
+    compared = {row["policy"] for row in rows}
+    for line in _trained_here([run for run in plan if _name(run.policy) in compared]):
         print(f"bfenv: {line}", file=sys.stderr)
     if errors:
         show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
@@ -208,8 +209,8 @@ def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> N
     show_policies.calibration(rows, format)
     logged = logged_schedule(trace)
     if logged is not None:
-        print("Not simulated, or contradictory, in this log:")
-        print("\n".join(f"* {caution}" for caution in cautions(logged)))
+        show.prose("Not simulated, or contradictory, in this log:")
+        show.prose("\n".join(f"* {caution}" for caution in cautions(logged)))
 
 
 def _show_dropped(trace: "Trace", workload: str) -> None:
@@ -222,7 +223,7 @@ def _show_dropped(trace: "Trace", workload: str) -> None:
         reasons = count_reasons(asdict(trace.cleaning), DROPPED)
         why = "; ".join(why if count == dropped else f"{why}: {count:,}" for count, why in reasons)
         see = f"`bfenv workloads info {shlex.quote(workload)}`"
-        print(f"{jobs} left out ({why}): see {see}.")
+        show.prose(f"{jobs} left out ({why}): see {see}.")
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:

@@ -123,8 +123,10 @@ class Once(TyperCommand):
         _, rest, given = self.make_parser(ctx).parse_args(list(args))
         if rest:
             takes_none = all(param.param_type_name == "option" for param in self.params)
-            is_policy = takes_none and any("--policy" in param.opts for param in self.params)
-            hint = f"name a policy by --policy {rest[0]}" if is_policy else "see --help"
+            names = {name for param in self.params for name in param.opts}
+            programs = " or a program by ".join(["", *sorted(names & {"--command", "--player"})])
+            is_policy = takes_none and "--policy" in names
+            hint = f"name a policy by --policy{programs}" if is_policy else "see --help"
             command = ctx.command_path.removeprefix("bfenv ")
             raise BfenvError(f"{command} takes no argument {rest[0]!r}; {hint}")
         for option in given:

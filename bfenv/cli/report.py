@@ -144,7 +144,7 @@ def _tell(comparison: "SiteComparison") -> None:
     from bfenv.leaderboard.site.opening import COLUMNS, STARVING, candidate_lines
     from bfenv.leaderboard.site.words import sentences
 
-    print("\n".join(sentences(comparison)) + "\n")
+    show.prose("\n".join(sentences(comparison)) + "\n")
     lines, starving = candidate_lines(comparison)
     show.table(COLUMNS, lines, numbers=len(COLUMNS) - 1, whole_names=True)
     if starving:

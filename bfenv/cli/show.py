@@ -111,6 +111,14 @@ def lines(texts: Iterable[str], file: TextIO | None = None) -> None:
         print(one_line(text), file=file)
 
 
+def prose(text: str) -> None:
+    """Print sentences on stdout; a terminal shows no word on two lines."""
+    console = Console()
+    console.print(
+        text, markup=False, highlight=False, emoji=False, soft_wrap=not console.is_terminal
+    )
+
+
 def table(
     columns: Sequence[str],
     lines: Sequence[Sequence[str]],
@@ -165,7 +173,7 @@ def table(
         _parts(widths[words:], width - taken - 2 * words) for taken in (folded, sum(widths[:words]))
     )
     if title:  # not as that of a grid, which is as narrow as the table
-        print(title)
+        prose(title)
     for part in whole if len(whole) == len(parts) else parts:
         own = [*range(words), *(words + i for i in part)]
         room = width - sum(widths[words + i] + 2 for i in part) - 2 * words
@@ -188,7 +196,7 @@ def table(
         needed = sum(fitted) + sum(widths[words + i] + 2 for i in part) + 2 * words
         Console(width=max(width, needed) if part else width).print(grid)
     if note:
-        print(f"{note}\n")
+        prose(f"{note}\n")
 
 
 def _parts(widths: Sequence[int], room: int) -> list[list[int]]:

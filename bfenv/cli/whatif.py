@@ -123,7 +123,8 @@ def whatif(
         write_atomically(out, what_if_page(trace.name, outcomes).encode())
     _print(outcomes, trace.name, format)
     if not variants and format is Format.table:
-        print("To compare, add --processors, --max-estimate, --estimates, --load or --variant.")
+        changes = "--processors, --max-estimate, --estimates, --load or --variant"
+        show.prose(f"To compare, add {changes}.")
 
 
 def _print(outcomes: "list[Outcome]", name: str, format: Format) -> None:

@@ -121,12 +121,12 @@ def run_suite(
     outcome = Outcome([], [row for row in existing.values() if row is not None])
     if not tasks:
         return outcome
-    costs = _warm_up(tasks, timeout, check=backend == "loky")
-    tasks.sort(key=lambda task: _turn(task, costs))
-    begin(len(tasks), sum(_cost(task, costs) for task in tasks))
-    calls = [(task, timeout, keep_schedules, limits) for task in tasks]
     workers = {"argv": list(argv), "workers": str(scheduler or jobs)}
     try:
+        costs = _warm_up(tasks, timeout, check=backend == "loky")
+        tasks.sort(key=lambda task: _turn(task, costs))
+        begin(len(tasks), sum(_cost(task, costs) for task in tasks))
+        calls = [(task, timeout, keep_schedules, limits) for task in tasks]
         with closing(
             run_tasks(make_row, calls, jobs=jobs, backend=backend, scheduler=scheduler)
         ) as results:
@@ -180,26 +180,23 @@ def _warm_up(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, fl
     """Compile each policy once, before every worker would: seconds per job by policy.
 
     With `check`, first check that all traces are there and the suite's. Both are done in a worker
-    process, in case a policy crashes or loops.
+    process, in case a policy crashes or loops; a single worker also makes the rows there.
     """
     costs = {}
-    try:
-        if check:
-            traces = sorted({task.trace for task in tasks})
-            call_in_worker(_check_traces, traces, timeout=TIMEOUT)
-        if any(task.kind == "agent" for task in tasks):
-            call_in_worker(warm_environment, timeout=TIMEOUT)
-        if any(task.command for task in tasks):
-            call_in_worker(warm_mirror, timeout=TIMEOUT)
-        limit = min(timeout, LONGEST_WARM_UP)
-        own = {task.policy for task in tasks if task.kind == "policy" and not task.command}
-        for name in sorted(own):
-            try:
-                costs[name] = call_in_worker(warm_seconds, name, timeout=limit)
-            except WorkerDiedError:
-                costs[name] = limit
-    finally:
-        close_worker()
+    if check:
+        traces = sorted({task.trace for task in tasks})
+        call_in_worker(_check_traces, traces, timeout=TIMEOUT)
+    if any(task.kind == "agent" for task in tasks):
+        call_in_worker(warm_environment, timeout=TIMEOUT)
+    if any(task.command for task in tasks):
+        call_in_worker(warm_mirror, timeout=TIMEOUT)
+    limit = min(timeout, LONGEST_WARM_UP)
+    own = {task.policy for task in tasks if task.kind == "policy" and not task.command}
+    for name in sorted(own):
+        try:
+            costs[name] = call_in_worker(warm_seconds, name, timeout=limit)
+        except WorkerDiedError:
+            costs[name] = limit
     return costs
 
 

@@ -36,10 +36,9 @@ def write_figures(
     if not panels:
         return None
     theirs = printed(paper, item.name)
-    for suffix in (".svg", ".png"):
-        file = folder / f"{item.name}{suffix}"
-        write_figure(file, lambda: draw(panels, content.per_row, results, theirs), dpi=DPI)
-    return file.name
+    files = [folder / f"{item.name}{suffix}" for suffix in (".png", ".svg")]
+    write_figure(*files, draw=lambda: draw(panels, content.per_row, results, theirs), dpi=DPI)
+    return files[0].name
 
 
 def draw(

@@ -357,6 +357,8 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
     """
     check_trace(trace)
     if not isinstance(split, str) or split not in SPLITS:
+        if isinstance(split, str) and split.partition(":")[0] in SPLITS:
+            raise WorkloadError(f"split={split}: separate options by commas, not colons")
         raise UnknownNameError("split", str(split), SPLITS)
     first, last = (_jobs_before(trace, percent) for percent in SPLITS[split])
     if first >= last:

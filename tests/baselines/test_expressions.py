@@ -93,8 +93,9 @@ def slow(text, machine):
         "exp": np.exp,
         "sqrt": np.sqrt,
         "abs": np.abs,
-        "min": lambda *values: functools.reduce(np.minimum, values),
-        "max": lambda *values: functools.reduce(np.maximum, values),
+        # Of equal values the first, which matters to 1 / min(0, -0); and NaN of anything with NaN
+        "min": lambda *values: functools.reduce(lambda a, b: a if a <= b or a != a else b, values),
+        "max": lambda *values: functools.reduce(lambda a, b: a if a >= b or a != a else b, values),
     }
     values = []
     with np.errstate(all="ignore"):

@@ -158,6 +158,7 @@ def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, mess
         ("./mine.py:never", bfenv.PolicyError, "mine.py:never.* mine:never"),
         ("sjf(order=saf)", bfenv.PolicyError, "sjf has no options.* queue, easy, .*scorer"),
         ("scorer", bfenv.PolicyError, r"scorer\(theta=...\)"),
+        ("agent:formula(guard=2)", bfenv.PolicyError, "^agent:formula has no options$"),
         (":", bfenv.PolicyError, ":"),
         ("os:", bfenv.PolicyError, "os:"),
         ("os:sep(a=1)", bfenv.PolicyError, "os:sep.* str"),

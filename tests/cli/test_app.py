@@ -55,6 +55,20 @@ def test_closed_output(swf, tmp_path, words, name):
     assert (tmp_path / name).exists() and b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("simulate", "name a policy by --policy or a program by --player"),
+        ("evaluate", "name a policy by --policy or a program by --player"),
+        ("conformance", "name a policy by --policy or a program by --command"),
+    ],
+)
+def test_argument_too_many(run, command, hint):
+    """An argument where a command takes none is answered with the options that may be meant."""
+    status, _, err = run(command, "./mine")
+    assert (status, err) == (2, f"bfenv: {command} takes no argument './mine'; {hint}\n")
+
+
 def test_short_help(run):
     """-h is --help, of every command."""
     for words in ([], ["evaluate"], ["leaderboard", "run"]):

@@ -138,6 +138,19 @@ def test_short_run(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(("terminal", "most"), [("1", 30), ("", 200)])
+def test_long_note(monkeypatch, capsys, terminal, most):
+    """A terminal gets a note in lines that end between words; a file gets it as it is."""
+    monkeypatch.setenv("FORCE_COLOR", terminal)
+    monkeypatch.setenv("COLUMNS", "30")
+    note = "[wait] of the 3 jobs that waited longest, under " + "another policy " * 8
+    show.table(["policy"], [["easy"]], note=note)
+    out = capsys.readouterr().out
+    lines = out[out.index("[wait]") :].split("\n")
+    assert " ".join(" ".join(lines).split()) == note.strip()
+    assert max(map(len, lines)) <= most and (lines[1] != "") == bool(terminal)
+
+
 @pytest.mark.parametrize("format", [show.Format.table, show.Format.markdown])
 def test_steering_characters(capsys, format):
     """A name from elsewhere cannot steer the terminal."""

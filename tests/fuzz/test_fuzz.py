@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.fuzz.claims import CLAIMS
 from tests.fuzz.seeds import seeds, vocabulary
 
-SECONDS = 3
+SECONDS = 1
 
 
 @st.composite

@@ -265,6 +265,8 @@ def test_unknown_split():
     """An unknown split is refused with similar names."""
     with refused(bfenv.UnknownNameError, "'tests'", "test"):
         split_range(trace([0, 9]), "tests")
+    with refused(bfenv.WorkloadError, "split=test:load=0.9", "commas"):
+        split_range(trace([0, 9]), "test:load=0.9")
 
 
 # All steps

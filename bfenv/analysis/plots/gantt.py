@@ -57,7 +57,7 @@ def write_gantt(schedules: Sequence[Schedule], path: Path, begin: int, span: int
     >>> span = 8 * 3600
     >>> write_gantt(schedules, Path("gantt.svg"), choose_begin(schedules, span), span)
     """
-    write_figure(path, lambda: draw_gantt(schedules, begin, span))
+    write_figure(path, draw=lambda: draw_gantt(schedules, begin, span))
 
 
 def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure":

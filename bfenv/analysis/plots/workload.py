@@ -40,7 +40,7 @@ def write_workload(trace: Trace, path: Path) -> None:
     BfenvError
         If matplotlib is missing, the suffix names no format, or the file cannot be written.
     """
-    write_figure(path, lambda: draw_workload(trace))
+    write_figure(path, draw=lambda: draw_workload(trace))
 
 
 def draw_workload(trace: Trace) -> "Figure":

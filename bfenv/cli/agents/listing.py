@@ -100,7 +100,7 @@ def show_agent(
         rows = [asdict(card)] if format is Format.json else list(card.scores)
         show.rows(rows, format)
         return
-    print(f"{card.what}\n\nDivision: {card.division}\n\n  {card.policy}\n")
+    show.prose(f"{card.what}\n\nDivision: {card.division}\n\n  {card.policy}\n")
     print(f"Found by:\n\n  {card.found['command']}\n\nTrained on:\n")
     for line in card.training_lines():
         print(f"  {line}")
@@ -108,7 +108,7 @@ def show_agent(
     columns = ("scored on", "load", "ratio", "lowest to highest", "longest\nwait")
     show.table(columns, card.score_cells(), format, numbers=3)
     for failure in card.failures:
-        print(f"! {failure}")
+        show.prose(f"! {failure}")
 
 
 def _show_network(name: str, format: Format) -> None:
@@ -121,7 +121,7 @@ def _show_network(name: str, format: Format) -> None:
         del whole["validated_on"]
         show.rows([whole] if format is Format.json else card.scores, format)
         return
-    print(f"{card.what}\n\nFound by:\n\n  {card.found['command']}\n\nTrained on:\n")
+    show.prose(f"{card.what}\n\nFound by:\n\n  {card.found['command']}\n\nTrained on:\n")
     for span in card.trained_on:
         print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
     lines = [
@@ -131,4 +131,4 @@ def _show_network(name: str, format: Format) -> None:
     print()
     show.table(("scored on", "ratio", "longest\nwait"), lines, format, numbers=2)
     for failure in card.failures:
-        print(f"! {failure}")
+        show.prose(f"! {failure}")
