@@ -85,6 +85,7 @@ PlayersOption = Annotated[
 ]
 MEMORY = 4096  # MiB
 DECISION = MINUTE
+PROGRAMS = "--player", "--command"  # options that take a program
 PlayerMemoryOption = Annotated[
     int, typer.Option(min=16, metavar="MIB", help="Memory that a player may take, in MiB.")
 ]
@@ -124,9 +125,9 @@ class Once(TyperCommand):
         if rest:
             takes_none = all(param.param_type_name == "option" for param in self.params)
             names = {name for param in self.params for name in param.opts}
-            programs = " or a program by ".join(["", *sorted(names & {"--command", "--player"})])
+            programs = "".join(f", a program by {name}" for name in PROGRAMS if name in names)
             is_policy = takes_none and "--policy" in names
-            hint = f"name a policy by --policy{programs}" if is_policy else "see --help"
+            hint = f"name a policy by --policy {rest[0]}{programs}" if is_policy else "see --help"
             command = ctx.command_path.removeprefix("bfenv ")
             raise BfenvError(f"{command} takes no argument {rest[0]!r}; {hint}")
         for option in given:

@@ -58,9 +58,9 @@ def test_closed_output(swf, tmp_path, words, name):
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        ("simulate", "name a policy by --policy or a program by --player"),
-        ("evaluate", "name a policy by --policy or a program by --player"),
-        ("conformance", "name a policy by --policy or a program by --command"),
+        ("bound", "name a policy by --policy ./mine"),
+        ("evaluate", "name a policy by --policy ./mine, a program by --player"),
+        ("conformance", "name a policy by --policy ./mine, a program by --command"),
     ],
 )
 def test_argument_too_many(run, command, hint):
