@@ -123,8 +123,8 @@ def whatif(
         write_atomically(out, what_if_page(trace.name, outcomes).encode())
     _print(outcomes, trace.name, format)
     if not variants and format is Format.table:
-        changes = "--processors, --max-estimate, --estimates, --load or --variant"
-        show.prose(f"To compare, add {changes}.")
+        ways = "--processors, --max-estimate, --estimates, --load or --variant"
+        show.prose(f"To compare, add {ways}.")
 
 
 def _print(outcomes: "list[Outcome]", name: str, format: Format) -> None:
