@@ -25,7 +25,7 @@ from bfenv.baselines.expression_program import (
     parse_expression,
     write_waits,
 )
-from bfenv.baselines.user_history import groups_of
+from bfenv.baselines.user_history import NO_GROUPS, groups_of
 from bfenv.core.cluster import PASSES, now
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
@@ -52,11 +52,14 @@ class Scores(NamedTuple):
     lists: np.ndarray  # (1,) int64: number of lists so far
 
 
-def new_scores(text: str | None, jobs: Jobs) -> Scores:
-    """Make the scores by an expression, of which nothing is known; None for no scores at all."""
+def new_scores(text: str | None, jobs: Jobs, selects: bool = False) -> Scores:
+    """Make the scores by an expression, of which nothing is known; None for no scores at all.
+
+    With `selects` they have what `write_firsts` needs.
+    """
     program = parse_expression(text or "submit")
     count = len(jobs.submit) if text else 0
-    group = groups_of(jobs).alike if text else np.empty(0, dtype=np.int64)
+    groups = groups_of(jobs) if selects and program.by_age[0] else NO_GROUPS
     return Scores(
         program,
         new_columns(program, count),
@@ -66,8 +69,8 @@ def new_scores(text: str | None, jobs: Jobs) -> Scores:
         highest=np.full(count, np.inf),
         until=np.full(count, -1),
         some=np.empty(CHUNK, dtype=np.int64),
-        group=group,
-        met_in=np.zeros(2 * (1 + int(group.max(initial=-1))), dtype=np.int64),
+        group=groups.alike,
+        met_in=np.zeros(2 * (1 + int(groups.alike.max(initial=-1))), dtype=np.int64),
         lists=np.zeros(1, dtype=np.int64),
     )
 

@@ -11,7 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.predictor import Predictor, new_predictor, predict, predicted_cluster
-from bfenv.baselines.priorities import FCFS, Order, Ranking, new_ranking, rank, score
+from bfenv.baselines.priorities import (
+    FCFS,
+    Order,
+    Ranking,
+    duration_of,
+    new_ranking,
+    rank,
+    score,
+)
 from bfenv.core.cluster import PROCESSORS, free, now, start, started, try_start, waiting
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
@@ -163,7 +171,7 @@ def may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
 @kernel
 def _duration(cluster, jobs, memory, job):
     """Return how long (s) a job that starts now may run: a trial is short."""
-    duration = memory.queue.duration[job]
+    duration = duration_of(memory.queue, jobs, job)
     if takes_trial(cluster, jobs, memory.trial, job):
         duration = min(duration, memory.trial[0])
     return duration
@@ -286,7 +294,7 @@ def new_memory(
         lookahead=np.array([min(count, options.lookahead)]),
         reservations=np.array([options.reservations]),
         shadow_intervals=np.array([options.shadow_intervals]),
-        believed=jobs.estimate.copy() if options.backfill_estimate else np.empty(0, dtype=np.int64),
+        believed=np.zeros(count if options.backfill_estimate else 0, dtype=np.int64),
         cautious=np.zeros(1, dtype=np.bool_),
         trial=np.array([options.trial, options.trial_above]),
         keep=np.full(count if options.keep else 0, np.nan),

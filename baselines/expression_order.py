@@ -186,7 +186,7 @@ def new_memory(
         and options.shadow_intervals < 0
         and options.keep is None
     )
-    queue = new_scores(orders[0].formula if scored[0] else None, jobs)
+    queue = new_scores(orders[0].formula if scored[0] else None, jobs, selects)
     backfill = new_scores(orders[1].formula if scored[1] else None, jobs)
     belief = new_scores(options.backfill_estimate, jobs)
     keep = new_scores(options.keep, jobs)
@@ -197,7 +197,7 @@ def new_memory(
         backfill,
         belief,
         keep,
-        history=new_user_history(jobs),
+        history=new_user_history(jobs, uses_history(options)),
         guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
         scored=np.array([*scored, believes, options.keep is not None]),
         learns=np.array([uses_history(options)]),

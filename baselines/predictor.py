@@ -28,8 +28,8 @@ PREDICTORS = ("recent",)  # the mean of the user's two most recent runtimes
 class Predictor(NamedTuple):
     """The predicted runtimes, and what they are made of."""
 
-    duration: np.ndarray  # (n,) int64 seconds: prediction; the estimate where there is none
     active: np.ndarray  # (1,) bool; if not, all below is empty and estimates count
+    duration: np.ndarray  # (n,) int64 seconds: prediction; the estimate where there is none
     predicted: np.ndarray  # (n,) bool: the job has arrived and been predicted
     recent: np.ndarray  # (users, 2) int64 seconds: runtimes, the last one first; 0 for none yet
     corrections: np.ndarray  # (n,) int64 times that the job has outlived its prediction
@@ -44,8 +44,8 @@ def new_predictor(name: str | None, jobs: Jobs, processors: int) -> Predictor:
     count = len(jobs.submit) if name else 0
     users = 1 + int(jobs.user.max()) if name else 0
     return Predictor(
-        duration=jobs.estimate.copy(),
         active=np.array([name is not None]),
+        duration=np.zeros(count, dtype=np.int64),
         predicted=np.zeros(count, dtype=np.bool_),
         recent=np.zeros((users, 2), dtype=np.int64),
         corrections=np.zeros(count, dtype=np.int64),
@@ -83,6 +83,7 @@ def predict(predictor, cluster, jobs):
             continue
         user = jobs.user[job]
         predictor.predicted[job] = True
+        predictor.duration[job] = jobs.estimate[job]
         if user >= 0 and recent[user, 1] > 0:
             mean = (recent[user, 0] + recent[user, 1]) // 2
             predictor.duration[job] = min(mean, jobs.estimate[job])
@@ -106,6 +107,8 @@ def _sort_running(predictor, cluster):
             break
         if not predictor.listed[job]:
             predictor.listed[job] = True
+            if not predictor.predicted[job]:  # it started before the first pass of this policy
+                predictor.duration[job] = cluster.kill_time[job] - cluster.start[job]
             _insert(predictor, count, job, _expected_end(predictor, cluster, job))
             count += 1
     predictor.running_count[0] = count

@@ -21,7 +21,7 @@ from bfenv.core.cluster import now, started, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import inlined, kernel
 
 FAR = 64  # places that a job is moved on average before the line is sorted by merging
 
@@ -144,7 +144,7 @@ class Ranking(NamedTuple):
     score: np.ndarray  # (2n,) float64 of the job at the same position of the line
     listed: np.ndarray  # (n,) bool: the job is in the line
     length: np.ndarray  # (1,) int64 jobs in the line
-    duration: np.ndarray  # (n,) int64 seconds: estimates, or predictions in their place
+    duration: np.ndarray  # (n,) int64 seconds: predictions in place of the estimates; or (0,)
     number: np.ndarray  # (n,) float64: u of a stochastic order, log2 n for unicef, an expression's
     # value; else (0,)
     deadline: np.ndarray  # (n,) int64 seconds: jobs past it come before all others; or (0,)
@@ -174,7 +174,7 @@ def new_ranking(
         score=np.empty(2 * count, dtype=np.float64),
         listed=np.zeros(count, dtype=np.bool_),
         length=np.zeros(1, dtype=np.int64),
-        duration=jobs.estimate.copy(),
+        duration=np.empty(0, dtype=np.int64),
         number=number,
         deadline=np.empty(0, dtype=np.int64),
         age_limit=np.full(1, np.inf),
@@ -200,12 +200,21 @@ def score(ranking, jobs, job, time):
     return formula(
         ranking.code[0],
         time - submit,
-        ranking.duration[job],
+        duration_of(ranking, jobs, job),
         jobs.size[job],
         submit,
         number,
         ranking.weight[0],
     )
+
+
+@inlined
+def duration_of(ranking, jobs, job):
+    """Return how long (s) a job is expected to run: its prediction, if there are any, or estimate.
+
+    The estimates are not copied: a player makes its memory before it knows them.
+    """
+    return ranking.duration[job] if len(ranking.duration) > 0 else jobs.estimate[job]
 
 
 @kernel

@@ -108,10 +108,17 @@ class Groups(NamedTuple):
     alike: np.ndarray  # (n,) int64: of one user, estimate, size and priority
 
 
-def new_user_history(jobs: Jobs) -> UserHistory:
-    """Make the history of users none of whose jobs has ended."""
+NO_GROUPS = Groups(*(np.empty(0, dtype=np.int64) for _ in Groups._fields))
+
+
+def new_user_history(jobs: Jobs, learns: bool = True) -> UserHistory:
+    """Make the history of users none of whose jobs has ended.
+
+    Without `learns` nothing will be learned, and there are no groups: they are made of the requests
+    of all jobs, which a player does not know in advance.
+    """
     users = 1 + int(jobs.user.max())
-    groups = groups_of(jobs)
+    groups = groups_of(jobs) if learns else NO_GROUPS
     return UserHistory(
         estimate_group=groups.by_estimate,
         size_group=groups.by_size,
@@ -120,8 +127,8 @@ def new_user_history(jobs: Jobs) -> UserHistory:
         accuracy=np.zeros(users),
         log_runtime=np.zeros(users),
         recent=np.zeros((users, 2), dtype=np.int64),
-        by_estimate=np.zeros((1 + int(groups.by_estimate.max()), 3)),
-        by_size=np.zeros((1 + int(groups.by_size.max()), 2)),
+        by_estimate=np.zeros((1 + int(groups.by_estimate.max(initial=0)), 3)),
+        by_size=np.zeros((1 + int(groups.by_size.max(initial=0)), 2)),
         queued=np.zeros(users, dtype=np.int64),
         running=np.zeros(users, dtype=np.int64),
     )

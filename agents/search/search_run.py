@@ -87,6 +87,7 @@ def run_search(
     workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     if backend == "dask":
         workers["scheduler"] = connect(scheduler)
+    searcher = _make_searcher(settings)  # wrong settings are reported before wrong workloads
     cases = make_cases(
         settings.workloads,
         settings.loads,
@@ -96,7 +97,6 @@ def run_search(
         shake_seconds=settings.shake_seconds,
     )
     training = training_record(settings.workloads, settings.split)
-    searcher = _make_searcher(settings)
     out.mkdir(parents=True, exist_ok=True)
     journal = Journal(out / "journal.jsonl", asdict(settings) | {"training": training})
     generator = np.random.default_rng((settings.seed, 1))

@@ -15,6 +15,7 @@ from bfenv.cli.curves import curves
 from bfenv.cli.evaluate import evaluate
 from bfenv.cli.gantt import gantt
 from bfenv.cli.options import Once
+from bfenv.cli.output import accept_any_text
 from bfenv.cli.policies import policies
 from bfenv.cli.report import report
 from bfenv.cli.reproduce import reproduce
@@ -86,6 +87,7 @@ def main() -> None:
     Bad input is reported in one line on stderr, with exit status 2. Modules in the current folder
     can be imported, but they come last on the path, so they shadow no other module.
     """
+    accept_any_text()
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:

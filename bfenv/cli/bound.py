@@ -85,9 +85,9 @@ def bound(
                 done=lambda part: progress.update(task, advance=1, description=part),
             )
     schedules = [simulate_safely(trace, name, 0) for name in policy or ()]
-    _print(trace, gap, schedules, format)
-    if out is not None:
+    if out is not None:  # before the table, whose reader may stop early
         save_gap(gap, out)
+    _print(trace, gap, schedules, format)
 
 
 def _print(trace: "Trace", gap: "Gap", schedules: "list[Schedule]", format: Format) -> None:

@@ -85,6 +85,7 @@ PlayersOption = Annotated[
 ]
 MEMORY = 4096  # MiB
 DECISION = MINUTE
+PROGRAMS = "--player", "--command"  # options that take a program
 PlayerMemoryOption = Annotated[
     int, typer.Option(min=16, metavar="MIB", help="Memory that a player may take, in MiB.")
 ]
@@ -123,8 +124,10 @@ class Once(TyperCommand):
         _, rest, given = self.make_parser(ctx).parse_args(list(args))
         if rest:
             takes_none = all(param.param_type_name == "option" for param in self.params)
-            is_policy = takes_none and any("--policy" in param.opts for param in self.params)
-            hint = f"name a policy by --policy {rest[0]}" if is_policy else "see --help"
+            names = {name for param in self.params for name in param.opts}
+            programs = "".join(f", a program by {name}" for name in PROGRAMS if name in names)
+            is_policy = takes_none and "--policy" in names
+            hint = f"name a policy by --policy {rest[0]}{programs}" if is_policy else "see --help"
             command = ctx.command_path.removeprefix("bfenv ")
             raise BfenvError(f"{command} takes no argument {rest[0]!r}; {hint}")
         for option in given:

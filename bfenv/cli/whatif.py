@@ -119,12 +119,12 @@ def whatif(
             progress.update(bar, advance=1, description=outcome.variant)
 
         outcomes = what_if(trace, variants, names, as_is=as_is, done=done)
+    if out is not None:  # before the table, whose reader may stop early
+        write_atomically(out, what_if_page(trace.name, outcomes).encode())
     _print(outcomes, trace.name, format)
     if not variants and format is Format.table:
         options = "--processors, --max-estimate, --estimates, --load or --variant"
         show.prose(f"To compare, add {options}.")
-    if out is not None:
-        write_atomically(out, what_if_page(trace.name, outcomes).encode())
 
 
 def _print(outcomes: "list[Outcome]", name: str, format: Format) -> None:

@@ -4,11 +4,12 @@ In one process the memory may be made from all jobs of a trace. A player knows n
 time, so such a policy would silently decide on placeholders.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from bfenv.core.durations import MINUTE
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.policy import Policy, new_memory
@@ -18,32 +19,50 @@ JOBS = 2**15  # arrays of this length get new pages from the system, and these h
 PROCESSORS, USERS = 64, 4
 ONE = (0, PROCESSORS, 1, USERS - 1, 0, 0)  # a request, in the order of the columns of Jobs
 OTHER = (9, 1, 1000, 0, 1)  # another, without a requested start time
+KINDS, PRIORITIES = 1000, 10  # of different requests
 
 
 def check_memory(policy: Policy, requested_starts: bool) -> None:
     """Check that the memory of a policy does not depend on the requests of jobs to come.
 
-    Its memory is made twice of jobs of one kind and twice of another. An array with an entry per
-    job in which the two kinds differ throughout was made from the requests.
+    Its memory is made of jobs of one kind, of another, and of many kinds, each twice. An array
+    with an entry per job that depends on the kind of most jobs was made from the requests. Many
+    kinds show groups of jobs that are alike: of one kind, all are in the same group.
 
     Raises
     ------
     PolicyError
         If it does.
     """
-    other = (*OTHER, int(requested_starts))
-    memories = [new_memory(policy, _jobs(kind), PROCESSORS, 0) for kind in (ONE, ONE, other, other)]
-    for one, again, two, twice in zip(*map(_arrays, memories), strict=False):
-        repeats = np.array_equal(one, again) and np.array_equal(two, twice)
-        if repeats and one.shape == two.shape and (one != two).all():
-            raise PolicyError(
-                f"{policy.name} makes its memory from the requests of jobs to come, which a player "
-                "does not know: read the requests of a job when it waits"
-            )
+    alike = same_jobs(JOBS, ONE)
+    for others in (same_jobs(JOBS, (*OTHER, int(requested_starts))), _many_kinds()):
+        columns = [_own_arrays(jobs) for jobs in (alike, alike, others, others)]
+        memories = [new_memory(policy, jobs, PROCESSORS, 0) for jobs in columns]
+        for one, again, two, twice in zip(*map(_arrays, memories), strict=False):
+            repeats = np.array_equal(one, again) and np.array_equal(two, twice)
+            if repeats and one.shape == two.shape and np.mean(one != two) > 0.5:
+                raise PolicyError(
+                    f"{policy.name} makes its memory from the requests of jobs to come, which a "
+                    "player does not know: read the requests of a job when it waits"
+                )
 
 
-def _jobs(request: Sequence[int]) -> Jobs:
-    columns = same_jobs(JOBS, request)
+def _many_kinds() -> Jobs:
+    """Return jobs of KINDS kinds, which take turns, without requested start times."""
+    number = np.arange(JOBS) % KINDS
+    kinds = same_jobs(JOBS, ONE)
+    return kinds._replace(
+        submit=np.arange(JOBS),
+        size=1 + number % PROCESSORS,
+        estimate=MINUTE * (1 + number),
+        user=number % USERS,
+        priority=number % PRIORITIES,
+    )
+
+
+def _own_arrays(jobs: Jobs) -> Jobs:
+    """Copy jobs into arrays that cannot be written to."""
+    columns = Jobs(*(column.copy() for column in jobs))
     for column in columns:
         column.flags.writeable = False
     return columns

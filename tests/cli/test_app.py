@@ -30,6 +30,45 @@ def test_as_a_module():
     assert done.returncode == 2 and done.stderr.startswith("bfenv: ")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_encodings(swf, encoding):
+    """Where the output's encoding lacks the minus sign, a hyphen stands for it."""
+    words = ["-m", "bfenv", "whatif", str(swf), "--processors", "+4", "--processors", "-0%"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "100"}
+    done = subprocess.run([sys.executable, *words], capture_output=True, env=environment)
+    text = done.stdout.decode(encoding)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "-0 % processors (4)" in text and "?" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "name"), [(["whatif", "LOG"], "page.html"), (["bound", "-w", "LOG"], "gap.npz")]
+)
+def test_closed_output(swf, tmp_path, words, name):
+    """The file is there even if nobody reads the table, as in `| head -1`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [str(swf) if word == "LOG" else word for word in words]
+    command = [sys.executable, "-m", "bfenv", *command, "--out", str(tmp_path / name)]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (tmp_path / name).exists() and b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        ("bound", "name a policy by --policy ./mine"),
+        ("evaluate", "name a policy by --policy ./mine, a program by --player"),
+        ("conformance", "name a policy by --policy ./mine, a program by --command"),
+    ],
+)
+def test_argument_too_many(run, command, hint):
+    """An argument where a command takes none is answered with the options that may be meant."""
+    status, _, err = run(command, "./mine")
+    assert (status, err) == (2, f"bfenv: {command} takes no argument './mine'; {hint}\n")
+
+
 def test_short_help(run):
     """-h is --help, of every command."""
     for words in ([], ["evaluate"], ["leaderboard", "run"]):

@@ -54,6 +54,21 @@ def test_card(run, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        ("--options", "guard=no"),
+        ("--options", "guard={2:1}"),
+        ("--start", "estimate +"),
+        ("--method", "cma-es", "--start", "size * estimate"),
+    ],
+)
+def test_settings_first(run, tmp_path, options):
+    """Wrong settings are reported before what is wrong with the workload."""
+    status, _, err = search(run, tmp_path / "found", *options, "--split", "test")
+    assert status == 2 and err.count("\n") == 1 and "split" not in err
+
+
+@pytest.mark.parametrize(
     "options, message",
     [
         (("--load", "high"), "--load is own or a number"),

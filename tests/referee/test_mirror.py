@@ -79,11 +79,20 @@ def tries_and_wakes(cluster, jobs, generator):
         wake_at(cluster, now(cluster) + 50)
 
 
+# Of bfenv's policies, some whose memory needs no request of a job to come.
+PLAYABLE = (
+    "conservative",
+    "conservative-replan",
+    "easy++",
+    "easy-lxf",
+    "easy(order='size / processors * estimate')",
+    "easy(keep='processors / 8 * tried')",
+)
 TRIES = make_policy(tries_and_wakes, stochastic=True, trials=True, stateful=True)
 
 
 @pytest.mark.parametrize("frames", [True, False])
-@pytest.mark.parametrize("name", ["fcfs", "easy", "cons-rs", "tries"])
+@pytest.mark.parametrize("name", ["fcfs", "easy", "cons-rs", "tries", *PLAYABLE])
 def test_schedules(name, frames):
     """A policy behind messages makes the schedule that it makes in one process."""
     policy = TRIES if name == "tries" else bfenv.find_policy(name)
@@ -98,9 +107,18 @@ def test_memory():
     """A policy is refused if its memory is made from requests, which a player has later."""
     for name in ("fcfs", "easy", "cons-rs", "selective", "tries"):
         check_memory(TRIES if name == "tries" else bfenv.find_policy(name), False)
-    for name in ("easy-sjf", "slack", "multiqueue"):
+    for name in PLAYABLE:
+        check_memory(bfenv.find_policy(name), bfenv.find_policy(name).requested_starts)
+    for name in ("easy-unicef", "slack", "multiqueue"):
         with pytest.raises(bfenv.PolicyError, match=f"{name} makes its memory from the requests"):
             check_memory(bfenv.find_policy(name), True)
+
+
+@pytest.mark.parametrize("name", ["easy(order='likely_runtime')", "easy-speculative"])
+def test_memory_of_groups(name):
+    """A policy is refused if it groups jobs by requests: placeholders are all in one group."""
+    with pytest.raises(bfenv.PolicyError, match="makes its memory from the requests"):
+        check_memory(bfenv.find_policy(name), False)
 
 
 def test_view():

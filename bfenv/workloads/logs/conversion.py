@@ -211,21 +211,27 @@ def convert(
 
 
 def _without_duplicates(runs: list[Run], counts: Counter[str]) -> list[Run]:
-    """Return each run once, and count the others: those of equal id, submit and start time."""
+    """Return each run once, and count the others: of equal id, cluster, submit and start time."""
     first: dict[str, Run] = {}
     others: set[tuple[str, int, int]] = set()  # few, while each id is that of one run
     once = []
     for run in runs:
-        if run.job and (known := first.setdefault(run.job, run)) is not run:
+        job = _identity(run)
+        if run.job and (known := first.setdefault(job, run)) is not run:
             if (known.submit, known.start) == (run.submit, run.start):
                 continue
-            key = run.job, run.submit, run.start
+            key = job, run.submit, run.start
             if key in others:
                 continue
             others.add(key)
         once.append(run)
     counts["duplicates"] += len(runs) - len(once)
     return once
+
+
+def _identity(run: Run) -> str:
+    """Return what no other job has: each cluster numbers its own."""
+    return f"{run.cluster} {run.job}" if run.cluster else run.job
 
 
 def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors: int | None) -> int:
@@ -261,9 +267,9 @@ def _jobs(
         )
     counts["reordered"] = int(np.sum(np.diff(column(jobs, "submit")) < 0))
     jobs.sort(key=operator.attrgetter("submit"))
-    ids = [run.job for run in jobs if run.job]
+    ids = [_identity(run) for run in jobs if run.job]
     counts["requeued"] = len(ids) - len(set(ids))
-    counts["components"] = sum("+" in job for job in ids)
+    counts["components"] = sum("+" in run.job for run in jobs)
     unknown = column(jobs, "status") == UNKNOWN
     counts["unknown_state"] = 0 if unknown.all() else int(unknown.sum())  # all: not in this log
     start = column(jobs, "start")

@@ -1,7 +1,7 @@
 """The whole search: what it finds, how it resumes, and that it depends on nothing else."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,25 @@ def test_toy(tmp_path: Path, method: str, population: int, seed: int) -> None:
 
 def _slowdown(policy: str) -> float:
     return float(metrics(simulate(toy_trace(), policy))["mean_bounded_slowdown"])
+
+
+def test_command() -> None:
+    """The command that makes the same search again has every setting that differs from the default.
+
+    Loads have all their digits.
+    """
+    base = SearchSettings((MODEL,), method="cma-es")
+    changes: dict[str, Any] = {
+        "workloads": (MODEL + ",seed=4",), "loads": (None, 0.123456789), "split": "all",
+        "slice_jobs": 5, "shakes": 1, "shake_seconds": 7, "method": "gp", "options": "guard=2",
+        "searched": ("order", "backfill"), "starts": ("size",), "hidden": 2,
+        "covariance": "diagonal", "population": 9, "cases": 4, "tolerated_wait": 2.5, "seed": 8,
+    }  # fmt: skip
+    assert set(changes) == set(asdict(base))
+    for name, value in changes.items():
+        one = replace(base, method="gp") if name == "searched" else base
+        assert replace(one, **{name: value}).command(1) != one.command(1), name
+    assert "0.123456789" in replace(base, loads=changes["loads"]).command(1)
 
 
 NETWORK = {"method": "cma-es", "hidden": 3, "covariance": "diagonal"}

@@ -451,6 +451,13 @@ def test_dropped_of_others(tmp_path):
     assert dropped(cluster="b") == (1, 4)
 
 
+def test_clusters(tmp_path):
+    """Clusters number their own jobs, so lines of equal ids in two clusters are two jobs."""
+    path = sacct(tmp_path, LINES[0], LINES[0].replace("|a|", "|b|"), LINES[0])
+    trace = read_sacct(path, processors=4)
+    assert (len(trace), trace.cleaning.duplicates, trace.cleaning.requeued) == (2, 1, 0)
+
+
 def test_short_limit(tmp_path):
     """A limit for jobs without one that most of them exceed is probably in another unit."""
     with pytest.warns(UserWarning, match="1 of 1 jobs without a limit ran longer .* 48 s"):
