@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.new_jobs import new_from
 from bfenv.baselines.predictor import Predictor, new_predictor, predict, predicted_cluster
 from bfenv.baselines.priorities import (
     FCFS,
     Order,
     Ranking,
-    duration_of,
+    durations,
     new_ranking,
     rank,
     score,
@@ -65,6 +66,7 @@ class Memory(NamedTuple):
     lookahead: np.ndarray  # (1,) int64 jobs, the head included
     reservations: np.ndarray  # (1,) int64 jobs
     shadow_intervals: np.ndarray  # (1,) int64; -1 for no deadlines
+    last_pass: np.ndarray  # (1,) int64 in which deadlines were given, see `new_from`
     believed: (
         np.ndarray
     )  # (n,) int64 seconds: how long a backfilled job is believed to run; or (0,)
@@ -109,7 +111,8 @@ def run(cluster, jobs, truth, memory):
 def _set_deadlines(cluster, jobs, memory):
     """Give each new job its deadline: its arrival plus the given number of shadow intervals."""
     deadline = memory.queue.deadline
-    for job in waiting(cluster):  # an outage may have hidden an older one when it arrived
+    first = new_from(cluster, deadline, FOREVER, memory.last_pass)
+    for job in waiting(cluster)[first:]:
         if deadline[job] == FOREVER:
             shadow_time, _ = shadow(predicted_cluster(cluster, memory.predictor), jobs, job)
             shadow_interval = shadow_time - jobs.submit[job]
@@ -171,7 +174,7 @@ def may_backfill(cluster, jobs, memory, job, shadow_time, extra_nodes):
 @kernel
 def _duration(cluster, jobs, memory, job):
     """Return how long (s) a job that starts now may run: a trial is short."""
-    duration = duration_of(memory.queue, jobs, job)
+    duration = durations(memory.queue, jobs)[job]
     if takes_trial(cluster, jobs, memory.trial, job):
         duration = min(duration, memory.trial[0])
     return duration
@@ -294,6 +297,7 @@ def new_memory(
         lookahead=np.array([min(count, options.lookahead)]),
         reservations=np.array([options.reservations]),
         shadow_intervals=np.array([options.shadow_intervals]),
+        last_pass=np.zeros(1, dtype=np.int64),
         believed=np.zeros(count if options.backfill_estimate else 0, dtype=np.int64),
         cautious=np.zeros(1, dtype=np.bool_),
         trial=np.array([options.trial, options.trial_above]),

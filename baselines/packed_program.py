@@ -29,6 +29,11 @@ def pack_program(program: Program) -> np.ndarray:
     return np.concatenate([np.asarray(part, dtype=np.int64) for part in parts])
 
 
+def without_room(packed: np.ndarray) -> np.ndarray:
+    """Return what of a packed program, or of no program, does not change when it is run."""
+    return np.concatenate([packed[:_STALE_COUNT], packed[_OPERATION:][: 3 * sum(packed[:1])]])
+
+
 @inlined
 def program_of(packed):
     """Return the program in a packed array, whose room it shares."""

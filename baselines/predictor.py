@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.new_jobs import new_from
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import Cluster, finished, now, running, waiting
 from bfenv.core.errors import PolicyError
@@ -31,6 +32,7 @@ class Predictor(NamedTuple):
     active: np.ndarray  # (1,) bool; if not, all below is empty and estimates count
     duration: np.ndarray  # (n,) int64 seconds: prediction; the estimate where there is none
     predicted: np.ndarray  # (n,) bool: the job has arrived and been predicted
+    last_pass: np.ndarray  # (1,) int64, see `new_from`
     recent: np.ndarray  # (users, 2) int64 seconds: runtimes, the last one first; 0 for none yet
     corrections: np.ndarray  # (n,) int64 times that the job has outlived its prediction
     listed: np.ndarray  # (n,) bool: the job is in `running`
@@ -47,6 +49,7 @@ def new_predictor(name: str | None, jobs: Jobs, processors: int) -> Predictor:
         active=np.array([name is not None]),
         duration=np.zeros(count, dtype=np.int64),
         predicted=np.zeros(count, dtype=np.bool_),
+        last_pass=np.zeros(1, dtype=np.int64),
         recent=np.zeros((users, 2), dtype=np.int64),
         corrections=np.zeros(count, dtype=np.int64),
         listed=np.zeros(count, dtype=np.bool_),
@@ -78,7 +81,8 @@ def predict(predictor, cluster, jobs):
         if user >= 0:
             recent[user, 1] = recent[user, 0]
             recent[user, 0] = cluster.end[job] - cluster.start[job]
-    for job in waiting(cluster):  # an outage may have hidden an older one when it arrived
+    first = new_from(cluster, predictor.predicted, False, predictor.last_pass)
+    for job in waiting(cluster)[first:]:
         if predictor.predicted[job]:
             continue
         user = jobs.user[job]

@@ -200,7 +200,7 @@ def score(ranking, jobs, job, time):
     return formula(
         ranking.code[0],
         time - submit,
-        duration_of(ranking, jobs, job),
+        durations(ranking, jobs)[job],
         jobs.size[job],
         submit,
         number,
@@ -209,12 +209,12 @@ def score(ranking, jobs, job, time):
 
 
 @inlined
-def duration_of(ranking, jobs, job):
-    """Return how long (s) a job is expected to run: its prediction, if there are any, or estimate.
+def durations(ranking, jobs):
+    """Return how long (s) each job is expected to run: its prediction, or its estimate.
 
     The estimates are not copied: a player makes its memory before it knows them.
     """
-    return ranking.duration[job] if len(ranking.duration) > 0 else jobs.estimate[job]
+    return ranking.duration if len(ranking.duration) > 0 else jobs.estimate
 
 
 @kernel

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bfenv.baselines.packed_program import without_room
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules
 from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns
@@ -56,6 +57,11 @@ def find_rules(
         trial_column=columns.get("tried", -1),
         pass_column=len(CLUSTER) if len(find_cluster_features(settings)) > len(CLUSTER) else -1,
     )
+
+
+def plain_rules(rules: EnvRules) -> EnvRules:
+    """Return the rules without what following them changes, to compare them with others."""
+    return rules._replace(expression=without_room(rules.expression))
 
 
 def _varying_groups(traces: Sequence[Trace]) -> list[str]:

@@ -50,6 +50,7 @@ from bfenv.envs.batch_state import (
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import Info
+from bfenv.envs.rules import plain_rules
 
 # The fields of BatchState that are a UserHistory. They follow from the jobs that have ended, but
 # number groups of jobs to come as well.
@@ -65,7 +66,7 @@ class EnvSnapshot:
     window: EpisodeWindow  # up to the last job submitted
     outages: tuple[Outage, ...]  # of the trace: they have been announced
     history: RuntimeHistory  # of the jobs that have ended
-    rules: EnvRules  # by which the slots and the mask have been written
+    rules: EnvRules  # by which the slots and the mask have been written, see `plain_rules`
 
 
 class PlanningHandle(EnvHandle):
@@ -111,7 +112,7 @@ class PlanningHandle(EnvHandle):
             window._replace(last=min(window.last, known), end=known),
             self.trace.outages,
             history_of_ended(self.cluster, submitted),
-            self.batch.rules,
+            plain_rules(self.batch.rules),
         )
 
     def restore(self, snapshot: EnvSnapshot, seed: int) -> tuple[Observation, Info]:
@@ -181,8 +182,8 @@ class PlanningHandle(EnvHandle):
         shapes = [_shapes(state) for state in (episode._state, snapshot.state)]
         alike = k < len(traces) and shapes[0] == shapes[1]
         alike = alike and traces[k].outages == snapshot.outages
-        rules: Any = zip(episode.rules, snapshot.rules, strict=True)
-        alike = alike and all(np.array_equal(own, other) for own, other in rules)
+        rules = plain_rules(episode.rules), snapshot.rules
+        alike = alike and all(map(np.array_equal, *rules))
         if not (
             alike
             and all(

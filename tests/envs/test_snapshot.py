@@ -101,6 +101,23 @@ def test_nothing_unknown_is_in_a_snapshot(steps):
         assert futures[0] == futures[1] and len(futures[0]) > 1
 
 
+def test_elsewhere():
+    """A snapshot leads to the same future in any environment of its settings."""
+    settings = {"window": 4, "window_order": "-wait / likely_runtime"}
+    first, second = (env_of(crowd(), **settings) for _ in range(2))
+    for seed, env in enumerate((first, second)):
+        env.reset(seed=seed)
+        play(env, 20 + seed)
+    snapshot = first.snapshot()
+    futures = []
+    for env in (first, second):
+        env.restore(snapshot, seed=3)
+        futures.append(play(env))
+    assert futures[0] == futures[1] and len(futures[0]) > 1
+    with pytest.raises(bfenv.BfenvError, match="other workloads or settings"):
+        env_of(crowd(), **settings, idle="always").restore(snapshot, seed=3)
+
+
 def test_futures_are_possible():
     """Ended jobs keep their runtimes; others run longer than so far, at most for the estimate."""
     env = opened(crowd())
