@@ -182,15 +182,12 @@ class PlanningHandle(EnvHandle):
         shapes = [_shapes(state) for state in (episode._state, snapshot.state)]
         alike = k < len(traces) and shapes[0] == shapes[1]
         alike = alike and traces[k].outages == snapshot.outages
-        rules = plain_rules(episode.rules), snapshot.rules
-        alike = alike and all(map(np.array_equal, *rules))
-        if not (
-            alike
-            and all(
-                np.array_equal(own[:known], other)
-                for own, other in zip(traces[k].jobs, snapshot.jobs, strict=True)
-            )
-        ):
+        pairs: list[tuple[Any, Any]] = []
+        if alike:
+            pairs += zip(plain_rules(episode.rules), snapshot.rules, strict=True)
+            requests = (column[:known] for column in traces[k].jobs)
+            pairs += zip(requests, snapshot.jobs, strict=True)
+        if not (alike and all(np.array_equal(own, other) for own, other in pairs)):
             raise BfenvError("the snapshot is of an environment with other workloads or settings")
 
 
