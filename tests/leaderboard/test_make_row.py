@@ -75,7 +75,7 @@ def test_kept_schedule():
         ("crashing", re.escape("its process died (SIGABRT)")),
         ("leaving", r"SystemExit: 3 \(sample_agents.py, line \d+\)"),
         ("illegal", r"illegal action at \d+ s: slot 7"),
-        ("nonsense", "ValueError: .*"),
+        ("nonsense", "action must be an integer, got .slot 1."),
     ],
 )
 def test_bad_agent(agent, error):
