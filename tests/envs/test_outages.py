@@ -261,8 +261,12 @@ def test_next_in_line():
     assert env.head == 2
 
 
+LAST_STEP = bfenv.make_trace([0, 0], [1, 1], [1, 1], 2, outages=(Outage(720, 721, 1),))
+
+
 @given(small_traces(jobs=8, outages=True), st.integers(0, 2**32 - 1))
 @settings(max_examples=80)
+@example(LAST_STEP, 0)  # the outage begins at the last step, seen from time 0
 def test_profile(trace, seed):
     """The profile is what neither running jobs nor outages hold, as far as is known."""
     trace = scaled(trace, 600)
