@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.easy import decide as decide_by_easy
+from bfenv.baselines.following import new_from
 from bfenv.baselines.user_history import predict_runtime
 from bfenv.core.cluster import (
     FIRST_JOB,
@@ -74,6 +75,7 @@ class AgeGuard(NamedTuple):
     # wait so far and as expected, and when it was expected, in seconds; sums over ended jobs in
     # seconds; number of jobs in `begun`
     begun: np.ndarray  # (m,) int64 jobs started in the last pass
+    last_pass: np.ndarray  # (1,) int64 in which work was added, see `new_from`
     work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
     runtime: np.ndarray  # (n,) int64 seconds, what `truth` reads
     machine: Cluster  # on which EASY runs
@@ -96,6 +98,7 @@ def new_age_guard(
         factor=np.array([factor or 0.0]),
         state=np.zeros(8, dtype=np.int64),
         begun=np.empty(min(len(jobs.submit), processors), dtype=np.int64),
+        last_pass=np.zeros(1, dtype=np.int64),
         work=np.full(len(jobs.submit) if code in (BACKLOG, SCALED_BACKLOG) else 0, -1),
         runtime=runtime,
         machine=machine,
@@ -145,7 +148,8 @@ def _count_work(guard, history, cluster, jobs):
         _drop_work(guard, job)
     if guard.code[0] == SCALED_BACKLOG:
         _count_runtimes(guard, cluster, jobs)
-    for job in waiting(cluster):  # an outage may have hidden an older one when it arrived
+    first = new_from(cluster, guard.work, -1, guard.last_pass)
+    for job in waiting(cluster)[first:]:
         if guard.work[job] < 0:
             guard.work[job] = jobs.size[job] * int(_prediction(guard, history, jobs, job))
             guard.state[WAITING_WORK] += guard.work[job]

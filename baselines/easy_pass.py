@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.new_jobs import new_from
+from bfenv.baselines.following import new_from
 from bfenv.baselines.predictor import Predictor, new_predictor, predict, predicted_cluster
 from bfenv.baselines.priorities import (
     FCFS,

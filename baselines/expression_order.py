@@ -186,6 +186,7 @@ def new_memory(
         and options.shadow_intervals < 0
         and options.keep is None
     )
+    learns = uses_history(options)
     queue = new_scores(orders[0].formula if scored[0] else None, jobs, selects)
     backfill = new_scores(orders[1].formula if scored[1] else None, jobs)
     belief = new_scores(options.backfill_estimate, jobs)
@@ -197,10 +198,10 @@ def new_memory(
         backfill,
         belief,
         keep,
-        history=new_user_history(jobs, uses_history(options)),
+        history=new_user_history(jobs, learns),
         guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
         scored=np.array([*scored, believes, options.keep is not None]),
-        learns=np.array([uses_history(options)]),
+        learns=np.array([learns]),
         counts=np.logical_or.reduce([program.counts for program in programs]),
         selects=np.array([selects]),
         fitting=np.empty(len(jobs.submit), dtype=np.int64),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.new_jobs import new_from
+from bfenv.baselines.following import new_from
 from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import Cluster, finished, now, running, waiting
 from bfenv.core.errors import PolicyError

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import PASSES, finished, free, may_start, now, start, waiting
+from bfenv.baselines.following import has_missed_pass
+from bfenv.core.cluster import finished, free, may_start, now, start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.openings import (
@@ -79,8 +80,7 @@ def bring_up_to_now(reservations, cluster, jobs):
     """Drop what is past and release what early ends leave free; return whether there were any."""
     profile, openings, time = reservations.profile, reservations.openings, now(cluster)
     note_from_now(openings, len(waiting(cluster)))
-    reservations.missed_pass[0] = cluster.state[PASSES] != reservations.last_pass[0] + 1
-    reservations.last_pass[0] = cluster.state[PASSES]
+    reservations.missed_pass[0] = has_missed_pass(cluster, reservations.last_pass)
     begin_at(profile, time)
     any_early = False
     for job in finished(cluster):
