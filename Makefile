@@ -14,7 +14,7 @@ test: .venv/all  ## the whole suite
 	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
 	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
 	wait $$policies
-	@# Tests start hundreds of processes, which are to find the modules compiled.
+	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --durations 10
 
 quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores

@@ -109,7 +109,10 @@ def run(cluster, jobs, truth, memory):
 
 @kernel
 def _set_deadlines(cluster, jobs, memory):
-    """Give each new job its deadline: its arrival plus the given number of shadow intervals."""
+    """Give each job its deadline: its arrival plus the given number of shadow intervals.
+
+    A shadow interval is that of the pass in which the policy first sees the job.
+    """
     deadline = memory.queue.deadline
     first = new_from(cluster, deadline, FOREVER, memory.last_pass)
     for job in waiting(cluster)[first:]:

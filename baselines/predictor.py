@@ -4,10 +4,10 @@ Tsafrir, Etsion and Feitelson 2007: a job is predicted to run for the mean of th
 last two jobs of its user that have ended, but never beyond its estimate, which alone kills it. A
 running job that outlives its prediction has it raised, step by step.
 
-Choices: the prediction is made on arrival, or when an outage hides the job no longer, and rounded
-down; without two ended jobs, or without a known user, it is the estimate. It is raised to itself
-plus one minute, then plus five, and so on through CORRECTIONS, and after the last to the estimate.
-A prediction that expires causes no scheduling pass: it is raised in the next one.
+Choices: the prediction is made when the policy first sees the job, and rounded down; without two
+ended jobs, or without a known user, it is the estimate. It is raised to itself plus one minute,
+then plus five, and so on through CORRECTIONS, and after the last to the estimate. A prediction that
+expires causes no scheduling pass: it is raised in the next one.
 """
 
 from typing import NamedTuple

@@ -4,9 +4,9 @@ The policy decides as always. In each pass it sees only the waiting jobs that, t
 time or leave the outage enough processors. If the jobs that it starts together leave too few, the
 first that is too many is hidden as well, the starts are undone, and it decides again.
 
-A policy may follow the queue and its own plan from pass to pass. It cannot where other jobs are
-hidden than in its last pass, nor where its starts were undone. Both leave a gap between the numbers
-of its passes, as if another policy had decided in between.
+Some policies keep a plan from pass to pass. They must plan anew if other jobs are hidden than in
+their last pass, or if their starts were undone. Then the numbers of their passes have a gap, as if
+another policy had decided in between.
 """
 
 from typing import Any, NamedTuple

@@ -215,8 +215,8 @@ class EnvBatch:
 
     def _open(self, i: int, window: EpisodeWindow, buffers: StepBuffers) -> None:
         earlier = self.windows[i]
-        if earlier is not None:
-            forget_outages(cluster_of(self._state, i), outages_of(self.source.traces[earlier.k]))
+        if earlier is not None and (before := self.source.traces[earlier.k]).outages:
+            forget_outages(cluster_of(self._state, i), outages_of(before))
         self.windows[i] = window
         self.job_counts[i] = window.last - window.first
         trace, ended = self.source.traces[window.k], NONE_ENDED
@@ -306,7 +306,8 @@ class EnvBatch:
     def rewards(self, buffers: StepBuffers, opened: Sequence[int] = ()) -> np.ndarray:
         """Return the (N,) float64 rewards of the last actions.
 
-        An own function is not called for the environments `opened`, which have not acted yet.
+        A reward function of yours is not called for the environments `opened`: they have not acted
+        yet.
         """
         if self.reward.takes_arrays:
             return np.asarray(self.reward.function(*self._compared), dtype=np.float64)
