@@ -43,6 +43,7 @@ from bfenv.core.openings import copy_openings
 from bfenv.core.policy import Policy
 
 ITERATIONS = 20  # the paper gives no number; these have most of the effect
+SLOTS = 2048  # of the wheel that is copied for each move
 BATCH = 5  # moves between two readings of the clock
 ROUNDING = 1e-9  # smaller relative changes count as none
 
@@ -157,8 +158,8 @@ def new_memory(
 ) -> Memory:
     """Return the plan of an empty machine."""
     return Memory(
-        new_reservations(jobs, processors),
-        new_reservations(jobs, processors),
+        new_reservations(jobs, processors, slots=SLOTS),
+        new_reservations(jobs, processors, slots=SLOTS),
         np.full(len(jobs.submit), NONE, dtype=np.int64),
         new_stream(generator),
         np.array([iterations]),

@@ -20,6 +20,7 @@ from bfenv.core.kernel import kernel
 from bfenv.core.openings import (
     LONG,
     NEVER,
+    SLOTS,
     Openings,
     forget_fronts,
     front_of,
@@ -58,8 +59,13 @@ class Reservations(NamedTuple):
     openings: Openings  # where the profile may have room
 
 
-def new_reservations(jobs: Jobs, processors: int, long: int = LONG) -> Reservations:
-    """Return the plan of an empty machine, with room for every job; `long` as in `new_openings`."""
+def new_reservations(
+    jobs: Jobs, processors: int, long: int = LONG, slots: int = SLOTS
+) -> Reservations:
+    """Return the plan of an empty machine, with room for every job.
+
+    `long` and `slots` are as in `new_openings`.
+    """
     count = len(jobs.submit)
     profile = new_profile(min(count, processors), count)
     profile.time[0], profile.free[0] = 0, processors
@@ -68,7 +74,7 @@ def new_reservations(jobs: Jobs, processors: int, long: int = LONG) -> Reservati
         np.full(count, NONE, dtype=np.int64),
         last_pass=np.zeros(1, dtype=np.int64),
         missed_pass=np.zeros(1, dtype=np.bool_),
-        openings=new_openings(jobs, processors, long),
+        openings=new_openings(jobs, processors, long, slots),
     )
 
 
@@ -206,13 +212,14 @@ def close_up(reservations, jobs, line, time):
         elif search_from < planned:
             anchor = anchor_before(profile, size, duration, search_from, planned)
             # it may begin before the front
-            anchor, step = slide_point(profile, size, earliest, anchor)
+            anchor, step = slide_point(profile, size, earliest, anchor, openings.step[job])
             if earliest == time < anchor:
                 put_forward(openings, jobs, job, anchor)
         elif may_slide(openings, job, planned):
-            anchor, step = slide_point(profile, size, earliest, planned)
+            anchor, step = slide_point(profile, size, earliest, planned, openings.step[job])
         else:
             continue
+        openings.step[job] = step
         if anchor < planned:
             end = planned + duration
             left, step = bring_forward(profile, size, planned, end, anchor, step)

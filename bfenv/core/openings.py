@@ -24,8 +24,8 @@ import numpy as np
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import inlined, kernel
 
-SLOTS = 1024  # of the wheel
-SLOT_BITS = 10  # a slot has 1,024 s; times that are 2**20 s apart share one
+SLOTS = 8192  # of the wheel; a power of two
+SLOT_BITS = 12  # a slot has 4,096 s; times that are a turn of the wheel apart share one
 DURATIONS = 32  # classes at most
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
@@ -42,17 +42,18 @@ class Openings(NamedTuple):
     row_of: np.ndarray  # (n,) int64 by job: the class of its estimate, or UNKNOWN
     front: np.ndarray  # (c, k) int64 seconds: no `least` are free for `shortest` from before
     gains: np.ndarray  # (1,) int64 number of gains so far
-    wheel: np.ndarray  # (SLOTS,) int64 number of the last gain in a slot
+    wheel: np.ndarray  # (s,) int64 number of the last gain in a slot
     looked: np.ndarray  # (n,) int64 number of gains when the job last could not move, or NEVER
+    step: np.ndarray  # (n,) int64 step of the profile where the job was last looked for
     long: np.ndarray  # (1,) int64 waiting jobs from which on all this is noted
     noted: np.ndarray  # (1,) bool: it is noted now
 
 
-def new_openings(jobs: Jobs, processors: int, long: int = LONG) -> Openings:
+def new_openings(jobs: Jobs, processors: int, long: int = LONG, slots: int = SLOTS) -> Openings:
     """Return openings of a profile of which nothing is known.
 
     The most frequent estimates of `jobs` get classes of their own. Nothing is noted while fewer
-    than `long` jobs wait.
+    than `long` jobs wait. The wheel has `slots` slots.
     """
     powers = 2 ** np.arange(processors.bit_length(), dtype=np.int64)
     least = np.unique(np.concatenate([powers, powers + powers // 2]))
@@ -68,8 +69,9 @@ def new_openings(jobs: Jobs, processors: int, long: int = LONG) -> Openings:
         row_of=np.full(len(jobs.submit), UNKNOWN, dtype=np.int64),
         front=np.zeros((len(least), len(shortest)), dtype=np.int64),
         gains=np.zeros(1, dtype=np.int64),
-        wheel=np.zeros(SLOTS, dtype=np.int64),
+        wheel=np.zeros(slots, dtype=np.int64),
         looked=np.full(len(jobs.submit), NEVER, dtype=np.int64),
+        step=np.zeros(len(jobs.submit), dtype=np.int64),
         long=np.array([long], dtype=np.int64),
         noted=np.zeros(1, dtype=np.bool_),
     )
@@ -93,7 +95,7 @@ def copy_openings(openings, other, queue):
     if not openings.noted[0]:
         return
     other.gains[0] = openings.gains[0]
-    for slot in range(SLOTS):
+    for slot in range(len(openings.wheel)):
         other.wheel[slot] = openings.wheel[slot]
     for column in range(openings.front.shape[0]):
         for row in range(openings.front.shape[1]):
@@ -138,7 +140,10 @@ def put_forward(openings, jobs, job, time):
 @inlined
 def may_slide(openings, job, planned):
     """Return whether processors may have become free right before a planned start."""
-    return openings.wheel[((planned - 1) >> SLOT_BITS) & (SLOTS - 1)] > openings.looked[job]
+    return (
+        openings.wheel[((planned - 1) >> SLOT_BITS) & (len(openings.wheel) - 1)]
+        > openings.looked[job]
+    )
 
 
 @inlined
@@ -158,10 +163,10 @@ def note_gain(openings, profile, size, begin, end, first):
     if not openings.noted[0]:
         return
     openings.gains[0] += 1
-    slot, last_slot = begin >> SLOT_BITS, (end - 1) >> SLOT_BITS
-    last_slot = min(last_slot, slot + SLOTS - 1)
+    slot, last_slot, turn = begin >> SLOT_BITS, (end - 1) >> SLOT_BITS, len(openings.wheel) - 1
+    last_slot = min(last_slot, slot + turn)
     while slot <= last_slot:
-        openings.wheel[slot & (SLOTS - 1)] = openings.gains[0]
+        openings.wheel[slot & turn] = openings.gains[0]
         slot += 1
     steps = profile.steps[0]
     top, bottom, last = 0, profile.free[first], first
@@ -169,14 +174,36 @@ def note_gain(openings, profile, size, begin, end, first):
         top = max(top, profile.free[last])
         bottom = min(bottom, profile.free[last])
         last += 1
-    column = openings.class_of[max(0, min(top, len(openings.class_of) - 1))]
-    while column >= 0 and openings.front[column, -1] > profile.time[0]:  # so for smaller sizes
-        if openings.least[column] <= bottom - size:
-            break
+    most = len(openings.class_of) - 1
+    column = openings.class_of[max(0, min(top, most))]
+    smallest = openings.class_of[max(0, min(bottom - size, most))] + 1
+    if column < smallest or not _may_open(openings, profile, column, smallest, first, last):
+        return
+    while column >= smallest and openings.front[column, -1] > profile.time[0]:
         if not _bring_back(openings, profile, column, first, last):
             openings.front[: column + 1] = 0
             break
         column -= 1
+
+
+@kernel
+def _may_open(openings, profile, column, smallest, first, last):
+    """Tell whether the front of a class from `smallest` up to `column` may be brought back.
+
+    The smallest size has the longest interval, and the largest has the latest fronts.
+    """
+    size, steps = openings.least[smallest], profile.steps[0]
+    low, high = max(0, first - NEAR), min(steps - 1, last + NEAR)
+    while first > low and profile.free[first - 1] >= size:
+        first -= 1
+    while last < high and profile.free[last] >= size:
+        last += 1
+    if (first == low and low > 0) or last >= high:
+        return True
+    length, row = profile.time[last] - profile.time[first], 0
+    while row + 1 < len(openings.shortest) and openings.shortest[row + 1] <= length:
+        row += 1
+    return openings.front[column, row] > profile.time[first]
 
 
 @kernel

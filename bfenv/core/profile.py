@@ -14,6 +14,8 @@ from bfenv.core.cluster import expected_ends, free, now, running
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 
+NEAR = 8  # steps to either side of a guess where no search is needed
+
 
 class Profile(NamedTuple):
     """Steps of free processors."""
@@ -194,7 +196,35 @@ def step_at(profile, time):
     """Return the step that `time` is in; it is most often the first."""
     if time == profile.time[0]:
         return 0
-    return np.searchsorted(profile.time[: profile.steps[0]], time, side="right") - 1
+    return step_from(profile, time + 1) - 1
+
+
+@kernel
+def step_from(profile, time):
+    """Return the first step that begins at `time` or later; without a step, the number of steps."""
+    begin, one, count = np.uint64(0), np.uint64(1), np.uint64(profile.steps[0])
+    while count > one:  # an index that may be negative would cost more
+        half = count >> one
+        if profile.time[begin + half - one] < time:
+            begin += half
+        count -= half
+    return np.int64(begin) + int(profile.time[begin] < time)
+
+
+@kernel
+def step_from_guess(profile, time, guess):
+    """Return what `step_from` does, at once where it is a few steps from `guess`.
+
+    The earlier steps near the guess are counted, which needs no branch that may be mispredicted.
+    """
+    begin, last = np.uint64(max(guess - NEAR, 0)), np.uint64(2 * NEAR - 1)
+    known = begin + last < np.uint64(profile.steps[0])
+    if not known or profile.time[begin] >= time or profile.time[begin + last] < time:
+        return step_from(profile, time)
+    earlier = 0
+    for i in range(2 * NEAR):
+        earlier += int(profile.time[begin + np.uint64(i)] < time)
+    return np.int64(begin) + earlier
 
 
 @kernel
@@ -272,9 +302,8 @@ def reserve(profile, size, begin, end):
     begin, end : int
         In seconds. The processors are free again at `end`.
     """
-    steps = profile.steps[0]
     first = step_at(profile, begin)
-    last = np.searchsorted(profile.time[:steps], end)
+    last = step_from(profile, end)
     _take(profile, size, first, begin, last, end)
 
 
@@ -323,13 +352,13 @@ def release(profile, size, begin, end):
 
 
 @kernel
-def slide_point(profile, size, earliest, reserved):
+def slide_point(profile, size, earliest, reserved, guess):
     """Return the first time from `earliest` from which `size` are free until `reserved`.
 
     Return the step that begins there as well; it is the next one if it is not `reserved` that a
-    step begins at.
+    step begins at. `guess` is a step that is probably near `reserved`.
     """
-    step = np.searchsorted(profile.time[: profile.steps[0]], reserved)
+    step = step_from_guess(profile, reserved, guess)
     anchor = reserved
     while step > 0 and profile.free[step - 1] >= size and anchor > earliest:
         step -= 1
@@ -345,16 +374,89 @@ def bring_forward(profile, size, begin, end, to, step):
     pass few steps. Return the first second that it leaves, and the step that it is in.
     """
     left = max(begin, to + end - begin)
-    last = np.searchsorted(profile.time[: profile.steps[0]], end)
+    last = _step_from_there(profile, step, end)
+    step = _step_back(profile, step, to)
+    if left > begin:
+        return left, _slide(profile, size, to, begin, left, end, step, last)
     first = _step_back(profile, last - 1, left)
     _take(profile, -size, first, left, last, end)
     steps, until = profile.steps[0], to + end - left
-    step = last = _step_back(profile, step, to)
+    last = step
     while last < steps and profile.time[last] < until:
         last += 1
     _take(profile, size, step, to, last, until)
     most = first + 1 + profile.steps[0] - steps  # a step may have come at `left`, and two before
     return left, _step_back(profile, min(most, profile.steps[0] - 1), left)
+
+
+@kernel
+def _slide(profile, size, to, begin, left, end, step, last):
+    """Take processors from `to` until `begin`, and give them back from `left` until `end`.
+
+    `to` is in `step`, and `last` is the first step from `end` on. Steps are joined as in `_take`.
+    Those behind `end` move once if at all: where one comes at one time, one goes at another. Return
+    the step that `left` is in.
+    """
+    time, level, steps = profile.time, profile.free, profile.steps[0]
+    first = step + int(time[step] < to)  # the first step of those that lose processors
+    second = first
+    while second < steps and time[second] < begin:
+        second += 1
+    third = last
+    while time[third - 1] >= left:
+        third -= 1
+    before_to, before_begin = level[step], level[second - 1]
+    before_left, before_end = level[third - 1], level[last - 1]
+    begins, leaves = time[second] == begin, third < steps and time[third] == left
+    ends = last < steps and time[last] == end
+    # a step comes (1), goes (-1) or stays (0)
+    at_to = int(first > step) - int(first == step > 0 and level[first - 1] == level[first] - size)
+    at_begin = int(not begins) - int(begins and level[second] == before_begin - size)
+    at_left = int(not leaves) - int(leaves and level[third] + size == before_left)
+    at_end = int(not ends) - int(ends and level[last] == before_end + size)
+    a = at_to
+    b = a + at_begin
+    c = b + at_left
+    d = c + at_end
+    lost, kept, gained = (
+        first + int(at_to < 0),
+        second + int(at_begin < 0),
+        third + int(at_left < 0),
+    )
+    behind = last + int(at_end < 0)
+    for i in range(first, second):
+        level[i] -= size
+    for i in range(third, last):
+        level[i] += size
+    # first what moves down, the foremost first; then what moves up, the hindmost first
+    _move(profile, lost, second, min(a, 0))
+    _move(profile, kept, third, min(b, 0))
+    _move(profile, gained, last, min(c, 0))
+    _move(profile, behind, steps, d)
+    _move(profile, gained, last, max(c, 0))
+    _move(profile, kept, third, max(b, 0))
+    _move(profile, lost, second, max(a, 0))
+    if at_to > 0:
+        time[first], level[first] = to, before_to - size
+    if at_begin > 0:
+        time[second + a], level[second + a] = begin, before_begin
+    if at_left > 0:
+        time[third + b], level[third + b] = left, before_left + size
+    if at_end > 0:
+        time[last + c], level[last + c] = end, before_end
+    profile.steps[0] = steps + d
+    return third + b - int(at_left < 0)
+
+
+@kernel
+def _step_from_there(profile, step, time):
+    """Return what `step_from` does, where that is `step` or behind it, most often by few steps."""
+    near = step + NEAR
+    if near >= profile.steps[0] or profile.time[near] < time:
+        return step_from(profile, time)
+    while profile.time[step] < time:
+        step += 1
+    return step
 
 
 @kernel

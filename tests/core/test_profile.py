@@ -20,6 +20,8 @@ from bfenv.core.profile import (
     reserve,
     shadow,
     slide_point,
+    step_from,
+    step_from_guess,
 )
 from tests.oracles import machine as naive
 
@@ -110,6 +112,18 @@ def test_place(machine, wishes):
         assert levels(one) == levels(two)
 
 
+@given(st.lists(st.integers(0, 90), min_size=1, max_size=60, unique=True), st.integers(-1, 70))
+def test_step_from(times, guess):
+    """The first step from a time on is found, and a guess changes nothing."""
+    profile = new_profile(0, 60)
+    profile.steps[0] = len(times)
+    profile.time[: len(times)] = sorted(times)
+    for time in range(min(times), 92):
+        expected = sum(begin < time for begin in times)
+        assert step_from(profile, time) == expected
+        assert step_from_guess(profile, time, guess) == expected
+
+
 def check_step(profile, time, step):
     """`time` is in `step` of the profile."""
     assert profile.time[step] <= time
@@ -136,7 +150,7 @@ def test_slide_and_bring_forward(machine, wishes, data):
     for time in range(earliest, begin):
         if naive.free_at(used, PROCESSORS, time) < size:
             expected = time + 1
-    to, step = slide_point(profile, size, earliest, begin)
+    to, step = slide_point(profile, size, earliest, begin, data.draw(st.integers(0, 30)))
     assert to == expected
     if to == begin:
         return
