@@ -37,6 +37,7 @@ from bfenv.core.profile import (
     begin_at,
     bring_forward,
     copy,
+    join_steps,
     new_profile,
     place,
     rebuild,
@@ -57,6 +58,7 @@ class Reservations(NamedTuple):
     last_pass: np.ndarray  # (1,) int64: number of the last pass of this policy
     missed_pass: np.ndarray  # (1,) bool: another policy decided in a pass since then
     openings: Openings  # where the profile may have room
+    most_steps: np.ndarray  # (1,) int64: with more, equal steps of the profile are joined
 
 
 def new_reservations(
@@ -75,6 +77,7 @@ def new_reservations(
         last_pass=np.zeros(1, dtype=np.int64),
         missed_pass=np.zeros(1, dtype=np.bool_),
         openings=new_openings(jobs, processors, long, slots),
+        most_steps=np.zeros(1, dtype=np.int64),
     )
 
 
@@ -199,6 +202,9 @@ def close_up(reservations, jobs, line, time):
     All that is given back otherwise must have been noted.
     """
     openings, profile = reservations.openings, reservations.profile
+    if profile.steps[0] > reservations.most_steps[0]:
+        join_steps(profile)
+        reservations.most_steps[0] = 3 * profile.steps[0]
     for job in line:
         planned = reservations.planned_start[job]
         if planned <= time:

@@ -14,6 +14,8 @@ from bfenv.core.cluster import expected_ends, free, now, running
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 
+LONG = 256  # steps of a profile from which on not all are moved for one that comes
+REACH = 32  # steps among which one is then looked for that is not needed
 NEAR = 8  # steps to either side of a guess where no search is needed
 
 
@@ -40,7 +42,7 @@ def new_profile(running: int, reservations: int) -> Profile:
     Profile
         Arrays of that capacity.
     """
-    steps = 2 + running + 2 * reservations  # a reservation may add two, a running job one
+    steps = 6 + running + 2 * reservations  # a reservation adds two, a running job one, a move four
     return Profile(
         np.empty(steps, dtype=np.int64), np.empty(steps, dtype=np.int64), np.ones(1, dtype=np.int64)
     )
@@ -276,6 +278,7 @@ def place(profile, size, duration, earliest):
     int
         The anchor point, in seconds.
     """
+    _make_room(profile, 2)
     steps = profile.steps[0]
     first = step = step_at(profile, earliest)
     anchor = earliest
@@ -302,6 +305,7 @@ def reserve(profile, size, begin, end):
     begin, end : int
         In seconds. The processors are free again at `end`.
     """
+    _make_room(profile, 2)
     first = step_at(profile, begin)
     last = step_from(profile, end)
     _take(profile, size, first, begin, last, end)
@@ -372,80 +376,78 @@ def bring_forward(profile, size, begin, end, to, step):
 
     What it has in both places stays as it is: most moves are by a small part of the duration, and
     pass few steps. Return the first second that it leaves, and the step that it is in.
+
+    In a long profile, steps that become equal are not joined, but used for the next ones that come,
+    so that hardly ever all steps behind must move; call `join_steps` now and then.
     """
-    left = max(begin, to + end - begin)
+    left, until = max(begin, to + end - begin), min(begin, to + end - begin)
+    if _make_room(profile, 4):
+        step = step_at(profile, to)
     last = _step_from_there(profile, step, end)
     step = _step_back(profile, step, to)
-    if left > begin:
-        return left, _slide(profile, size, to, begin, left, end, step, last)
     first = _step_back(profile, last - 1, left)
-    _take(profile, -size, first, left, last, end)
-    steps, until = profile.steps[0], to + end - left
-    last = step
-    while last < steps and profile.time[last] < until:
-        last += 1
-    _take(profile, size, step, to, last, until)
-    most = first + 1 + profile.steps[0] - steps  # a step may have come at `left`, and two before
+    if profile.steps[0] < LONG:
+        _take(profile, -size, first, left, last, end)
+        last = step
+        while last < profile.steps[0] and profile.time[last] < until:
+            last += 1
+        _take(profile, size, step, to, last, until)
+    else:
+        _change(profile, size, first + int(profile.time[first] < left), left, end)
+        _change(profile, -size, step + int(profile.time[step] < to), to, until)
+    most = first + 3  # a step may have come at `left`, and two before
     return left, _step_back(profile, min(most, profile.steps[0] - 1), left)
 
 
 @kernel
-def _slide(profile, size, to, begin, left, end, step, last):
-    """Take processors from `to` until `begin`, and give them back from `left` until `end`.
+def _change(profile, by, first, begin, end):
+    """Change the level from `begin`, with `first` the first step from there on, until `end`."""
+    _begin_step(profile, first, begin)
+    last = first + 1
+    while last < profile.steps[0] and profile.time[last] < end:
+        last += 1
+    _begin_step(profile, last, end)
+    for step in range(first, last):
+        profile.free[step] += by
 
-    `to` is in `step`, and `last` is the first step from `end` on. Steps are joined as in `_take`.
-    Those behind `end` move once if at all: where one comes at one time, one goes at another. Return
-    the step that `left` is in.
+
+@kernel
+def _begin_step(profile, step, time):
+    """Let a step begin at a time, if none does; `step` is the first from there on.
+
+    If one of the next steps is equal to the one before it, only the steps up to there move.
     """
-    time, level, steps = profile.time, profile.free, profile.steps[0]
-    first = step + int(time[step] < to)  # the first step of those that lose processors
-    second = first
-    while second < steps and time[second] < begin:
-        second += 1
-    third = last
-    while time[third - 1] >= left:
-        third -= 1
-    before_to, before_begin = level[step], level[second - 1]
-    before_left, before_end = level[third - 1], level[last - 1]
-    begins, leaves = time[second] == begin, third < steps and time[third] == left
-    ends = last < steps and time[last] == end
-    # a step comes (1), goes (-1) or stays (0)
-    at_to = int(first > step) - int(first == step > 0 and level[first - 1] == level[first] - size)
-    at_begin = int(not begins) - int(begins and level[second] == before_begin - size)
-    at_left = int(not leaves) - int(leaves and level[third] + size == before_left)
-    at_end = int(not ends) - int(ends and level[last] == before_end + size)
-    a = at_to
-    b = a + at_begin
-    c = b + at_left
-    d = c + at_end
-    lost, kept, gained = (
-        first + int(at_to < 0),
-        second + int(at_begin < 0),
-        third + int(at_left < 0),
-    )
-    behind = last + int(at_end < 0)
-    for i in range(first, second):
-        level[i] -= size
-    for i in range(third, last):
-        level[i] += size
-    # first what moves down, the foremost first; then what moves up, the hindmost first
-    _move(profile, lost, second, min(a, 0))
-    _move(profile, kept, third, min(b, 0))
-    _move(profile, gained, last, min(c, 0))
-    _move(profile, behind, steps, d)
-    _move(profile, gained, last, max(c, 0))
-    _move(profile, kept, third, max(b, 0))
-    _move(profile, lost, second, max(a, 0))
-    if at_to > 0:
-        time[first], level[first] = to, before_to - size
-    if at_begin > 0:
-        time[second + a], level[second + a] = begin, before_begin
-    if at_left > 0:
-        time[third + b], level[third + b] = left, before_left + size
-    if at_end > 0:
-        time[last + c], level[last + c] = end, before_end
-    profile.steps[0] = steps + d
-    return third + b - int(at_left < 0)
+    starts, level, steps = profile.time, profile.free, profile.steps[0]
+    if step < steps and starts[step] == time:
+        return
+    equal, reach = step, min(step + REACH, steps)
+    while equal < reach and level[equal] != level[equal - 1]:
+        equal += 1
+    if equal == reach:
+        equal = steps
+        profile.steps[0] += 1
+    _move(profile, step, equal, 1)
+    starts[step], level[step] = time, level[step - 1]
+
+
+@kernel
+def _make_room(profile, steps):
+    """Join equal steps if there is no room for so many more; return whether that was so."""
+    is_full = profile.steps[0] + steps > len(profile.time)
+    if is_full:
+        join_steps(profile)
+    return is_full
+
+
+@kernel
+def join_steps(profile):
+    """Join the steps that are equal."""
+    last = 0
+    for step in range(1, profile.steps[0]):
+        if profile.free[step] != profile.free[last]:
+            last += 1
+            profile.time[last], profile.free[last] = profile.time[step], profile.free[step]
+    profile.steps[0] = last + 1
 
 
 @kernel

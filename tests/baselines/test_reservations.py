@@ -251,9 +251,18 @@ def many_at_once():
     return bfenv.make_trace(np.zeros(300), size, runtime, 33, estimate=estimate)
 
 
+def many_different():
+    """A trace of jobs that are all there from the first second on, and fill a long profile."""
+    generator = np.random.default_rng(4)
+    size, estimate = generator.integers(1, 9, 450), generator.integers(1, 50_000, 450)
+    runtime = np.maximum(1, estimate * generator.random(450)).astype(int)
+    return bfenv.make_trace(np.zeros(450), size, runtime, 20, estimate=estimate)
+
+
 @given(overloaded(), st.randoms(use_true_random=False), st.integers(0, 12))
 @example(many_at_once(), Random(1), 0)
 @example(many_at_once(), Random(1), 150)
+@example(many_different(), Random(1), 0)
 def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, long):
     """Closing up, in any order and from any length on, leaves what looking at every job leaves."""
     jobs = trace.jobs

@@ -1,6 +1,7 @@
 """The availability profile against a list of intervals."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,11 +9,13 @@ from bfenv.core.cluster import expected_ends, running, start
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import make_trace
 from bfenv.core.profile import (
+    LONG,
     anchor_point,
     begin_at,
     bring_forward,
     copy,
     fits,
+    join_steps,
     new_profile,
     place,
     rebuild,
@@ -20,6 +23,7 @@ from bfenv.core.profile import (
     reserve,
     shadow,
     slide_point,
+    step_at,
     step_from,
     step_from_guess,
 )
@@ -130,15 +134,21 @@ def check_step(profile, time, step):
     assert step + 1 == profile.steps[0] or time < profile.time[step + 1]
 
 
-@given(machines(), reservations.filter(len), st.data())
-def test_slide_and_bring_forward(machine, wishes, data):
+@given(machines(), reservations.filter(len), st.booleans(), st.data())
+def test_slide_and_bring_forward(machine, wishes, is_long, data):
     """A reservation slides to the first second from which it has its processors without a gap.
 
-    To bring it there is to release and to reserve it.
+    To bring it there is to release and to reserve it. In a long profile equal steps may remain.
     """
     cluster, jobs, intervals = machine
-    profile, other = (new_profile(PROCESSORS, len(wishes) + 1) for _ in range(2))
+    far = LONG // 2 if is_long else 0
+    profile, other = (new_profile(PROCESSORS, len(wishes) + 1 + far) for _ in range(2))
     rebuild(profile, cluster, jobs)
+    steps = profile.steps[0]
+    profile.time[steps : steps + 2 * far] = 1000 + np.arange(2 * far)
+    profile.free[steps : steps + 2 * far : 2] = PROCESSORS - 1
+    profile.free[steps + 1 : steps + 2 * far : 2] = PROCESSORS
+    profile.steps[0] += 2 * far
     taken = []
     for size, duration, earliest in wishes:
         begin = anchor_point(profile, size, duration, earliest)
@@ -159,9 +169,31 @@ def test_slide_and_bring_forward(machine, wishes, data):
     release(other, size, begin, end)
     reserve(other, size, to, to + end - begin)
     left, step = bring_forward(profile, size, begin, end, to, step)
+    check_step(profile, left, step)
+    join_steps(profile)
     assert levels(profile) == levels(other)
     assert left == max(begin, to + end - begin)
-    check_step(profile, left, step)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_moves_without_room_for_more_steps(seed):
+    """A long profile joins its steps where it is full, whatever has been moved before."""
+    generator = np.random.default_rng(seed)
+    count = LONG // 2 + 50
+    profile, other = (new_profile(0, count) for _ in range(2))
+    for plan in (profile, other):
+        plan.time[0], plan.free[0] = 0, count
+    begins = np.arange(count) * 40 + generator.integers(0, 5, count)
+    for begin in begins:
+        reserve(profile, 1, begin, begin + 30)
+    for begin in generator.permutation(begins):
+        to = int(generator.integers(0, begin + 1))
+        if to < begin:
+            bring_forward(profile, 1, begin, begin + 30, to, step_at(profile, begin))
+        reserve(other, 1, to, to + 30)
+        assert profile.steps[0] <= len(profile.time)
+    join_steps(profile)
+    assert levels(profile) == levels(other)
 
 
 @given(machines(), st.integers(0, 12))
