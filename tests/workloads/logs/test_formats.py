@@ -241,7 +241,7 @@ def test_xdmod(tmp_path):
     assert ids.read_text().splitlines()[1:] == ['0,"7"', '1,"8[3]"']
     assert read_xdmod(path, processors=64, resource="nodes").jobs.size.tolist() == [1, 2]
     assert read_xdmod(path, processors=64, eligible=True).jobs.submit.tolist() == [0, 25]
-    with refused(WorkloadError, "ran for 0 s", "in another partition or cluster: 2"):
+    with refused(WorkloadError, "no line of cluster 'thin' is a job (ran for 0 s"):
         read_xdmod(path, processors=64, selection=Selection(cluster="thin"))
 
 
@@ -431,6 +431,12 @@ def test_unknown_partition(tmp_path):
     waiting = f"4|fat|a|{NOON}|Unknown|Unknown|PENDING|1|00:01:00"
     with refused(WorkloadError, "no line of partition 'fat' is a job (still waiting: 1)"):
         read_sacct(sacct(tmp_path, *LINES, waiting), selection=Selection(partitions=("fat",)))
+
+
+def test_unknown_cluster(tmp_path):
+    """A cluster without jobs is an error that lists those there are."""
+    with refused(WorkloadError, "no jobs in a cluster 'c'; there are a, b"):
+        read_sacct(sacct(tmp_path, *LINES), processors=4, selection=Selection(cluster="c"))
 
 
 def test_dropped_of_others(tmp_path):
