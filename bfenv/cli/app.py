@@ -96,6 +96,8 @@ def main() -> None:
         _fail(str(_with_agents(error)))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError as error:
+        _fail(f"not enough memory: {error}" if str(error) else "not enough memory")
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted")
     except Exception as error:
