@@ -10,7 +10,7 @@ from bfenv.workloads.logs import pbs, xdmod
 from bfenv.workloads.logs.lsf import read_lsf
 from bfenv.workloads.logs.parquet import is_parquet
 from bfenv.workloads.logs.sge import read_sge
-from bfenv.workloads.logs.slurm import COMMAND, read_sacct
+from bfenv.workloads.logs.slurm import COMMAND, RAW_ID, read_sacct
 from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.text import first_lines
@@ -67,11 +67,11 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
         return "lsf"
     if first.count(":") >= 40:
         return "sge"
-    names = first.lower().split("|")
-    is_headless = JOB.fullmatch(names[0].strip()) and len(names) == COMMAND.count(",") + 1
-    if "jobid" in map(str.strip, names) or is_headless:
+    names = [name.strip() for name in first.lower().split("|")]
+    is_headless = JOB.fullmatch(names[0]) and len(names) == COMMAND.count(",") + 1
+    if not {"jobid", RAW_ID}.isdisjoint(names) or is_headless:
         return "sacct"
-    if JOB.fullmatch(names[0].strip()) and len(names) >= FEWEST:
+    if JOB.fullmatch(names[0]) and len(names) >= FEWEST:
         if fields is not None:
             return "sacct"
         raise WorkloadError(
