@@ -35,6 +35,7 @@ READERS: dict[str, Callable[..., Trace]] = {
     "xdmod": xdmod.read_xdmod,
 }  # of those kinds that say themselves where everything is
 FEWEST = 6  # columns of an accounting log of Slurm
+RULE = re.compile(r"-+ +-")  # below column names
 ZIP = "PK\x03\x04"
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 
@@ -77,6 +78,11 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
         raise WorkloadError(
             f"{path}: this looks like sacct without its line of column names; give the names with "
             "--fields"
+        )
+    if names[0].split(maxsplit=1)[:1] in (["jobid"], [RAW_ID]) and RULE.match("".join(lines[1:2])):
+        raise WorkloadError(
+            f"{path}: this is sacct with columns of fixed width, which cut what is longer; "
+            f"make the file with: {COMMAND}"
         )
     if first.startswith(ZIP):
         raise WorkloadError(

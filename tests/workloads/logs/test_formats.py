@@ -168,6 +168,8 @@ def test_not_found(tmp_path):
         find_format(written(tmp_path, "hello\n"))
     with refused(WorkloadError, "unknown kind of log", "begins with '[1, 2]'"):
         find_format(written(tmp_path, "[1, 2]\n"))
+    with refused(WorkloadError, "columns of fixed width", "sacct -a -X -D -P"):
+        find_format(written(tmp_path, "JobID   JobName\n------- -------\n7       a\n"))
     with refused(WorkloadError, "a zip archive or a spreadsheet"):
         find_format(written(tmp_path, "PK\x03\x04, and more\n"))
 
