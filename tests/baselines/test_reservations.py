@@ -254,9 +254,9 @@ def many_at_once():
 def many_different():
     """A trace of jobs that are all there from the first second on, and fill a long profile."""
     generator = np.random.default_rng(4)
-    size, estimate = generator.integers(1, 9, 450), generator.integers(1, 50_000, 450)
-    runtime = np.maximum(1, estimate * generator.random(450)).astype(int)
-    return bfenv.make_trace(np.zeros(450), size, runtime, 20, estimate=estimate)
+    size, estimate = generator.integers(1, 9, 350), generator.integers(1, 50_000, 350)
+    runtime = np.maximum(1, estimate * generator.random(350)).astype(int)
+    return bfenv.make_trace(np.zeros(350), size, runtime, 20, estimate=estimate)
 
 
 @given(overloaded(), st.randoms(use_true_random=False), st.integers(0, 12))
