@@ -24,7 +24,8 @@ from bfenv.baselines.reservations import (
 from bfenv.core.cluster import now, start, waiting
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import FOREVER
-from bfenv.core.profile import anchor_point, place
+from bfenv.core.openings import new_openings, note_gain
+from bfenv.core.profile import anchor_point, new_profile, place
 
 
 class Machine:
@@ -287,6 +288,19 @@ def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, long):
                 )
         check_fronts(fast)
         start_due(fast, cluster, jobs)
+
+
+def test_a_gain_in_a_long_interval_forgets_the_fronts_of_all_that_may_fit():
+    """The interval is followed for some steps only, so its begin is not known."""
+    trace = bfenv.make_trace([0], [1], [10], 6)
+    openings = new_openings(trace.jobs, 6, long=0)
+    profile = new_profile(0, 100)
+    profile.steps[0], profile.time[:200] = 200, np.arange(200)
+    profile.free[:200:2], profile.free[1:200:2] = 4, 5
+    openings.noted[0], openings.front[:] = True, 10_000
+    note_gain(openings, profile, 4, 100, 101, 100)
+    fits = openings.least <= 4
+    assert (openings.front[fits] == 0).all() and (openings.front[~fits] == 10_000).all()
 
 
 def check_fronts(plan):
