@@ -18,7 +18,7 @@ from bfenv.agents.training.progress import Progress
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 
-FORMAT = "bfenv checkpoint 1"
+FORMAT = "bfenv checkpoint 2"
 
 
 def save_checkpoint(

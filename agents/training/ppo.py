@@ -20,15 +20,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bfenv.agents.training.actor import new_actor
 from bfenv.agents.training.agent_file import write_agent
 from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.group_credit import group_advantages, group_seeds
 from bfenv.agents.training.networks import (
-    MASKED,
     Scorer,
     best_actions,
     check_device,
@@ -37,7 +38,7 @@ from bfenv.agents.training.networks import (
 )
 from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.progress import Progress
-from bfenv.agents.training.rollout import Rollout, collect, new_rollout
+from bfenv.agents.training.rollout import Rollout, collect, new_rollout, states_of
 from bfenv.agents.training.run_folder import RunFolder
 from bfenv.agents.training.settings import ORDER, TrainSettings
 from bfenv.agents.training.teacher import Teacher
@@ -141,10 +142,21 @@ def new_learner(settings: TrainSettings, batch: EnvBatch) -> Learner:
     """Make a network with random weights for these environments, and its optimizer."""
     torch.manual_seed(settings.seed)
     network = new_network(settings.network, batch, settings.hidden).to(settings.device)
-    optimizer = torch.optim.Adam(
-        network.parameters(), lr=settings.learning_rate, eps=1e-5, fused=True
-    )
+    weights = in_one_vector(network)
+    optimizer = torch.optim.Adam([weights], lr=settings.learning_rate, eps=1e-5, fused=True)
     return Learner(settings, network, optimizer, torch.Generator().manual_seed(settings.seed))
+
+
+def in_one_vector(network: nn.Module) -> nn.Parameter:
+    """Make all weights and gradients views of one vector, so that a step takes less time."""
+    weights = nn.Parameter(torch.cat([each.detach().flatten() for each in network.parameters()]))
+    weights.grad = torch.zeros_like(weights)
+    end = 0
+    for each in network.parameters():
+        begin, end = end, end + each.numel()
+        each.data = weights.data[begin:end].view_as(each)
+        each.grad = weights.grad[begin:end].view_as(each)
+    return weights
 
 
 def improve(
@@ -194,31 +206,30 @@ def advantages(
         (T, N) advantages, targets of the value, and where both are known: at choices that an end of
         the episode or another choice follows.
     """
-    reward = rollout.reward * settings.reward_scale
-    discount = torch.exp(-rollout.seconds / settings.horizon_seconds)
+    choice, over, values = (part.numpy() for part in (rollout.choice, rollout.over, rollout.value))
+    reward = rollout.reward.numpy() * np.float32(settings.reward_scale)
+    discount = np.exp(-rollout.seconds.numpy() / np.float32(settings.horizon_seconds))
     if settings.credit == "average":
-        reward = reward - reward_rate * rollout.seconds
-    advantage = torch.zeros_like(reward)
-    known = torch.zeros_like(rollout.choice)
-    gamma = settings.gamma
-    next_value = gamma * rollout.last_value
-    next_advantage = torch.zeros_like(next_value)
-    next_known = rollout.last_choice.clone()
+        reward = reward - np.float32(reward_rate) * rollout.seconds.numpy()
+    advantage, known = np.zeros_like(reward), np.zeros_like(choice)
+    gamma, decay = np.float32(settings.gamma), np.float32(settings.gae_lambda)
+    next_value = gamma * rollout.last_value.numpy()
+    next_advantage = np.zeros_like(next_value)
+    next_known = rollout.last_choice.numpy()
+    goes_on = discount * ~over
     for t in reversed(range(len(reward))):
-        choice, over = rollout.choice[t], rollout.over[t]
-        goes_on = discount[t] * (~over)
-        known[t] = choice & (next_known | over)
-        value = reward[t] + goes_on * next_value
-        following = goes_on * next_advantage
-        estimate = value - rollout.value[t] + settings.gae_lambda * following
-        advantage[t] = torch.where(known[t], estimate, 0.0)
-        next_value = torch.where(choice, gamma * rollout.value[t], value)
-        next_advantage = torch.where(choice, gamma * advantage[t], following)
-        next_known = next_known | over | choice
-    target = advantage + rollout.value
+        known[t] = choice[t] & (next_known | over[t])
+        value = reward[t] + goes_on[t] * next_value
+        following = goes_on[t] * next_advantage
+        estimate = value - values[t] + decay * following
+        advantage[t] = np.where(known[t], estimate, 0)
+        next_value = np.where(choice[t], gamma * values[t], value)
+        next_advantage = np.where(choice[t], gamma * advantage[t], following)
+        next_known = next_known | over[t] | choice[t]
+    target = advantage + values
     if settings.credit == "average":  # values are known up to a constant: let their mean be 0
-        target = target - target[known].mean()
-    return advantage, target, known
+        target -= target[known].mean()
+    return torch.from_numpy(advantage), torch.from_numpy(target), torch.from_numpy(known)
 
 
 def update(
@@ -231,66 +242,60 @@ def update(
 ) -> dict[str, float]:
     """Change the weights by `epochs` passes over the choices; return the mean losses."""
     settings = learner.settings
-    queue, profile, cluster, mask, action, log_prob, advantage, target = (
-        part.flatten(0, 1)
-        for part in (
-            rollout.queue,
-            rollout.profile,
-            rollout.cluster,
-            rollout.mask,
-            rollout.action,
-            rollout.log_prob,
-            advantage,
-            target,
-        )
+    actor, states = new_actor(learner.network), states_of(rollout)
+    action, log_prob, gains, targets = (
+        part.flatten().numpy() for part in (rollout.action, rollout.log_prob, advantage, target)
     )
     indices = known.flatten().nonzero().squeeze(1)
-    sums, count = torch.zeros(5), 0
+    sums, count = np.zeros(5), 0
     for _ in range(settings.epochs):
         order = shuffled(learner, indices)
-        for part in order.tensor_split(settings.minibatches):
+        for part in np.array_split(order, settings.minibatches):
             if len(part) < 2:  # has no standard deviation
                 continue
-            # `index_select` copies whole rows, which indexing does number by number
-            observation = (each.index_select(0, part) for each in (queue, profile, cluster))
-            scores, value = learner.network(*observation)
-            logits = scores.masked_fill(~mask[part], MASKED).log_softmax(dim=1)
-            now = -nn.functional.nll_loss(logits, action[part], reduction="none")
+            now, entropy, value = actor.evaluate(states, part, action[part])
             log_ratio = now - log_prob[part]
-            ratio = log_ratio.exp()
-            gain = advantage[part]
-            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-            clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-            policy_loss = -torch.min(gain * ratio, gain * clipped).mean()
-            value_loss = (value - target[part]).square().mean()
-            entropy = -(logits.exp() * logits).sum(dim=1).mean()
-            loss = settings.value_weight * value_loss
-            if not value_only:
-                loss = loss + policy_loss - settings.entropy * entropy
-            step(learner, loss)
-            with torch.no_grad():
-                kl = (ratio - 1 - log_ratio).mean()
-                far = ((ratio - 1).abs() > settings.clip).float().mean()
-                sums += torch.stack([policy_loss, value_loss, entropy, kl, far]).cpu()
-                count += 1
+            ratio = np.exp(log_ratio)
+            gain = gains[part]
+            gain = (gain - gain.mean()) / (gain.std(ddof=1) + np.float32(1e-8))
+            free = gain * ratio
+            clipped = gain * ratio.clip(1 - settings.clip, 1 + settings.clip)
+            error = value - targets[part]
+            # The loss is the mean of -min(free, clipped) - entropy bonus + value_weight * error^2.
+            # These are its gradients: free is its own, and clipped has none where it is smaller.
+            by_log_prob = np.where(free <= clipped, -free, 0)
+            by_entropy = np.full_like(gain, -settings.entropy)
+            by_value = np.float32(2 * settings.value_weight) * error
+            if value_only:
+                by_log_prob[:] = by_entropy[:] = 0
+            size = np.float32(len(part))
+            actor.backward(by_log_prob / size, by_entropy / size, by_value / size)
+            step(learner)
+            sums += (
+                -np.minimum(free, clipped).mean(),
+                np.square(error).mean(),
+                entropy.mean(),
+                (ratio - 1 - log_ratio).mean(),
+                (abs(ratio - 1) > settings.clip).mean(),
+            )
+            count += 1
         if settings.target_kl is not None and count and sums[3] / count > settings.target_kl:
             break
     names = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
     return dict(zip(names, (sums / max(count, 1)).tolist(), strict=True))
 
 
-def shuffled(learner: Learner, indices: Tensor) -> Tensor:
+def shuffled(learner: Learner, indices: Tensor) -> np.ndarray:
     """Return indices in random order."""
-    return indices[torch.randperm(len(indices), generator=learner.generator).to(indices.device)]
+    order: np.ndarray = indices[torch.randperm(len(indices), generator=learner.generator)].numpy()
+    return order
 
 
-def step(learner: Learner, loss: Tensor) -> None:
-    """Go one step down the gradient of the loss."""
-    learner.optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(
-        learner.network.parameters(), learner.settings.max_grad_norm, foreach=True
-    )
+def step(learner: Learner) -> None:
+    """Go one step down the gradient."""
+    (weights,) = learner.optimizer.param_groups[0]["params"]
+    length = torch.linalg.vector_norm(weights.grad)
+    weights.grad *= (learner.settings.max_grad_norm / (length + 1e-6)).clamp(max=1)
     learner.optimizer.step()
 
 
@@ -310,22 +315,22 @@ def imitate(learner: Learner, episodes: Episodes, rollout: Rollout) -> None:
     teacher = new_teacher(settings, episodes.envs)
     batch = settings.num_envs * settings.num_steps
     rounds = math.ceil(settings.warm_start_steps / batch)
+    actor = new_actor(learner.network)
     for done in range(rounds):
         # Else the network would end as a copy of the last round's choices, which are alike.
         learner.optimizer.param_groups[0]["lr"] = (1 - done / rounds) * settings.learning_rate
         collect(learner.network, episodes, rollout, learner.generator, teacher)
+        states, action = states_of(rollout), rollout.action.flatten().numpy()
         indices = rollout.choice.flatten().nonzero().squeeze(1)
         for _ in range(settings.warm_start_epochs):
             order = shuffled(learner, indices)
-            for part in order.tensor_split(settings.minibatches):
-                queue, profile, cluster = (
-                    stored.flatten(0, 1)[part]
-                    for stored in (rollout.queue, rollout.profile, rollout.cluster)
-                )
-                scores, _ = learner.network(queue, profile, cluster)
-                scores = scores.masked_fill(~rollout.mask.flatten(0, 1)[part], MASKED)
-                action = rollout.action.flatten()[part]
-                step(learner, nn.functional.cross_entropy(scores, action))
+            for part in np.array_split(order, settings.minibatches):
+                if not len(part):
+                    continue
+                actor.evaluate(states, part, action[part])
+                zeros = np.zeros(len(part), np.float32)
+                actor.backward(zeros - np.float32(1 / len(part)), zeros, zeros)  # -mean(log_prob)
+                step(learner)
     learner.optimizer.param_groups[0]["lr"] = settings.learning_rate
 
 
