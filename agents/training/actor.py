@@ -7,7 +7,8 @@ This module needs torch.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -45,7 +46,6 @@ class Actor:
     def __init__(self, network: Scorer) -> None:
         self.network = network
         self.device = next(network.parameters()).device
-        self._results: tuple[Tensor, ...] = ()
 
     def act(
         self, states: States, chosen: np.ndarray, uniform: np.ndarray
@@ -77,20 +77,22 @@ class Actor:
         Scores of illegal actions can be anything.
         """
         with torch.inference_mode():
-            scores, values = self.network(*self._observation(states, chosen))
+            scores, values = self.network(*self._tensors(part[chosen] for part in states[:3]))
         return scores.cpu().numpy(), values.cpu().numpy()
 
+    def load(self, states: States) -> None:
+        """Take the states that `evaluate` is asked about."""
+        self._loaded = self._tensors(states)
+
     def evaluate(
-        self, states: States, chosen: np.ndarray, actions: np.ndarray
+        self, chosen: np.ndarray, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Evaluate actions.
 
         Parameters
         ----------
-        states
-            M states.
         chosen
-            (B,) int64: which of them.
+            (B,) int64: which of the states that were loaded.
         actions
             (B,) int64, legal ones.
 
@@ -99,13 +101,14 @@ class Actor:
         tuple[np.ndarray, np.ndarray, np.ndarray]
             (B,) logarithms of probabilities, entropies of the choices, and values of the states.
         """
-        scores, values = self.network(*self._observation(states, chosen))
-        mask, taken = (torch.from_numpy(x).to(self.device) for x in (states.mask[chosen], actions))
+        rows, taken = self._tensors((chosen, actions))
+        # `index_select` copies whole rows, which indexing does number by number
+        *observation, mask = (part.index_select(0, rows) for part in self._loaded)
+        scores, values = self.network(*observation)
         log_probs = scores.masked_fill(~mask, MASKED).log_softmax(dim=1)
         entropy = -(log_probs.exp() * log_probs).sum(dim=1)
-        own = log_probs.gather(1, taken.unsqueeze(1)).squeeze(1)
-        self._results = own, entropy, values
-        log_prob, entropies, estimates = (x.detach().cpu().numpy() for x in self._results)
+        self._results = log_probs.gather(1, taken.unsqueeze(1)).squeeze(1), entropy, values
+        log_prob, entropies, estimates = (each.detach().cpu().numpy() for each in self._results)
         return log_prob, entropies, estimates
 
     def backward(self, *d_results: np.ndarray) -> None:
@@ -113,148 +116,167 @@ class Actor:
         for weight in self.network.parameters():
             if weight.grad is not None:
                 weight.grad.zero_()
-        given = [torch.from_numpy(x).to(self.device) for x in d_results]
-        torch.autograd.backward(self._results, given)
+        torch.autograd.backward(self._results, self._tensors(d_results))
 
-    def _observation(self, states: States, chosen: np.ndarray) -> list[Tensor]:
-        return [torch.from_numpy(part[chosen]).to(self.device) for part in states[:3]]
+    def _tensors(self, arrays: Iterable[np.ndarray]) -> list[Tensor]:
+        """Return arrays as tensors on the device of the network."""
+        return [torch.from_numpy(each).to(self.device) for each in arrays]
+
+
+class Packed(NamedTuple):
+    """States whose waiting jobs stand one behind the other."""
+
+    jobs: np.ndarray  # (n, job_features): the legal ones of all states, then the others
+    slot: np.ndarray  # (n,) int64: where they stand in "queue"
+    begin: np.ndarray  # (2, B + 1) int64: where those of each state begin and end; and the others
+    state: np.ndarray  # (B, ...): profile and cluster side by side
+    can_pass: np.ndarray  # (B,) bool: whether the pass is legal
 
 
 class PackedActor(Actor):
     """Acts with a `Scorer` or a `Ranker` on a CPU, several times as fast.
 
-    The waiting jobs of all states stand one behind the other, in memory that is kept from call to
-    call. The products of matrices are torch's; what happens between two of them is one compiled
-    pass. Names are those of `Scorer.forward`, and `d_x` is the gradient by x.
+    The products of matrices are torch's; what happens between two of them is one compiled pass over
+    memory that is kept from call to call. Names are those of `Scorer.forward`, and `d_x` is the
+    gradient by x.
     """
 
     def __init__(self, network: Scorer) -> None:
         super().__init__(network)
-        self.room = 0  # for how many states there is memory
-        self.weights, self.turned, self.gradients = {}, {}, {}
+        self._memory: dict[str, np.ndarray] = {}
+        self._weights, self._turned, self._gradients = {}, {}, {}
         for name, weight in network.named_parameters():
             if weight.grad is None:
                 weight.grad = torch.zeros_like(weight)
-            self.weights[name] = weight.detach()
-            self.turned[name] = weight.detach().t()
-            self.gradients[name] = weight.grad
+            self._weights[name] = weight.detach()
+            self._turned[name] = weight.detach().t()
+            self._gradients[name] = weight.grad
 
     def score(self, states: States, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return scores and values as `Actor.score` does."""
-        own, outputs = self._forward(states, chosen)
+        packed = self._packed("seen", states, len(chosen))
+        pack(*states, chosen, *packed)
+        own, outputs = self._forward(packed)
         scores = np.empty((len(chosen), states.mask.shape[1]), np.float32)
-        unpack(own, outputs, self.begin, self.arrays["slot"], scores)
+        unpack(own, outputs, packed.begin, packed.slot, scores)
         return scores, outputs[:, 1]
 
+    def load(self, states: States) -> None:
+        """Pack the states, once for all calls of `evaluate`."""
+        self._states = states
+        self._all = self._packed("all", states, len(states.mask))
+        pack(*states, np.arange(len(states.mask)), *self._all)
+
     def evaluate(
-        self, states: States, chosen: np.ndarray, actions: np.ndarray
+        self, chosen: np.ndarray, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Evaluate as `Actor.evaluate` does."""
-        own, outputs = self._forward(states, chosen)
+        packed = self._packed("chosen", self._states, len(chosen))
+        choose(*_flat(self._all), chosen, *_flat(packed))
+        own, outputs = self._forward(packed)
         log_probs, entropy, log_total = np.empty((3, len(chosen)), np.float32)
-        seen = (own, outputs, self.begin, self.arrays["slot"], states.mask, chosen, actions)
+        seen = (own, outputs, packed.begin, packed.slot, packed.can_pass, actions)
         evaluate(*seen, log_probs, entropy, log_total)
-        self.evaluated = (*seen, entropy, log_total)
+        self._evaluated = (*seen, entropy, log_total)
         return log_probs, entropy, outputs[:, 1]
 
     def backward(self, *d_results: np.ndarray) -> None:
         """Set the gradients as `Actor.backward` does."""
         d_log_probs, d_entropy, d_values = d_results
-        own, outputs, *_ = self.evaluated
+        own, outputs, *_ = self._evaluated
         d_own, d_outputs = np.empty_like(own), np.empty_like(outputs)
         d_outputs[:, 1] = d_values
-        evaluate_backward(*self.evaluated, d_log_probs, d_entropy, d_own, d_outputs)
+        passing = self._states.mask.shape[1] - 1
+        evaluate_backward(*self._evaluated, passing, d_log_probs, d_entropy, d_own, d_outputs)
         self._backward(d_own, torch.from_numpy(d_outputs))
 
-    def _forward(self, states: States, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the waiting jobs, (n,), and the outputs for the states, (B, 2)."""
-        net, weights, turned, batch = self.network, self.weights, self.turned, len(chosen)
-        if batch > self.room:
-            self._allocate(min(2 * batch, len(states.queue)), states)
-        arrays = self.arrays
-        begin = self.begin = np.empty((2, batch + 1), np.int64)
-        count = pack(*states, chosen, arrays["jobs"], arrays["state"], begin, arrays["slot"])
-        part = {name: each[:count] for name, each in self.of_jobs.items()}
-        part["legal"], part["second"] = (
-            part[name][: begin[0, batch]] for name in ("embedding", "second")
-        )
-        part |= {name: each[:batch] for name, each in self.of_states.items()}
-        self.part = part
-        self.inputs, self.state = net.job_inputs(part["jobs"]), net.state_inputs(part["state"])
+    def _forward(self, packed: Packed) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of the legal jobs, (n,), and the outputs for the states, (B, 2)."""
+        net, weights, turned, begin = self.network, self._weights, self._turned, packed.begin
+        legal, count, hidden = int(begin[0, -1]), int(begin[1, -1]), net.score.in_features
+        inputs = net.job_inputs(torch.from_numpy(packed.jobs[:count]))
+        state = net.state_inputs(torch.from_numpy(packed.state))
 
-        context = torch.addmm(weights["context.bias"], self.state, turned["context.weight"])
-        self.context = context.relu_()
+        context = torch.addmm(weights["context.bias"], state, turned["context.weight"]).relu_()
         shift = torch.addmm(weights["job.bias"], context, turned["job_context.weight"])
-        torch.mm(self.inputs, turned["job.weight"], out=part["embedding"])
-        embed(arrays["embedding"], shift.numpy(), context.numpy(), begin, arrays["pooled"])
+        embedding = torch.from_numpy(self._kept("embedding", count, hidden))
+        pooled = torch.empty(len(state), 2 * hidden)
+        torch.mm(inputs, turned["job.weight"], out=embedding)
+        embed(embedding.numpy(), shift.numpy(), context.numpy(), begin, pooled.numpy())
 
-        pooled = part["pooled"]
         shift = torch.addmm(weights["second.bias"], pooled, turned["second_context.weight"])
-        torch.mm(part["legal"], turned["second.weight"], out=part["second"])
-        shift_and_cut(arrays["second"], shift.numpy(), begin)
-        own = torch.mv(part["second"], weights["score.weight"][0])
+        second = torch.from_numpy(self._kept("second", legal, hidden))
+        torch.mm(embedding[:legal], turned["second.weight"], out=second)
+        shift_and_cut(second.numpy(), shift.numpy(), begin)
+        own = torch.mv(second, weights["score.weight"][0])
         if isinstance(net, Ranker):
-            own.addmv_(self.inputs[: len(own)], weights["linear.weight"][0])
+            own.addmv_(inputs[:legal], weights["linear.weight"][0])
 
-        self.last = torch.addmm(weights["state.bias"], pooled, turned["state.weight"]).relu_()
-        outputs = torch.addmm(weights["outputs.bias"], self.last, turned["outputs.weight"])
+        last = torch.addmm(weights["state.bias"], pooled, turned["state.weight"]).relu_()
+        outputs = torch.addmm(weights["outputs.bias"], last, turned["outputs.weight"])
+        self._steps = begin, inputs, state, context, embedding, pooled, second, last
         return own.numpy(), outputs.numpy()
 
     def _backward(self, d_own: np.ndarray, d_outputs: Tensor) -> None:
         """Set the gradients, given those by the results of `_forward`."""
-        weights, gradients, part, arrays = self.weights, self.gradients, self.part, self.arrays
+        begin, inputs, state, context, embedding, pooled, second, last = self._steps
+        weights, gradients, legal = self._weights, self._gradients, len(d_own)
+        hidden = second.shape[1]
 
-        def set_gradients(layer: str, d_output: Tensor, inputs: Tensor) -> None:
-            torch.mm(d_output.t(), inputs, out=gradients[f"{layer}.weight"])
+        def set_gradients(layer: str, d_output: Tensor, layer_inputs: Tensor) -> None:
+            torch.mm(d_output.t(), layer_inputs, out=gradients[f"{layer}.weight"])
             if f"{layer}.bias" in gradients:
                 torch.sum(d_output, 0, out=gradients[f"{layer}.bias"])
 
-        d_last = (d_outputs @ weights["outputs.weight"]).mul_(self.last > 0)
+        d_last = (d_outputs @ weights["outputs.weight"]).mul_(last > 0)
         d_pooled = d_last @ weights["state.weight"]
-        set_gradients("outputs", d_outputs, self.last)
-        set_gradients("state", d_last, part["pooled"])
+        set_gradients("outputs", d_outputs, last)
+        set_gradients("state", d_last, pooled)
 
         d_scores = torch.from_numpy(d_own)
-        torch.mv(part["second"].t(), d_scores, out=gradients["score.weight"][0])
+        torch.mv(second.t(), d_scores, out=gradients["score.weight"][0])
         if isinstance(self.network, Ranker):
-            torch.mv(self.inputs[: len(d_own)].t(), d_scores, out=gradients["linear.weight"][0])
-        d_shift, score = torch.empty_like(self.context), weights["score.weight"][0].numpy()
-        second_backward(arrays["second"], d_own, score, self.begin, d_shift.numpy())
-        d_second = part["second"]  # has taken its place
+            torch.mv(inputs[:legal].t(), d_scores, out=gradients["linear.weight"][0])
+        d_shift, score = torch.empty_like(context), weights["score.weight"][0]
+        second_backward(second.numpy(), d_own, score.numpy(), begin, d_shift.numpy())
+        d_second = second  # has taken its place
         d_pooled.addmm_(d_shift, weights["second_context.weight"])
-        torch.mm(d_second.t(), part["legal"], out=gradients["second.weight"])
+        torch.mm(d_second.t(), embedding[:legal], out=gradients["second.weight"])
         torch.sum(d_shift, 0, out=gradients["second.bias"])
-        set_gradients("second_context", d_shift, part["pooled"])
+        set_gradients("second_context", d_shift, pooled)
 
-        d_embedding = part["d_embedding"]
-        torch.mm(d_second, weights["second.weight"], out=d_embedding[: len(d_own)])
-        others = (arrays["embedding"], d_pooled.numpy(), self.begin, d_shift.numpy())
-        embed_backward(arrays["d_embedding"], *others)
+        d_embedding = torch.from_numpy(self._kept("d_embedding", *embedding.shape))
+        torch.mm(d_second, weights["second.weight"], out=d_embedding[:legal])
+        given = (embedding.numpy(), d_pooled.numpy(), begin, d_shift.numpy())
+        embed_backward(d_embedding.numpy(), *given)
         # in this order, because torch takes five times as long for the transposed product
-        gradients["job.weight"].copy_((self.inputs.t() @ d_embedding).t())
+        gradients["job.weight"].copy_((inputs.t() @ d_embedding).t())
         torch.sum(d_shift, 0, out=gradients["job.bias"])
-        set_gradients("job_context", d_shift, self.context)
-        d_context = d_pooled[:, d_shift.shape[1] :].addmm(d_shift, weights["job_context.weight"])
-        set_gradients("context", d_context.mul_(self.context > 0), self.state)
+        set_gradients("job_context", d_shift, context)
+        d_context = d_pooled[:, hidden:].addmm(d_shift, weights["job_context.weight"])
+        set_gradients("context", d_context.mul_(context > 0), state)
 
-    def _allocate(self, room: int, states: States) -> None:
-        """Make room for as many states; fresh memory is slow when it is first used."""
+    def _packed(self, name: str, states: States, count: int) -> Packed:
+        """Return room for that many of the states."""
         _, window, features = states.queue.shape
-        hidden, rows = self.network.score.in_features, room * window
-        width = states.profile.shape[1] + states.cluster.shape[1]
-        self.of_jobs = {
-            "jobs": torch.empty(rows, features),
-            "embedding": torch.empty(rows, hidden),
-            "second": torch.empty(rows, hidden),
-            "d_embedding": torch.empty(rows, hidden),
-        }
-        self.of_states = {
-            "state": torch.empty(room, width),
-            "pooled": torch.empty(room, 2 * hidden),
-        }
-        self.arrays = {name: each.numpy() for name, each in (self.of_jobs | self.of_states).items()}
-        self.arrays["slot"] = np.empty(rows, np.int64)
-        self.room = room
+        return Packed(
+            jobs=self._kept(f"jobs {name}", count * window, features),
+            slot=self._kept(f"slots {name}", count * window, dtype=np.int64),
+            begin=np.empty((2, count + 1), np.int64),
+            state=np.empty((count, states.profile.shape[1] + states.cluster.shape[1]), np.float32),
+            can_pass=np.empty(count, np.bool_),
+        )
+
+    def _kept(self, name: str, *shape: int, dtype: Any = np.float32) -> np.ndarray:
+        """Return memory that is used again; fresh memory is slow when it is first used."""
+        size = math.prod(shape)
+        if name not in self._memory or self._memory[name].size < size:
+            self._memory[name] = np.empty(size, dtype)
+        return self._memory[name][:size].reshape(shape)
+
+
+def _flat(packed: Packed) -> Packed:
+    return packed._replace(jobs=packed.jobs.reshape(-1))
 
 
 @kernel
@@ -295,24 +317,8 @@ def draw(scores, mask, chosen, uniform, actions, log_probs):
 
 
 @kernel
-def pack(queue, profile, cluster, mask, chosen, jobs, state, begin, slot):
-    """Write the waiting jobs of some states one behind the other; return their number.
-
-    Parameters
-    ----------
-    queue, profile, cluster, mask
-        (M, ...) states
-    chosen
-        (B,) which of them
-    jobs, slot
-        Are filled with the rows of "queue" of the waiting jobs, and their slots: first the legal
-        ones of all states, then the others.
-    state
-        Is filled with the profile and the cluster side by side.
-    begin
-        (2, B + 1) is filled with where the legal jobs of each state begin, and where the last ones
-        end; then likewise of the others.
-    """
+def pack(queue, profile, cluster, mask, chosen, jobs, slot, begin, state, can_pass):
+    """Pack the chosen ones of M states, (B,); see `States` and `Packed`."""
     count, window, features, width = 0, queue.shape[1], queue.shape[2], profile.shape[1]
     for other in range(2):
         for i in range(len(chosen)):
@@ -327,11 +333,40 @@ def pack(queue, profile, cluster, mask, chosen, jobs, state, begin, slot):
         begin[other, len(chosen)] = count
     for i in range(len(chosen)):
         row = chosen[i]
+        can_pass[i] = mask[row, window]
         for j in range(width):
             state[i, j] = profile[row, j]
         for j in range(cluster.shape[1]):
             state[i, width + j] = cluster[row, j]
-    return count
+
+
+@kernel
+def choose(
+    all_jobs, all_slot, all_begin, all_state, all_can_pass,
+    chosen, jobs, slot, begin, state, can_pass,
+):  # fmt: skip
+    """Copy the chosen ones of M packed states, (B,); `jobs` are flat, and so copied in runs."""
+    count, features, width = 0, len(jobs) // len(slot), state.shape[1]
+    for other in range(2):
+        for i in range(len(chosen)):
+            row = chosen[i]
+            begin[other, i] = count
+            first, last = all_begin[other, row], all_begin[other, row + 1]
+            length = last - first
+            old_slot, new_slot = all_slot[first:last], slot[count : count + length]
+            for r in range(length):
+                new_slot[r] = old_slot[r]
+            old_jobs = all_jobs[first * features : last * features]
+            new_jobs = jobs[count * features : (count + length) * features]
+            for r in range(length * features):
+                new_jobs[r] = old_jobs[r]
+            count += length
+        begin[other, len(chosen)] = count
+    for i in range(len(chosen)):
+        row = chosen[i]
+        can_pass[i] = all_can_pass[row]
+        for j in range(width):
+            state[i, j] = all_state[row, j]
 
 
 @kernel
@@ -443,7 +478,7 @@ def second_backward(second, d_own, weight, begin, d_shift):
 
 
 @kernel
-def evaluate(own, outputs, begin, slot, mask, chosen, actions, log_probs, entropy, log_total):
+def evaluate(own, outputs, begin, slot, can_pass, actions, log_probs, entropy, log_total):
     """Compute logarithms of probabilities, and entropies.
 
     Parameters
@@ -452,19 +487,18 @@ def evaluate(own, outputs, begin, slot, mask, chosen, actions, log_probs, entrop
         (n,) scores of legal jobs; the first of the (B, 2) outputs is the score of the pass.
     begin, slot
         See `pack`.
-    mask, chosen, actions
-        As `Actor.evaluate` is given them.
+    can_pass, actions
+        (B,)
     log_probs, entropy, log_total
         (B,) are filled; the last is the logarithm of the sum of exp(score).
     """
-    passing, zero = mask.shape[1] - 1, np.float32(0)
-    for i in range(len(chosen)):
-        can_pass = mask[chosen[i], passing]
-        largest = outputs[i, 0] if can_pass else np.float32(-np.inf)
+    zero = np.float32(0)
+    for i in range(len(actions)):
+        largest = outputs[i, 0] if can_pass[i] else np.float32(-np.inf)
         for r in range(begin[0, i], begin[0, i + 1]):
             largest = max(largest, own[r])
         score, total, sum_of = outputs[i, 0], zero, zero  # of p x, with x the score - largest
-        if can_pass:
+        if can_pass[i]:
             x = score - largest
             p = math.exp(x)
             total += p
@@ -484,15 +518,17 @@ def evaluate(own, outputs, begin, slot, mask, chosen, actions, log_probs, entrop
 
 @kernel
 def evaluate_backward(
-    own, outputs, begin, slot, mask, chosen, actions, entropy, log_total,
-    d_log_probs, d_entropy, d_own, d_outputs,
+    own, outputs, begin, slot, can_pass, actions, entropy, log_total,
+    passing, d_log_probs, d_entropy, d_own, d_outputs,
 ):  # fmt: skip
-    """Go back through `evaluate`, to `d_own` and the first column of `d_outputs`."""
-    passing = mask.shape[1] - 1
-    for i in range(len(chosen)):
+    """Go back through `evaluate`, to `d_own` and the first column of `d_outputs`.
+
+    `passing` is the number of the action that is the pass.
+    """
+    for i in range(len(actions)):
         d_log_prob, d_spread = d_log_probs[i], d_entropy[i]
         d_outputs[i, 0] = np.float32(0)
-        if mask[chosen[i], passing]:
+        if can_pass[i]:
             x = outputs[i, 0] - log_total[i]  # the logarithm of its probability
             d_outputs[i, 0] = -math.exp(x) * (d_log_prob + d_spread * (x + entropy[i]))
             if actions[i] == passing:

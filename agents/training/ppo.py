@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from bfenv.agents.training.actor import new_actor
+from bfenv.agents.training.actor import Actor, new_actor
+from bfenv.agents.training.adam import Adam
 from bfenv.agents.training.agent_file import write_agent
 from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.episodes import Episodes, make_envs
@@ -43,6 +44,7 @@ from bfenv.agents.training.run_folder import RunFolder
 from bfenv.agents.training.settings import ORDER, TrainSettings
 from bfenv.agents.training.teacher import Teacher
 from bfenv.agents.training.validation import Validation
+from bfenv.core.kernel import kernel
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.vector import BackfillVectorEnv
 
@@ -54,8 +56,14 @@ class Learner(NamedTuple):
 
     settings: TrainSettings
     network: Scorer
-    optimizer: torch.optim.Optimizer
+    actor: Actor  # which acts with it
+    optimizer: Adam
     generator: torch.Generator  # of actions, and of the order in which choices are learned from
+
+    @property
+    def state(self) -> tuple[Scorer, Adam, torch.Generator]:
+        """What a checkpoint holds of it."""
+        return self.network, self.optimizer, self.generator
 
 
 def train(
@@ -106,7 +114,7 @@ def train(
     rollout = new_rollout(settings, episodes)
     progress = Progress(wait_penalty=envs.batch.settings["wait_penalty"])
     if resume and run.checkpoint.is_file():
-        progress = load_checkpoint(run.checkpoint, *learner[1:], episodes)
+        progress = load_checkpoint(run.checkpoint, *learner.state, episodes)
         run.keep_rows(progress.update)
         if settings.wait_penalty_rate:
             episodes.set_wait_penalty(progress.wait_penalty)
@@ -131,7 +139,7 @@ def train(
             row |= progress.scores()
         run.write_row(row)
         if is_judged:  # the row comes first, because a resumed training writes only those behind
-            save_checkpoint(run.checkpoint, progress, *learner[1:], episodes)
+            save_checkpoint(run.checkpoint, progress, *learner.state, episodes)
         if report is not None:
             report(row | progress.scores() | {"best": progress.best})
     run.close()
@@ -142,21 +150,11 @@ def new_learner(settings: TrainSettings, batch: EnvBatch) -> Learner:
     """Make a network with random weights for these environments, and its optimizer."""
     torch.manual_seed(settings.seed)
     network = new_network(settings.network, batch, settings.hidden).to(settings.device)
-    weights = in_one_vector(network)
-    optimizer = torch.optim.Adam([weights], lr=settings.learning_rate, eps=1e-5, fused=True)
-    return Learner(settings, network, optimizer, torch.Generator().manual_seed(settings.seed))
-
-
-def in_one_vector(network: nn.Module) -> nn.Parameter:
-    """Make all weights and gradients views of one vector, so that a step takes less time."""
-    weights = nn.Parameter(torch.cat([each.detach().flatten() for each in network.parameters()]))
-    weights.grad = torch.zeros_like(weights)
-    end = 0
-    for each in network.parameters():
-        begin, end = end, end + each.numel()
-        each.data = weights.data[begin:end].view_as(each)
-        each.grad = weights.grad[begin:end].view_as(each)
-    return weights
+    optimizer = Adam(network, settings.learning_rate, settings.max_grad_norm)
+    actor = new_actor(network)  # after Adam, which moves the weights
+    return Learner(
+        settings, network, actor, optimizer, torch.Generator().manual_seed(settings.seed)
+    )
 
 
 def improve(
@@ -166,11 +164,11 @@ def improve(
     settings = learner.settings
     if settings.anneal:
         share = 1 - progress.update / updates
-        learner.optimizer.param_groups[0]["lr"] = share * settings.learning_rate
+        learner.optimizer.rate = share * settings.learning_rate
     in_groups = settings.credit == "group"
     if in_groups:
         episodes.reset(group_seeds(settings, progress.update))
-    metrics = collect(learner.network, episodes, rollout, learner.generator)
+    metrics = collect(learner.actor, episodes, rollout, learner.generator)
     reward, seconds = float(rollout.reward.sum()), float(rollout.seconds.sum())
     progress.observe(reward, seconds, metrics, settings)
     if settings.wait_penalty_rate:
@@ -242,42 +240,26 @@ def update(
 ) -> dict[str, float]:
     """Change the weights by `epochs` passes over the choices; return the mean losses."""
     settings = learner.settings
-    actor, states = new_actor(learner.network), states_of(rollout)
+    actor = learner.actor
+    actor.load(states_of(rollout))
     action, log_prob, gains, targets = (
         part.flatten().numpy() for part in (rollout.action, rollout.log_prob, advantage, target)
     )
     indices = known.flatten().nonzero().squeeze(1)
     sums, count = np.zeros(5), 0
+    weights = (settings.value_weight, settings.entropy, settings.clip, value_only)
     for _ in range(settings.epochs):
         order = shuffled(learner, indices)
         for part in np.array_split(order, settings.minibatches):
             if len(part) < 2:  # has no standard deviation
                 continue
-            now, entropy, value = actor.evaluate(states, part, action[part])
-            log_ratio = now - log_prob[part]
-            ratio = np.exp(log_ratio)
             gain = gains[part]
             gain = (gain - gain.mean()) / (gain.std(ddof=1) + np.float32(1e-8))
-            free = gain * ratio
-            clipped = gain * ratio.clip(1 - settings.clip, 1 + settings.clip)
-            error = value - targets[part]
-            # The loss is the mean of -min(free, clipped) - entropy bonus + value_weight * error^2.
-            # These are its gradients: free is its own, and clipped has none where it is smaller.
-            by_log_prob = np.where(free <= clipped, -free, 0)
-            by_entropy = np.full_like(gain, -settings.entropy)
-            by_value = np.float32(2 * settings.value_weight) * error
-            if value_only:
-                by_log_prob[:] = by_entropy[:] = 0
-            size = np.float32(len(part))
-            actor.backward(by_log_prob / size, by_entropy / size, by_value / size)
-            step(learner)
-            sums += (
-                -np.minimum(free, clipped).mean(),
-                np.square(error).mean(),
-                entropy.mean(),
-                (ratio - 1 - log_ratio).mean(),
-                (abs(ratio - 1) > settings.clip).mean(),
-            )
+            now = actor.evaluate(part, action[part])
+            gradients = np.empty((3, len(part)), np.float32)
+            loss(*now, log_prob[part], gain, targets[part], *weights, gradients, sums)
+            actor.backward(*gradients)
+            learner.optimizer.step()
             count += 1
         if settings.target_kl is not None and count and sums[3] / count > settings.target_kl:
             break
@@ -285,18 +267,55 @@ def update(
     return dict(zip(names, (sums / max(count, 1)).tolist(), strict=True))
 
 
+@kernel
+def loss(
+    log_prob, entropy, value, old_log_prob, gain, target,
+    value_weight, entropy_weight, clip, value_only, gradients, sums,
+):  # fmt: skip
+    """Compute the loss of proximal policy optimization, and its gradients.
+
+        ratio = exp(log_prob - old_log_prob)
+        policy_loss = mean of -min(gain ratio, gain clip(ratio, 1 - clip, 1 + clip))
+        value_loss = mean of (value - target)^2
+        loss = policy_loss - entropy_weight (mean of entropy) + value_weight value_loss
+
+    Parameters
+    ----------
+    log_prob, entropy, value
+        (B,) what the network makes of the choices now.
+    old_log_prob, gain, target
+        (B,) what the actions were drawn with, their advantages, and targets of the values.
+    value_weight, entropy_weight, clip
+        See `TrainSettings`.
+    value_only
+        Whether only the last term of the loss counts.
+    gradients
+        (3, B) are filled: those of the loss by `log_prob`, `entropy` and `value`.
+    sums
+        (5,) to which both losses, entropy, divergence, and share of clipped ratios are added.
+    """
+    count = len(log_prob)
+    for i in range(count):
+        log_ratio = np.float64(log_prob[i] - old_log_prob[i])
+        ratio = math.exp(log_ratio)
+        free = gain[i] * ratio
+        clipped = gain[i] * min(max(ratio, 1 - clip), 1 + clip)
+        error = value[i] - target[i]
+        # `free` is its own derivative by log_prob; where `clipped` is less, it is constant
+        gradients[0, i] = -free / count if free <= clipped and not value_only else 0.0
+        gradients[1, i] = -entropy_weight / count if not value_only else 0.0
+        gradients[2, i] = value_weight * 2 * error / count
+        sums[0] -= min(free, clipped) / count
+        sums[1] += error * error / count
+        sums[2] += entropy[i] / count
+        sums[3] += (ratio - 1 - log_ratio) / count
+        sums[4] += (abs(ratio - 1) > clip) / count
+
+
 def shuffled(learner: Learner, indices: Tensor) -> np.ndarray:
     """Return indices in random order."""
     order: np.ndarray = indices[torch.randperm(len(indices), generator=learner.generator)].numpy()
     return order
-
-
-def step(learner: Learner) -> None:
-    """Go one step down the gradient."""
-    (weights,) = learner.optimizer.param_groups[0]["params"]
-    length = torch.linalg.vector_norm(weights.grad)
-    weights.grad *= (learner.settings.max_grad_norm / (length + 1e-6)).clamp(max=1)
-    learner.optimizer.step()
 
 
 def new_teacher(settings: TrainSettings, envs: BackfillVectorEnv) -> Teacher | OrderTeacher:
@@ -315,23 +334,24 @@ def imitate(learner: Learner, episodes: Episodes, rollout: Rollout) -> None:
     teacher = new_teacher(settings, episodes.envs)
     batch = settings.num_envs * settings.num_steps
     rounds = math.ceil(settings.warm_start_steps / batch)
-    actor = new_actor(learner.network)
+    actor = learner.actor
     for done in range(rounds):
         # Else the network would end as a copy of the last round's choices, which are alike.
-        learner.optimizer.param_groups[0]["lr"] = (1 - done / rounds) * settings.learning_rate
-        collect(learner.network, episodes, rollout, learner.generator, teacher)
-        states, action = states_of(rollout), rollout.action.flatten().numpy()
+        learner.optimizer.rate = (1 - done / rounds) * settings.learning_rate
+        collect(learner.actor, episodes, rollout, learner.generator, teacher)
+        actor.load(states_of(rollout))
+        action = rollout.action.flatten().numpy()
         indices = rollout.choice.flatten().nonzero().squeeze(1)
         for _ in range(settings.warm_start_epochs):
             order = shuffled(learner, indices)
             for part in np.array_split(order, settings.minibatches):
                 if not len(part):
                     continue
-                actor.evaluate(states, part, action[part])
+                actor.evaluate(part, action[part])
                 zeros = np.zeros(len(part), np.float32)
                 actor.backward(zeros - np.float32(1 / len(part)), zeros, zeros)  # -mean(log_prob)
-                step(learner)
-    learner.optimizer.param_groups[0]["lr"] = settings.learning_rate
+                learner.optimizer.step()
+    learner.optimizer.rate = settings.learning_rate
 
 
 def judge(

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bfenv.agents.training.actor import States, new_actor
+from bfenv.agents.training.actor import Actor, States
 from bfenv.agents.training.episodes import Episodes
-from bfenv.agents.training.networks import OBSERVATION, Scorer
+from bfenv.agents.training.networks import OBSERVATION
 from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.settings import TrainSettings
 from bfenv.agents.training.teacher import Teacher
@@ -63,7 +63,7 @@ def new_rollout(settings: TrainSettings, episodes: Episodes) -> Rollout:
 
 
 def collect(
-    network: Scorer,
+    actor: Actor,
     episodes: Episodes,
     rollout: Rollout,
     generator: torch.Generator,
@@ -74,7 +74,6 @@ def collect(
     Where a teacher is given, it acts, and what it leaves open counts as no choice.
     """
     metrics: list[dict[str, float]] = []
-    actor = new_actor(network)
     arrays = {name: values.numpy() for name, values in vars(rollout).items()}
     steps, count = rollout.choice.shape
     uniform = torch.rand(steps + 1, count, generator=generator, dtype=torch.float64).numpy()
@@ -84,9 +83,9 @@ def collect(
         action = mask.argmax(axis=1)  # the only one, where there is no choice
         value, log_prob = np.zeros(count, np.float32), np.zeros(count, np.float32)
         where = choice.nonzero()[0]
-        if len(where):
+        if teacher is None and len(where):
             seen = States(*(episodes.observation[key] for key in OBSERVATION), mask)
-            drawn = actor.act(seen, where, uniform[t, : len(where)])
+            drawn = actor.act(seen, where, uniform[t][where])
             action[where], log_prob[where], value[where] = drawn
         if t == steps:
             arrays["last_value"][:] = value

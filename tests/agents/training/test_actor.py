@@ -46,6 +46,8 @@ def test_packed(states, name, size):
     """Log-probabilities, entropies, values and all gradients are torch's, also of few states."""
     network, rng = new_network(name), np.random.default_rng(size)
     slow, fast = Actor(network), new_actor(network)
+    slow.load(states)
+    fast.load(states)
     assert type(fast) is PackedActor
     for _ in range(3):  # in the same memory
         chosen = rng.permutation(COUNT)[:size]
@@ -53,7 +55,7 @@ def test_packed(states, name, size):
         d_results = rng.normal(size=(3, size)).astype(np.float32)
         results, gradients = [], []
         for actor in (slow, fast):
-            results.append(actor.evaluate(states, chosen, actions))
+            results.append(actor.evaluate(chosen, actions))
             actor.backward(*d_results)
             gradients.append([weight.grad.clone() for weight in network.parameters()])
         for expected, found in zip(*results, strict=True):

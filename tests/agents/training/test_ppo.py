@@ -77,7 +77,7 @@ def test_optimum():
     rollout = new_rollout(settings, episodes)
     judge = BackfillVectorEnv(1, trace, **env)
     for _ in range(100):
-        collect(network, episodes, rollout, learner.generator)
+        collect(learner.actor, episodes, rollout, learner.generator)
         estimates = ppo.advantages(rollout, settings, 0.0)
         ppo.update(learner, rollout, *estimates)
         if total_wait(judge, network) == best:
@@ -172,14 +172,14 @@ def test_gradient(monkeypatch, value_only):
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
     rollout = new_rollout(settings, episodes)
-    collect(network, episodes, rollout, learner.generator)
+    collect(learner.actor, episodes, rollout, learner.generator)
     rng = np.random.default_rng(0)
     noise, advantage, target = torch.from_numpy(
         rng.normal(size=(3, *rollout.choice.shape)).astype(np.float32)
     )
     rollout.log_prob += 0.3 * noise  # so that some of the ratios are clipped
     found = []
-    monkeypatch.setattr(ppo, "step", lambda _: found.append(gradient_of(network)))
+    monkeypatch.setattr(ppo.Adam, "step", lambda _: found.append(gradient_of(network)))
     losses = ppo.update(learner, rollout, advantage, target, rollout.choice, value_only)
     own = rollout.choice
     scores, value = network(rollout.queue[own], rollout.profile[own], rollout.cluster[own])
