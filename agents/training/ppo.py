@@ -205,13 +205,13 @@ def advantages(
         the episode or another choice follows.
     """
     choice, over, values = (part.numpy() for part in (rollout.choice, rollout.over, rollout.value))
-    reward = rollout.reward.numpy() * np.float32(settings.reward_scale)
+    reward: np.ndarray = rollout.reward.numpy() * np.float32(settings.reward_scale)
     discount = np.exp(-rollout.seconds.numpy() / np.float32(settings.horizon_seconds))
     if settings.credit == "average":
         reward = reward - np.float32(reward_rate) * rollout.seconds.numpy()
     advantage, known = np.zeros_like(reward), np.zeros_like(choice)
     gamma, decay = np.float32(settings.gamma), np.float32(settings.gae_lambda)
-    next_value = gamma * rollout.last_value.numpy()
+    next_value: np.ndarray = gamma * rollout.last_value.numpy()
     next_advantage = np.zeros_like(next_value)
     next_known = rollout.last_choice.numpy()
     goes_on = discount * ~over
@@ -242,7 +242,7 @@ def update(
     settings = learner.settings
     actor = learner.actor
     actor.load(states_of(rollout))
-    action, log_prob, gains, targets = (
+    action, *then = (
         part.flatten().numpy() for part in (rollout.action, rollout.log_prob, advantage, target)
     )
     indices = known.flatten().nonzero().squeeze(1)
@@ -253,11 +253,9 @@ def update(
         for part in np.array_split(order, settings.minibatches):
             if len(part) < 2:  # has no standard deviation
                 continue
-            gain = gains[part]
-            gain = (gain - gain.mean()) / (gain.std(ddof=1) + np.float32(1e-8))
             now = actor.evaluate(part, action[part])
             gradients = np.empty((3, len(part)), np.float32)
-            loss(*now, log_prob[part], gain, targets[part], *weights, gradients, sums)
+            loss(*now, part, *then, *weights, gradients, sums)
             actor.backward(*gradients)
             learner.optimizer.step()
             count += 1
@@ -269,12 +267,24 @@ def update(
 
 @kernel
 def loss(
-    log_prob, entropy, value, old_log_prob, gain, target,
-    value_weight, entropy_weight, clip, value_only, gradients, sums,
-):  # fmt: skip
+    log_prob: np.ndarray,
+    entropy: np.ndarray,
+    value: np.ndarray,
+    part: np.ndarray,
+    old_log_prob: np.ndarray,
+    advantage: np.ndarray,
+    target: np.ndarray,
+    value_weight: float,
+    entropy_weight: float,
+    clip: float,
+    value_only: bool,
+    gradients: np.ndarray,
+    sums: np.ndarray,
+) -> None:
     """Compute the loss of proximal policy optimization, and its gradients.
 
         ratio = exp(log_prob - old_log_prob)
+        gain = (advantage - its mean) / its standard deviation
         policy_loss = mean of -min(gain ratio, gain clip(ratio, 1 - clip, 1 + clip))
         value_loss = mean of (value - target)^2
         loss = policy_loss - entropy_weight (mean of entropy) + value_weight value_loss
@@ -283,8 +293,10 @@ def loss(
     ----------
     log_prob, entropy, value
         (B,) what the network makes of the choices now.
-    old_log_prob, gain, target
-        (B,) what the actions were drawn with, their advantages, and targets of the values.
+    part
+        (B,) int64: which of the M states they are made in.
+    old_log_prob, advantage, target
+        (M,) what the actions were drawn with, their advantages, and targets of the values.
     value_weight, entropy_weight, clip
         See `TrainSettings`.
     value_only
@@ -294,20 +306,28 @@ def loss(
     sums
         (5,) to which both losses, entropy, divergence, and share of clipped ratios are added.
     """
-    count = len(log_prob)
-    for i in range(count):
-        log_ratio = np.float64(log_prob[i] - old_log_prob[i])
+    count = len(part)
+    mean = square = 0.0
+    for i in part:
+        mean += advantage[i] / count
+    for i in part:
+        square += (advantage[i] - mean) ** 2
+    deviation = math.sqrt(square / (count - 1)) + 1e-8
+    for k in range(count):
+        i = part[k]
+        gain = (advantage[i] - mean) / deviation
+        log_ratio = np.float64(log_prob[k] - old_log_prob[i])
         ratio = math.exp(log_ratio)
-        free = gain[i] * ratio
-        clipped = gain[i] * min(max(ratio, 1 - clip), 1 + clip)
-        error = value[i] - target[i]
+        free = gain * ratio
+        clipped = gain * min(max(ratio, 1 - clip), 1 + clip)
+        error = value[k] - target[i]
         # `free` is its own derivative by log_prob; where `clipped` is less, it is constant
-        gradients[0, i] = -free / count if free <= clipped and not value_only else 0.0
-        gradients[1, i] = -entropy_weight / count if not value_only else 0.0
-        gradients[2, i] = value_weight * 2 * error / count
+        gradients[0, k] = -free / count if free <= clipped and not value_only else 0.0
+        gradients[1, k] = -entropy_weight / count if not value_only else 0.0
+        gradients[2, k] = value_weight * 2 * error / count
         sums[0] -= min(free, clipped) / count
         sums[1] += error * error / count
-        sums[2] += entropy[i] / count
+        sums[2] += entropy[k] / count
         sums[3] += (ratio - 1 - log_ratio) / count
         sums[4] += (abs(ratio - 1) > clip) / count
 

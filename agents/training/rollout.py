@@ -84,7 +84,8 @@ def collect(
         value, log_prob = np.zeros(count, np.float32), np.zeros(count, np.float32)
         where = choice.nonzero()[0]
         if teacher is None and len(where):
-            seen = States(*(episodes.observation[key] for key in OBSERVATION), mask)
+            queue, profile, cluster = (episodes.observation[key] for key in OBSERVATION)
+            seen = States(queue, profile, cluster, mask)
             drawn = actor.act(seen, where, uniform[t][where])
             action[where], log_prob[where], value[where] = drawn
         if t == steps:
