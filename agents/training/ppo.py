@@ -9,6 +9,8 @@ criterion, 2021).
 One thing is special. Many decisions have a single legal action: there is nothing to learn, and no
 network is asked. `advantages` goes through them to the next choice, and `update` leaves them out.
 
+How the network acts and finds its gradient is in `bfenv.agents.training.actor`.
+
 This module needs torch.
 """
 
