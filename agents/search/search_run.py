@@ -19,7 +19,7 @@ from bfenv.agents.search.objective import Score, combine, score_policies
 from bfenv.agents.search.search_result import FORMAT, best_result, rank, select, write_result
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.search.template import read_template
-from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits
+from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits, names_of, parse_tree
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.versions import versions
@@ -246,6 +246,12 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     template = read_template(settings.options, settings.searched)
     if settings.method == "gp":
         limits = Limits(quantities=quantities_of(settings.workloads))
+        for start in settings.starts:
+            same = sorted(names_of(parse_tree(start)) - set(limits.quantities))
+            if same:
+                raise BfenvError(
+                    f"a start is about {', '.join(same)}, which all jobs of the training have alike"
+                )
         return GeneticSearch(template, generator, settings.population, settings.starts, limits)
     import_cma()
     return EvolutionSearch(

@@ -20,6 +20,7 @@ CREDITS = ("discount", "average", "group")
 DEFAULT = "scorer"  # the preset
 ORDER = "order:"  # begins the name of a teacher that is an expression
 LARGEST_SEED = 2**32 - 1  # that stable-baselines3 takes
+MOST_THREADS = 1024  # of torch, which would begin them all
 UNTRAINED = ("test", "all")  # splits with jobs that agents are scored on
 
 
@@ -78,7 +79,8 @@ class TrainSettings:
     def __post_init__(self) -> None:
         for name in ("steps", "num_envs", "num_steps", "epochs", "minibatches", "hidden"):
             check_integer(name, getattr(self, name), 1)
-        for name in ("threads", "validation_traces", "validate_every", "warm_start_steps"):
+        check_integer("threads", self.threads, 1, MOST_THREADS)
+        for name in ("validation_traces", "validate_every", "warm_start_steps"):
             check_integer(name, getattr(self, name), 1)
         for name in ("warm_start_epochs", "critic_updates"):
             check_integer(name, getattr(self, name), 0)

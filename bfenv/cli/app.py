@@ -23,7 +23,7 @@ from bfenv.cli.search import search
 from bfenv.cli.simulate import simulate
 from bfenv.cli.train import train
 from bfenv.cli.whatif import whatif
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.text import one_line
 
 
@@ -93,9 +93,11 @@ def main() -> None:
     try:
         sys.exit(app(prog_name="bfenv", standalone_mode=False))
     except BfenvError as error:
-        _fail(str(error))
+        _fail(str(_with_agents(error)))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError as error:
+        _fail(f"not enough memory: {error}" if str(error) else "not enough memory")
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted")
     except Exception as error:
@@ -118,6 +120,16 @@ def _usage(error: Any) -> str:
     expected = details["msg"].removeprefix("Value error, ").partition(", unable")[0]
     text = str(error.format_message()).replace(details["msg"], expected)
     return text if given in text else f"{text.rstrip('.')}, got {given}"
+
+
+def _with_agents(error: BfenvError) -> BfenvError:
+    """Let the message on an unknown policy or agent suggest the agents that bfenv comes with."""
+    if type(error) is not UnknownNameError or error.kind not in ("policy", "agent"):
+        return error
+    from bfenv.agents.card_file import shipped_names
+
+    shipped = {f"agent:{name}" for name in shipped_names()}
+    return UnknownNameError(error.kind, error.name, {*error.known, *shipped})
 
 
 def _fail(message: str) -> None:

@@ -205,7 +205,11 @@ def commit_starts(cluster, jobs, truth):
         state[STARTS] += state[ONE_EVENT]
         entry = (state[STARTS] << 32) | job
         push(_events(truth), cluster.start[job] + min(truth.runtime[job], limit), entry)
+    count = state[STARTED]
     state[STARTED] = 0
+    if count == 1:
+        _leave_queue(cluster, last)
+        return
     # The queue is ascending, so bisection finds the last started job. The jobs before it that
     # still wait move up, those behind it stay.
     i = state[QUEUE_BEGIN] + np.searchsorted(waiting(cluster), last)
@@ -217,6 +221,17 @@ def commit_starts(cluster, jobs, truth):
             target -= 1
         i -= 1
     state[QUEUE_BEGIN] = target + 1
+
+
+@kernel
+def _leave_queue(cluster, job):
+    """Take a job out of the queue; those before it move up by one."""
+    i = cluster.state[QUEUE_BEGIN]
+    moved = cluster.queue[i]
+    while moved != job:
+        i += 1
+        moved, cluster.queue[i] = cluster.queue[i], moved
+    cluster.state[QUEUE_BEGIN] += 1
 
 
 @kernel

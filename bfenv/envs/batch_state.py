@@ -21,9 +21,9 @@ from bfenv.core.kernel import inlined
 from bfenv.core.outages import with_outages
 from bfenv.envs.features import LOG_LONGEST
 
-# Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. IN_WINDOW holds
-# the number of the last choice of slots that took the job, HIDDEN_IN that of the last pass in which
-# the job could not start because of an outage, see `bfenv.envs.outages`. The others are scratch.
+# Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. HIDDEN_IN holds
+# the number of the last pass in which the job could not start because of an outage, see
+# `bfenv.envs.outages`. The others are scratch; TAKEN and KEY are by place in the queue.
 JOB_ROWS = (
     QUEUE_JOB,
     START,
@@ -31,13 +31,12 @@ JOB_ROWS = (
     KILL_TIME,
     TRIAL_START,
     TRIAL_END,
-    IN_WINDOW,
-    CANDIDATE,  # jobs that an order may take into slots
-    CANDIDATE_KEY,  # integers in that order
+    TAKEN,  # 1 for a job that gets a slot
+    KEY,  # integers in the order that chooses jobs
     HIDDEN_IN,
     ROOM,  # processors that jobs may hold when each outage to come begins
     LEFT,  # of these, what is left beside the jobs with a reservation that may start now
-) = range(12)
+) = range(11)
 # The rows behind them, if an expression orders the window: the two versions of each job, the value
 # of its expression, and its columns (`bfenv.baselines.expression_program`), floats as their bits.
 VERSIONS = len(JOB_ROWS)
@@ -63,7 +62,6 @@ COUNTERS = (
     HEAD,  # the job chosen as the head in this pass; -1 for none
     LEGAL_STARTS,  # how many slots may start now
     LEGAL_TRIALS,  # how many slots may start now for a trial
-    CHOICES,  # choices of slots so far, see IN_WINDOW
     DUE,  # Truth.due
     PLAN_STEPS,  # Profile.steps of the guard's availability profile
     COMING,  # the first outage that has not begun: a job behind those of the trace
@@ -71,7 +69,7 @@ COUNTERS = (
     MET,  # how many outages a waiting job could meet; without any, nothing is hidden
     HIDINGS,  # scheduling passes so far that had outages to come, see HIDDEN_IN
     OLDEST,  # if an outage can be met: the oldest job that may start beside it; -1 for none
-) = range(21)
+) = range(20)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
     WAIT,  # seconds; with the jobs on trial
@@ -228,7 +226,7 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
 def new_state(
     traces: Sequence[Trace], environments: int, window: int, actions: int, expression: np.ndarray
 ) -> BatchState:
-    """Allocate the environments, each for any of the traces; mostly 96 bytes a job in each.
+    """Allocate the environments, each for any of the traces; mostly 88 bytes a job in each.
 
     `expression` is that of the rules. It needs 8 bytes a job for each of its rows.
     """

@@ -16,12 +16,9 @@ from bfenv.baselines.packed_program import pack_program, program_of
 from bfenv.baselines.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
 from bfenv.baselines.user_history import count_jobs
 from bfenv.core.cluster import now, waiting
-from bfenv.core.kernel import kernel, shared_kernel
+from bfenv.core.kernel import inlined, kernel, shared_kernel
 from bfenv.envs.batch_state import (
-    CANDIDATE,
-    CANDIDATE_KEY,
-    CHOICES,
-    IN_WINDOW,
+    KEY,
     LOG_ESTIMATE,
     MET,
     OLDEST,
@@ -30,6 +27,7 @@ from bfenv.envs.batch_state import (
     SLOT_REQUESTED_START,
     SLOT_SIZE,
     SLOT_SUBMIT,
+    TAKEN,
     TRACE,
     VALUE,
     columns_of,
@@ -39,7 +37,7 @@ from bfenv.envs.outages import is_hidden
 
 ORDER_NAMES = tuple(name for name, order in ORDERS.items() if not order.stochastic)
 WINDOW_ORDERS = ("mixed", "oldest", *ORDER_NAMES)
-LARGEST = 2**63 - 1  # int64
+LARGEST = 2**63 - 1  # int64; the key of a job that an order may not take
 
 
 class WindowRule(NamedTuple):
@@ -131,41 +129,38 @@ def _write_requests(state, tables, jobs, i, first, end):
 def _choose(state, tables, cluster, jobs, rules, i):
     """Choose the jobs in slots where more wait than there are slots."""
     slots, line = state.slots[i], waiting(cluster)
-    state.counters[i, CHOICES] += 1
-    taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
-    left = len(slots)
+    taken, left = state.per_job[i, TAKEN], len(slots)
+    taken[: len(line)] = 0
     if state.counters[i, MET] > 0 and state.counters[i, OLDEST] >= 0:
-        taken[state.counters[i, OLDEST]] = choice
+        taken[np.searchsorted(line, state.counters[i, OLDEST])] = 1
         left -= 1
-    left -= _take_oldest(state, cluster, i, min(left, rules.oldest_slots))
+    left -= _take_oldest(state, cluster, i, min(left, rules.oldest_slots), False)
     for k in range(len(rules.orders)):
         left -= _take_first(state, tables, cluster, jobs, rules, i, k, left)
-    if state.counters[i, MET] > 0:
-        left -= _take_oldest(state, cluster, i, left)
-    slot = 0
-    first = len(slots)  # the first slot that changes
-    for job in line:
-        if taken[job] != choice and left > 0:  # the oldest fill what is left
-            taken[job] = choice
-            left -= 1
-        if taken[job] == choice:
-            if slots[slot] != job:
-                first = min(first, slot)
-                slots[slot] = job
-            slot += 1
-    _write_requests(state, tables, jobs, i, first, len(slots))
+    left -= _take_oldest(state, cluster, i, left, False)
+    _take_oldest(state, cluster, i, left, True)
+    chosen, slot = state.per_job[i, KEY], 0
+    for place in range(len(line)):  # without a branch, which would often be mispredicted
+        chosen[slot] = line[place]
+        slot += taken[place]
+    same = 0
+    while same < len(slots) and slots[same] == chosen[same]:
+        same += 1
+    for slot in range(same, len(slots)):
+        slots[slot] = chosen[slot]
+    _write_requests(state, tables, jobs, i, same, len(slots))
 
 
 @kernel
-def _take_oldest(state, cluster, i, most):
-    """Take the oldest jobs among those not taken yet and not hidden; return how many they are."""
-    taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
-    around, count = state.counters[i, MET] > 0, 0
-    for job in waiting(cluster):
+def _take_oldest(state, cluster, i, most, hidden_too):
+    """Take the oldest jobs among those not taken yet; return how many they are."""
+    taken, line = state.per_job[i, TAKEN], waiting(cluster)
+    around, count = state.counters[i, MET] > 0 and not hidden_too, 0
+    for place in range(len(line)):
         if count == most:
             break
-        if taken[job] != choice and not (around and is_hidden(state, i, job)):
-            taken[job] = choice
+        if not taken[place] and not (around and is_hidden(state, i, line[place])):
+            taken[place] = 1
             count += 1
     return count
 
@@ -176,43 +171,54 @@ def _take_first(state, tables, cluster, jobs, rules, i, k, left):
 
     Return how many they are, at most `left`.
     """
-    taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
-    candidates, keys = state.per_job[i, CANDIDATE], state.per_job[i, CANDIDATE_KEY]
+    taken, key, line = state.per_job[i, TAKEN], state.per_job[i, KEY], waiting(cluster)
     if len(rules.expression) > 0:
         _write_values(state, tables, cluster, jobs, rules, i)
-        value = state.per_job[i, VALUE].view(np.float64)
-        count = _list_candidates(state, cluster, jobs, rules, i, k, value)
+        count = _write_keys(state, cluster, jobs, rules, i, EXPRESSION, _values(state, i))
     else:
         number = tables.order_number[state.counters[i, TRACE]]
-        count = _list_candidates(state, cluster, jobs, rules, i, k, number)
+        count = _write_keys_of(state, cluster, jobs, rules, i, rules.orders[k], number)
     wanted = min(rules.order_slots, count, left)
     if wanted == 0:
         return 0
-    last = _nth(keys, count, wanted)
+    last = _nth(key, len(line), wanted)
     ties = wanted  # how many of the jobs with the last key are taken, the oldest of them
-    for slot in range(count):
-        ties -= keys[slot] < last
-    for slot in range(count):
-        if keys[slot] < last or (keys[slot] == last and ties > 0):
-            taken[candidates[slot]] = choice
-            ties -= keys[slot] == last
+    for place in range(len(line)):
+        taken[place] |= key[place] < last
+        ties -= key[place] < last
+    for place in range(len(line)):
+        if ties == 0:
+            break
+        if key[place] == last:
+            taken[place] = 1
+            ties -= 1
     return wanted
 
 
 @kernel
-def _list_candidates(state, cluster, jobs, rules, i, k, number):
-    """List the jobs that order k may take into slots, with their keys; return how many they are.
+def _write_keys_of(state, cluster, jobs, rules, i, order, number):
+    """Call `_write_keys`; for the orders of "mixed" with a loop that has no other formula in it."""
+    if order == SJF:
+        return _write_keys(state, cluster, jobs, rules, i, SJF, number)
+    if order == SQF:
+        return _write_keys(state, cluster, jobs, rules, i, SQF, number)
+    if order == LXF:
+        return _write_keys(state, cluster, jobs, rules, i, LXF, number)
+    return _write_keys(state, cluster, jobs, rules, i, order, number)
+
+
+@kernel
+def _write_keys(state, cluster, jobs, rules, i, order, number):
+    """Write the keys of the jobs that the order may take; return how many they are.
 
     `number` is that of `formula` by job; if the order has none, it is empty.
     """
-    taken, choice = state.per_job[i, IN_WINDOW], state.counters[i, CHOICES]
-    candidates, keys = state.per_job[i, CANDIDATE], state.per_job[i, CANDIDATE_KEY]
+    taken, key, line = state.per_job[i, TAKEN], state.per_job[i, KEY], waiting(cluster)
     around, time, count = state.counters[i, MET] > 0, now(cluster), 0
-    for job in waiting(cluster):
-        if around and is_hidden(state, i, job):
-            continue
+    for place in range(len(line)):
+        job = line[place]
         value = formula(
-            rules.orders[k],
+            order,
             time - jobs.submit[job],
             jobs.estimate[job],
             jobs.size[job],
@@ -220,17 +226,22 @@ def _list_candidates(state, cluster, jobs, rules, i, k, number):
             number[job] if len(number) > 0 else 0.0,
             rules.order_weight,
         )
-        candidates[count] = job
-        keys[count] = _sortable(value)
-        count += taken[job] != choice
+        may_be_taken = taken[place] == 0 and not (around and is_hidden(state, i, job))
+        key[place] = _sortable(value) if may_be_taken else LARGEST
+        count += may_be_taken
     return count
+
+
+@inlined
+def _values(state, i):
+    return state.per_job[i, VALUE].view(np.float64)
 
 
 @shared_kernel
 def _write_values(state, tables, cluster, jobs, rules, i):
     """Write the values that the window's expression has for the waiting jobs."""
     program, columns = program_of(rules.expression), columns_of(state, rules, i)
-    history, value = history_of(state, tables, i), state.per_job[i, VALUE].view(np.float64)
+    history, value = history_of(state, tables, i), _values(state, i)
     count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
     score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
 
@@ -246,12 +257,13 @@ def _sortable(value):
 def _nth(keys, count, n):
     """Return the n-th smallest of the first `count` keys, by bisection of their range.
 
-    The compiler counts several keys with one instruction, so for the lengths of queues this is
-    faster than a heap.
+    LARGEST is no key. The compiler counts several keys with one instruction, so for the lengths of
+    queues this is faster than a heap.
     """
-    low = high = keys[0]
+    low, high = LARGEST, -LARGEST
     for slot in range(count):
-        low, high = min(low, keys[slot]), max(high, keys[slot])
+        key = keys[slot]
+        low, high = min(low, key), max(high, key if key < LARGEST else -LARGEST)
     while low < high:
         middle = (low & high) + ((low ^ high) >> 1)  # the mean, rounded down
         up_to, below, above = 0, low, high  # the number of keys up to it, and its neighbours

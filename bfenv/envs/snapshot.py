@@ -27,18 +27,18 @@ from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import (
     BOUNDED_SLOWDOWN,
-    CANDIDATE,
-    CANDIDATE_KEY,
     COMING,
     DUE,
     DUE_JOB,
     DUE_TIME,
     EPISODES,
     FIRST,
+    KEY,
     LAST,
     LAST_OUTAGE,
     LONGEST_WAIT,
     SHOWN_SLOWDOWN,
+    TAKEN,
     TRACE,
     UNSTARTED,
     VERSIONS,
@@ -99,7 +99,7 @@ class PlanningHandle(EnvHandle):
         state = state._replace(**{name: getattr(state, name)[:0] for name in OF_USERS})
         state.heap[:] = 0
         # They may come from earlier episodes, with what was then known. -1 says that none is known.
-        state.per_job[:, [CANDIDATE, CANDIDATE_KEY]] = 0
+        state.per_job[:, [TAKEN, KEY]] = 0
         state.per_job[:, VERSIONS:] = -1
         state.counters[0, DUE] = 0
         state.sums[0, BOUNDED_SLOWDOWN] = 0

@@ -10,6 +10,7 @@ from pathlib import Path
 from bfenv.core.versions import versions
 
 __all__ = ["commit", "machine", "model_versions", "versions"]
+ATTEMPTS = 10  # at a command that is killed
 
 
 @cache
@@ -21,18 +22,31 @@ def model_versions() -> dict[str, str]:
 @cache
 def commit() -> str | None:
     """Return the commit of the sources, with "-dirty" if they differ; None outside of git."""
-    file = Path(__file__).resolve()
     try:
-        for command in (
-            ["git", "ls-files", "--error-unmatch", file.name],
-            ["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
-        ):
-            run = subprocess.run(
-                command, cwd=file.parent, capture_output=True, text=True, timeout=30, check=True
-            )
-        return run.stdout.strip()
+        _ask_git("ls-files", "--error-unmatch", Path(__file__).name)
+        return _ask_git("describe", "--always", "--abbrev=40", "--dirty", "--exclude=*")
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def _ask_git(*words: str) -> str:
+    """Return what git prints in the folder of the sources; if it is killed, it is asked again.
+
+    Otherwise a row that is made while processes are killed would say that there is no commit.
+    """
+    for _ in range(ATTEMPTS):
+        run = subprocess.run(
+            ["git", *words],
+            cwd=Path(__file__).resolve().parent,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        if run.returncode >= 0:
+            break
+    run.check_returncode()
+    return run.stdout.strip()
 
 
 def machine() -> str:

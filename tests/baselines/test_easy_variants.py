@@ -80,6 +80,13 @@ def test_a_second_reservation_stops_what_delays_the_second_in_the_queue():
     assert starts(easy(reservations=2), 4, *jobs) == [0, 4, 8, 1]
 
 
+def test_two_backfills_together_do_not_delay_a_second_reservation():
+    """Job 1 is reserved from 10, job 2 from 15, beside which one of jobs 3 and 4 has room."""
+    jobs = (0, 6, 10, 10), (1, 8, 5, 5), (1, 9, 5, 5), (1, 1, 30, 30), (1, 1, 30, 30)
+    assert starts("easy", 10, *jobs) == [0, 10, 31, 1, 1]
+    assert starts(easy(reservations=2), 10, *jobs) == [0, 10, 15, 1, 20]
+
+
 def test_without_reservations_small_jobs_may_pass_the_head_for_as_long_as_they_come():
     #  P                                  P
     #  2 |000 333 5551   reservations=0   2 |0001222444    easy

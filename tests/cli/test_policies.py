@@ -21,3 +21,4 @@ def test_named(run):
     assert [row["policy"] for row in rows] == names
     status, _, error = run("policies", "nonsense")
     assert status == 2 and "unknown policy 'nonsense'" in error
+    assert "did you mean agent:windows-formula?" in run("policies", "windows-formula")[2]

@@ -61,6 +61,7 @@ def test_help(run):
         (["--algo", "dqn"], "algo must be one of"),
         (["--warm-start", "nothing", *SMALL], "unknown policy 'nothing'"),
         (["--device", "abacus", *SMALL], "'abacus' cannot be used by torch"),
+        (["--set", f"num_envs={10**15}"], "not enough memory"),
     ],
 )
 def test_refused(run, tmp_path, arguments, message):

@@ -11,7 +11,7 @@ import pytest
 import bfenv
 from bfenv.core.cluster import NEXT_JOB, now, running, waiting
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.batch_state import CANDIDATE_KEY, VERSIONS
+from bfenv.envs.batch_state import KEY, VERSIONS
 from tests.envs.playing import FREE
 from tests.oracles.user_history import quantities
 
@@ -159,7 +159,7 @@ def test_snapshots(crowd):
     assert len(waiting(env.cluster)) > WINDOW
     before, snapshot = env.slots.tolist(), env.snapshot()
     assert (snapshot.state.per_job[:, VERSIONS:] == -1).all()
-    assert not snapshot.state.per_job[:, CANDIDATE_KEY].any()
+    assert not snapshot.state.per_job[:, KEY].any()
     env.restore(snapshot, 3)
     assert env.slots.tolist() == before
     for _ in range(10):

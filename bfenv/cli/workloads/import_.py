@@ -143,7 +143,7 @@ def import_log(
     Add Cluster and AllocTRES for --cluster and for --resource gpus, memory, billing and dominant.
     The last counts each job by the resource of which it has the largest share: --capacity
     "gpu: cpu=512,mem=4T,gpu=64; long: cpu=4096,mem=16T". Partitions share one machine unless you
-    choose one, or split them.
+    choose one, or split them; so do clusters.
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
     fields are estimate, user, group, queue, partition, cluster and job. Times are ISO 8601 or
@@ -224,7 +224,7 @@ def _import(
 
 def _tell(out: Path, trace: Trace, is_local: bool) -> None:
     """Print what was written, what to know about it, and what to do next."""
-    from bfenv.workloads.logs.header import estimates_filled_in
+    from bfenv.workloads.logs.header import estimates_filled_in, read_labels
     from bfenv.workloads.logs.outages import outage_texts
 
     print(
@@ -258,13 +258,19 @@ def _tell(out: Path, trace: Trace, is_local: bool) -> None:
             else f"An outage of {length} is in the file's header."
         )
         print("\n".join(f"  {text}" for text in outage_texts(trace, trace.outages, most=5)))
+    clusters = read_labels(trace.header).get("Clusters", "").split()
+    if clusters:
+        print(_shared("clusters", clusters, "--cluster"))
     partitions = [line.split()[-1] for line in trace.header if line.startswith("Partition:")]
     if len(partitions) > 1:
-        print(
-            f"Jobs of {len(partitions)} partitions share one machine here "
-            f"({', '.join(partitions[:8])}): see --partition and --split-partitions."
-        )
+        print(_shared("partitions", partitions, "--partition and --split-partitions"))
     print(f"Next: bfenv report {shlex.quote(str(out))} --out report.html")
+
+
+def _shared(kind: str, names: list[str], options: str) -> str:
+    """Say whose jobs are on one machine, and which options take them apart."""
+    there = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
+    return f"Jobs of {len(names)} {kind} share one machine here ({there}): see {options}."
 
 
 def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> Trace:

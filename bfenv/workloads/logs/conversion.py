@@ -35,7 +35,7 @@ from bfenv.workloads.logs.run import UNKNOWN, Dropped, Run, column, number_names
 from bfenv.workloads.logs.selection import (
     EVERYTHING,
     Selection,
-    check_partitions,
+    check_names,
     count_dropped,
     select,
     write_ids,
@@ -167,7 +167,9 @@ def convert(
     check_options(overrun, on_error)
     limits, zone = read_longest(longest), find_zone(timezone)
     runs, dropped = parse_lines(path, lines, parse, on_error)
-    check_partitions(path, runs, dropped, [*selection.partitions, *filter(None, limits)])
+    partitions = [*selection.partitions, *filter(None, limits)]
+    check_names(path, "partition", runs, dropped, partitions)
+    check_names(path, "cluster", runs, dropped, [*filter(None, [selection.cluster])])
     counts = count_dropped(dropped, selection)
     runs = _without_duplicates(select(runs, counts, selection, zone), counts)
     processors = _machine_size(path, runs, processors)
@@ -289,12 +291,15 @@ def _machine_header(jobs: int, origin: int, timezone: str, processors: int) -> t
 
 
 def _names(runs: Sequence[Run]) -> Iterable[str]:
-    """Name the numbers of queues and partitions, as SWF's header does."""
+    """Name the numbers of queues and partitions, as SWF's header does; and clusters, if several."""
     queues, partitions = [run.queue for run in runs], [run.partition for run in runs]
     for label, names in (("Queue", queues), ("Partition", partitions)):
         for name, number in dict(zip(names, number_names(names), strict=True)).items():
             if name:
                 yield f"{label}: {number} {'_'.join(name.split())}"
+    clusters = sorted({"_".join(run.cluster.split()) for run in runs if run.cluster})
+    if len(clusters) > 1:
+        yield f"Clusters: {' '.join(clusters)}"
 
 
 def _notes(notes: Iterable[str], counts: Counter[str]) -> tuple[str, ...]:

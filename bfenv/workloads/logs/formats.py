@@ -10,7 +10,7 @@ from bfenv.workloads.logs import pbs, xdmod
 from bfenv.workloads.logs.lsf import read_lsf
 from bfenv.workloads.logs.parquet import is_parquet
 from bfenv.workloads.logs.sge import read_sge
-from bfenv.workloads.logs.slurm import COMMAND, read_sacct
+from bfenv.workloads.logs.slurm import COMMAND, RAW_ID, read_sacct
 from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
 from bfenv.workloads.logs.text import first_lines
@@ -35,6 +35,7 @@ READERS: dict[str, Callable[..., Trace]] = {
     "xdmod": xdmod.read_xdmod,
 }  # of those kinds that say themselves where everything is
 FEWEST = 6  # columns of an accounting log of Slurm
+RULE = re.compile(r"-+ +-")  # below column names
 ZIP = "PK\x03\x04"
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
 
@@ -67,16 +68,21 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
         return "lsf"
     if first.count(":") >= 40:
         return "sge"
-    names = first.lower().split("|")
-    is_headless = JOB.fullmatch(names[0].strip()) and len(names) == COMMAND.count(",") + 1
-    if "jobid" in map(str.strip, names) or is_headless:
+    names = [name.strip() for name in first.lower().split("|")]
+    is_headless = JOB.fullmatch(names[0]) and len(names) == COMMAND.count(",") + 1
+    if not {"jobid", RAW_ID}.isdisjoint(names) or is_headless:
         return "sacct"
-    if JOB.fullmatch(names[0].strip()) and len(names) >= FEWEST:
+    if JOB.fullmatch(names[0]) and len(names) >= FEWEST:
         if fields is not None:
             return "sacct"
         raise WorkloadError(
             f"{path}: this looks like sacct without its line of column names; give the names with "
             "--fields"
+        )
+    if names[0].split(maxsplit=1)[:1] in (["jobid"], [RAW_ID]) and RULE.match("".join(lines[1:2])):
+        raise WorkloadError(
+            f"{path}: this is sacct with columns of fixed width, which cut what is longer; "
+            f"make the file with: {COMMAND}"
         )
     if first.startswith(ZIP):
         raise WorkloadError(

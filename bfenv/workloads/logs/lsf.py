@@ -23,6 +23,7 @@ DONE = 64  # the status of a job that ended with exit status 0
 # numbers at these, it has the fields of a version of LSF.
 INDEX, INDEX_TEXTS, INDEX_NUMBERS = 29, (2, 3, 23, 24, 27, 28), (25, 26, 29)  # any version
 PAIRS = 53  # that follow this number of them, since LSF 9.1
+USE_OF_HOST = 6  # words on each host, the last being the number of pairs that follow
 LIMIT_TEXTS = (32, 33, 34, 35, 37, 41, 42, 43, 44, 46, 47, 49, 51, 52)
 LIMIT_NUMBERS = (30, 31, 36, 38, 45, 48, 50, 53)
 
@@ -105,7 +106,14 @@ def _limit(words: list[str]) -> int:
     """Return a job's run limit in seconds, -1 if it has none; `words` begin with the status."""
     if not _has(words, INDEX_TEXTS + LIMIT_TEXTS, INDEX_NUMBERS + LIMIT_NUMBERS):
         return -1
-    place = PAIRS + 2 * _integer(words[PAIRS]) + 2  # after the pairs and a number of flags
+    place = PAIRS + 2 * _integer(words[PAIRS]) + 1  # the number of hosts whose use follows
+    hosts = _integer(words[place]) if place < len(words) else 0
+    place += 1
+    for _ in range(hosts):
+        pairs_at = place + USE_OF_HOST - 1
+        if pairs_at >= len(words):
+            return -1
+        place = pairs_at + 1 + 2 * _integer(words[pairs_at])
     return (_integer(words[place]) if place < len(words) else 0) or -1
 
 

@@ -19,14 +19,18 @@ from bfenv.workloads.logs.times import find_zone, read_duration, read_epoch, rea
 
 DATE = "%m/%d/%Y %H:%M:%S"
 LINE = re.compile(r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:]{8}[0-9.]*;[A-Za-z];")
+COUNTS = (
+    "Resource_List.ncpus", "resources_used.ncpus", "total_execution_slots", "Resource_List.procs"
+)  # fmt: skip
 PPN = re.compile(r"(?:^|:)ppn=([0-9]{1,9})")
 
 
 def read_pbs(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> Trace:
     """Read the jobs that ended from PBS or Torque accounting; several days may be in one file.
 
-    Size is Resource_List.ncpus, or else what Resource_List.nodes, as in "2:ppn=8+1:ppn=4", or
-    Resource_List.procs requests. The submit time is qtime, the time at which the job was queued.
+    Size is Resource_List.ncpus, or else Torque's number of execution slots, or else what
+    Resource_List.procs or Resource_List.nodes, as in "2:ppn=8+1:ppn=4", requests, or else the
+    places in exec_host. The submit time is qtime, the time at which the job was queued.
     The queue is also the partition.
 
     Parameters
@@ -91,7 +95,7 @@ def _date(text: str, zone: tzinfo) -> int:
 
 def _size(fields: dict[str, str]) -> int:
     """Return the CPUs that a job requested; 0 if they are not known."""
-    for name in ("Resource_List.ncpus", "resources_used.ncpus", "Resource_List.procs"):
+    for name in COUNTS:
         count = read_integer(fields.get(name))
         if count:
             return count
@@ -101,4 +105,21 @@ def _size(fields: dict[str, str]) -> int:
         nodes = int(count_text) if count_text.isdecimal() and len(count_text) < 10 else 1
         per_node = PPN.search(chunk)
         total += nodes * (int(per_node[1]) if per_node else 1)
-    return total or read_integer(fields.get("Resource_List.nodect")) or 0
+    hosts = filter(None, fields.get("exec_host", "").split("+"))
+    return (
+        total or sum(map(_places, hosts)) or read_integer(fields.get("Resource_List.nodect")) or 0
+    )
+
+
+def _places(host: str) -> int:
+    """Return how many CPUs "host/3*8" of PBS, or "host/0-2,5" of Torque, is."""
+    ranges = host.partition("/")[2]
+    _, star, count = ranges.partition("*")
+    if star:
+        return max(read_integer(count) or 0, 1)
+    total = 0
+    for one in ranges.split(","):
+        first, dash, last = one.partition("-")
+        total += (read_integer(last) or 0) - (read_integer(first) or 0) if dash else 0
+        total += 1
+    return max(total, 1)

@@ -73,13 +73,25 @@ def count_dropped(dropped: Mapping[Dropped, int], selection: Selection) -> Count
     return counts
 
 
-def check_partitions(
+def check_names(
     path: str | os.PathLike[str],
+    kind: str,
     runs: Iterable[Run],
     dropped: Mapping[Dropped, int],
     names: Sequence[str],
 ) -> None:
-    """Check that each of the names is that of a partition with runs.
+    """Check that each of the names is that of a partition, or cluster, with runs.
+
+    Parameters
+    ----------
+    path
+        The log, for messages.
+    kind
+        "partition" or "cluster".
+    runs, dropped
+        As `parse_lines` returns them.
+    names
+        To be checked.
 
     Raises
     ------
@@ -88,19 +100,19 @@ def check_partitions(
     """
     if not names:
         return
-    known = {run.partition for run in runs}
+    known = {getattr(run, kind) for run in runs}
     for name in names:
         if name in known:
             continue
         why: Counter[str] = Counter()
         for line, count in dropped.items():
-            if line.partition == name:
+            if getattr(line, kind) == name:
                 why[line.why] += count
         if why:
             reasons = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(why, DROPPED))
-            raise WorkloadError(f"{path}: no line of partition {name!r} is a job ({reasons})")
+            raise WorkloadError(f"{path}: no line of {kind} {name!r} is a job ({reasons})")
         there = ", ".join(sorted(filter(None, known))) or "none"
-        raise WorkloadError(f"{path}: no jobs in a partition {name!r}; there are {there}")
+        raise WorkloadError(f"{path}: no jobs in a {kind} {name!r}; there are {there}")
 
 
 def write_ids(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:

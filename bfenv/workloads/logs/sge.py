@@ -15,7 +15,8 @@ from bfenv.workloads.logs.times import LATEST, read_duration, read_epoch, read_i
 
 LEAST = 35  # fields, up to the slots
 (QUEUE, GROUP, OWNER, JOB, SUBMIT, START, END) = (0, 2, 3, 5, 8, 9, 10)
-FAILURE, EXIT, SLOTS, TASK, CATEGORY, PE_TASK = 11, 12, 34, 35, 39, 41
+FAILURE, EXIT, SLOTS, TASK, CATEGORY = 11, 12, 34, 35, 39
+IO_WAIT = re.compile(r"\s*[0-9]+\.[0-9]+\s*")  # seconds
 LIMIT = re.compile(r"\b[hs]_rt=([0-9:]+)")
 
 
@@ -50,7 +51,9 @@ def _parse(line: str) -> Run | str:
     if len(fields) < LEAST:
         raise ValueError(f"{len(fields)} fields separated by colons, expected {LEAST} or more")
     submit, start, end = (_seconds(fields[i]) for i in (SUBMIT, START, END))
-    if len(fields) > PE_TASK and fields[PE_TASK].strip() not in ("", "NONE", "none"):
+    io_wait_at = _io_wait_at(fields)
+    category, parallel_task = fields[CATEGORY:io_wait_at], fields[io_wait_at + 1 : io_wait_at + 2]
+    if parallel_task and parallel_task[0].strip() not in ("", "NONE", "none"):
         return "steps"
     if submit <= 0:
         return "no_submit"
@@ -63,14 +66,14 @@ def _parse(line: str) -> Run | str:
         return "no_size"
     task = fields[TASK].strip() if len(fields) > TASK else "0"
     job = fields[JOB].strip() + ("" if task in ("", "0") else f".{task}")
-    limit = LIMIT.search(":".join(fields[CATEGORY:])) if len(fields) > CATEGORY else None
+    limit = LIMIT.search(":".join(category))
     is_done = fields[FAILURE].strip().partition(" ")[0] == "0" and fields[EXIT].strip() == "0"
     return Run(
         submit,
         start,
         end - start,
         size,
-        estimate=(read_duration(limit[1].strip(":")) or -1) if limit else -1,
+        estimate=(read_duration(limit[1]) or -1) if limit else -1,
         user=fields[OWNER].strip(),
         group=fields[GROUP].strip(),
         queue=fields[QUEUE].strip(),
@@ -78,6 +81,17 @@ def _parse(line: str) -> Run | str:
         status=COMPLETED if is_done else FAILED,
         job=job,
     )
+
+
+def _io_wait_at(fields: list[str]) -> int:
+    """Return the place of the I/O wait, which follows the category.
+
+    The category may have colons in it, as in "-l h_rt=24:00:00".
+    """
+    for i in range(CATEGORY + 1, len(fields)):
+        if IO_WAIT.fullmatch(fields[i]):
+            return i
+    return CATEGORY + 1
 
 
 def _seconds(text: str) -> int:

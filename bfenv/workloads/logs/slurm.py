@@ -24,6 +24,7 @@ COMMAND = (
     "SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt -o JobID,User,Group,"
     "Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes"
 )
+RAW_ID = "jobidraw"  # a column that stands in for JobID
 RUNTIMES = ("ElapsedRaw", "Elapsed", "End")
 KNOWN = {name.lower(): name for name in (*COLUMNS, *chain(*SIZES.values()))}
 
@@ -45,7 +46,7 @@ def read_sacct(
         SLURM_TIME_FORMAT=%s sacct -a -X -D -P -S 2026-01-01 -E now > dump.txt \\
           -o JobID,User,Group,Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes
 
-    Columns are found by their names in the first line. JobID, Submit, Start, State, a size and a
+    Columns are found by their names in the first line. JobID or JobIDRaw, Submit, Start, State, a size and a
     runtime are required. Others may be missing, and further ones are ignored; but a name with a "|"
     in it, as in JobName, makes its line malformed.
 
@@ -140,6 +141,8 @@ def _columns(path: str | os.PathLike[str], header: str, resource: str) -> list[s
     """Return sacct's names of the columns; WorkloadError names all that are missing."""
     given = [name.strip() for name in header.split("|")]
     names = [KNOWN.get(name.lower(), name) for name in given]
+    if "JobID" not in names:
+        names = ["JobID" if name.lower() == RAW_ID else name for name in names]
     required = [("JobID",), ("Submit",), ("Start",), ("State",), SIZES[resource], RUNTIMES]
     missing = [
         " or ".join(choice) for choice in required if not any(name in names for name in choice)

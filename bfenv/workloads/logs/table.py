@@ -11,7 +11,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
-from bfenv.workloads.logs.run import Run, order_times
+from bfenv.workloads.logs.run import Dropped, Run, order_times
 from bfenv.workloads.logs.text import first_lines, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
 
@@ -121,8 +121,8 @@ def find_columns(
     return {field: names.index(column) for field, column in mapping.items()}
 
 
-def parse_row(zone: tzinfo, row: Mapping[str, Any]) -> Run | str:
-    """Return the run in a row, by field, or the reason why there is none, a key of `DROPPED`.
+def parse_row(zone: tzinfo, row: Mapping[str, Any]) -> Run | Dropped:
+    """Return the run in a row, by field, or the reason why there is none.
 
     Raises
     ------
@@ -134,14 +134,14 @@ def parse_row(zone: tzinfo, row: Mapping[str, Any]) -> Run | str:
     runtime, size = _read(row, "runtime", read_duration), _read(row, "size", read_integer)
     estimate = _read(row, "estimate", read_duration)
     if not submitted:
-        return "no_submit"
+        return _dropped("no_submit", row)
     submit, begin, finish = order_times(submitted, start, end, runtime)
     if runtime is None and begin >= 0 and finish >= 0:
         runtime = finish - begin
     if runtime is None or runtime < 1:
-        return "no_runtime"
+        return _dropped("no_runtime", row)
     if size is None or size < 1:
-        return "no_size"
+        return _dropped("no_size", row)
     return Run(
         submit,
         begin,
@@ -186,7 +186,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 def _parse_text(
     zone: tzinfo, header: str, columns: dict[str, int], width: int, delimiter: str, line: str
-) -> Run | str:
+) -> Run | Dropped | str:
     """Return the run in a line, or why there is none; ValueError if it is malformed."""
     if line == header:
         return "headers"
@@ -203,6 +203,10 @@ def _read(
         return reader(row.get(field), *arguments)
     except ValueError as error:
         raise ValueError(f"{field}: {error}") from None
+
+
+def _dropped(why: str, row: Mapping[str, Any]) -> Dropped:
+    return Dropped(why, _name(row.get("partition")), _name(row.get("cluster")))
 
 
 def _name(value: Any) -> str:

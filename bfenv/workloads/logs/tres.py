@@ -11,13 +11,14 @@ from bfenv.core.errors import WorkloadError
 # The first column with a number counts. AllocNodes comes rounded, as "2K".
 TRES = ("AllocTRES", "ReqTRES")
 SIZES = {
-    "cores": ("AllocCPUS", "NCPUS", "ReqCPUS"),
-    "nodes": ("NNodes", "AllocNodes", "ReqNodes"),
+    "cores": ("AllocCPUS", "NCPUS", "AllocTRES", "ReqCPUS", "ReqTRES"),
+    "nodes": ("NNodes", "AllocNodes", "AllocTRES", "ReqNodes", "ReqTRES"),
     "gpus": TRES,
     "memory": TRES,
     "billing": TRES,
     "dominant": TRES,
 }
+NAMES = {"cores": "cpu", "nodes": "node", "gpus": "gpu", "memory": "mem", "billing": "billing"}
 COUNT = re.compile(r"([0-9]{1,12}(?:\.[0-9]+)?)([KMG]?)", re.IGNORECASE)
 AMOUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]+)?)([KMGT]?)", re.IGNORECASE)
 MULTIPLES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -85,15 +86,18 @@ def size_of(resource: str, capacity: Capacity, fields: Fields) -> int:
     """Return a job's processors, in units of a resource; 0 if they are not known."""
     if SIZES[resource] is not TRES:
         for column in SIZES[resource]:
-            if count := _count(fields, column):
+            if column in TRES:
+                count = _tres_amounts(fields.get(column) or "").get(NAMES[resource], 0)
+            else:
+                count = _count(fields, column)
+            if count:
                 return count
         return 0
     text = next(filter(None, (fields.get(column) for column in TRES)), "")
     amounts = _tres_amounts(text)
-    if resource == "memory":
-        return -(-amounts.get("mem", 0) // 1024)
     if resource != "dominant":
-        return amounts.get(resource.removesuffix("s"), 0)
+        amount = amounts.get(NAMES[resource], 0)
+        return -(-amount // 1024) if resource == "memory" else amount
     partition = fields.get("Partition", "")
     has = capacity.get(partition) or capacity.get("")
     if has is None:

@@ -16,7 +16,7 @@ from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
-from bfenv.workloads.logs.run import Run
+from bfenv.workloads.logs.run import Dropped, Run
 from bfenv.workloads.logs.table import (
     NOTES,
     find_columns,
@@ -128,7 +128,7 @@ def _column_names(path: str | os.PathLike[str], lines: Iterator[tuple[int, str]]
         raise WorkloadError(f"{path}: the record of column names: {error}") from None
 
 
-def _parse_record(columns: dict[str, int], width: int, line: str) -> Run | str:
+def _parse_record(columns: dict[str, int], width: int, line: str) -> Run | Dropped:
     """Return the run in a line, or why there is none; ValueError if it is malformed."""
     values = _record(line)
     if len(values) != width:

@@ -69,6 +69,7 @@ def test_changes():
         ("environment={1: 2}", "unknown setting of the environment '1'"),
         ("environment={load: {}}", "load must be text, a number or a list of these"),
         ("num_envs=1.5", "num_envs must be an integer"),
+        ("threads=1025", "threads must be an integer from 1 to 1,024"),
     ],
 )
 def test_refused(text, message):

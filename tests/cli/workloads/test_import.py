@@ -129,6 +129,17 @@ PARTITIONS = """JobID|User|Partition|Submit|Start|End|State|AllocCPUS|Timelimit
 """
 
 
+def test_clusters(command):
+    """Clusters share a machine with a word, or one is chosen."""
+    lines = PARTITIONS.splitlines()
+    named = [f"{line}|{name}" for line, name in zip(lines, ("Cluster", "a", "b", "a"), strict=True)]
+    Path("dump.txt").write_text("\n".join(named) + "\n")
+    _, out, _ = command("dump.txt -o a.swf --processors 8")
+    assert "Jobs of 2 clusters share one machine here (a, b): see --cluster." in out
+    _, out, _ = command("dump.txt -o b.swf --processors 8 --cluster b")
+    assert "share one machine" not in out and len(bfenv.read_swf("b.swf")) == 1
+
+
 def test_partitions(command):
     """Partitions share a machine with a word, or are chosen, or have a file each."""
     Path("dump.txt").write_text(PARTITIONS)

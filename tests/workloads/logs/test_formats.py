@@ -74,7 +74,7 @@ def xdmod_json(text=XDMOD):
     return "[\n" + ",\n".join(f"    {json.dumps(row)}" for row in rows) + "\n]"
 
 
-def lsf_line(index=0, limit=0, *, pairs=(), old=False):
+def lsf_line(index=0, limit=0, *, pairs=(), hosts=(), old=False):
     """A JOB_FINISH in the layout of LSF 10.1, or of a version before 9.1."""
     head = (
         f'"JOB_FINISH" "10.1" {NOON + 180} 7 1000 33554438 4 {NOON} 0 0 {NOON + 60} "ann" "normal"'
@@ -84,7 +84,8 @@ def lsf_line(index=0, limit=0, *, pairs=(), old=False):
     tail = f'64 60.0 "name[1-9]" "sleep 1" {usage} "mail" "chem" 0 4 "" "" {index} 1024 2048'
     if not old:
         tail += ' "" "" "" "" 0 "" 0 "" -1 "/ann" "" "" "" -1 "" "" 1024 "" 0 "" "text"'
-        tail += f' {len(pairs) // 2} {" ".join(pairs)} 0 {limit} 0 "" 0 120'
+        tail += f" {len(pairs) // 2} {' '.join(pairs)}"
+        tail += f' {len(hosts)} {" ".join(hosts)} {limit} 0 "" 0 120'
     return head + " " + " ".join(tail.split())
 
 
@@ -167,6 +168,8 @@ def test_not_found(tmp_path):
         find_format(written(tmp_path, "hello\n"))
     with refused(WorkloadError, "unknown kind of log", "begins with '[1, 2]'"):
         find_format(written(tmp_path, "[1, 2]\n"))
+    with refused(WorkloadError, "columns of fixed width", "sacct -a -X -D -P"):
+        find_format(written(tmp_path, "JobID   JobName\n------- -------\n7       a\n"))
     with refused(WorkloadError, "a zip archive or a spreadsheet"):
         find_format(written(tmp_path, "PK\x03\x04, and more\n"))
 
@@ -183,6 +186,25 @@ def test_pbs(tmp_path):
     assert (trace.cleaning.other_record, trace.cleaning.never_started) == (3, 1)
 
 
+@pytest.mark.parametrize(
+    ("fields", "size"),
+    [
+        ("exec_host=n1/5", 1),
+        ("exec_host=n1/0+n1/1+n2/0", 3),
+        ("exec_host=n1/0-3,7+n2/2", 6),
+        ("exec_host=n1/0*8+n2/1*4", 12),
+        ("Resource_List.nodes=2 exec_host=n1/0-1+n2/0-1", 2),
+        ("Resource_List.nodes=2 total_execution_slots=4 exec_host=n1/0-1+n2/0-1", 4),
+        ("Resource_List.nodect=2", 2),
+    ],
+)
+def test_pbs_sizes(tmp_path, fields, size):
+    """Where no CPUs are requested, the size is that of what the job was given."""
+    times = f"qtime={NOON} start={NOON} end={NOON + 60}"
+    path = written(tmp_path, f"01/01/2026 12:03:00;E;7.pbs;user=ann {fields} {times}\n")
+    assert read_pbs(path, processors=64).jobs.size.tolist() == [size]
+
+
 def test_sge(tmp_path):
     """Slots are processors, h_rt is the limit, and a task that never started is counted."""
     trace = read_sge(written(tmp_path, SGE), processors=64)
@@ -191,6 +213,24 @@ def test_sge(tmp_path):
     assert trace.runtime.tolist() == [120, 30]
     assert trace.jobs.estimate.tolist() == [600, 600]
     assert trace.cleaning.never_started == 1
+
+
+@pytest.mark.parametrize("rest", ["NONE:0:0:0", "NONE:0:0:0:NONE:root@n1:0:0:n1:NONE:qsub x:0.0"])
+def test_sge_colons(tmp_path, rest):
+    """A limit of hours, minutes and seconds has colons; the fields behind it are still found."""
+    lines = [
+        line.replace("h_rt=600,h_vmem=1G:0:NONE:0:0:0", f"{limit}:0.000000:{rest}")
+        for line, limit in (
+            (SGE.splitlines()[0], "h_rt=1:00:00"),
+            (
+                SGE.splitlines()[0].replace(":7:sge", ":9:sge"),
+                "cpu=24:00:00,h_rt=2:00:00 -pe mpi 16",
+            ),
+            (SGE.splitlines()[0].replace(":7:sge", ":8:sge"), "h_rt=3:00:00:0.5:1.n1"),
+        )
+    ]
+    trace = read_sge(written(tmp_path, "\n".join(lines)), processors=64)
+    assert (trace.jobs.estimate.tolist(), trace.cleaning.steps) == ([3600, 7200], 1)
 
 
 def test_sge_milliseconds(tmp_path):
@@ -216,9 +256,11 @@ def test_lsf(tmp_path):
 
 
 @pytest.mark.parametrize("pairs", [(), ("1", '"one"', "2", '"two"')])
-def test_lsf_limits(tmp_path, pairs):
-    """Run limits and array indices are read where a line has them, after any pairs."""
-    lines = [lsf_line(3, 600, pairs=pairs), lsf_line(4, 900, pairs=pairs), lsf_line(4, 900)]
+@pytest.mark.parametrize("hosts", [(), ("n1 9 0 5 1 0", 'n2 9 0 5 1 2 1 "pid" 2 "pid"')])
+def test_lsf_limits(tmp_path, pairs, hosts):
+    """Run limits and array indices are read where a line has them, after any pairs and hosts."""
+    more = {"pairs": pairs, "hosts": hosts}
+    lines = [lsf_line(3, 600, **more), lsf_line(4, 900, **more), lsf_line(4, 900)]
     ids = tmp_path / "ids"
     path = written(tmp_path, "\n".join([*lines, lsf_line(5, old=True)]))
     trace = read_lsf(path, processors=64, selection=Selection(ids=ids))
@@ -241,7 +283,7 @@ def test_xdmod(tmp_path):
     assert ids.read_text().splitlines()[1:] == ['0,"7"', '1,"8[3]"']
     assert read_xdmod(path, processors=64, resource="nodes").jobs.size.tolist() == [1, 2]
     assert read_xdmod(path, processors=64, eligible=True).jobs.submit.tolist() == [0, 25]
-    with refused(WorkloadError, "ran for 0 s", "in another partition or cluster: 2"):
+    with refused(WorkloadError, "no line of cluster 'thin' is a job (ran for 0 s"):
         read_xdmod(path, processors=64, selection=Selection(cluster="thin"))
 
 
@@ -431,6 +473,12 @@ def test_unknown_partition(tmp_path):
     waiting = f"4|fat|a|{NOON}|Unknown|Unknown|PENDING|1|00:01:00"
     with refused(WorkloadError, "no line of partition 'fat' is a job (still waiting: 1)"):
         read_sacct(sacct(tmp_path, *LINES, waiting), selection=Selection(partitions=("fat",)))
+
+
+def test_unknown_cluster(tmp_path):
+    """A cluster without jobs is an error that lists those there are."""
+    with refused(WorkloadError, "no jobs in a cluster 'c'; there are a, b"):
+        read_sacct(sacct(tmp_path, *LINES), processors=4, selection=Selection(cluster="c"))
 
 
 def test_dropped_of_others(tmp_path):

@@ -17,6 +17,7 @@ from bfenv.cli.workloads.import_ import import_log
 from bfenv.core.errors import WorkloadError
 from bfenv.workloads.logs import slurm, slurm_job, tres
 from bfenv.workloads.logs.cleaning import DROPPED
+from bfenv.workloads.logs.formats import find_format
 from bfenv.workloads.logs.slurm import read_sacct
 from tests.workloads.refusals import refused
 
@@ -138,6 +139,21 @@ def test_all_missing_columns_are_named_at_once_with_the_command(tmp_path):
     with refused(WorkloadError, "NNodes or AllocNodes"):
         header = "JobID|Submit|Start|State|AllocCPUS|End"
         read(tmp_path, "7|1|2|COMPLETED|4|3", header=header, resource="nodes")
+
+
+def test_sizes_of_tres(tmp_path):
+    """Where a dump has no column of CPUs or nodes, they are those of AllocTRES, or of ReqTRES."""
+    header = "JobIDRaw|Submit|Start|State|ElapsedRaw|AllocTRES|ReqTRES"
+    assert find_format(dump(tmp_path, header=header)) == "sacct"
+    lines = (
+        f"7|{NOON}|{NOON}|COMPLETED|60|billing=9,cpu=4,mem=8G,node=2|cpu=2,node=1",
+        f"8|{NOON}|{NOON}|COMPLETED|60||cpu=3,node=3",
+    )
+    for resource, sizes in (("cores", [4, 3]), ("nodes", [2, 3])):
+        trace = read(tmp_path, *lines, header=header, resource=resource)
+        assert trace.jobs.size.tolist() == sizes
+    header, line = f"{header}|ReqCPUS", f"{lines[0]}|1"
+    assert read(tmp_path, line, header=header).jobs.size.tolist() == [4]
 
 
 @pytest.mark.parametrize(
