@@ -33,9 +33,9 @@ def save_checkpoint(
     """Write a checkpoint; a reader sees the old one or all of the new."""
     state = episodes.state()
     arrays = {f"network/{name}": value for name, value in network.state_dict().items()}
-    arrays |= {"adam/mean": optimizer.mean, "adam/square": optimizer.square}
     arrays["generator"] = generator.get_state()
     values = {name: value.cpu().numpy() for name, value in arrays.items()}
+    values |= {"adam/mean": optimizer.mean, "adam/square": optimizer.square}
     values["actions"] = state.pop("actions")
     content = {"progress": asdict(progress), "episodes": state, "adam_steps": optimizer.count}
     text = json.dumps({"format": FORMAT, **content})
@@ -65,8 +65,8 @@ def load_checkpoint(
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}")
         network.load_state_dict(_tensors(arrays, "network/"))
-        optimizer.mean.copy_(torch.from_numpy(arrays["adam/mean"]))
-        optimizer.square.copy_(torch.from_numpy(arrays["adam/square"]))
+        optimizer.mean[:] = arrays["adam/mean"]
+        optimizer.square[:] = arrays["adam/square"]
         optimizer.count = content["adam_steps"]
         generator.set_state(torch.from_numpy(arrays["generator"]))
         episodes.restore({**content["episodes"], "actions": arrays["actions"]})
