@@ -69,6 +69,15 @@ def test_a_job_is_expected_to_end_at_its_estimate_and_ends_at_its_runtime():
     assert cluster.end.tolist() == [4, 3]
 
 
+def test_equal_expected_ends():
+    """Running jobs that are expected to end together are in the order of their starts."""
+    cluster, jobs, truth = machine((0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5))
+    advance(cluster, jobs, truth)
+    for job in (2, 0, 1):
+        start(cluster, jobs, job)
+    assert running(cluster).tolist() == [2, 0, 1]
+
+
 def test_started_jobs_stand_in_the_queue_until_the_pass_is_over():
     cluster, jobs, truth = machine((0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5), (0, 1, 5, 5))
     advance(cluster, jobs, truth)
