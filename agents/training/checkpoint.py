@@ -13,31 +13,32 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bfenv.agents.training.adam import Adam
 from bfenv.agents.training.episodes import Episodes
 from bfenv.agents.training.progress import Progress
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 
-FORMAT = "bfenv checkpoint 1"
+FORMAT = "bfenv checkpoint 2"
 
 
 def save_checkpoint(
     path: Path,
     progress: Progress,
     network: nn.Module,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     generator: torch.Generator,
     episodes: Episodes,
 ) -> None:
     """Write a checkpoint; a reader sees the old one or all of the new."""
     state = episodes.state()
     arrays = {f"network/{name}": value for name, value in network.state_dict().items()}
-    for k, moments in optimizer.state_dict()["state"].items():
-        arrays |= {f"adam/{k}/{name}": value for name, value in moments.items()}
     arrays["generator"] = generator.get_state()
     values = {name: value.cpu().numpy() for name, value in arrays.items()}
+    values |= {"adam/mean": optimizer.mean, "adam/square": optimizer.square}
     values["actions"] = state.pop("actions")
-    text = json.dumps({"format": FORMAT, "progress": asdict(progress), "episodes": state})
+    content = {"progress": asdict(progress), "episodes": state, "adam_steps": optimizer.count}
+    text = json.dumps({"format": FORMAT, **content})
     buffer = io.BytesIO()
     np.savez_compressed(buffer, json=np.array(text), **values)
     write_atomically(path, buffer.getvalue())
@@ -46,7 +47,7 @@ def save_checkpoint(
 def load_checkpoint(
     path: Path,
     network: nn.Module,
-    optimizer: torch.optim.Optimizer,
+    optimizer: Adam,
     generator: torch.Generator,
     episodes: Episodes,
 ) -> Progress:
@@ -64,11 +65,9 @@ def load_checkpoint(
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}")
         network.load_state_dict(_tensors(arrays, "network/"))
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in _tensors(arrays, "adam/").items():
-            k, _, moment = name.partition("/")
-            moments.setdefault(int(k), {})[moment] = value
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+        optimizer.mean[:] = arrays["adam/mean"]
+        optimizer.square[:] = arrays["adam/square"]
+        optimizer.count = content["adam_steps"]
         generator.set_state(torch.from_numpy(arrays["generator"]))
         episodes.restore({**content["episodes"], "actions": arrays["actions"]})
         return Progress(**content["progress"])

@@ -124,17 +124,23 @@ def train(
             raise BfenvError(f"{name}={getattr(settings, name)!r} needs --algo ppo")
     torch.set_num_threads(settings.threads)
     check_device(settings.device)
-    environment = cast(EnvSettings, dict(settings.environment))
-    envs = BackfillVecEnv(settings.num_envs, list(settings.workload), **environment)
-    separate_splits(envs.batch.source)
+    envs = new_envs(settings)
     run = RunFolder(Path(folder), settings, resume, tensorboard)
-    envs.seed(settings.seed)
     model = new_model(settings, envs)
     callback = Judge(settings, run, report)
     model.learn(settings.steps, callback=callback)
     model.save(run.path / "model.zip")
     run.close()
     return run.agent
+
+
+def new_envs(settings: TrainSettings) -> BackfillVecEnv:
+    """Return the environments of a training, with its seed."""
+    environment = cast(EnvSettings, dict(settings.environment))
+    envs = BackfillVecEnv(settings.num_envs, list(settings.workload), **environment)
+    separate_splits(envs.batch.source)
+    envs.seed(settings.seed)
+    return envs
 
 
 def new_model(settings: TrainSettings, envs: BackfillVecEnv) -> MaskablePPO:

@@ -9,6 +9,8 @@ criterion, 2021).
 One thing is special. Many decisions have a single legal action: there is nothing to learn, and no
 network is asked. `advantages` goes through them to the next choice, and `update` leaves them out.
 
+How the network acts and finds its gradient is in `bfenv.agents.training.actor`.
+
 This module needs torch.
 """
 
@@ -20,15 +22,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from bfenv.agents.training.actor import Actor, new_actor
+from bfenv.agents.training.adam import Adam
 from bfenv.agents.training.agent_file import write_agent
 from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
 from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.group_credit import group_advantages, group_seeds
 from bfenv.agents.training.networks import (
-    MASKED,
     Scorer,
     best_actions,
     check_device,
@@ -37,11 +41,12 @@ from bfenv.agents.training.networks import (
 )
 from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.progress import Progress
-from bfenv.agents.training.rollout import Rollout, collect, new_rollout
+from bfenv.agents.training.rollout import Rollout, collect, new_rollout, states_of
 from bfenv.agents.training.run_folder import RunFolder
 from bfenv.agents.training.settings import ORDER, TrainSettings
 from bfenv.agents.training.teacher import Teacher
 from bfenv.agents.training.validation import Validation
+from bfenv.core.kernel import kernel
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.vector import BackfillVectorEnv
 
@@ -53,8 +58,14 @@ class Learner(NamedTuple):
 
     settings: TrainSettings
     network: Scorer
-    optimizer: torch.optim.Optimizer
+    actor: Actor  # which acts with it
+    optimizer: Adam
     generator: torch.Generator  # of actions, and of the order in which choices are learned from
+
+    @property
+    def state(self) -> tuple[Scorer, Adam, torch.Generator]:
+        """What a checkpoint holds of it."""
+        return self.network, self.optimizer, self.generator
 
 
 def train(
@@ -105,7 +116,7 @@ def train(
     rollout = new_rollout(settings, episodes)
     progress = Progress(wait_penalty=envs.batch.settings["wait_penalty"])
     if resume and run.checkpoint.is_file():
-        progress = load_checkpoint(run.checkpoint, *learner[1:], episodes)
+        progress = load_checkpoint(run.checkpoint, *learner.state, episodes)
         run.keep_rows(progress.update)
         if settings.wait_penalty_rate:
             episodes.set_wait_penalty(progress.wait_penalty)
@@ -130,7 +141,7 @@ def train(
             row |= progress.scores()
         run.write_row(row)
         if is_judged:  # the row comes first, because a resumed training writes only those behind
-            save_checkpoint(run.checkpoint, progress, *learner[1:], episodes)
+            save_checkpoint(run.checkpoint, progress, *learner.state, episodes)
         if report is not None:
             report(row | progress.scores() | {"best": progress.best})
     run.close()
@@ -141,10 +152,11 @@ def new_learner(settings: TrainSettings, batch: EnvBatch) -> Learner:
     """Make a network with random weights for these environments, and its optimizer."""
     torch.manual_seed(settings.seed)
     network = new_network(settings.network, batch, settings.hidden).to(settings.device)
-    optimizer = torch.optim.Adam(
-        network.parameters(), lr=settings.learning_rate, eps=1e-5, fused=True
+    optimizer = Adam(network, settings.learning_rate, settings.max_grad_norm)
+    actor = new_actor(network)  # after Adam, which moves the weights
+    return Learner(
+        settings, network, actor, optimizer, torch.Generator().manual_seed(settings.seed)
     )
-    return Learner(settings, network, optimizer, torch.Generator().manual_seed(settings.seed))
 
 
 def improve(
@@ -154,11 +166,11 @@ def improve(
     settings = learner.settings
     if settings.anneal:
         share = 1 - progress.update / updates
-        learner.optimizer.param_groups[0]["lr"] = share * settings.learning_rate
+        learner.optimizer.rate = share * settings.learning_rate
     in_groups = settings.credit == "group"
     if in_groups:
         episodes.reset(group_seeds(settings, progress.update))
-    metrics = collect(learner.network, episodes, rollout, learner.generator)
+    metrics = collect(learner.actor, episodes, rollout, learner.generator)
     reward, seconds = float(rollout.reward.sum()), float(rollout.seconds.sum())
     progress.observe(reward, seconds, metrics, settings)
     if settings.wait_penalty_rate:
@@ -194,31 +206,30 @@ def advantages(
         (T, N) advantages, targets of the value, and where both are known: at choices that an end of
         the episode or another choice follows.
     """
-    reward = rollout.reward * settings.reward_scale
-    discount = torch.exp(-rollout.seconds / settings.horizon_seconds)
+    choice, over, values = (part.numpy() for part in (rollout.choice, rollout.over, rollout.value))
+    reward: np.ndarray = rollout.reward.numpy() * np.float32(settings.reward_scale)
+    discount = np.exp(-rollout.seconds.numpy() / np.float32(settings.horizon_seconds))
     if settings.credit == "average":
-        reward = reward - reward_rate * rollout.seconds
-    advantage = torch.zeros_like(reward)
-    known = torch.zeros_like(rollout.choice)
-    gamma = settings.gamma
-    next_value = gamma * rollout.last_value
-    next_advantage = torch.zeros_like(next_value)
-    next_known = rollout.last_choice.clone()
+        reward = reward - np.float32(reward_rate) * rollout.seconds.numpy()
+    advantage, known = np.zeros_like(reward), np.zeros_like(choice)
+    gamma, decay = np.float32(settings.gamma), np.float32(settings.gae_lambda)
+    next_value: np.ndarray = gamma * rollout.last_value.numpy()
+    next_advantage = np.zeros_like(next_value)
+    next_known = rollout.last_choice.numpy()
+    goes_on = discount * ~over
     for t in reversed(range(len(reward))):
-        choice, over = rollout.choice[t], rollout.over[t]
-        goes_on = discount[t] * (~over)
-        known[t] = choice & (next_known | over)
-        value = reward[t] + goes_on * next_value
-        following = goes_on * next_advantage
-        estimate = value - rollout.value[t] + settings.gae_lambda * following
-        advantage[t] = torch.where(known[t], estimate, 0.0)
-        next_value = torch.where(choice, gamma * rollout.value[t], value)
-        next_advantage = torch.where(choice, gamma * advantage[t], following)
-        next_known = next_known | over | choice
-    target = advantage + rollout.value
+        known[t] = choice[t] & (next_known | over[t])
+        value = reward[t] + goes_on[t] * next_value
+        following = goes_on[t] * next_advantage
+        estimate = value - values[t] + decay * following
+        advantage[t] = np.where(known[t], estimate, 0)
+        next_value = np.where(choice[t], gamma * values[t], value)
+        next_advantage = np.where(choice[t], gamma * advantage[t], following)
+        next_known = next_known | over[t] | choice[t]
+    target = advantage + values
     if settings.credit == "average":  # values are known up to a constant: let their mean be 0
-        target = target - target[known].mean()
-    return advantage, target, known
+        target -= target[known].mean()
+    return torch.from_numpy(advantage), torch.from_numpy(target), torch.from_numpy(known)
 
 
 def update(
@@ -231,67 +242,102 @@ def update(
 ) -> dict[str, float]:
     """Change the weights by `epochs` passes over the choices; return the mean losses."""
     settings = learner.settings
-    queue, profile, cluster, mask, action, log_prob, advantage, target = (
-        part.flatten(0, 1)
-        for part in (
-            rollout.queue,
-            rollout.profile,
-            rollout.cluster,
-            rollout.mask,
-            rollout.action,
-            rollout.log_prob,
-            advantage,
-            target,
-        )
+    actor = learner.actor
+    actor.load(states_of(rollout))
+    action, *then = (
+        part.flatten().numpy() for part in (rollout.action, rollout.log_prob, advantage, target)
     )
     indices = known.flatten().nonzero().squeeze(1)
-    sums, count = torch.zeros(5), 0
+    sums, count = np.zeros(5), 0
+    weights = (settings.value_weight, settings.entropy, settings.clip, value_only)
     for _ in range(settings.epochs):
         order = shuffled(learner, indices)
-        for part in order.tensor_split(settings.minibatches):
+        for part in np.array_split(order, settings.minibatches):
             if len(part) < 2:  # has no standard deviation
                 continue
-            # `index_select` copies whole rows, which indexing does number by number
-            observation = (each.index_select(0, part) for each in (queue, profile, cluster))
-            scores, value = learner.network(*observation)
-            logits = scores.masked_fill(~mask[part], MASKED).log_softmax(dim=1)
-            now = -nn.functional.nll_loss(logits, action[part], reduction="none")
-            log_ratio = now - log_prob[part]
-            ratio = log_ratio.exp()
-            gain = advantage[part]
-            gain = (gain - gain.mean()) / (gain.std() + 1e-8)
-            clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-            policy_loss = -torch.min(gain * ratio, gain * clipped).mean()
-            value_loss = (value - target[part]).square().mean()
-            entropy = -(logits.exp() * logits).sum(dim=1).mean()
-            loss = settings.value_weight * value_loss
-            if not value_only:
-                loss = loss + policy_loss - settings.entropy * entropy
-            step(learner, loss)
-            with torch.no_grad():
-                kl = (ratio - 1 - log_ratio).mean()
-                far = ((ratio - 1).abs() > settings.clip).float().mean()
-                sums += torch.stack([policy_loss, value_loss, entropy, kl, far]).cpu()
-                count += 1
+            now = actor.evaluate(part, action[part])
+            gradients = np.empty((3, len(part)), np.float32)
+            loss(*now, part, *then, *weights, gradients, sums)
+            actor.backward(*gradients)
+            learner.optimizer.step()
+            count += 1
         if settings.target_kl is not None and count and sums[3] / count > settings.target_kl:
             break
     names = ("policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction")
     return dict(zip(names, (sums / max(count, 1)).tolist(), strict=True))
 
 
-def shuffled(learner: Learner, indices: Tensor) -> Tensor:
+@kernel
+def loss(
+    log_prob: np.ndarray,
+    entropy: np.ndarray,
+    value: np.ndarray,
+    part: np.ndarray,
+    old_log_prob: np.ndarray,
+    advantage: np.ndarray,
+    target: np.ndarray,
+    value_weight: float,
+    entropy_weight: float,
+    clip: float,
+    value_only: bool,
+    gradients: np.ndarray,
+    sums: np.ndarray,
+) -> None:
+    """Compute the loss of proximal policy optimization, and its gradients.
+
+        ratio = exp(log_prob - old_log_prob)
+        gain = (advantage - its mean) / its standard deviation
+        policy_loss = mean of -min(gain ratio, gain clip(ratio, 1 - clip, 1 + clip))
+        value_loss = mean of (value - target)^2
+        loss = policy_loss - entropy_weight (mean of entropy) + value_weight value_loss
+
+    Parameters
+    ----------
+    log_prob, entropy, value
+        (B,) what the network makes of the choices now.
+    part
+        (B,) int64: which of the M states they are made in.
+    old_log_prob, advantage, target
+        (M,) what the actions were drawn with, their advantages, and targets of the values.
+    value_weight, entropy_weight, clip
+        See `TrainSettings`.
+    value_only
+        Whether only the last term of the loss counts.
+    gradients
+        (3, B) are filled: those of the loss by `log_prob`, `entropy` and `value`.
+    sums
+        (5,) to which both losses, entropy, divergence, and share of clipped ratios are added.
+    """
+    count = len(part)
+    mean = square = 0.0
+    for i in part:
+        mean += advantage[i] / count
+    for i in part:
+        square += (advantage[i] - mean) ** 2
+    deviation = math.sqrt(square / (count - 1)) + 1e-8
+    for k in range(count):
+        i = part[k]
+        gain = (advantage[i] - mean) / deviation
+        log_ratio = np.float64(log_prob[k] - old_log_prob[i])
+        ratio = math.exp(log_ratio)
+        free = gain * ratio
+        clipped = gain * min(max(ratio, 1 - clip), 1 + clip)
+        error = value[k] - target[i]
+        # `free` is its own derivative by log_prob; where `clipped` is less, it is constant
+        gradients[0, k] = -free / count if free <= clipped and not value_only else 0.0
+        gradients[1, k] = -entropy_weight / count if not value_only else 0.0
+        gradients[2, k] = value_weight * 2 * error / count
+        sums[0] -= min(free, clipped) / count
+        sums[1] += error * error / count
+        sums[2] += entropy[k] / count
+        sums[3] += (ratio - 1 - log_ratio) / count
+        sums[4] += (abs(ratio - 1) > clip) / count
+
+
+def shuffled(learner: Learner, indices: Tensor) -> np.ndarray:
     """Return indices in random order."""
-    return indices[torch.randperm(len(indices), generator=learner.generator).to(indices.device)]
-
-
-def step(learner: Learner, loss: Tensor) -> None:
-    """Go one step down the gradient of the loss."""
-    learner.optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(
-        learner.network.parameters(), learner.settings.max_grad_norm, foreach=True
-    )
-    learner.optimizer.step()
+    order: np.ndarray = indices[torch.randperm(len(indices), generator=learner.generator)].numpy()
+    return order
 
 
 def new_teacher(settings: TrainSettings, envs: BackfillVectorEnv) -> Teacher | OrderTeacher:
@@ -310,23 +356,24 @@ def imitate(learner: Learner, episodes: Episodes, rollout: Rollout) -> None:
     teacher = new_teacher(settings, episodes.envs)
     batch = settings.num_envs * settings.num_steps
     rounds = math.ceil(settings.warm_start_steps / batch)
+    actor = learner.actor
     for done in range(rounds):
         # Else the network would end as a copy of the last round's choices, which are alike.
-        learner.optimizer.param_groups[0]["lr"] = (1 - done / rounds) * settings.learning_rate
-        collect(learner.network, episodes, rollout, learner.generator, teacher)
+        learner.optimizer.rate = (1 - done / rounds) * settings.learning_rate
+        collect(learner.actor, episodes, rollout, learner.generator, teacher)
+        actor.load(states_of(rollout))
+        action = rollout.action.flatten().numpy()
         indices = rollout.choice.flatten().nonzero().squeeze(1)
         for _ in range(settings.warm_start_epochs):
             order = shuffled(learner, indices)
-            for part in order.tensor_split(settings.minibatches):
-                queue, profile, cluster = (
-                    stored.flatten(0, 1)[part]
-                    for stored in (rollout.queue, rollout.profile, rollout.cluster)
-                )
-                scores, _ = learner.network(queue, profile, cluster)
-                scores = scores.masked_fill(~rollout.mask.flatten(0, 1)[part], MASKED)
-                action = rollout.action.flatten()[part]
-                step(learner, nn.functional.cross_entropy(scores, action))
-    learner.optimizer.param_groups[0]["lr"] = settings.learning_rate
+            for part in np.array_split(order, settings.minibatches):
+                if not len(part):
+                    continue
+                actor.evaluate(part, action[part])
+                zeros = np.zeros(len(part), np.float32)
+                actor.backward(zeros - np.float32(1 / len(part)), zeros, zeros)  # -mean(log_prob)
+                learner.optimizer.step()
+    learner.optimizer.rate = settings.learning_rate
 
 
 def judge(

@@ -6,11 +6,13 @@ This module needs torch.
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from bfenv.agents.training.actor import Actor, States
 from bfenv.agents.training.episodes import Episodes
-from bfenv.agents.training.networks import MASKED, OBSERVATION, Scorer
+from bfenv.agents.training.networks import OBSERVATION
 from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.settings import TrainSettings
 from bfenv.agents.training.teacher import Teacher
@@ -18,7 +20,7 @@ from bfenv.agents.training.teacher import Teacher
 
 @dataclass
 class Rollout:
-    """What `num_steps` actions in all environments brought; (T, N, ...) tensors on one device."""
+    """What `num_steps` actions in all environments brought; (T, N, ...) tensors in memory."""
 
     queue: Tensor
     profile: Tensor
@@ -38,10 +40,10 @@ class Rollout:
 def new_rollout(settings: TrainSettings, episodes: Episodes) -> Rollout:
     """Allocate the tensors of a rollout."""
     space: Any = episodes.envs.single_observation_space  # a Dict, since it is not flat
-    shape, device = (settings.num_steps, settings.num_envs), settings.device
+    shape = (settings.num_steps, settings.num_envs)
 
     def zeros(*tail: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        return torch.zeros(*shape, *tail, dtype=dtype, device=device)
+        return torch.zeros(*shape, *tail, dtype=dtype)
 
     return Rollout(
         queue=zeros(*space["queue"].shape),
@@ -60,9 +62,8 @@ def new_rollout(settings: TrainSettings, episodes: Episodes) -> Rollout:
     )
 
 
-@torch.inference_mode()
 def collect(
-    network: Scorer,
+    actor: Actor,
     episodes: Episodes,
     rollout: Rollout,
     generator: torch.Generator,
@@ -73,42 +74,43 @@ def collect(
     Where a teacher is given, it acts, and what it leaves open counts as no choice.
     """
     metrics: list[dict[str, float]] = []
-    device = rollout.queue.device
-    for t in range(len(rollout.queue) + 1):
-        mask = torch.from_numpy(episodes.mask)
-        choice = mask.sum(dim=1) > 1
-        action = mask.to(torch.uint8).argmax(dim=1)  # the only one, where there is no choice
-        parts = [torch.from_numpy(episodes.observation[key]) for key in OBSERVATION]
-        value = torch.zeros(len(mask))
-        log_prob = torch.zeros(len(mask))
-        where = choice.nonzero().squeeze(1)
-        if len(where):
-            # `index_select` copies whole rows, which indexing does number by number
-            chosen = (part.index_select(0, where).to(device) for part in parts)
-            scores, values = network(*chosen)
-            scores, value[where] = scores.cpu(), values.cpu()
-            illegal = ~mask.index_select(0, where)
-            logits = scores.masked_fill(illegal, MASKED).log_softmax(dim=1)
-            noise = torch.empty_like(logits).exponential_(generator=generator)
-            action[where] = (logits.exp() / noise).argmax(dim=1)  # as likely as exp(logits)
-            log_prob[where] = logits.gather(1, action[where].unsqueeze(1)).squeeze(1)
-        if t == len(rollout.queue):
-            rollout.last_value.copy_(value)
-            rollout.last_choice.copy_(choice)
+    arrays = {name: values.numpy() for name, values in vars(rollout).items()}
+    steps, count = rollout.choice.shape
+    uniform = torch.rand(steps + 1, count, generator=generator, dtype=torch.float64).numpy()
+    for t in range(steps + 1):
+        mask = episodes.mask
+        choice = mask.sum(axis=1) > 1
+        action = mask.argmax(axis=1)  # the only one, where there is no choice
+        value, log_prob = np.zeros(count, np.float32), np.zeros(count, np.float32)
+        where = choice.nonzero()[0]
+        if teacher is None and len(where):
+            queue, profile, cluster = (episodes.observation[key] for key in OBSERVATION)
+            seen = States(queue, profile, cluster, mask)
+            drawn = actor.act(seen, where, uniform[t][where])
+            action[where], log_prob[where], value[where] = drawn
+        if t == steps:
+            arrays["last_value"][:] = value
+            arrays["last_choice"][:] = choice
             break
         if teacher is not None:
-            action, known = teacher.act(episodes.mask)
+            action, known = (part.numpy() for part in teacher.act(mask))
             choice &= known
-        step = episodes.step(action.numpy())
+        for key in OBSERVATION:
+            arrays[key][t] = episodes.observation[key]
+        step = episodes.step(action)
         metrics += step.metrics
-        for key, part in zip(OBSERVATION, parts, strict=True):
-            getattr(rollout, key)[t].copy_(part)
-        rollout.mask[t].copy_(mask)
-        rollout.action[t].copy_(action)
-        rollout.choice[t].copy_(choice)
-        rollout.log_prob[t].copy_(log_prob)
-        rollout.value[t].copy_(value)
-        rollout.reward[t].copy_(torch.from_numpy(step.reward))
-        rollout.seconds[t].copy_(torch.from_numpy(step.seconds))
-        rollout.over[t].copy_(torch.from_numpy(step.over))
+        arrays["mask"][t] = mask
+        arrays["action"][t] = action
+        arrays["choice"][t] = choice
+        arrays["log_prob"][t] = log_prob
+        arrays["value"][t] = value
+        arrays["reward"][t] = step.reward
+        arrays["seconds"][t] = step.seconds
+        arrays["over"][t] = step.over
     return metrics
+
+
+def states_of(rollout: Rollout) -> States:
+    """Return the T x N states of a rollout."""
+    parts = (rollout.queue, rollout.profile, rollout.cluster, rollout.mask)
+    return States(*(part.flatten(0, 1).numpy() for part in parts))

@@ -2,7 +2,7 @@
 
 Each `measure_` function yields measurements, and takes the number of repetitions. The best of them
 counts. `measured.json` has the published measurements; `bfenv bench` makes, shows and compares
-such files.
+such files. `bfenv.speed.training.measure_training` is not imported here, because it needs torch.
 """
 
 from bfenv.speed.engine import measure_engine, measure_policies, measure_scaling

@@ -267,6 +267,18 @@ def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed(
     assert passes[4] == {"now": 4, "free": 4, "waiting": [2], "running": []}
 
 
+def test_one_event_at_a_time_more_ends_than_processors():
+    """Two ends can lie ahead on one processor: job 1 starts before the end of job 0 is handled."""
+    trace = bfenv.make_trace([0, 4], [1, 1], [4, 4], 1)
+    cluster, truth = new_cluster(trace, event_order="pyss")
+    while advance(cluster, trace.jobs, truth):
+        for job in waiting(cluster):
+            if may_start(cluster, trace.jobs, job):
+                start(cluster, trace.jobs, job)
+    assert (cluster.start.tolist(), cluster.end.tolist()) == ([0, 4], [4, 8])
+    assert len(truth.event_time) == 2
+
+
 def test_one_event_at_a_time_jobs_that_end_together_end_in_the_order_of_their_starts():
     rows = [(0, 1, 9, 5), (0, 1, 9, 5)]
     submit, size, estimate, runtime = zip(*rows, strict=True)

@@ -23,6 +23,7 @@ for command in (
     measure.scaling,
     measure.policies,
     measure.search,
+    measure.training,
     measure.start,
 ):
     app.command(cls=Once)(command)

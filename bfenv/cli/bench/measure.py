@@ -10,6 +10,7 @@ from bfenv.cli import show
 from bfenv.cli.bench.show import print_measurements
 from bfenv.cli.options import FormatOption, check_folder
 from bfenv.cli.show import Format
+from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
     from bfenv.speed.measurements import Measurement
@@ -111,6 +112,33 @@ def search(
     _measure(measure_search(repeat), format, out)
 
 
+def training(
+    preset: Annotated[str, typer.Option(metavar="PRESET", help="As of `bfenv train`.")] = "scorer",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Of torch. Default: those of the preset.")
+    ] = None,
+    repeat: RepeatOption = 20,
+    format: FormatOption = Format.table,
+    out: OutOption = None,
+) -> None:
+    """Time `bfenv train` and sb3-contrib's MaskablePPO with the same network and settings.
+
+    They make updates in turns, with as many environments and actions. CPU time counts. Without
+    sb3-contrib, only `bfenv train` is timed.
+
+    \b
+    Examples:
+      bfenv bench training
+      bfenv bench training --preset archive --repeat 3
+    """
+    try:
+        from bfenv.speed.training import measure_training
+    except ModuleNotFoundError as error:
+        raise BfenvError(f"training needs {error.name}: pip install 'bfenv[agents]'") from error
+
+    _measure(measure_training(repeat, preset, threads), format, out)
+
+
 def start(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
@@ -131,7 +159,7 @@ def measure_all(
     format: FormatOption = Format.table,
     out: OutOption = None,
 ) -> None:
-    """Run all of these except policies (minutes).
+    """Run all of these except policies and training (minutes).
 
     \b
     Examples:

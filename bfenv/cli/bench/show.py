@@ -56,19 +56,21 @@ def print_measurements(content: "Measurements", format: Format) -> None:
         show.rows(rows, format)
         return
     lines = [
-        (
-            row["group"],
-            row["what"],
-            row["subject"],
-            f"{row['jobs']:,}" if row["jobs"] else "",
-            show.quantity(row["best"], row["unit"]),
-            show.quantity(row["median"], row["unit"]),
-            f"{row['best'] / row['jobs'] * 1e9:,.0f} ns" if row["jobs"] else "",
-        )
+        {
+            "group": row["group"],
+            "what": row["what"],
+            "subject": row["subject"],
+            "jobs": f"{row['jobs']:,}" if row["jobs"] else "",
+            "best": show.quantity(row["best"], row["unit"]),
+            "median": show.quantity(row["median"], row["unit"]),
+            "per job": f"{row['best'] / row['jobs'] * 1e9:,.0f} ns" if row["jobs"] else "",
+        }
         for row in rows
     ]
-    columns = ["group", "what", "subject", "jobs", "best", "median", "per job"]
-    show.table(columns, lines, format, numbers=4, title=describe(content))
+    all_columns = ["group", "what", "subject", "jobs", "best", "median", "per job"]
+    columns = [name for name in all_columns if not lines or any(line[name] for line in lines)]
+    cells = [[line[name] for name in columns] for line in lines]
+    show.table(columns, cells, format, numbers=len(columns) - 3, title=describe(content))
 
 
 def describe(content: "Measurements") -> str:

@@ -122,7 +122,7 @@ def test_same_actions():
             learner.network.score.weight *= scale  # one action is then certain
             learner.network.outputs.weight *= scale
         episodes.reset(group_seeds(settings, 0))
-        collect(learner.network, episodes, rollout, learner.generator)
+        collect(learner.actor, episodes, rollout, learner.generator)
         advantage, _, known = group_advantages(rollout, settings)
         assert known.any()
         assert bool((advantage.abs() < 1e-6).all()) == alike

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import bfenv
-from bfenv.agents.training import TrainSettings, ppo
-from bfenv.agents.training.episodes import Episodes
-from bfenv.agents.training.networks import best_actions, new_network
+from bfenv.agents.training import TrainSettings, change, find_settings, ppo
+from bfenv.agents.training.episodes import Episodes, make_envs
+from bfenv.agents.training.networks import MASKED, best_actions
 from bfenv.agents.training.rollout import Rollout, collect, new_rollout
 from bfenv.envs import BackfillVectorEnv
 
@@ -71,16 +71,13 @@ def test_optimum():
     envs = BackfillVectorEnv(settings.num_envs, trace, **env)
     episodes = Episodes(envs)
     episodes.reset(0)
-    torch.manual_seed(0)
     torch.set_num_threads(1)
-    generator = torch.Generator().manual_seed(0)
-    network = new_network("scorer", envs.batch, 32)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
-    learner = ppo.Learner(settings, network, optimizer, generator)
+    learner = ppo.new_learner(settings, envs.batch)
+    network = learner.network
     rollout = new_rollout(settings, episodes)
     judge = BackfillVectorEnv(1, trace, **env)
     for _ in range(100):
-        collect(learner.network, episodes, rollout, learner.generator)
+        collect(learner.actor, episodes, rollout, learner.generator)
         estimates = ppo.advantages(rollout, settings, 0.0)
         ppo.update(learner, rollout, *estimates)
         if total_wait(judge, network) == best:
@@ -162,3 +159,51 @@ def slow_advantage(rollout, settings, rate, t, env):
             delta = total + discount * float(value) - float(rollout.value[t, env])
             return delta + settings.gae_lambda * discount * (following or 0.0)
     return None
+
+
+@pytest.mark.parametrize("value_only", [False, True])
+def test_gradient(monkeypatch, value_only):
+    """An update goes down the gradient of the loss of the paper, as autograd finds it."""
+    settings = change(find_settings("toy"), {"epochs": 1, "minibatches": 1, "entropy": 0.1})
+    episodes = Episodes(make_envs(settings))
+    episodes.reset(0)
+    learner = ppo.new_learner(settings, episodes.envs.batch)
+    network = learner.network
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    rollout = new_rollout(settings, episodes)
+    collect(learner.actor, episodes, rollout, learner.generator)
+    rng = np.random.default_rng(0)
+    noise, advantage, target = torch.from_numpy(
+        rng.normal(size=(3, *rollout.choice.shape)).astype(np.float32)
+    )
+    rollout.log_prob += 0.3 * noise  # so that some of the ratios are clipped
+    found = []
+    monkeypatch.setattr(ppo.Adam, "step", lambda _: found.append(gradient_of(network)))
+    losses = ppo.update(learner, rollout, advantage, target, rollout.choice, value_only)
+    own = rollout.choice
+    scores, value = network(rollout.queue[own], rollout.profile[own], rollout.cluster[own])
+    logits = scores.masked_fill(~rollout.mask[own], MASKED).log_softmax(dim=1)
+    now = logits.gather(1, rollout.action[own].unsqueeze(1)).squeeze(1)
+    ratio = (now - rollout.log_prob[own]).exp()
+    clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+    assert 0.1 < (ratio != clipped).float().mean() < 0.9
+    gain = (advantage[own] - advantage[own].mean()) / advantage[own].std()
+    policy_loss = -torch.min(gain * ratio, gain * clipped).mean()
+    value_loss = (value - target[own]).square().mean()
+    entropy = -(logits.exp() * logits).sum(dim=1).mean()
+    loss = settings.value_weight * value_loss
+    if not value_only:
+        loss = loss + policy_loss - settings.entropy * entropy
+    network.zero_grad(set_to_none=False)
+    loss.backward()
+    (gradient,), expected = found, gradient_of(network)
+    assert torch.allclose(gradient, expected, atol=1e-5 * float(expected.abs().max()))
+    expected = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy}
+    for name, each in expected.items():
+        assert losses[name] == pytest.approx(each.item(), rel=1e-4)
+
+
+def gradient_of(network):
+    """The gradients of all weights in one vector."""
+    return torch.cat([parameter.grad.flatten() for parameter in network.parameters()])

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 
 import bfenv
 from bfenv.agents.training import change, find_settings, ppo
 from bfenv.agents.training.episodes import Episodes, make_envs
-from bfenv.agents.training.networks import best_actions, new_network
+from bfenv.agents.training.networks import best_actions
 from bfenv.agents.training.rollout import new_rollout
 from bfenv.agents.training.teacher import Teacher
 from bfenv.envs import BackfillVectorEnv
@@ -51,13 +50,10 @@ def test_imitation():
     """After the warm start the network takes the policy's side far more often than before."""
     changes = {"warm_start": "easy-saf", "warm_start_steps": 8192, "num_steps": 64}
     settings = change(find_settings("toy"), {**changes, "environment": {"max_age": None}})
-    torch.manual_seed(0)
-    generator = torch.Generator().manual_seed(0)
     episodes = Episodes(make_envs(settings))
     episodes.reset(0)
-    network = new_network("scorer", episodes.envs.batch, 32)
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
-    learner = ppo.Learner(settings, network, optimizer, generator)
+    learner = ppo.new_learner(settings, episodes.envs.batch)
+    network = learner.network
     before = agreement(network, settings)
     ppo.imitate(learner, episodes, new_rollout(settings, episodes))
     after = agreement(network, settings)
