@@ -121,10 +121,10 @@ def training(
     format: FormatOption = Format.table,
     out: OutOption = None,
 ) -> None:
-    """Time `bfenv train` and sb3-contrib's MaskablePPO with the same network and settings.
+    """Time `bfenv train` and sb3-contrib's MaskablePPO.
 
-    They make updates in turns, with as many environments and actions. CPU time counts. Without
-    sb3-contrib, only `bfenv train` is timed.
+    They make updates in turns, with the same network, settings and environments. CPU time counts.
+    Without sb3-contrib, only `bfenv train` is timed.
 
     \b
     Examples:
