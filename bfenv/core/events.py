@@ -247,7 +247,6 @@ def occupy(cluster, jobs, truth, job):
     The job does not wait before its start. When it ends, it is among `finished`.
     """
     state = cluster.state
-    cluster.start[job] = -1
     cluster.queue[state[QUEUE_END]] = job
     state[QUEUE_END] += 1
     enter_machine(cluster, jobs, job, jobs.estimate[job])

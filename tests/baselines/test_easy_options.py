@@ -185,6 +185,13 @@ def test_trials_are_marked():
     assert easy("sjf", guard=1).stateful
 
 
+def test_trial_above():
+    """Only a job whose estimate is above the limit has a trial."""
+    trace = bfenv.make_trace([0, 0], [1, 1], [50, 50], 2, estimate=[100, 101])
+    schedule = bfenv.simulate(trace, "easy(trial=10, trial_above=100)")
+    assert (schedule.trial_end >= 0).tolist() == [False, True]
+
+
 def by_hand(policy, *jobs):
     """Starts on 3 processors, of jobs (submit, size, runtime) with exact estimates."""
     submit, size, runtime = zip(*jobs, strict=True)
