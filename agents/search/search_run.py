@@ -250,7 +250,7 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
             same = sorted(names_of(parse_tree(start)) - set(limits.quantities))
             if same:
                 raise BfenvError(
-                    f"a start is about {', '.join(same)}, which all jobs of the training have alike"
+                    f"a start uses {', '.join(same)}, which the training does not vary"
                 )
         return GeneticSearch(template, generator, settings.population, settings.starts, limits)
     import_cma()

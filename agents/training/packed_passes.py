@@ -78,7 +78,7 @@ def choose(
     all_jobs, all_slot, all_begin, all_state, all_can_pass,
     chosen, jobs, slot, begin, state, can_pass,
 ):  # fmt: skip
-    """Copy the chosen ones of M packed states, (B,); `jobs` are flat, and so copied in runs."""
+    """Copy the chosen ones of M packed states, (B,); `jobs` is flat, so one loop copies a run."""
     count, features, width = 0, len(jobs) // len(slot), state.shape[1]
     for other in range(2):
         for i in range(len(chosen)):

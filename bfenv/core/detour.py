@@ -4,9 +4,9 @@ The policy decides as always. In each pass it sees only the waiting jobs that, t
 time or leave the outage enough processors. If the jobs that it starts together leave too few, the
 first that is too many is hidden as well, the starts are undone, and it decides again.
 
-Some policies keep a plan from pass to pass. They must plan anew if other jobs are hidden than in
-their last pass, or if their starts were undone. Then the numbers of their passes have a gap, as if
-another policy had decided in between.
+Some policies keep a plan from one pass to the next. The plan is wrong if other jobs are hidden than
+in the last pass, or if starts were undone. The pass numbers then have a gap, as if another policy
+had decided in between, and the policy plans anew.
 """
 
 from typing import Any, NamedTuple

@@ -207,7 +207,7 @@ def commit_starts(cluster, jobs, truth):
         push(_events(truth), cluster.start[job] + min(truth.runtime[job], limit), entry)
     count = state[STARTED]
     state[STARTED] = 0
-    if count == 1:
+    if count == 1:  # most often, and then no search is needed
         _leave_queue(cluster, last)
         return
     # The queue is ascending, so bisection finds the last started job. The jobs before it that

@@ -432,7 +432,7 @@ def _begin_step(profile, step, time):
 
 @kernel
 def _make_room(profile, steps):
-    """Join equal steps if there is no room for so many more; return whether that was so."""
+    """Make sure that so many more steps fit; return whether equal steps were joined for that."""
     is_full = profile.steps[0] + steps > len(profile.time)
     if is_full:
         join_steps(profile)
@@ -452,7 +452,7 @@ def join_steps(profile):
 
 @kernel
 def _step_from_there(profile, step, time):
-    """Return what `step_from` does, where that is `step` or behind it, most often by few steps."""
+    """Return what `step_from` does; the result is not before `step`, and most often near it."""
     near = step + NEAR
     if near >= profile.steps[0] or profile.time[near] < time:
         return step_from(profile, time)

@@ -56,20 +56,20 @@ def print_measurements(content: "Measurements", format: Format) -> None:
         show.rows(rows, format)
         return
     lines = [
-        {
-            "group": row["group"],
-            "what": row["what"],
-            "subject": row["subject"],
-            "jobs": f"{row['jobs']:,}" if row["jobs"] else "",
-            "best": show.quantity(row["best"], row["unit"]),
-            "median": show.quantity(row["median"], row["unit"]),
-            "per job": f"{row['best'] / row['jobs'] * 1e9:,.0f} ns" if row["jobs"] else "",
-        }
+        (
+            row["group"],
+            row["what"],
+            row["subject"],
+            f"{row['jobs']:,}" if row["jobs"] else "",
+            show.quantity(row["best"], row["unit"]),
+            show.quantity(row["median"], row["unit"]),
+            f"{row['best'] / row['jobs'] * 1e9:,.0f} ns" if row["jobs"] else "",
+        )
         for row in rows
     ]
-    all_columns = ["group", "what", "subject", "jobs", "best", "median", "per job"]
-    columns = [name for name in all_columns if not lines or any(line[name] for line in lines)]
-    cells = [[line[name] for name in columns] for line in lines]
+    columns = ["group", "what", "subject", "jobs", "best", "median", "per job"]
+    filled = [k for k in range(len(columns)) if not lines or any(line[k] for line in lines)]
+    columns, cells = [columns[k] for k in filled], [[line[k] for k in filled] for line in lines]
     show.table(columns, cells, format, numbers=len(columns) - 3, title=describe(content))
 
 

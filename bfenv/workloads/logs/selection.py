@@ -111,8 +111,9 @@ def check_names(
         if why:
             reasons = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(why, DROPPED))
             raise WorkloadError(f"{path}: no line of {kind} {name!r} is a job ({reasons})")
-        there = ", ".join(sorted(filter(None, known))) or "none"
-        raise WorkloadError(f"{path}: no jobs in a {kind} {name!r}; there are {there}")
+        there = ", ".join(sorted(filter(None, known)))
+        hint = f"there are {there}" if there else f"the log names no {kind}"
+        raise WorkloadError(f"{path}: no jobs in a {kind} {name!r}; {hint}")
 
 
 def write_ids(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:

@@ -218,7 +218,7 @@ def test_network(tmp_path: Path) -> None:
         ({"method": "cma-es", "searched": ("order", "backfill")}, "only for the order"),
         ({"method": "cma-es", "starts": ("size",)}, "no number to tune"),
         ({"starts": ("sise",)}, "unknown name 'sise'"),
-        ({"starts": ("size * processors",)}, "about processors, which all jobs"),
+        ({"starts": ("size * processors",)}, "uses processors, which the training does not vary"),
         ({"loads": ()}, "loads must be a list with at least one load, got ()"),
         ({"loads": 0.9}, "loads must be a list with at least one load, got 0.9"),
         ({"loads": (float("nan"),)}, "load must be a finite number > 0, got nan"),

@@ -23,7 +23,8 @@ def test_show_and_compare(run, tmp_path):
     write_measurements(before, rows)
     write_measurements(after, [rows[0] | {"best": 0.5}])
     _, out, _ = run("bench", "show", before, "--group", "env")
-    assert "5.00 steps/s" in out and "log" not in out
+    assert "5.00 steps/s" in out and "log" not in out and "per job" not in out
+    assert "per job" in run("bench", "show", before)[1]
     _, out, _ = run("bench", "show", before, "-f", "json")
     assert json.loads(out) == rows
     _, out, _ = run("bench", "compare", before, after)

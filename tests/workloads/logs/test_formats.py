@@ -476,7 +476,9 @@ def test_unknown_partition(tmp_path):
 
 
 def test_unknown_cluster(tmp_path):
-    """A cluster without jobs is an error that lists those there are."""
+    """A cluster without jobs is an error that lists those there are, if there are any."""
+    with refused(WorkloadError, "no jobs in a cluster 'c'; the log names no cluster"):
+        read_pbs(written(tmp_path, PBS), processors=64, selection=Selection(cluster="c"))
     with refused(WorkloadError, "no jobs in a cluster 'c'; there are a, b"):
         read_sacct(sacct(tmp_path, *LINES), processors=4, selection=Selection(cluster="c"))
 
