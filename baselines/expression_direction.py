@@ -140,8 +140,7 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
     if operation == ops.ABS and ranges[0].low < 0 < ranges[0].high:
         return 0.0, math.inf
     if operation == ops.DIVIDE and ranges[1].low <= 0 <= ranges[1].high:
-        same_sign = ranges[0].low >= 0 and ranges[1].low >= 0
-        return (0.0, math.inf) if same_sign else (-math.inf, math.inf)
+        return _interval_by_sign(ranges)
     if operation == ops.POWER and ranges[0].low < 0:
         return -math.inf, math.inf
     corners = product(*((each.low, each.high) for each in ranges))
@@ -150,11 +149,21 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
     except (ArithmeticError, ValueError):
         values = [math.nan]
     if any(math.isnan(value) for value in values):
-        positive = operation in (ops.EXP, ops.SQRT, ops.POWER) or (
-            operation in (ops.MULTIPLY, ops.DIVIDE) and all(each.low >= 0 for each in ranges)
-        )
+        if operation in (ops.MULTIPLY, ops.DIVIDE):
+            return _interval_by_sign(ranges)
+        positive = operation in (ops.EXP, ops.SQRT, ops.POWER)
         return (0.0, math.inf) if positive else (-math.inf, math.inf)
     return min(values), max(values)
+
+
+def _interval_by_sign(factors: list[Range]) -> tuple[float, float]:
+    """Return between which numbers a product or a quotient is, from the signs alone."""
+    negative = False
+    for each in factors:
+        if each.low < 0 < each.high:
+            return -math.inf, math.inf
+        negative ^= each.low < 0
+    return (-math.inf, 0.0) if negative else (0.0, math.inf)
 
 
 def _calculate(operation: int, a: float, b: float = 0.0) -> float:

@@ -24,7 +24,14 @@ from bfenv.baselines.expression_program import parse_expression, score_jobs
 from bfenv.baselines.expressions import RUNTIME, suggest_quantity
 from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
-from bfenv.baselines.user_history import NAMES, UserHistory, count_jobs, learn, new_user_history
+from bfenv.baselines.user_history import (
+    NAMES,
+    UserHistory,
+    count_jobs,
+    learn,
+    new_user_history,
+    note_age_limit,
+)
 from bfenv.core.cluster import free, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
@@ -62,6 +69,7 @@ def decide(cluster, jobs, memory):
         learn(memory.history, cluster, jobs)
     limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
     memory.easy.queue.age_limit[0] = limit
+    note_age_limit(memory.history, limit)
     if memory.selects[0]:
         selection_pass(cluster, jobs, memory)
     else:
@@ -184,7 +192,6 @@ def new_memory(
         and options.lookahead == FOREVER
         and options.predictor is None
         and options.shadow_intervals < 0
-        and options.keep is None
     )
     learns = uses_history(options)
     queue = new_scores(orders[0].formula if scored[0] else None, jobs, selects)

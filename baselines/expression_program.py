@@ -27,6 +27,7 @@ from bfenv.baselines.expressions import (
 
 # isort: on
 from bfenv.baselines.user_history import (
+    AGE_LIMIT,
     ESTIMATE,
     MACHINE_SIZE,
     NAMES,
@@ -49,6 +50,7 @@ LOWEST = -1e280  # no value is below it, so that jobs past a deadline or an age 
 FIXED = {i for i, each in enumerate(QUANTITIES) if each.fixed}
 COUNTS = {USER_QUEUED, USER_RUNNING}
 LEARNT = set(range(len(NAMES))) - FIXED - COUNTS - {WAIT, TRIED}
+LONGEST_LIMIT = 1 << 30  # seconds; longer age limits count as one
 ASKED, KNOWN, COUNTED, MAIN = range(4)  # the parts: of requests, of ended jobs, of counts, the rest
 
 Instruction = tuple[int, int, float]  # operation, operand, constant
@@ -70,6 +72,7 @@ class Program(NamedTuple):
     direction: np.ndarray  # (1,) int64: see `bfenv.baselines.expression_direction`
     by_age: np.ndarray  # (1,) bool: of jobs with equal requests the oldest has the smallest value
     varies: np.ndarray  # (1,) bool: what is known of a job may change the value
+    limited: np.ndarray  # (1,) bool: uses the limit of the age guard
 
 
 class Columns(NamedTuple):
@@ -128,6 +131,7 @@ def _parse(text: str, option: str) -> Program:
         direction=np.array([goes]),
         by_age=np.array([goes in (FALLS, STAYS) and SUBMIT not in loaded]),
         varies=np.array([bool(loaded & (LEARNT | {TRIED}))]),
+        limited=np.array([AGE_LIMIT in loaded]),
     )
 
 
@@ -208,6 +212,8 @@ def known_version(program, history, cluster, jobs, job):
     number = 1 if cluster.trial_end[job] >= 0 else 0
     if program.learns[0] and jobs.user[job] >= 0:
         number += 2 * history.ended[jobs.user[job]]
+    if program.limited[0]:
+        number += min(history.age_limit[0], LONGEST_LIMIT) << 32
     return number
 
 

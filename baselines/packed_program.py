@@ -11,7 +11,8 @@ from bfenv.core.kernel import inlined
 
 # Where the parts of a packed program begin. The first element is the number of instructions.
 _END, _COLUMNS, _CHANGES, _COUNTS, _LEARNS, _DIRECTION, _BY_AGE, _VARIES = 1, 5, 6, 7, 9, 10, 11, 12
-_STALE_COUNT = 13
+_LIMITED = 13
+_STALE_COUNT = 14
 _STALE = _STALE_COUNT + MAIN
 _WAIT = _STALE + MAIN * CHUNK
 _OPERATION = _WAIT + CHUNK
@@ -22,7 +23,7 @@ def pack_program(program: Program) -> np.ndarray:
     room = np.zeros(_OPERATION - _STALE_COUNT, dtype=np.int64)  # for stale jobs and waits
     parts = (
         [len(program.operation)], program.end, program.columns, program.changes, program.counts,
-        program.learns, program.direction, program.by_age, program.varies, room,
+        program.learns, program.direction, program.by_age, program.varies, program.limited, room,
         program.operation, program.operand, program.constant.view(np.int64),
         np.zeros(program.stack.size),
     )  # fmt: skip
@@ -53,7 +54,8 @@ def program_of(packed):
         packed[_LEARNS:_DIRECTION],
         packed[_DIRECTION:_BY_AGE],
         packed[_BY_AGE:_VARIES],
-        packed[_VARIES:_STALE_COUNT],
+        packed[_VARIES:_LIMITED],
+        packed[_LIMITED:_STALE_COUNT],
     )
 
 

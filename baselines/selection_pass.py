@@ -10,12 +10,12 @@ and of those whose bounds have changed (`bfenv.baselines.best_score`), and hardl
 import math
 
 from bfenv.baselines.best_score import find_best, find_best_of_few, write_firsts
-from bfenv.baselines.easy_pass import may_backfill, start_or_try, try_backfill
+from bfenv.baselines.easy_pass import may_backfill, room, start_or_try, try_backfill
 from bfenv.baselines.expression_program import score_jobs
 from bfenv.baselines.user_history import count_jobs
 from bfenv.core.cluster import free, now, waiting
 from bfenv.core.kernel import kernel
-from bfenv.core.profile import shadow
+from bfenv.core.profile import shadow_of_room
 
 
 @kernel
@@ -25,10 +25,14 @@ def selection_pass(cluster, jobs, memory):
     if count == 0:
         return
     count_jobs(memory.history, cluster, jobs, memory.counts[0], memory.counts[1])
+    if memory.scored[3]:
+        count = _leave_room(cluster, jobs, memory, count)
+        if count == 0:
+            return
     head, starts = -1, True
     while starts:
         head = _first(cluster, jobs, memory)
-        starts = head >= 0 and jobs.size[head] <= free(cluster)
+        starts = head >= 0 and _starts(cluster, jobs, memory, head)
         if starts:
             start_or_try(cluster, jobs, memory.easy.trial, head)
     if head < 0 or free(cluster) == 0:
@@ -47,6 +51,32 @@ def write_fitting(cluster, jobs, memory):
                 memory.fitting[count] = job
                 count += 1
     return count
+
+
+@kernel
+def _leave_room(cluster, jobs, memory, count):
+    """Drop the fitting jobs that leave too few processors free; return the number of the others."""
+    fitting, kept = memory.fitting, 0
+    _write_keep(cluster, jobs, memory, fitting[:count])
+    for job in fitting[:count]:
+        if room(cluster, jobs, memory.easy, job) <= free(cluster):
+            fitting[kept] = job
+            kept += 1
+    return kept
+
+
+@kernel
+def _write_keep(cluster, jobs, memory, part):
+    """Write how many processors some jobs leave free."""
+    keep, value = memory.keep, memory.easy.keep
+    score_jobs(keep.program, keep.columns, memory.history, cluster, jobs, part, value)
+
+
+@kernel
+def _starts(cluster, jobs, memory, job):
+    """Return whether a waiting job starts now; what it leaves free is known if the job fits."""
+    fits = jobs.size[job] <= free(cluster)
+    return fits and room(cluster, jobs, memory.easy, job) <= free(cluster)
 
 
 @kernel
@@ -83,7 +113,12 @@ def _backfill(cluster, jobs, memory, head, count):
     if memory.scored[2]:
         count = _drop_larger(cluster, jobs, fitting[:count])
         believe(cluster, jobs, memory, count)
-    shadow_time, extra_nodes = shadow(cluster, jobs, head)
+    need = jobs.size[head]
+    if memory.scored[3]:
+        memory.firsts[0] = head
+        _write_keep(cluster, jobs, memory, memory.firsts[:1])
+        need = room(cluster, jobs, memory.easy, head)
+    shadow_time, extra_nodes = shadow_of_room(cluster, jobs, head, need)
     while count > 0:
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
         if count > 0:

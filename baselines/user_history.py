@@ -12,6 +12,9 @@ The likely runtime of a job starts from its estimate. It is moved halfway, on a 
 to the recent runtime of the user's jobs, and then halfway to that of those with the same estimate;
 a step without ended jobs is left out. A recent runtime is an exponentially weighted geometric mean:
 the job that ended last counts for NEWEST of it.
+
+The limit of the age guard (`bfenv.baselines.age_guard`) is kept here, too: whoever has a guard
+notes it with `note_age_limit`.
 """
 
 import math
@@ -21,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.core.cluster import PROCESSORS, finished, now, running, waiting
-from bfenv.core.jobs import Jobs
+from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 
 NEWEST = 0.3  # weight of the last runtime in a recent runtime
@@ -57,6 +60,7 @@ QUANTITIES = (
     Quantity("user_running", "jobs", "running jobs of the user"),
     Quantity("user_ended", "jobs", "ended jobs of the user"),
     Quantity("tried", "-", "1 if the job has had a trial, else 0"),
+    Quantity("age_limit", "s", "limit of the guard on the wait; without a guard, longer than any"),
 )
 NAMES = tuple(quantity.name for quantity in QUANTITIES)
 (
@@ -80,6 +84,7 @@ NAMES = tuple(quantity.name for quantity in QUANTITIES)
     USER_RUNNING,
     USER_ENDED,
     TRIED,
+    AGE_LIMIT,
 ) = range(len(NAMES))
 
 
@@ -98,6 +103,7 @@ class UserHistory(NamedTuple):
     by_size: np.ndarray  # (groups, 2) float64: sum of runtimes in seconds, number
     queued: np.ndarray  # (users,) int64 jobs, of users with waiting jobs, see `count_jobs`
     running: np.ndarray  # (users,) int64 jobs, the same
+    age_limit: np.ndarray  # (1,) int64 seconds; FOREVER without a guard
 
 
 class Groups(NamedTuple):
@@ -131,6 +137,7 @@ def new_user_history(jobs: Jobs, learns: bool = True) -> UserHistory:
         by_size=np.zeros((1 + int(groups.by_size.max(initial=0)), 2)),
         queued=np.zeros(users, dtype=np.int64),
         running=np.zeros(users, dtype=np.int64),
+        age_limit=np.full(1, FOREVER),
     )
 
 
@@ -244,6 +251,12 @@ def count_jobs(history, cluster, jobs, queued, runs):
 
 
 @kernel
+def note_age_limit(history, limit):
+    """Note the limit (s) of the age guard; infinity for none."""
+    history.age_limit[0] = int(limit) if limit < FOREVER else FOREVER
+
+
+@kernel
 def predict_runtime(history, jobs, job):
     """Return the mean (s) of the user's last two runtimes, at most the estimate.
 
@@ -294,6 +307,8 @@ def quantity(history, cluster, jobs, job, which):
     if which == PREDICTED_EXPANSION:
         prediction = predict_runtime(history, jobs, job)
         return (wait + prediction) / prediction
+    if which == AGE_LIMIT:
+        return float(max(1, history.age_limit[0]))
     if which == TRIED:
         return 1.0 if cluster.trial_start[job] >= 0 else 0.0
     if which == USER_QUEUED:

@@ -29,6 +29,12 @@ ORDERS = {  # by name: the value of a job's quantities, the smallest first
     "(wait - 20000) * (wait - 40000) - user_queued": lambda job: (
         (job["wait"] - 20000) * (job["wait"] - 40000) - job["user_queued"]
     ),
+    "estimate * (1 - min(1, wait / age_limit) ** 2)": lambda job: (
+        job["estimate"] * (1 - min(1, job["wait"] / job["age_limit"]) ** 2)
+    ),
+    "size * max(age_limit / 9000, estimate)": lambda job: (
+        job["size"] * max(job["age_limit"] / 9000, job["estimate"])
+    ),
 }
 BELIEFS = {
     "prediction": lambda job: job["prediction"],
@@ -45,6 +51,7 @@ KEEPS = {
         job["same_size_runtime"] / 5000 + job["user_running"]
     ),
     "processors / 4 - wait / 3600": lambda job: job["processors"] / 4 - job["wait"] / 3600,
+    "3 * min(1, 40000 / age_limit)": lambda job: 3 * min(1, 40000 / job["age_limit"]),
 }
 
 
@@ -131,6 +138,8 @@ def crowd():
         "sqrt(wait - 3000)",
         "estimate",
         "wait",
+        "-(wait + likely_runtime) / likely_runtime * exp(4 * min(1, wait / age_limit) ** 2)",
+        "-wait * log(age_limit) / estimate",
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"guard": 1.2, "trial": 600}])

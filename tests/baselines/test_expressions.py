@@ -225,6 +225,9 @@ def test_columns(text, columns):
         ("wait * user_queued", False),
         ("-wait * (user_queued - user_running)", False),
         ("submit - wait", False),
+        ("-wait / age_limit", True),
+        ("-wait / likely_runtime * exp(min(1, wait / age_limit))", True),
+        ("wait / -likely_runtime / size", True),
     ],
 )
 def test_oldest_of_alike(text, oldest_first):

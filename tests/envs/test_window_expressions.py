@@ -11,7 +11,7 @@ import pytest
 import bfenv
 from bfenv.core.cluster import NEXT_JOB, now, running, waiting
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.batch_state import KEY, VERSIONS
+from bfenv.envs.batch_state import KEY, LARGEST_BACKLOG, VERSIONS
 from tests.envs.playing import FREE
 from tests.oracles.user_history import quantities
 
@@ -21,6 +21,7 @@ FUNCTIONS = {
     "max": lambda *values: functools.reduce(np.maximum, values),
 }
 WINDOW = 5
+MAX_AGE = 1800  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,7 @@ def values(env, text):
         queue,
         running(cluster).tolist(),
         [job for job in queue if cluster.trial_start[job] >= 0],
+        MAX_AGE + env.batch._state.sums[0, LARGEST_BACKLOG] / trace.processors,
     )
     result, code = {}, compile(text, "", "eval")
     for job in queue:
@@ -108,11 +110,13 @@ def test_it_equals_the_named_order(crowd, text, name):
         "log(prediction - 2000) + tried",  # undefined for jobs expected to be short
         "max(same_estimate_runtime, same_size_runtime) * size",
         "(user_ended < 3) / (size > 4) - previous_runtime / user_runtime",  # infinite, too
+        "estimate * max(0, 1 - wait / age_limit)",
     ],
 )
 def test_quantities_of_users(crowd, text):
     """The oldest job and those with the smallest values are in slots, in several episodes."""
-    env, crowded, unlike_age = env_of(crowd, text, trial_limit=600), 0, 0
+    env = env_of(crowd, text, trial_limit=600, max_age=MAX_AGE)
+    crowded, unlike_age = 0, 0
     for first in (120, 100):  # many jobs are in both episodes
         for _ in decisions(env, first, seed=first):
             queue = waiting(env.cluster).tolist()

@@ -92,7 +92,7 @@ class Simulation:
         self.runs = {}  # job: (start, latest end)
         self.start, self.ended, self.tried = {}, [], set()
         self.work, self.most_work = {}, 0
-        self.easy = Alongside(jobs, processors)
+        self.easy, self.age_limit = Alongside(jobs, processors), float("inf")
 
     def run(self):
         """Return the last start of each job."""
@@ -128,8 +128,9 @@ class Simulation:
 
     def known(self, job):
         return quantities(
-            job, self.now, self.jobs, self.processors, self.ended, self.queue, self.runs, self.tried
-        )
+            job, self.now, self.jobs, self.processors, self.ended, self.queue, self.runs,
+            self.tried, self.age_limit,
+        )  # fmt: skip
 
     def free(self):
         return self.processors - sum(self.jobs[job]["size"] for job in self.runs)
@@ -162,7 +163,7 @@ class Simulation:
         return int(prediction)
 
     def schedule(self):
-        limit = self.limit()
+        limit = self.age_limit = self.limit()
         late = [job for job in self.queue if self.now - self.jobs[job]["submit"] > limit]
         others = [job for job in self.queue if job not in late]
         line = late + sorted(others, key=lambda job: (self.order(self.known(job)), job))

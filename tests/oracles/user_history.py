@@ -1,6 +1,7 @@
 """What a scheduler may know of a waiting job, recomputed from the list of ended jobs each time."""
 
 import math
+from math import inf
 
 
 def harmonic_mean(values):
@@ -29,12 +30,12 @@ def likely(me, mine):
     return math.exp(log)
 
 
-def quantities(job, now, jobs, processors, ended, queued, running, tried):
+def quantities(job, now, jobs, processors, ended, queued, running, tried, age_limit=inf):
     """All quantities of one waiting job by name.
 
     jobs: dicts of requests by index; processors: of the machine; ended: (job, runtime) in the
     order of their ends; queued and running: the indices of such jobs; tried: the indices of the
-    jobs that have had a trial.
+    jobs that have had a trial; age_limit: of the guard, in seconds.
     """
     me = jobs[job]
     mine = [(jobs[other], runtime) for other, runtime in ended if jobs[other]["user"] == me["user"]]
@@ -70,4 +71,5 @@ def quantities(job, now, jobs, processors, ended, queued, running, tried):
         "user_running": sum(jobs[o]["user"] == me["user"] >= 0 for o in running),
         "user_ended": len(runtimes),
         "tried": float(job in tried),
+        "age_limit": max(1, int(min(age_limit, 2**63 - 1))),
     }
