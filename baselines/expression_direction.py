@@ -36,6 +36,7 @@ LOWEST = {  # of the quantities; that of the others is 1
     USER_ENDED: 0.0,
     TRIED: 0.0,
 }
+HIGHEST = {ACCURACY: 1.0, TRIED: 1.0}  # that of the others is infinite
 
 
 class Range(NamedTuple):
@@ -61,7 +62,8 @@ def _range(node: Node) -> Range:
         return Range(node.constant, node.constant, STAYS)
     if node.operation == ops.LOAD:
         goes = RISES if node.quantity == WAIT else STAYS
-        return Range(LOWEST.get(node.quantity, 1.0), math.inf, goes)
+        low, high = LOWEST.get(node.quantity, 1.0), HIGHEST.get(node.quantity, math.inf)
+        return Range(low, high, goes)
     ranges = [_range(operand) for operand in node.operands]
     if all(each.direction == STAYS for each in ranges):
         goes_to = STAYS

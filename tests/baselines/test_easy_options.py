@@ -140,6 +140,7 @@ def crowd():
         "wait",
         "-(wait + likely_runtime) / likely_runtime * exp(4 * min(1, wait / age_limit) ** 2)",
         "-wait * log(age_limit) / estimate",
+        "-wait * (1.02 - tried) * (1 - accuracy) / estimate",
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"guard": 1.2, "trial": 600}])

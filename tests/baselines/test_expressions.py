@@ -228,6 +228,8 @@ def test_columns(text, columns):
         ("-wait / age_limit", True),
         ("-wait / likely_runtime * exp(min(1, wait / age_limit))", True),
         ("wait / -likely_runtime / size", True),
+        ("-wait * (1.02 - tried) * (2 - accuracy)", True),
+        ("-wait * (2 - user_ended)", False),
     ],
 )
 def test_oldest_of_alike(text, oldest_first):
