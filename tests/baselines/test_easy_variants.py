@@ -148,6 +148,17 @@ def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival(
         assert starts(endless, 3, *jobs) == starts("easy", 3, *jobs)
 
 
+def test_infinite_scores_are_compared_whatever_the_line_held_before():
+    trace = bfenv.make_trace([1, 1, 2], [2, 2, 1], [5, 5, 2], 3)
+    cluster, truth = new_cluster(trace)
+    endless = easy(backfill="aged-sjf", weight=1e308)
+    memory = endless.memory(trace.jobs, 3, np.random.default_rng(0))
+    memory.backfill.line[:] = -1
+    with np.errstate(over="ignore"):
+        endless.run(cluster, trace.jobs, truth, memory)
+    assert cluster.start.tolist() == [1, 6, 2]
+
+
 def test_a_job_that_outlives_its_prediction_runs_on_and_is_given_a_minute_more():
     #  Job 2 (user 7, predicted 4 s, estimate 500 s) starts at 20 and runs 100 s. At 30 it has
     #  outlived 4 s and is believed to end at 84, at 90 to end at 324 (4 s + 300 s): job 4 (100 s)
