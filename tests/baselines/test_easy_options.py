@@ -202,11 +202,33 @@ def test_trial_above():
     assert (schedule.trial_end >= 0).tolist() == [False, True]
 
 
+def test_trial_of_a_second():
+    """The shortest trial there is ends a job that runs for longer, which then starts again."""
+    trace = bfenv.make_trace([0], [1], [5], 1, estimate=[20])
+    schedule = bfenv.simulate(trace, "easy(trial=1, trial_above=10)")
+    assert (schedule.trial_end[0], schedule.start[0]) == (1, 1)
+
+
 def by_hand(policy, *jobs):
     """Starts on 3 processors, of jobs (submit, size, runtime) with exact estimates."""
     submit, size, runtime = zip(*jobs, strict=True)
     trace = bfenv.make_trace(submit, size, runtime, 3, estimate=runtime)
     return bfenv.simulate(trace, policy).check().start.tolist()
+
+
+def test_trial_beyond_the_estimate():
+    """A trial takes no longer than the job: job 2 (3 s) ends before job 1 can start at 4."""
+    jobs = (0, 2, 4), (1, 3, 1), (1, 1, 3)
+    assert by_hand(easy(trial=8, trial_above=2), *jobs) == [0, 4, 1]
+
+
+def test_overdue_head():
+    """Beside a head that is past the age limit, estimates count and not what is believed."""
+    #  Job 2 (9 s) is believed to end before job 1 can start at 4. If it comes when job 1 does, it
+    #  is backfilled; a second later job 1 is past the limit of 0 s.
+    policy = easy(guard=0, backfill_estimate="1")
+    assert by_hand(policy, (0, 2, 4), (1, 3, 1), (1, 1, 9)) == [0, 10, 1]
+    assert by_hand(policy, (0, 2, 4), (1, 3, 1), (2, 1, 9)) == [0, 4, 5]
 
 
 def test_keep_leaves_room():

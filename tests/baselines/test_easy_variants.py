@@ -14,7 +14,7 @@ import bfenv
 from bfenv import find_policy
 from bfenv.baselines.easy_variants import POLICIES, easy, queue
 from bfenv.baselines.priorities import ORDERS, score
-from bfenv.core.cluster import now, retract, waiting
+from bfenv.core.cluster import now, retract, start, started, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Outage
@@ -85,6 +85,18 @@ def test_two_backfills_together_do_not_delay_a_second_reservation():
     jobs = (0, 6, 10, 10), (1, 8, 5, 5), (1, 9, 5, 5), (1, 1, 30, 30), (1, 1, 30, 30)
     assert starts("easy", 10, *jobs) == [0, 10, 31, 1, 1]
     assert starts(easy(reservations=2), 10, *jobs) == [0, 10, 15, 1, 20]
+    later = [(submit + 100, *rest) for submit, *rest in jobs]
+    assert starts(easy(reservations=2), 10, *later) == [100, 110, 115, 101, 120]
+
+
+def test_jobs_that_have_started_in_the_pass_are_not_started_again():
+    trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [5, 5, 5], 2)
+    cluster, truth = new_cluster(trace)
+    advance(cluster, trace.jobs, truth)
+    start(cluster, trace.jobs, 0)
+    policy = easy()
+    policy.decide(cluster, trace.jobs, policy.memory(trace.jobs, 2, np.random.default_rng(0)))
+    assert started(cluster).tolist() == [0, 1]
 
 
 def test_without_reservations_small_jobs_may_pass_the_head_for_as_long_as_they_come():
@@ -134,6 +146,17 @@ def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival(
     endless = easy(backfill="aged-sjf", weight=1e308)
     with np.errstate(over="ignore"):  # uncompiled, numpy warns
         assert starts(endless, 3, *jobs) == starts("easy", 3, *jobs)
+
+
+def test_infinite_scores_are_compared_whatever_the_line_held_before():
+    trace = bfenv.make_trace([1, 1, 2], [2, 2, 1], [5, 5, 2], 3)
+    cluster, truth = new_cluster(trace)
+    endless = easy(backfill="aged-sjf", weight=1e308)
+    memory = endless.memory(trace.jobs, 3, np.random.default_rng(0))
+    memory.backfill.line[:] = -1
+    with np.errstate(over="ignore"):
+        endless.run(cluster, trace.jobs, truth, memory)
+    assert cluster.start.tolist() == [1, 6, 2]
 
 
 def test_a_job_that_outlives_its_prediction_runs_on_and_is_given_a_minute_more():
@@ -291,6 +314,12 @@ def test_easy_plus_plus_equals_the_naive_version_while_predictions_are_outlived(
 @given(trace=crowded_traces(), intervals=st.integers(0, 3))
 def test_shadow_intervals_equal_the_naive_version(trace, intervals):
     agree(trace, {**DEFAULTS, "order": "sjf", "shadow_intervals": intervals}, "standard")
+
+
+@settings(max_examples=30)
+@given(trace=crowded_traces())
+def test_random_numbers_are_not_those_of_an_expression_for_the_backfill(trace):
+    same(trace, easy("random", "estimate"), easy("random", "sjf"))
 
 
 # Invariants ---------------------------------------------------------------------------------

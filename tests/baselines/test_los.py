@@ -150,6 +150,20 @@ def test_the_optimized_queue_of_table_3_8_gives_the_same_rows_without_the_first(
         np.testing.assert_array_equal(values[1:], expected[2:])
 
 
+def test_jobs_that_alone_need_too_many_extra_nodes_are_left_out():
+    cluster, trace = thesis_machine()
+    memory = los().memory(trace.jobs, 10, None)
+    rows = module.examine(cluster, trace.jobs, memory, 28, 1)
+    assert memory.candidate[:rows].tolist() == [2, 3]
+
+
+def test_rows_are_filled_until_all_processors_are_used_without_extra_nodes():
+    memory = los().memory(thesis_machine()[1].jobs, 10, None)
+    memory.size[:3], memory.ssize[:3], memory.gain[:3] = [2, 1, 2], [2, 0, 0], 0
+    assert module.fill(memory, 3, 1, 2) == 2
+    assert module.fill(memory, 3, 2, 2) == module.fill(memory, 3, 4, 2) == 3
+
+
 @pytest.mark.parametrize(
     ("variant", "lookahead", "jobs"),
     [
@@ -293,6 +307,12 @@ def test_of_sets_as_full_the_one_that_needs_fewest_extra_nodes_starts():
     assert schedule("easy", 4, *jobs)[2:4] == [1, 1]
 
 
+def test_jobs_that_fit_together_may_need_too_many_extra_nodes_together():
+    """The head (size 8) is promised 6, beside 2 extra nodes: for one of jobs 2 and 3, not both."""
+    jobs = (0, 5, 6), (1, 8, 3), (1, 2, 9), (1, 2, 9)
+    assert schedule(los(), 10, *jobs) == [0, 6, 1, 9]
+
+
 @st.composite
 def crowds(draw):
     """A Trace whose jobs nearly all wait at once, behind a head that has extra nodes."""
@@ -397,12 +417,42 @@ def test_names_tell_the_options():
     ]  # fmt: skip
 
 
+def test_sources_name_the_algorithms():
+    """Basic alone is traced back by Algorithm 2; with a merit it is by Algorithm 4."""
+    sources = {
+        (False, False, "none"): "3 and 4",
+        (True, False, "none"): "1 and 2",
+        (True, False, "jobs"): "6 and 4",
+        (True, False, "slowdown"): "7 and 4",
+        (False, True, "none"): "3 and 5",
+        (False, False, "slowdown"): "7 and 4",
+    }
+    for options, algorithms in sources.items():
+        assert los(*options).source == f"Shmueli 2003, Algorithms {algorithms}"
+
+
 def test_a_table_too_large_is_refused_and_says_what_to_reduce():
     jobs = 30_000
     trace = bfenv.make_trace(np.arange(jobs), np.ones(jobs), np.ones(jobs), 100_000)
-    with pytest.raises(PolicyError, match="lookahead can be at most 21,474"):
+    message = (
+        "a table of 30,000 jobs by 100,001 numbers of processors takes more than 2 GiB; "
+        "on this machine lookahead can be at most 21,474"
+    )
+    with pytest.raises(PolicyError, match=message):
         bfenv.simulate(trace, los(lookahead=None))
     assert los().memory(trace.jobs, 1152, None).markers.nbytes == 50 * 1153
+
+
+def test_the_largest_table_is_allowed(monkeypatch):
+    """A row takes a byte per number of processors, 0 among them."""
+    jobs, six = thesis_machine()[1].jobs, los(lookahead=10**9)  # of 6 jobs
+    monkeypatch.setattr(module, "LARGEST_TABLE", 60)
+    assert six.memory(jobs, 9, None).markers.shape == (6, 10)
+    with pytest.raises(PolicyError, match="lookahead can be at most 5"):
+        six.memory(jobs, 11, None)
+    monkeypatch.setattr(module, "LARGEST_TABLE", 59)
+    with pytest.raises(PolicyError, match="lookahead can be at most 5"):
+        six.memory(jobs, 9, None)
 
 
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "CTC-SP2-1996-3.1-cln"])

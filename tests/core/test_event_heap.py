@@ -1,5 +1,8 @@
 """The heap of events against a sorted list."""
 
+from bisect import insort
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +18,8 @@ def test_order(events):
     for time, entry in events:
         push(heap, time, entry)
     for time, entry in sorted(events):
-        assert is_due(heap, time) and not is_due(heap, time + 1)
+        assert is_due(heap, time)
+        assert not is_due(heap, time - 1) and not is_due(heap, time + 1)
         assert pop(heap) == entry
     assert heap.length[0] == 0 and not is_due(heap, 0)
 
@@ -32,3 +36,17 @@ def test_mixed(events, data):
             expected.remove(first)
             assert pop(heap) == first[1]
     assert heap.length[0] == len(expected)
+
+
+def test_large():
+    """Order is kept in a heap of many layers as well, while it grows and shrinks."""
+    generator = np.random.default_rng(0)
+    heap, expected = new_event_heap(1000), []
+    for pushes, pops in ((300, 200), (400, 300), (100, 300)):
+        for event in generator.integers(0, 100, (pushes, 2)).tolist():
+            push(heap, *event)
+            insort(expected, event)
+        for _ in range(pops):
+            time, entry = expected.pop(0)
+            assert is_due(heap, time) and pop(heap) == entry
+    assert heap.length[0] == 0

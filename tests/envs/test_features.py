@@ -75,6 +75,9 @@ def test_quantities():
     for feature in USERS:
         quantity = by_name[feature.name]
         assert feature.unit == quantity.unit and quantity.meaning in feature.formula
+    scales = {feature.name: feature.formula.partition("(")[0] for feature in USERS}
+    assert scales["predicted_expansion"] == "log_expansion"
+    assert scales["user_runtime"] == "log_time" and scales["user_running"] == "log_count"
 
 
 def test_versions():
@@ -102,4 +105,6 @@ def test_pass_legal():
         env = BackfillEnv("lublin", **options)
         observation, info = env.reset(seed=0)
         assert env.observation_space["cluster"].shape == (width + seen,)
-        assert not seen or observation["cluster"][-1] == info["action_mask"][env.window]
+        for _ in range(20):
+            assert not seen or observation["cluster"][-1] == info["action_mask"][env.window]
+            observation, *_, info = env.step(int(info["action_mask"].argmax()))

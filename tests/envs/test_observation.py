@@ -15,7 +15,11 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import (
     AHEAD,
     CLUSTER,
+    CLUSTER_DAY_COS,
+    CLUSTER_DAY_SIN,
+    CLUSTER_NEXT_END,
     JOB_FITS,
+    JOB_HEAD,
     PASS,
     PRIORITY,
     QUEUE,
@@ -308,7 +312,8 @@ def test_one_waiting_job():
     """A job that waits alone is the head, with its reservation."""
     trace = bfenv.make_trace([0, 1], [2, 1], [9, 5], 2, estimate=[10, 6])
     env = whole(trace, every_pass=True, window=2)
-    env.reset(seed=0)
+    first = named((*CLUSTER, *PASS), env.reset(seed=0)[0]["cluster"])
+    assert first["shadow"] == first["extra"] == 0  # job 0 could start and take all
     observation = env.step(0)[0]
     assert observation["queue"][:, 0].tolist() == [1, 0]
     assert named(QUEUE, observation["queue"][0])["head"] == 1
@@ -335,6 +340,20 @@ def test_two_waiting_jobs():
     assert cluster["outside"] == 0
 
 
+def test_chosen_head():
+    """The head is the chosen job, with its own extra nodes, although an older one waits."""
+    #  At 1 one of 3 processors is free. At 10 job 1 (2) would leave one, and job 2 (3) none.
+    trace = bfenv.make_trace([0, 1, 1, 1], [2, 2, 3, 1], [10, 9, 9, 5], 3)
+    env = whole(trace, window=3, head="chosen", idle="never")
+    env.reset(seed=0)
+    observations = env.step(0)[0], env.step(1)[0]
+    assert [o["queue"][:, JOB_HEAD].tolist() for o in observations] == [[1, 0, 0], [0, 1, 0]]
+    extra = [
+        named((*CLUSTER, *PASS)[: len(o["cluster"])], o["cluster"])["extra"] for o in observations
+    ]
+    assert extra == pytest.approx([1 / 3, 0])
+
+
 def test_none_waits():
     """Without a waiting job nothing is reserved, and the rows are empty."""
     trace = bfenv.make_trace([0, 5], [1, 1], [3, 3], 2)
@@ -345,6 +364,26 @@ def test_none_waits():
     cluster = named((*CLUSTER, *PASS), observation["cluster"])
     assert cluster["shadow"] == 0 and cluster["extra"] == 1 and cluster["next_end"] == 1
     assert cluster["queue"] == cluster["outside"] == cluster["backlog"] == 0
+
+
+def test_next_end():
+    """The next expected end is one that lies ahead as long as a job runs, and then is none."""
+    trace = bfenv.make_trace([0, 1, 9], [2, 1, 1], [3, 2, 1], 2)
+    env = whole(trace, every_pass=True, window=2)
+    seen = [env.reset(seed=0)[0]["cluster"][CLUSTER_NEXT_END]]
+    for time in (1, 3):
+        seen.append(env.step(0)[0]["cluster"][CLUSTER_NEXT_END])
+        assert now(env.cluster) == time
+    assert seen == pytest.approx([1, log_time(2), 1])
+
+
+def test_time_of_day():
+    """The time of day is that of the clock: at 6 h and, 12 h later, at 18 h."""
+    trace = bfenv.make_trace([0, 43_200], [1, 1], [1, 1], 1, time_of_day=6 * 3600)
+    env, columns = whole(trace), [CLUSTER_DAY_SIN, CLUSTER_DAY_COS]
+    seen = [env.reset(seed=0)[0]["cluster"][columns]]
+    seen.append(env.step(0)[0]["cluster"][columns])
+    assert np.allclose(seen, [[1, 0], [-1, 0]], atol=1e-6)
 
 
 def test_just_enough():
@@ -391,6 +430,26 @@ def test_age():
         observation, *_, info = env.step(env.window)
     ages[info["now"]] = observation["queue"][:2, len(QUEUE)].tolist()
     assert ages == {10: [0, 0], 20: pytest.approx([0.4, 0]), 40: pytest.approx([1, 0.8])}
+
+
+def test_age_by_a_short_limit():
+    """A limit of little more than a second counts as it is."""
+    #  both jobs wait at 0, a backlog of 11 processor-seconds: the limit is 1.1 s
+    env = whole(bfenv.make_trace([0, 0], [10, 1], [1, 1], 10), max_age=0)
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)
+    assert info["now"] == 1
+    assert observation["queue"][0, len(QUEUE)] == pytest.approx(1 / 1.1)
+
+
+def test_small_window():
+    """Only the jobs in the window have their columns written, of every group."""
+    trace = bfenv.make_trace([0] * 3, [1] * 3, [3] * 3, 1, priority=[1, 3, 0])
+    env = whole(trace, window=2, max_age=9)
+    observation = env.reset(seed=0)[0]
+    assert observation["queue"][:, len(QUEUE)].tolist() == [0.5, 0.75]
+    cluster = named((*CLUSTER, *PASS), observation["cluster"])
+    assert cluster["outside"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(("estimate", "later"), [(60, 1.0), (61, 0.5)])

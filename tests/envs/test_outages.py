@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.agents import PolicyAgent
 from bfenv.core.cluster import expected_ends, now, running, waiting
+from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Outage
 from bfenv.core.schedule import Schedule
@@ -438,6 +439,18 @@ def test_far_away():
         seen.append(play(env, seed=2))
     assert seen[0][0] == seen[1][0]
     assert seen[0][1]["metrics"] == seen[1][1]["metrics"]
+
+
+def test_profile_of_a_later_day():
+    """An outage is in the profile once it is five days away, whenever that is."""
+    trace = bfenv.make_trace(
+        [0, 2 * DAY], [1, 1], [9, 9], 2, outages=(Outage(6 * DAY, 8 * DAY, 1),)
+    )
+    env = whole(trace)
+    first = env.reset(seed=0)[0]["profile"]
+    observation, *_, info = env.step(0)
+    assert info["now"] == 2 * DAY
+    assert [first[-1], observation["profile"][0], observation["profile"][-1]] == [1, 1, 0.5]
 
 
 def test_outage_in_force():
