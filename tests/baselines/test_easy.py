@@ -50,14 +50,11 @@ def test_a_job_that_ends_at_the_shadow_time_exactly_is_backfilled():
     assert schedule("easy", 2, (0, 1, 5, 5), (1, 2, 1, 1), (2, 1, 3, 3)) == [0, 5, 2]
 
 
-def test_jobs_that_start_before_the_head_are_not_backfilled_again():
-    """All come at 0: jobs 0 and 1 start, job 2 (size 4) is the head, and job 3 ends before it."""
-    assert schedule("easy", 4, (0, 1, 4, 4), (0, 1, 4, 4), (0, 4, 1, 1), (0, 1, 3, 3)) == [
-        0,
-        0,
-        4,
-        0,
-    ]
+def test_starts_before_the_head():
+    """Jobs that start before the head was found are not backfilled again."""
+    #  All come at 0: jobs 0 and 1 start, job 2 (size 4) is the head, and job 3 ends before it.
+    jobs = (0, 1, 4, 4), (0, 1, 4, 4), (0, 4, 1, 1), (0, 1, 3, 3)
+    assert schedule("easy", 4, *jobs) == [0, 0, 4, 0]
 
 
 def test_a_job_too_large_for_the_free_processors_does_not_end_the_backfill():

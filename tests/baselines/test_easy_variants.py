@@ -89,7 +89,8 @@ def test_two_backfills_together_do_not_delay_a_second_reservation():
     assert starts(easy(reservations=2), 10, *later) == [100, 110, 115, 101, 120]
 
 
-def test_jobs_that_have_started_in_the_pass_are_not_started_again():
+def test_started_in_the_pass():
+    """Jobs that have started in the pass are not started again."""
     trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [5, 5, 5], 2)
     cluster, truth = new_cluster(trace)
     advance(cluster, trace.jobs, truth)
@@ -148,7 +149,8 @@ def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival(
         assert starts(endless, 3, *jobs) == starts("easy", 3, *jobs)
 
 
-def test_infinite_scores_are_compared_whatever_the_line_held_before():
+def test_line_is_overwritten():
+    """Infinite scores are compared by the jobs' order, whatever the line held before."""
     trace = bfenv.make_trace([1, 1, 2], [2, 2, 1], [5, 5, 2], 3)
     cluster, truth = new_cluster(trace)
     endless = easy(backfill="aged-sjf", weight=1e308)
@@ -318,7 +320,8 @@ def test_shadow_intervals_equal_the_naive_version(trace, intervals):
 
 @settings(max_examples=30)
 @given(trace=crowded_traces())
-def test_random_numbers_are_not_those_of_an_expression_for_the_backfill(trace):
+def test_random_numbers_beside_an_expression(trace):
+    """A random order has its own numbers, also if the backfill is an expression's."""
     same(trace, easy("random", "estimate"), easy("random", "sjf"))
 
 

@@ -150,14 +150,16 @@ def test_the_optimized_queue_of_table_3_8_gives_the_same_rows_without_the_first(
         np.testing.assert_array_equal(values[1:], expected[2:])
 
 
-def test_jobs_that_alone_need_too_many_extra_nodes_are_left_out():
+def test_candidates():
+    """Jobs that alone need more than the extra nodes are no candidates."""
     cluster, trace = thesis_machine()
     memory = los().memory(trace.jobs, 10, None)
     rows = module.examine(cluster, trace.jobs, memory, 28, 1)
     assert memory.candidate[:rows].tolist() == [2, 3]
 
 
-def test_rows_are_filled_until_all_processors_are_used_without_extra_nodes():
+def test_filled_rows():
+    """Rows are filled until all processors are used without extra nodes."""
     memory = los().memory(thesis_machine()[1].jobs, 10, None)
     memory.size[:3], memory.ssize[:3], memory.gain[:3] = [2, 1, 2], [2, 0, 0], 0
     assert module.fill(memory, 3, 1, 2) == 2
@@ -307,8 +309,9 @@ def test_of_sets_as_full_the_one_that_needs_fewest_extra_nodes_starts():
     assert schedule("easy", 4, *jobs)[2:4] == [1, 1]
 
 
-def test_jobs_that_fit_together_may_need_too_many_extra_nodes_together():
-    """The head (size 8) is promised 6, beside 2 extra nodes: for one of jobs 2 and 3, not both."""
+def test_extra_nodes_of_a_set():
+    """Jobs that fit together may need too many extra nodes together."""
+    #  The head (size 8) can start at 6, beside 2 extra nodes: for one of jobs 2 and 3, not both.
     jobs = (0, 5, 6), (1, 8, 3), (1, 2, 9), (1, 2, 9)
     assert schedule(los(), 10, *jobs) == [0, 6, 1, 9]
 
