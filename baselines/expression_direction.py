@@ -142,7 +142,9 @@ def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
     if operation == ops.ABS and ranges[0].low < 0 < ranges[0].high:
         return 0.0, math.inf
     if operation == ops.DIVIDE and ranges[1].low <= 0 <= ranges[1].high:
-        return _interval_by_sign(ranges)
+        # A number divided by -0.0 has the other sign
+        positive = ranges[0].low >= 0 and math.copysign(1.0, ranges[1].low) > 0
+        return (0.0, math.inf) if positive else (-math.inf, math.inf)
     if operation == ops.POWER and ranges[0].low < 0:
         return -math.inf, math.inf
     corners = product(*((each.low, each.high) for each in ranges))

@@ -67,14 +67,15 @@ def _leave_room(cluster, jobs, memory, count):
 
 @kernel
 def _write_keep(cluster, jobs, memory, part):
-    """Write how many processors some jobs leave free."""
+    """Write how many processors some jobs leave free, if any do."""
     keep, value = memory.keep, memory.easy.keep
-    score_jobs(keep.program, keep.columns, memory.history, cluster, jobs, part, value)
+    if memory.scored[3]:
+        score_jobs(keep.program, keep.columns, memory.history, cluster, jobs, part, value)
 
 
 @kernel
 def _starts(cluster, jobs, memory, job):
-    """Return whether a waiting job starts now; what it leaves free is known if the job fits."""
+    """Return whether a waiting job starts now. What it leaves free is known only if it fits."""
     fits = jobs.size[job] <= free(cluster)
     return fits and room(cluster, jobs, memory.easy, job) <= free(cluster)
 
@@ -113,11 +114,9 @@ def _backfill(cluster, jobs, memory, head, count):
     if memory.scored[2]:
         count = _drop_larger(cluster, jobs, fitting[:count])
         believe(cluster, jobs, memory, count)
-    need = jobs.size[head]
-    if memory.scored[3]:
-        memory.firsts[0] = head
-        _write_keep(cluster, jobs, memory, memory.firsts[:1])
-        need = room(cluster, jobs, memory.easy, head)
+    memory.firsts[0] = head
+    _write_keep(cluster, jobs, memory, memory.firsts[:1])
+    need = room(cluster, jobs, memory.easy, head)
     shadow_time, extra_nodes = shadow_of_room(cluster, jobs, head, need)
     while count > 0:
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)

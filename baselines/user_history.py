@@ -13,8 +13,8 @@ to the recent runtime of the user's jobs, and then halfway to that of those with
 a step without ended jobs is left out. A recent runtime is an exponentially weighted geometric mean:
 the job that ended last counts for NEWEST of it.
 
-The limit of the age guard (`bfenv.baselines.age_guard`) is kept here, too: whoever has a guard
-notes it with `note_age_limit`.
+The limit of the age guard (`bfenv.baselines.age_guard`) stands here for expressions to read. It is
+the same for all jobs. A policy with a guard renews it in each pass (`note_age_limit`).
 """
 
 import math

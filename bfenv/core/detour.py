@@ -5,8 +5,8 @@ time or leave the outage enough processors. If the jobs that it starts together 
 first that is too many is hidden as well, the starts are undone, and it decides again.
 
 Some policies keep a plan from one pass to the next. The plan is wrong if other jobs are hidden than
-in the last pass, or if starts were undone. The pass numbers then have a gap, as if another policy
-had decided in between, and the policy plans anew.
+in the last pass, or if starts were undone. The pass numbers then have a gap. To the policy, the gap
+looks like a pass of another policy, so it plans anew.
 """
 
 from typing import Any, NamedTuple

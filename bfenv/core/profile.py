@@ -432,7 +432,7 @@ def _begin_step(profile, step, time):
 
 @kernel
 def _make_room(profile, steps):
-    """Make sure that so many more steps fit; return whether equal steps were joined for that."""
+    """Make room for more steps if there is none. Return whether equal steps were joined for it."""
     is_full = profile.steps[0] + steps > len(profile.time)
     if is_full:
         join_steps(profile)
