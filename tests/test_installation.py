@@ -28,7 +28,7 @@ PROGRAM = textwrap.dedent(
         assert len(list(many)) == 4
         easy = bfenv.find_policy("easy")
         assert pickle.loads(pickle.dumps(easy)) == easy
-        assert bfenv.find_policy("scorer(theta=(0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0))").name
+        assert bfenv.find_policy("agent:formula").name
         from bfenv import agents, baselines
         print(*(Path(module.__file__).resolve() for module in (bfenv, baselines, agents)))
 

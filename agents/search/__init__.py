@@ -1,21 +1,14 @@
-"""Policies found by search: the search itself, scorers, their evaluation, and their files."""
+"""Policies found by search: the search itself, and scorers for optimisers of your own."""
 
-from bfenv.agents.search.scored_easy import METRICS
-from bfenv.agents.search.scorer_file import load_scorer, save_scorer
-from bfenv.agents.search.scorers import dimension, evaluate_many, scorer, scores, weights
+from bfenv.agents.search.evolution import FEATURES, linear_order, network_order
 from bfenv.agents.search.search_run import run_search, run_seeds
 from bfenv.agents.search.search_settings import SearchSettings
 
 __all__ = [
-    "METRICS",
+    "FEATURES",
     "SearchSettings",
-    "dimension",
-    "evaluate_many",
-    "load_scorer",
+    "linear_order",
+    "network_order",
     "run_search",
     "run_seeds",
-    "save_scorer",
-    "scorer",
-    "scores",
-    "weights",
 ]

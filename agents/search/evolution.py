@@ -18,29 +18,30 @@ from bfenv.agents.search.template import Template
 from bfenv.agents.search.trees import numbers_of, parse_tree, tree_text, with_numbers
 from bfenv.core.errors import BfenvError
 
-# The features of a scorer, and the weights that it starts with: those of the order that
-# `genetic.STARTS` begins with, of which they are the logarithm.
+# The features of a scorer, and the weights that it starts with: those of the order
+# -(wait + likely_runtime) / likely_runtime**1.6 / size**0.45 * (1 + user_queued)**0.7, of which
+# they are the logarithm, with more priority as the limit of the guard comes near and after a trial
+# less. Without a guard or without trials, the two weights have no effect.
 FEATURES = {
-    "log(expansion)": -1.0,
-    "log(wait + user_runtime)": -0.14,
-    "log(user_runtime)": 0.28,
-    "log(same_estimate_runtime)": 0.14,
-    "log(estimate)": 0.0,
-    "log(size)": 0.0,
-    "log(likely_runtime)": 0.0,
-    "log(wait + likely_runtime)": 0.0,
-    "log(prediction)": 0.0,
+    "log(wait + likely_runtime)": -1.0,
+    "log(likely_runtime)": 1.6,
+    "log(size)": 0.45,
+    "log(1 + user_queued)": -0.7,
+    "log(1 + (wait / age_limit) ** 3)": -5.0,
+    "tried": 3.0,
+    "log(expansion)": 0.0,
     "log(predicted_expansion)": 0.0,
+    "log(1 + wait)": 0.0,
+    "log(estimate)": 0.0,
+    "log(prediction)": 0.0,
+    "log(user_runtime)": 0.0,
+    "log(same_estimate_runtime)": 0.0,
     "log(same_size_runtime)": 0.0,
     "log(last_runtime)": 0.0,
     "log(previous_runtime)": 0.0,
     "log(accuracy)": 0.0,
-    "log(wait + same_estimate_runtime)": 0.0,
-    "log(1 + wait)": 0.0,
-    "log(1 + user_queued)": 0.0,
     "log(1 + user_running)": 0.0,
     "log(1 + user_ended)": 0.0,
-    "tried": 0.0,
 }
 MOST_UNITS = 6  # hidden units of a network
 COVARIANCES = ("full", "diagonal")  # diagonal has fewer numbers to learn, and no correlations

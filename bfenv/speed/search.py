@@ -1,4 +1,4 @@
-"""How fast EASY schedules whole traces in a scorer's order, and in the order of a sorted queue."""
+"""How fast EASY schedules whole traces in orders that a search looks at, and in published ones."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.agents.search import evaluate_many, scorer, weights
+from bfenv.agents.search import FEATURES, linear_order, network_order
+from bfenv.baselines import run_orders
 from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.registry import simulate
 from bfenv.core.jobs import Trace
@@ -15,28 +16,16 @@ from bfenv.speed.engine import available_logs
 from bfenv.speed.measurements import Measurement, measurement
 from bfenv.workloads.load import load_workload
 
-VECTORS = 4  # of weights, evaluated in one call
-# Weights on all features, which make queues about as long as known orders do
-DENSE = weights(
-    present=0.1,
-    size=-0.1,
-    estimate=-1,
-    wait=0.1,
-    slowdown=0.3,
-    fits=0.01,
-    before_shadow=0.01,
-    within_extra=0.01,
-    accuracy=0.1,
-    priority=0.1,
-)
+VARIANTS = 4  # of the linear scorer, run in one call
+UNITS = 4  # hidden units of the network
+PUBLISHED = ("sjf", "lxf", "wfp3")
 
 
 def measure_search(repeat: int) -> Iterator[Measurement]:
-    """Measure scorers on whole traces.
+    """Measure published orders, a formula, and scorers with weights on all features.
 
-    Except for ties, the scorers of the estimate alone and of the slowdown alone make the schedules
-    of the orders sjf and lxf, so their queues are as long. The rows of a trace are measured in
-    turns, so that other load on the machine affects all of them alike.
+    The rows of a trace are measured in turns, so that other load on the machine affects all of them
+    alike.
 
     Parameters
     ----------
@@ -59,22 +48,22 @@ def measure_search(repeat: int) -> Iterator[Measurement]:
                 run()
                 times[name].append(time.perf_counter() - begin)
         for name, values in times.items():
-            share = VECTORS if name.startswith("evaluate_many") else 1
+            share = VARIANTS if name.startswith("run_orders") else 1
             each = [value / share for value in values]
             yield measurement("policy search", trace.name, name, len(trace), each)
 
 
 def _runs(trace: Trace) -> dict[str, Callable[[], Any]]:
-    generator = np.random.default_rng(0)
-    hidden = [*np.tile(DENSE, 4) * generator.uniform(0.5, 1.5, 4 * len(DENSE)), 1, 1, 1, 1]
-    policies = {
-        "easy(order=sjf)": easy("sjf"),
-        "easy(order=lxf)": easy("lxf"),
-        "scorer, estimate": scorer(weights(estimate=-1)),
-        "scorer, slowdown": scorer(weights(slowdown=1)),
-        "scorer, all features": scorer(DENSE),
-        "scorer, 4 hidden units": scorer(hidden, hidden=4),
+    weights = np.array(list(FEATURES.values())) + 0.01
+    units = np.random.default_rng(0).uniform(0.2, 0.4, (UNITS, 1)) * weights
+    network = np.concatenate([-np.ones((UNITS, 1)), np.zeros((UNITS, 1)), units], axis=1)
+    orders = {
+        "formula": "-(wait + likely_runtime) / likely_runtime ** 1.6 / size ** 0.45",
+        "linear scorer": linear_order(weights),
+        f"scorer, {UNITS} hidden units": network_order(network),
     }
+    policies = {f"easy(order={name})": easy(name) for name in PUBLISHED}
+    policies |= {name: easy(order) for name, order in orders.items()}
     runs = {name: partial(simulate, trace, policy) for name, policy in policies.items()}
-    many = partial(evaluate_many, trace, np.tile(DENSE, (VECTORS, 1)))
-    return {**runs, f"evaluate_many, all features, each of {VECTORS}": many}
+    many = partial(run_orders, trace, [linear_order(weights)] * VARIANTS)
+    return {**runs, f"run_orders, linear scorer, each of {VARIANTS}": many}

@@ -156,8 +156,8 @@ def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, mess
         ("os:nosuch", bfenv.PolicyError, "os:nosuch.*'nosuch'"),
         ("os:sep", bfenv.PolicyError, "os:sep"),
         ("./mine.py:never", bfenv.PolicyError, "mine.py:never.* mine:never"),
-        ("sjf(order=saf)", bfenv.PolicyError, "sjf has no options.* queue, easy, .*scorer"),
-        ("scorer", bfenv.PolicyError, r"scorer\(theta=...\)"),
+        ("sjf(order=saf)", bfenv.PolicyError, "sjf has no options.* queue, easy, .*rollout"),
+        ("agent", bfenv.PolicyError, r"agent\(name=...\)"),
         ("agent:formula(guard=2)", bfenv.PolicyError, "^agent:formula has no options$"),
         (":", bfenv.PolicyError, ":"),
         ("os:", bfenv.PolicyError, "os:"),
@@ -234,9 +234,9 @@ def test_families_are_those_of_this_room_and_installed_ones(installed, monkeypat
     assert set(registry.families()) == {*registry.FAMILIES, "limit"}
 
 
-def test_the_scorers_are_families_of_the_installed_package():
+def test_agents_are_families_of_the_installed_package():
     """The room of agents is above this one, and is known by its entry points alone."""
-    assert {"scorer", "load-scorer"} <= set(registry.families())
+    assert {"rollout", "agent"} <= set(registry.families())
 
 
 def test_no_two_policies_or_families_share_a_name():

@@ -1,4 +1,4 @@
-"""What is measured of scorers."""
+"""What is measured of searched orders."""
 
 import pytest
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_search(tmp_path, monkeypatch):
-    """Scorers are measured, and EASY with a sorted queue."""
+    """Scorers are measured, and published orders."""
     write_log(LOGS[0], tmp_path, monkeypatch)
     rows = [row for row in measure_search(1) if row["what"] == LOGS[0]]
-    assert {"easy(order=sjf)", "scorer, all features"} <= {row["subject"] for row in rows}
+    assert {"easy(order=wfp3)", "linear scorer"} <= {row["subject"] for row in rows}

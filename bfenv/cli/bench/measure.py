@@ -101,7 +101,7 @@ def policies(
 def search(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
-    """Time EASY with a scorer's order of the queue.
+    """Time EASY in published orders, a formula's and those of scorers.
 
     \b
     Examples:
