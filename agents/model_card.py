@@ -22,7 +22,7 @@ from bfenv.core.files import write_atomically
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_FEATURES, VERSION, has_same_columns
-from bfenv.envs.settings import SETTINGS
+from bfenv.envs.settings import DEFAULTS, SETTINGS
 
 FORMAT = "bfenv model card 1"
 SUFFIX = ".card.json"  # of model.zip is model.card.json
@@ -31,6 +31,7 @@ TRAINING = ("reward", "reference", "wait_penalty", "episode_jobs", "warmup_jobs"
 ACTING = tuple(
     name for name in SETTINGS if name not in (*TRAINING, "render_mode", "max_episode_steps")
 )
+LATER = ("guard", "guard_scale", "trial_above")  # of ACTING, those that older cards do not have
 PACKAGES = ("bfenv", "numpy", "gymnasium", "torch", "stable-baselines3", "sb3-contrib")
 
 
@@ -178,7 +179,8 @@ def read_card(path: Path, space: Any = None) -> ModelCard:
 
 def _card_of(content: Mapping[str, Any], space: Any) -> ModelCard:
     values = {name: content[name] for name in ModelCard._fields}
-    values["settings"] = {name: values["settings"][name] for name in ACTING}
+    settings = {name: DEFAULTS[name] for name in LATER} | values["settings"]
+    values["settings"] = {name: settings[name] for name in ACTING}
     values["trained_on"] = [decode_span(span) for span in values["trained_on"]]
     saved = values["normalization"]
     values["normalization"] = None if space is None else decode_normalization(saved, space)

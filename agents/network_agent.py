@@ -19,6 +19,7 @@ from bfenv.agents.policy_agent import is_batch
 from bfenv.agents.seen_jobs import Span, decode_span, encode_span
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
+from bfenv.core.policy import COMPLETION, TRIALS
 from bfenv.envs.features import (
     JOB_LEGAL,
     JOB_PRESENT,
@@ -202,7 +203,7 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
     content = {
         "format": FORMAT,
         "kind": KIND,
-        "division": "completion",
+        "division": COMPLETION if card.settings.get("trial_limit") is None else TRIALS,
         **{name: value for name, value in card._asdict().items() if name not in SPANS},
         "policy": "",
         "training": [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on],

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bfenv.baselines.easy import EASY
+from bfenv.baselines.easy_pass import takes_trial
 from bfenv.baselines.fcfs import FCFS
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import now
@@ -12,6 +13,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.profile import shadow
 from bfenv.envs.handle import EnvHandle, PlannedStart, handles_of
+from bfenv.envs.legal_actions import is_guarded
 from bfenv.parallel.failures import as_policy_error
 
 
@@ -125,7 +127,7 @@ class PolicyAgent:
     def _respects(self, handle: EnvHandle) -> bool:
         """Tell whether no start of the policy can be illegal, so that none is lost unseen."""
         depth = handle.batch.rules.reservation_depth
-        guarded = handle.batch.settings["max_age"] is not None
+        guarded = is_guarded(handle.batch.rules)
         if self.policy is FCFS or (depth == 0 and not guarded):
             return True
         return self.policy is EASY and depth in (0, 1)
@@ -165,14 +167,20 @@ class PolicyAgent:
 
     def _start(self, handle: EnvHandle, mask: np.ndarray, start: PlannedStart) -> int:
         job, trial = start
-        action = np.flatnonzero(handle.slots == job) + (handle.window + 1 if trial else 0)
-        known = trial in (0, handle.batch.rules.trial_limit)
+        rules = handle.batch.rules
+        action = np.flatnonzero(handle.slots == job)
+        if rules.first_trial[0] > 0:  # the environment decides which starts are trials
+            tries = takes_trial(handle.cluster, handle.jobs, rules.first_trial, job)
+            known = trial == (rules.first_trial[0] if tries else 0)
+        else:
+            action += handle.window + 1 if trial else 0
+            known = trial in (0, rules.trial_limit)
         if not known or not len(action) or not mask[action[0]]:
             what = f"starts job {job}" + (f" for a trial of {trial} s" if trial else "")
             raise PolicyError(
                 f"{self.policy.name} {what} at {now(handle.cluster)} s of "
                 f"{handle.trace.name}, which is illegal in this environment: see its "
-                "reservation_depth, max_age and trial_limit"
+                "reservation_depth, age guard and trials"
             )
         return int(action[0])
 
@@ -181,9 +189,15 @@ class PolicyAgent:
         cluster, jobs, slots = handle.cluster, handle.jobs, handle.slots
         startable = handle.startable()
         left = slots[startable]
+        first_trial = handle.batch.rules.first_trial
+        length = np.where(
+            [takes_trial(cluster, jobs, first_trial, job) for job in left],
+            first_trial[0],
+            jobs.estimate[left],
+        )
         for slot in np.flatnonzero(mask[: handle.window] & ~startable).tolist():
             shadow_time, extra_nodes = shadow(cluster, jobs, slots[slot])
-            over = now(cluster) + jobs.estimate[left] <= shadow_time
+            over = now(cluster) + length <= shadow_time
             if not (over | (jobs.size[left] <= extra_nodes)).any():
                 return int(slot)
         raise PolicyError(

@@ -54,7 +54,7 @@ ALLOWANCE = DAY  # added to the backlog
 PERIOD = 10 * MINUTE
 FLOOR = 6 * HOUR  # the least longest wait that counts
 # Indices into AgeGuard.state
-(
+STATE = (
     WAITING_WORK,
     LARGEST_WORK,
     LONGEST_WAIT,
@@ -96,7 +96,7 @@ def new_age_guard(
     return AgeGuard(
         code=np.array([code]),
         factor=np.array([factor or 0.0]),
-        state=np.zeros(8, dtype=np.int64),
+        state=np.zeros(len(STATE), dtype=np.int64),
         begun=np.empty(min(len(jobs.submit), processors), dtype=np.int64),
         last_pass=np.zeros(1, dtype=np.int64),
         work=np.full(len(jobs.submit) if code in (BACKLOG, SCALED_BACKLOG) else 0, -1),
@@ -119,14 +119,20 @@ def update_age_guard(guard, history, cluster, jobs):
     Call it once per pass, after the history has learnt, and `note_starts` at the end of the pass.
     """
     if _counts_work(guard):
-        _count_work(guard, history, cluster, jobs)
-        return limit_by_backlog(
-            guard.factor[0], ALLOWANCE, guard.state[LARGEST_WORK], cluster.state[PROCESSORS]
-        )
+        return update_work(guard, history, cluster, jobs)
     if guard.code[0] == EASY:
         _follow_easy(guard, history, cluster, jobs)
         return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
     return np.inf
+
+
+@kernel
+def update_work(guard, history, cluster, jobs):
+    """Do what `update_age_guard` does, for a guard by one of the backlogs."""
+    _count_work(guard, history, cluster, jobs)
+    return limit_by_backlog(
+        guard.factor[0], ALLOWANCE, guard.state[LARGEST_WORK], cluster.state[PROCESSORS]
+    )
 
 
 @kernel
@@ -144,6 +150,7 @@ def _count_work(guard, history, cluster, jobs):
         runs = 0 <= cluster.start[job] <= now(cluster)
         if runs and cluster.kill_time[job] - cluster.start[job] == jobs.estimate[job]:
             _drop_work(guard, job)
+    guard.state[BEGUN] = 0
     for job in finished(cluster):
         _drop_work(guard, job)
     if guard.code[0] == SCALED_BACKLOG:
@@ -166,10 +173,15 @@ def _drop_work(guard, job):
 def note_starts(guard, cluster):
     """Note the jobs started in this pass: they leave the backlog unless the start is undone."""
     if _counts_work(guard):
-        guard.state[BEGUN] = 0
         for job in started(cluster):
-            guard.begun[guard.state[BEGUN]] = job
-            guard.state[BEGUN] += 1
+            note_start(guard, job)
+
+
+@kernel
+def note_start(guard, job):
+    """Note a job that starts in this pass, for a guard by one of the backlogs."""
+    guard.begun[guard.state[BEGUN]] = job
+    guard.state[BEGUN] += 1
 
 
 @kernel
@@ -177,8 +189,14 @@ def _count_runtimes(guard, cluster, jobs):
     """Add the jobs that ended to what the accuracy of all is computed from."""
     for job in finished(cluster):
         if job < cluster.state[NEXT_JOB]:  # not an outage
-            guard.state[RUNTIMES] += cluster.end[job] - cluster.start[job]
-            guard.state[ESTIMATES] += jobs.estimate[job]
+            count_runtime(guard, cluster, jobs, job)
+
+
+@kernel
+def count_runtime(guard, cluster, jobs, job):
+    """Add a job that has ended to what the accuracy of all is computed from."""
+    guard.state[RUNTIMES] += cluster.end[job] - cluster.start[job]
+    guard.state[ESTIMATES] += jobs.estimate[job]
 
 
 @kernel

@@ -112,8 +112,11 @@ class TrainSettings:
             raise BfenvError(f"split={split!r} has jobs that agents are scored on: train on others")
         if self.environment.get("flat"):
             raise BfenvError("flat=True hides which numbers are of a job: train with flat=False")
-        if self.environment.get("trial_limit") is not None:
-            raise BfenvError("trial_limit is not for these networks: they start jobs to completion")
+        trials = self.environment.get("trial_limit"), self.environment.get("trial_above")
+        if trials[0] is not None and trials[1] is None:
+            raise BfenvError(
+                "trial_limit needs trial_above: these networks have no actions for trials"
+            )
         check_integer("group_size", self.group_size, 2)
         if self.credit == "group" and self.num_envs % self.group_size:
             raise BfenvError(

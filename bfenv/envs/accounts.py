@@ -1,5 +1,7 @@
 """The sums over the jobs of an episode: what starts, trials and ends of jobs change in them."""
 
+from bfenv.baselines.age_guard import NONE as NO_GUARD
+from bfenv.baselines.age_guard import note_start
 from bfenv.core.cluster import finished, now, start, try_start, waiting
 from bfenv.core.events import commit_starts
 from bfenv.core.kernel import kernel
@@ -14,16 +16,18 @@ from bfenv.envs.batch_state import (
     SHOWN_SLOWDOWN,
     UNSTARTED,
     WAIT,
+    guard_of,
     truth_of,
 )
 
 
 @kernel
-def start_job(state, tables, cluster, jobs, i, job):
+def start_job(state, tables, rules, cluster, jobs, i, job):
     """Start a waiting job, and count it if it is one of the episode's."""
     counters, sums, truth = state.counters[i], state.sums[i], truth_of(state, tables, i)
     start(cluster, jobs, job)
     commit_starts(cluster, jobs, truth)
+    _leave_guard(state, tables, rules, i, job)
     sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if counters[FIRST] <= job < counters[LAST]:
         waited = now(cluster) - jobs.submit[job]
@@ -35,17 +39,24 @@ def start_job(state, tables, cluster, jobs, i, job):
 
 
 @kernel
-def try_job(state, rules, cluster, jobs, truth, i, slot):
-    """Start the job in a slot for a trial; until that ends, it counts as if it had started."""
-    job, sums = state.slots[i, slot], state.sums[i]
-    try_start(cluster, jobs, job, rules.trial_limit)
-    commit_starts(cluster, jobs, truth)
+def try_job(state, tables, rules, cluster, jobs, i, job, limit):
+    """Start a job for a trial; until that ends, it counts as if it had started."""
+    sums = state.sums[i]
+    try_start(cluster, jobs, job, limit)
+    commit_starts(cluster, jobs, truth_of(state, tables, i))
+    _leave_guard(state, tables, rules, i, job)
     sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
         waited = now(cluster) - jobs.submit[job]
         sums[WAIT] += waited
         sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
         sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
+
+
+@kernel
+def _leave_guard(state, tables, rules, i, job):
+    if rules.guard_code[0] != NO_GUARD:
+        note_start(guard_of(state, tables, rules, i), job)
 
 
 @kernel

@@ -51,11 +51,11 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     ## Action Space
 
-    `Discrete(window + 1)`, or `Discrete(2 * window + 1)` with trials. Action i < window starts the
-    job in slot i now. Action `window` passes: the clock runs on to the next scheduling pass at
-    which a start is legal. If no more jobs wait than the window has slots, they all are in slots;
-    else `window_order` says which of them. Slots are in order of submission, so the oldest waiting
-    job is in slot 0, except before an outage (see below).
+    `Discrete(window + 1)`, or `Discrete(2 * window + 1)` with actions for trials. Action i < window
+    starts the job in slot i now. Action `window` passes: the clock runs on to the next scheduling
+    pass at which a start is legal. If no more jobs wait than the window has slots, they all are in
+    slots; else `window_order` says which of them. Slots are in order of submission, so the oldest
+    waiting job is in slot 0, except before an outage (see below).
 
     `window_order` may be an expression in what a scheduler may know of a waiting job, such as
     "-(wait + likely_runtime) / likely_runtime". The quantities are those of
@@ -80,12 +80,20 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     its start is the only legal action; while it does not, only starts that do not delay its
     reservation are legal, and no other head can be chosen.
 
+    `guard` is another age guard, the one of `easy(guard=...)`. Its limit is `guard` times the sum
+    of a day and the largest backlog since the episode began. Here the backlog counts predicted
+    runtimes in place of estimates, and jobs on trial; see `bfenv.baselines.age_guard`.
+
     With `trial_limit`, there are `window` actions more: action `window` + 1 + i starts the job in
     slot i for a trial. If the job has not ended after `trial_limit` seconds, it is killed and waits
     again in its old place, as if it had never run. A job may be tried once, if its estimate is
     above the limit, and if the trial delays no reservation, its own included. Trials do not make
     the pass illegal. A job counts as started for the episode's end when it has ended on trial or
     has started without one.
+
+    With `trial_above` as well, there are no such actions: a job with an estimate above it that has
+    had no trial starts for one, and its start is legal if the trial delays no reservation. These
+    are the trials of `easy(trial=..., trial_above=...)`. Outages still count with the estimate.
 
     If the workload has outages (`Trace.outages`), all of them are known in advance, as in
     `bfenv.simulate`. An outage takes its processors when it begins. It is not a job: it is in no
@@ -138,11 +146,11 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     {others}
 
-    With `max_age`, there is another column:
+    With `max_age` or `guard`, there is another column:
 
     {age}
 
-    With `trial_limit`, the last two columns are:
+    With `trial_limit`, the last two columns are these, and with `trial_above` the first of them:
 
     {trial}
 
@@ -151,7 +159,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     {cluster}
 
     Where the pass can be legal at a decision (with `idle` other than "never", with `every_pass`, or
-    with `trial_limit`), the last column is:
+    with actions for trials), the last column is:
 
     {pass_}
 

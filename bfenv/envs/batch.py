@@ -83,9 +83,7 @@ class EnvBatch:
         self.rules = find_rules(values, self.source.traces, self.queue_features)
         # The slots, the pass, and the slots again for trials
         actions = self.window * (2 if self.rules.trial_limit else 1) + 1
-        self._state = new_state(
-            self.source.traces, count, self.window, actions, self.rules.expression
-        )
+        self._state = new_state(self.source.traces, count, self.window, actions, self.rules)
         self._step: Callable[..., Any] | None = None  # compiled for the types of the arguments
         self._set_kernel_arguments()
         self._reused: StepBuffers | None = None

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.age_guard import NONE as NO_GUARD
+from bfenv.baselines.age_guard import STATE as GUARD_STATE
+from bfenv.baselines.age_guard import AgeGuard
 from bfenv.baselines.packed_program import columns_of as packed_columns
 from bfenv.baselines.packed_program import program_of
 from bfenv.baselines.priorities import ORDERS, new_ranking
@@ -79,6 +82,7 @@ SUMS = (
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
     LARGEST_BACKLOG,  # since the episode began
+    GUARD_LIMIT,  # seconds: that of the setting `guard` in this pass
     LAST_NOW,  # the totals at the last decision, and at the one before
     LAST_WAIT,
     LAST_SLOWDOWN,
@@ -89,7 +93,7 @@ SUMS = (
     BEFORE_SLOWDOWN,
     BEFORE_LONGEST,
     BEFORE_SUBMITTED,
-) = range(16)
+) = range(17)
 USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
 
@@ -115,6 +119,11 @@ class BatchState(NamedTuple):
     user_jobs: np.ndarray  # (N, 2, users) int64: queued, running; not kept
     by_estimate: np.ndarray  # (N, groups, 3) float64
     by_size: np.ndarray  # (N, groups, 2) float64
+    # What the setting `guard` counts: fields of AgeGuard
+    guard_state: np.ndarray  # (N, len(GUARD_STATE)) int64
+    guard_begun: np.ndarray  # (N, m) int64
+    guard_last_pass: np.ndarray  # (N, 1) int64
+    guard_work: np.ndarray  # (N, n) int64; (N, 0) without a guard
 
 
 class TraceTables(NamedTuple):
@@ -136,7 +145,10 @@ class EnvRules(NamedTuple):
     chosen_head: bool  # the agent may choose the head of a pass
     idle: int  # see `legal_actions`
     max_age: int  # seconds; FOREVER for no guard
-    trial_limit: int  # seconds; 0 for no trials
+    guard_code: np.ndarray  # (1,) int64: AgeGuard.code of the setting `guard`
+    guard_factor: np.ndarray  # (1,) float64
+    trial_limit: int  # seconds, of trials that are actions; 0 for none
+    first_trial: np.ndarray  # (2,) int64 s: trials with which starts begin, see `takes_trial`
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
@@ -225,11 +237,11 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
 
 
 def new_state(
-    traces: Sequence[Trace], environments: int, window: int, actions: int, expression: np.ndarray
+    traces: Sequence[Trace], environments: int, window: int, actions: int, rules: EnvRules
 ) -> BatchState:
     """Allocate the environments, each for any of the traces; mostly 88 bytes a job in each.
 
-    `expression` is that of the rules. It needs 8 bytes a job for each of its rows.
+    An expression of the window needs 8 bytes a job for each of its rows, and a guard 8 bytes.
     """
     counts = [len(trace) + len(trace.outages) for trace in traces]
     jobs = max(counts)
@@ -243,7 +255,7 @@ def new_state(
 
     state = BatchState(
         cluster_state=zeros(STATE),
-        per_job=zeros(_job_rows(expression), jobs),
+        per_job=zeros(_job_rows(rules.expression), jobs),
         per_run=zeros(len(RUN_ROWS), running),
         heap=zeros(len(HEAP_ROWS), running + later),
         counters=zeros(len(COUNTERS)),
@@ -259,6 +271,10 @@ def new_state(
         user_jobs=zeros(2, users),
         by_estimate=zeros(max(len(h.by_estimate) for h in histories), 3, dtype=np.float64),
         by_size=zeros(max(len(h.by_size) for h in histories), 2, dtype=np.float64),
+        guard_state=zeros(len(GUARD_STATE)),
+        guard_begun=zeros(running),
+        guard_last_pass=zeros(1),
+        guard_work=zeros(jobs if rules.guard_code[0] != NO_GUARD else 0),
     )
     state.per_job[:, START] = FOREVER  # not submitted
     state.per_job[:, [END, KILL_TIME, TRIAL_START, TRIAL_END]] = -1
@@ -312,6 +328,23 @@ def truth_of(state, tables, i):
     runtime = tables.runtime[state.counters[i, TRACE]]
     heap, counters = state.heap[i], state.counters[i]
     return Truth(runtime, heap[DUE_TIME], heap[DUE_JOB], counters[DUE : DUE + 1])
+
+
+@inlined
+def guard_of(state, tables, rules, i):
+    """Return what the setting `guard` counts in environment i; it has no machine for EASY."""
+    cluster, truth = cluster_of(state, i), truth_of(state, tables, i)
+    return AgeGuard(
+        rules.guard_code,
+        rules.guard_factor,
+        state.guard_state[i],
+        state.guard_begun[i],
+        state.guard_last_pass[i],
+        state.guard_work[i],
+        truth.runtime,
+        cluster,
+        truth,
+    )
 
 
 @inlined

@@ -3,7 +3,10 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
+from bfenv.baselines.age_guard import NONE as NO_GUARD
+from bfenv.baselines.age_guard import count_runtime, update_work
 from bfenv.baselines.easy import decide as decide_by_easy
+from bfenv.baselines.easy_pass import takes_trial
 from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import NEXT_JOB, may_start, now, waiting
 from bfenv.core.events import advance
@@ -26,6 +29,7 @@ from bfenv.envs.batch_state import (
     EPISODES,
     FIRST,
     FORCED,
+    GUARD_LIMIT,
     HEAD,
     ILLEGAL,
     LAST,
@@ -48,6 +52,7 @@ from bfenv.envs.batch_state import (
     StepBuffers,
     TraceTables,
     cluster_of,
+    guard_of,
     history_of,
     jobs_of,
     truth_of,
@@ -87,11 +92,25 @@ def open_episode(state, tables, rules, i, window, outages, is_warm, ended, buffe
         end_warm_up(cluster, end)
     for job in ended:
         learn_job(history, cluster, jobs, job)
+    if batch_rules.guard_code[0] != NO_GUARD:
+        _begin_guard(batch_state, batch_tables, batch_rules, cluster, jobs, i, opening, first)
     counters[COMING] = first_to_come(cluster, outages[0], outages[1])
     counters[LAST_OUTAGE] = outages[1]
     counters[MET] = 0
     _begin_episode(batch_state, batch_tables, batch_rules, cluster, jobs, i, first, last)
     write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
+
+
+@kernel
+def _begin_guard(state, tables, rules, cluster, jobs, i, opening, first):
+    """Forget what the guard has counted; of the warm-up's jobs it knows those that have ended."""
+    guard = guard_of(state, tables, rules, i)
+    guard.state[:] = 0
+    guard.last_pass[:] = 0
+    guard.work[:] = -1
+    for job in range(opening, first):
+        if cluster.end[job] >= 0:
+            count_runtime(guard, cluster, jobs, job)
 
 
 @kernel
@@ -154,10 +173,15 @@ def _act(state, tables, rules, i, action):
         counters[LEGAL_STARTS] = 0
         counters[LEGAL_TRIALS] = 0
     elif action > window:
-        try_job(state, rules, cluster, jobs, truth_of(state, tables, i), i, action - window - 1)
+        job = state.slots[i, action - window - 1]
+        try_job(state, tables, rules, cluster, jobs, i, job, rules.trial_limit)
         counters[LEGAL_STARTS] = UNKNOWN
     elif may_start(cluster, jobs, state.slots[i, action]):
-        start_job(state, tables, cluster, jobs, i, state.slots[i, action])
+        job = state.slots[i, action]
+        if takes_trial(cluster, jobs, rules.first_trial, job):
+            try_job(state, tables, rules, cluster, jobs, i, job, rules.first_trial[0])
+        else:
+            start_job(state, tables, rules, cluster, jobs, i, job)
         counters[LEGAL_STARTS] = UNKNOWN
     else:
         counters[HEAD] = state.slots[i, action]
@@ -185,14 +209,17 @@ def _run_on(state, tables, cluster, jobs, rules, i):
             if counters[COMING] < counters[LAST_OUTAGE]:
                 begin_pass(state, cluster, jobs, truth, i)
             learn(history, cluster, jobs)
+            if rules.guard_code[0] != NO_GUARD:
+                guard = guard_of(state, tables, rules, i)
+                state.sums[i, GUARD_LIMIT] = update_work(guard, history, cluster, jobs)
             correct_slowdowns(state, cluster, jobs, truth, i)
-            if rules.trial_limit > 0:
+            if rules.trial_limit > 0 or rules.first_trial[0] > 0:
                 end_trials(state, cluster, jobs, truth, i)
             for job in range(arrived, cluster.state[NEXT_JOB]):
                 add_backlog(state, jobs, i, job)
         else:
             # Nothing runs, arrives or is due, and no outage is to come: a pass would never end.
-            start_job(state, tables, cluster, jobs, i, waiting(cluster)[0])
+            start_job(state, tables, rules, cluster, jobs, i, waiting(cluster)[0])
             counters[FORCED] += 1
     if counters[MET] > 0:
         look_ahead(state, cluster, jobs, rules, i)

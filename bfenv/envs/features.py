@@ -115,17 +115,21 @@ PROFILE = tuple(
 )
 
 
-# Names of the groups that the setting `job_features` takes; AGE comes with `max_age`, TRIAL with
-# `trial_limit`
+# Names of the groups that the setting `job_features` takes; AGE comes with `max_age` or `guard`,
+# TRIAL with `trial_limit`
 JOB_FEATURES = {"users": USERS, "priority": PRIORITY, "requested_start": REQUESTED_START}
 
 
 def job_columns(
-    groups: Sequence[str], age: bool = False, trial: bool = False
+    groups: Sequence[str], age: bool = False, trial: bool = False, trial_actions: bool = True
 ) -> tuple[Feature, ...]:
-    """Return the features of the observation's "queue", given the groups behind QUEUE."""
+    """Return the features of the observation's "queue", given the groups behind QUEUE.
+
+    Where trials have no actions of their own, nothing says which of them are legal.
+    """
     chosen = [features for name, features in JOB_FEATURES.items() if name in groups]
-    return sum(chosen, QUEUE) + (AGE if age else ()) + (TRIAL if trial else ())
+    shown = TRIAL if trial_actions else TRIAL[:1]
+    return sum(chosen, QUEUE) + (AGE if age else ()) + (shown if trial else ())
 
 
 def has_same_columns(version: int, groups: Sequence[str]) -> bool:

@@ -1,11 +1,14 @@
 """Which actions are legal: starts that delay no reservation, choices of a head, and the pass."""
 
+from bfenv.baselines.age_guard import NONE as NO_GUARD
 from bfenv.baselines.age_guard import limit_by_backlog
+from bfenv.baselines.easy_pass import takes_trial
 from bfenv.core.cluster import FREE, PROCESSORS, free, may_start, now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import Profile, anchor_point, fits, rebuild, reserve, shadow
 from bfenv.envs.batch_state import (
+    GUARD_LIMIT,
     HEAD,
     LARGEST_BACKLOG,
     LEFT,
@@ -44,7 +47,7 @@ def write_mask(state, cluster, jobs, rules, i):
         elif rules.reservation_depth == 1 or (overdue and rules.reservation_depth == 0):
             reserved = _allow_beside(state, cluster, jobs, rules, first, i)
         elif rules.reservation_depth == 0:
-            _allow_fitting(state, cluster, jobs, i, FOREVER, 0)
+            _allow_fitting(state, cluster, jobs, rules, i, FOREVER, 0)
             _allow_trials(state, cluster, jobs, rules, -1, i, FOREVER, 0)
         else:
             reserved = _allow_beside_plan(state, cluster, jobs, rules, i)
@@ -78,7 +81,8 @@ def may_any_start(state, cluster, jobs, rules, i):
     for job in line:
         size = jobs.size[job]
         if size <= available and jobs.requested_start[job] <= time:
-            if time + jobs.estimate[job] <= shadow_time or size <= extra_nodes:
+            length = _length(cluster, jobs, rules, job)
+            if time + length <= shadow_time or size <= extra_nodes:
                 if not is_hidden(state, i, job):
                     return True
     return False
@@ -88,14 +92,22 @@ def may_any_start(state, cluster, jobs, rules, i):
 def is_overdue(state, cluster, jobs, rules, i):
     """Tell whether the oldest waiting job has waited so long that it must come next."""
     first = oldest(state, cluster, i)
-    if first < 0 or rules.max_age == FOREVER:
+    if first < 0 or not is_guarded(rules):
         return False
     return now(cluster) - jobs.submit[first] > longest_allowed_wait(state, cluster, rules, i)
 
 
 @kernel
+def is_guarded(rules):
+    """Tell whether there is an age guard."""
+    return rules.max_age < FOREVER or rules.guard_code[0] != NO_GUARD
+
+
+@kernel
 def longest_allowed_wait(state, cluster, rules, i):
     """Return the wait (s) beyond which the oldest job is the head: the age guard's limit."""
+    if rules.guard_code[0] != NO_GUARD:
+        return state.sums[i, GUARD_LIMIT]
     largest = state.sums[i, LARGEST_BACKLOG]
     return limit_by_backlog(1.0, rules.max_age, largest, cluster.state[PROCESSORS])
 
@@ -127,7 +139,7 @@ def _allow_beside(state, cluster, jobs, rules, head, i):
     if may_start(cluster, jobs, head):
         reserved = _slot_of(state, i, head) + 1
         reserve_room(state, cluster, jobs, i, head)
-    _allow_fitting(state, cluster, jobs, i, shadow_time, extra_nodes)
+    _allow_fitting(state, cluster, jobs, rules, i, shadow_time, extra_nodes)
     if reserved > 0:
         state.mask[i, reserved - 1] = 1
     _allow_trials(state, cluster, jobs, rules, head, i, shadow_time, extra_nodes)
@@ -172,7 +184,7 @@ def _may_try(state, cluster, jobs, limit, slot, i):
 
 
 @kernel
-def _allow_fitting(state, cluster, jobs, i, shadow_time, extra_nodes):
+def _allow_fitting(state, cluster, jobs, rules, i, shadow_time, extra_nodes):
     """Allow what fits, and is over by the shadow time or within the extra nodes.
 
     It must leave outages to come enough, too, beside the head if that may start.
@@ -185,10 +197,24 @@ def _allow_fitting(state, cluster, jobs, i, shadow_time, extra_nodes):
         beside = (time + estimate[slot] <= shadow_time) | (size[slot] <= extra_nodes)
         may_be_started = (size[slot] <= available) & (requested_start[slot] <= time)
         mask[slot] = beside & may_be_started
+    if rules.first_trial[0] > 0:
+        for slot in range(min(len(size), len(waiting(cluster)))):
+            job = state.slots[i, slot]
+            if takes_trial(cluster, jobs, rules.first_trial, job):
+                over = time + _length(cluster, jobs, rules, job) <= shadow_time
+                mask[slot] = may_start(cluster, jobs, job) and (over or size[slot] <= extra_nodes)
     if state.counters[i, MET] > 0:
         for slot in range(min(len(size), len(waiting(cluster)))):
             if mask[slot]:
                 mask[slot] = _leaves_enough_left(state, cluster, jobs, i, slot)
+
+
+@kernel
+def _length(cluster, jobs, rules, job):
+    """Return how long (s) a job that starts now may run: a trial is short."""
+    if takes_trial(cluster, jobs, rules.first_trial, job):
+        return rules.first_trial[0]
+    return jobs.estimate[job]
 
 
 @kernel

@@ -156,7 +156,8 @@ def _write_groups(state, tables, rules, cluster, jobs, i, queue):
             row[rules.age_column] = min(1.0, waited / max(limit, 1.0))
         if rules.trial_column >= 0:
             row[rules.trial_column] = cluster.trial_start[job] >= 0
-            row[rules.trial_column + 1] = state.mask[i, len(slots) + 1 + slot]
+            if rules.trial_limit > 0:
+                row[rules.trial_column + 1] = state.mask[i, len(slots) + 1 + slot]
 
 
 @kernel

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from bfenv.baselines.age_guard import GUARDS
+from bfenv.baselines.age_guard import NONE as NO_GUARD
 from bfenv.baselines.packed_program import without_room
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules
 from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns
 from bfenv.envs.legal_actions import IDLE
-from bfenv.envs.settings import EnvSettings, seconds_of, trial_seconds_of
+from bfenv.envs.settings import EnvSettings, first_trial_of, seconds_of, trial_seconds_of
 from bfenv.envs.slots import find_window_rule
 
 
@@ -16,15 +20,20 @@ def find_job_features(settings: EnvSettings, traces: Sequence[Trace]) -> tuple[F
     groups = settings["job_features"]
     if groups is None:
         groups = _varying_groups(traces)
-    age, trial = settings["max_age"] is not None, settings["trial_limit"] is not None
-    return job_columns(groups, age, trial)
+    age = settings["max_age"] is not None or settings["guard"] is not None
+    trial = settings["trial_limit"] is not None
+    return job_columns(groups, age, trial, _has_trial_actions(settings))
 
 
 def find_cluster_features(settings: EnvSettings) -> tuple[Feature, ...]:
     """Return the columns of the observation's "cluster"."""
     # Otherwise every decision has a legal start, so the pass is never legal.
     varies = settings["idle"] != "never" or settings["every_pass"]
-    return CLUSTER + (PASS if varies or settings["trial_limit"] is not None else ())
+    return CLUSTER + (PASS if varies or _has_trial_actions(settings) else ())
+
+
+def _has_trial_actions(settings: EnvSettings) -> bool:
+    return settings["trial_limit"] is not None and settings["trial_above"] is None
 
 
 def find_rules(
@@ -47,7 +56,10 @@ def find_rules(
         settings["head"] == "chosen",
         IDLE.index(settings["idle"]),
         seconds_of(settings["max_age"]),
-        trial_seconds_of(settings["trial_limit"]),
+        np.array([NO_GUARD if settings["guard"] is None else GUARDS[settings["guard_scale"]]]),
+        np.array([settings["guard"] or 0.0]),
+        trial_seconds_of(settings["trial_limit"]) if _has_trial_actions(settings) else 0,
+        np.array(first_trial_of(settings["trial_limit"], settings["trial_above"])),
         bool(settings["every_pass"]),
         *find_window_rule(settings["window_order"], window, reserved),
         user_column=columns.get("user_runtime", -1),

@@ -36,6 +36,7 @@ WORKLOAD = "lublin"  # the default of all splits but "train"
 TRAINING_SEEDS = (1, 2, 3, 4)
 TRAINING_LOADS = (0.7, 0.8, 0.9)
 HEADS = ("oldest", "chosen")
+GUARD_SCALES = ("backlog", "scaled_backlog")  # the guard by EASY needs a second machine
 
 Workloads = str | Trace | Sequence[str | Trace]
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -116,12 +117,37 @@ class EnvSettings(TypedDict, total=False):
             "the largest backlog so far comes first; None for no guard.",
         ),
     ]
+    guard: Annotated[
+        float | None,
+        Setting(
+            None,
+            "age guard in place of `max_age`, the one of `easy(guard=...)`: a job that has waited "
+            "longer than this times (one day plus the largest backlog so far) comes first; None "
+            "for no guard.",
+        ),
+    ]
+    guard_scale: Annotated[
+        str,
+        Setting(
+            "scaled_backlog",
+            'the backlog of `guard`, by predicted runtimes: "backlog" or "scaled_backlog", see '
+            "`bfenv.baselines.age_guard`. It counts from the begin of the episode on.",
+        ),
+    ]
     trial_limit: Annotated[
         float | str | None,
         Setting(
             None,
             'length of trials, in seconds or text like "15min": further actions then start jobs '
             "for a trial, see Action Space; None for no trials.",
+        ),
+    ]
+    trial_above: Annotated[
+        float | str | None,
+        Setting(
+            None,
+            "estimate, in seconds or text: a job with one above it starts for a trial of "
+            "`trial_limit` first, and there are no further actions; as in `easy(trial_above=...)`.",
         ),
     ]
     job_features: Annotated[
@@ -230,12 +256,40 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     if not isinstance(values["window_order"], str):
         raise BfenvError(f"window_order must be text, got {values['window_order']!r}")
     _check_groups(values["job_features"])
+    _check_guard(values)
+    _check_trials(values)
     if values["head"] == "chosen" and values["reservation_depth"] != 0:
         raise BfenvError(
             "head='chosen' needs reservation_depth=0, because the chosen job has the only "
             f"reservation, got reservation_depth={values['reservation_depth']}"
         )
     return values
+
+
+def _check_guard(values: EnvSettings) -> None:
+    """Check the guard, which is an alternative to `max_age`."""
+    check_choice("guard_scale", values["guard_scale"], GUARD_SCALES)
+    if values["guard"] is None:
+        return
+    check_number("guard", values["guard"], positive=True)
+    if values["max_age"] is not None:
+        raise BfenvError("max_age and guard are two age guards: set one of them")
+
+
+def _check_trials(values: EnvSettings) -> None:
+    """Check that jobs which start for a trial may be killed before their estimate."""
+    if values["trial_above"] is None:
+        return
+    if values["trial_limit"] is None:
+        raise BfenvError("trial_above needs a trial_limit, the length of the trials")
+    limit, above = first_trial_of(values["trial_limit"], values["trial_above"])
+    if above < limit:
+        raise BfenvError(f"trial_above must be at least trial_limit={limit}, got {above}")
+    if values["reservation_depth"] not in (0, 1):
+        raise BfenvError(
+            "trial_above needs reservation_depth=0 or 1, "
+            f"got reservation_depth={values['reservation_depth']}"
+        )
 
 
 def _check_groups(groups: Any) -> None:
@@ -275,6 +329,24 @@ def trial_seconds_of(trial_limit: float | str | None) -> int:
         return 0
     seconds = in_seconds("trial_limit", trial_limit)
     return round(check_number("trial_limit", seconds, 1, LONGEST))
+
+
+def first_trial_of(
+    trial_limit: float | str | None, trial_above: float | str | None
+) -> tuple[int, int]:
+    """Return the length of the trials that jobs start with, and the estimate above which they do.
+
+    Both are in seconds, and 0 without such trials.
+
+    Raises
+    ------
+    BfenvError
+        If one of them is neither a number from 1 nor such a duration as text.
+    """
+    if trial_above is None:
+        return 0, 0
+    above = check_number("trial_above", in_seconds("trial_above", trial_above), 1, LONGEST)
+    return trial_seconds_of(trial_limit), round(above)
 
 
 def lists_settings(init: Init) -> Init:

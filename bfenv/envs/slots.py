@@ -16,7 +16,6 @@ from bfenv.baselines.packed_program import pack_program, program_of
 from bfenv.baselines.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
 from bfenv.baselines.user_history import count_jobs, note_age_limit
 from bfenv.core.cluster import now, waiting
-from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import inlined, kernel, shared_kernel
 from bfenv.envs.batch_state import (
     KEY,
@@ -34,7 +33,7 @@ from bfenv.envs.batch_state import (
     columns_of,
     history_of,
 )
-from bfenv.envs.legal_actions import longest_allowed_wait
+from bfenv.envs.legal_actions import is_guarded, longest_allowed_wait
 from bfenv.envs.outages import is_hidden
 
 ORDER_NAMES = tuple(name for name, order in ORDERS.items() if not order.stochastic)
@@ -245,7 +244,7 @@ def _write_values(state, tables, cluster, jobs, rules, i):
     program, columns = program_of(rules.expression), columns_of(state, rules, i)
     history, value = history_of(state, tables, i), _values(state, i)
     count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
-    guarded = rules.max_age < FOREVER
+    guarded = is_guarded(rules)
     limit = longest_allowed_wait(state, cluster, rules, i) if guarded else np.inf
     note_age_limit(history, limit)
     score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)

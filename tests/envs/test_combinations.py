@@ -14,16 +14,32 @@ TRACES = st.tuples(  # numbers of outages of the first are often jobs of the sec
     small_traces(jobs=3, outages=True),
     small_traces(jobs=9, outages=True) | small_traces(jobs=6, requested_starts=True),
 )
-HEADS = st.sampled_from([{"reservation_depth": depth} for depth in (-1, 0, 1, 3)]) | st.just(
-    {"head": "chosen", "reservation_depth": 0}
+AGES = [
+    {},
+    {"max_age": 0},
+    {"max_age": 4},
+    {"guard": 5e-5},
+    {"guard": 5e-5, "guard_scale": "backlog"},
+]
+TRIALS = [{}, {"trial_limit": 2}, {"trial_limit": 2, "trial_above": 3}]
+CHOSEN = {"head": "chosen", "reservation_depth": 0}
+RULES = st.builds(
+    lambda age, head_and_trial: age | head_and_trial[0] | head_and_trial[1],
+    st.sampled_from(AGES),
+    st.tuples(
+        st.sampled_from([{"reservation_depth": 0}, {"reservation_depth": 1}, CHOSEN]),
+        st.sampled_from(TRIALS),
+    )
+    | st.tuples(  # without `trial_above`
+        st.sampled_from([{"reservation_depth": -1}, {"reservation_depth": 3}]),
+        st.sampled_from(TRIALS[:2]),
+    ),
 )
 OPTIONS = st.fixed_dictionaries(
     {
         "window": st.sampled_from([1, 2, 3, 8]),
         "window_order": st.sampled_from(["mixed", "sjf", "-wait / likely_runtime"]),
         "idle": st.sampled_from(["never", "reserved", "always"]),
-        "max_age": st.sampled_from([None, 0, 4]),
-        "trial_limit": st.sampled_from([None, 2]),
         "every_pass": st.booleans(),
         "flat": st.booleans(),
         "max_episode_steps": st.sampled_from([None, 1, 3, 7]),
@@ -51,12 +67,12 @@ def play(env, choices, **reset):
     return seen
 
 
-@given(TRACES, HEADS, OPTIONS, st.integers(0, 2**32 - 1))
+@given(TRACES, RULES, OPTIONS, st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
-def test_earlier_episodes(traces, head, options, seed):
+def test_earlier_episodes(traces, rules, options, seed):
     """An episode is that of a new environment, whatever was played on whichever trace."""
     options |= {"split": "all", "warmup_jobs": 0, "episode_jobs": None}
-    env = BackfillEnv(list(traces), reward=note, **head, **options)
+    env = BackfillEnv(list(traces), reward=note, **rules, **options)
     for episode in range(3):
         play(env, seed + episode, seed=seed + episode)
     env.reset(seed=seed)
@@ -64,17 +80,17 @@ def test_earlier_episodes(traces, head, options, seed):
     chosen = {"trace": window.k, "first_job": window.first}
     again, other = (
         play(one, seed, seed=0, options=chosen)
-        for one in (env, BackfillEnv(list(traces), reward=note, **head, **options))
+        for one in (env, BackfillEnv(list(traces), reward=note, **rules, **options))
     )
     same([list(step) for step in again], [list(step) for step in other])
 
 
-@given(TRACES, HEADS, OPTIONS, st.integers(0, 2**32 - 1))
+@given(TRACES, RULES, OPTIONS, st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
-def test_sums(traces, head, options, seed):
+def test_sums(traces, rules, options, seed):
     """Rewards add up to minus the metric, which is that of the starts if all jobs have some."""
     options |= {"split": "all", "warmup_jobs": 0, "episode_jobs": None}
-    env = BackfillEnv(list(traces), **head, **options)
+    env = BackfillEnv(list(traces), **rules, **options)
     _, *steps = play(env, seed, seed=seed)
     _, _, terminated, _, info = steps[-1]
     metrics = info["metrics"]

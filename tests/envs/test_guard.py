@@ -1,0 +1,92 @@
+"""The setting `guard`: the same rule and the same limits as in `easy(guard=...)`."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.agents.policy_agent import PolicyAgent
+from bfenv.core.durations import DAY
+from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.features import AGE, QUEUE, USERS
+from bfenv.workloads.transform import transformed
+from tests.conftest import small_traces
+from tests.envs.playing import play, whole
+
+CROWD = transformed(bfenv.load_workload("lublin:procs=16,jobs=220,seed=5"), load=1.4)
+CHOSEN = {"window": 220, "head": "chosen", "every_pass": True, "idle": "never"}
+
+
+@pytest.mark.parametrize("scale", ["backlog", "scaled_backlog"])
+@pytest.mark.parametrize("trials", [{}, {"trial_limit": 100, "trial_above": 300}])
+def test_policy(scale, trials):
+    """A guarded policy replays to the schedule of `simulate`: both guards have the same limit."""
+    given_trials = ", trial=100, trial_above=300" if trials else ""
+    policy = f"easy(order='size * estimate', guard=0.1, guard_scale={scale}{given_trials})"
+    schedule = bfenv.simulate(CROWD, policy)
+    unguarded = bfenv.simulate(CROWD, f"easy(order='size * estimate'{given_trials})")
+    assert schedule.start.tolist() != unguarded.start.tolist()
+    env = whole(CROWD, guard=0.1, guard_scale=scale, **CHOSEN, **trials)
+    play(env, PolicyAgent(policy, env))
+    assert env.cluster.start.tolist() == schedule.start.tolist()
+
+
+def test_limit():
+    """The limit is the factor times a day and the largest backlog; the oldest job past it leads."""
+    hour = 3600
+    trace = bfenv.make_trace([0, 0, 1, 30 * hour], [2, 2, 1, 1], [40 * hour, hour, hour, hour], 2)
+    env = whole(trace, guard=0.5, guard_scale="backlog", head="chosen", idle="never")
+    env.reset(seed=0)
+    observation, *_, info = env.step(0)
+    limit = 0.5 * (DAY + (2 * 40 * hour + 2 * hour) / 2)  # when jobs 0 and 1 waited
+    assert info["now"] == 40 * hour
+    age = observation["queue"][:3, len(QUEUE)]
+    assert age == pytest.approx([1, 1, 10 * hour / limit])
+    assert info["action_mask"][:3].tolist() == [1, 0, 0]
+
+
+def test_earlier_episodes():
+    """What an episode's guard has counted does not reach the next one."""
+    options = {"guard": 1.0, "window": 8, "episode_jobs": 30, "warmup_jobs": 30}
+    env, other = (BackfillEnv(CROWD, split="all", **options) for _ in range(2))
+    start = {"first_job": 100}
+    play(env, options={"first_job": 40})
+    assert play(env, options=start)[0] == play(other, options=start)[0]
+
+
+@given(small_traces(jobs=8, outages=True), st.integers(0, 99))
+@settings(max_examples=40)
+def test_snapshot(trace, seed):
+    """The guard counts on in a future of a snapshot, and the episode knows nothing of that."""
+    env, other = (whole(trace, guard=0.1, head="chosen", idle="never") for _ in range(2))
+    for each in (env, other):
+        each.reset(seed=0)
+    _, info = env.restore(env.snapshot(), seed)
+    while env.unstarted:
+        *_, info = env.step(int(info["action_mask"].argmax()))
+    env.resume()
+    rewards, others = [], []
+    for each, kept in ((env, rewards), (other, others)):
+        while each.unstarted:
+            kept.append(each.step(int(each.action_masks().argmax()))[1])
+    assert rewards == others
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"guard": 0}, "guard"),
+        ({"guard": 1.0, "max_age": "1d"}, "two age guards"),
+        ({"guard": 1.0, "guard_scale": "easy"}, "guard_scale"),
+    ],
+)
+def test_misuse(options, named):
+    """Guards that are none, or two of them, are refused."""
+    with pytest.raises(bfenv.BfenvError, match=named):
+        BackfillEnv(**options)
+
+
+def test_column():
+    """The guard shows the ages of jobs, as `max_age` does."""
+    env = whole(CROWD, guard=1.0, job_features=["users"])
+    assert env.batch.queue_features == QUEUE + USERS + AGE
