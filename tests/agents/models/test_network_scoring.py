@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
+from bfenv.agents.card_file import read_content
 from bfenv.agents.models.network_scoring import score_network
 from bfenv.agents.models.scoring import SHAKE, summary
-from bfenv.agents.network_agent import NetworkAgent, NetworkCard, load_network
+from bfenv.agents.network_agent import NetworkAgent, NetworkCard, load_network, save_network
 from bfenv.agents.search.cases import Case
 from bfenv.agents.search.objective import score_policies
 from bfenv.agents.seen_jobs import span_of
 from bfenv.core.errors import BfenvError
-from bfenv.envs.features import CLUSTER, JOB_ESTIMATE, PROFILE, QUEUE
+from bfenv.envs.features import AGE, CLUSTER, JOB_ESTIMATE, PROFILE, QUEUE, TRIAL
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
 from tests.conftest import log
@@ -18,9 +19,14 @@ from tests.conftest import log
 WORKLOAD = "lublin:jobs=500,procs=64,seed=3"
 
 
-def shortest_first(trained_on=()):
+GUARDED = {"guard": 0.1, "trial_limit": 300, "trial_above": 900}
+OPTIONS = "guard=0.1, guard_scale=scaled_backlog, trial=300, trial_above=900"
+
+
+def shortest_first(trained_on=(), **settings):
     """A ranker whose only weight that is not 0 is the linear one of the estimate."""
-    jobs = len(QUEUE) + 1
+    features = (*QUEUE, *AGE, TRIAL[0]) if settings else QUEUE
+    jobs = len(features) + 1
     shapes = {
         "context.weight": (2, len(PROFILE) + len(CLUSTER)),
         "context.bias": (2,),
@@ -44,8 +50,9 @@ def shortest_first(trained_on=()):
         what="shortest estimates first",
         network="ranker",
         hidden=2,
-        settings={"window": 200, "head": "chosen", "reservation_depth": 0, "job_features": []},
-        queue_features=[feature.name for feature in QUEUE],
+        settings={"window": 200, "head": "chosen", "reservation_depth": 0, "job_features": []}
+        | settings,
+        queue_features=[feature.name for feature in features],
         cluster_features=[feature.name for feature in CLUSTER],
         trained_on=list(trained_on),
         validated_on=[],
@@ -57,25 +64,43 @@ def shortest_first(trained_on=()):
     return NetworkAgent(card, weights)
 
 
-def test_same_as_policy():
+@pytest.mark.parametrize(
+    ("settings", "policy"), [({}, "easy-sjf"), (GUARDED, f"easy(order=sjf, {OPTIONS})")]
+)
+def test_same_as_policy(settings, policy):
     """A ranker that is linear in one column is EASY in this order, with the same scores."""
     begin, end = split_range(load_workload(WORKLOAD), "test")
     heard = []
-    scores = score_network(shortest_first(), [WORKLOAD], shakes=2, done=heard.append)
+    scores = score_network(shortest_first(**settings), [WORKLOAD], shakes=2, done=heard.append)
     assert heard == scores and [score["load"] for score in scores] == [None, 0.9]
     for score in scores:
         cases = [
             Case(WORKLOAD, "test", 0, end - begin, score["load"], SHAKE, seed) for seed in range(2)
         ]
-        expected = summary(score_policies(["easy-sjf"], cases)[0])
+        expected = summary(score_policies([policy], cases)[0])
         assert {name: score[name] for name in expected} == pytest.approx(expected)
         assert score["outside_window"] == 0 and score["jobs"] == end - begin
 
 
+@pytest.mark.parametrize(
+    ("name", "division"), [("ranker", "completion"), ("trial-ranker", "trials")]
+)
+def test_division(name, division, tmp_path):
+    """A network whose environment has trials is of their division, also when it is written."""
+    agent = load_network(name)
+    save_network(tmp_path / "agent.json", agent.card, agent.weights)
+    for content in (
+        read_content(name, "network"),
+        read_content(str(tmp_path / "agent.json"), "network"),
+    ):
+        assert content["division"] == division
+
+
 @pytest.mark.slow
-def test_shipped_scores():
+@pytest.mark.parametrize("name", ["ranker", "trial-ranker"])
+def test_shipped_scores(name):
     """The scores on the card of a network are those that it has."""
-    agent = load_network("ranker")
+    agent = load_network(name)
     log("KTH-SP2-1996-2.1-cln")  # skips where it is not at hand
     (own,) = score_network(agent, ["KTH-SP2-1996-2.1-cln"], [None], shakes=5)
     (kept,) = (

@@ -66,6 +66,22 @@ def test_age():
         assert np.array_equal(found, easy) == same
 
 
+def test_guard_and_trials():
+    """With the environment's guard and trials, the schedule is that of the same options of EASY."""
+    trace, weight = trace_of_users(), 4.0
+    found = starts(
+        trace,
+        lambda envs: OrderTeacher("size + tried", 0.1, weight, envs),
+        window=len(trace),
+        guard=0.1,
+        trial_limit=300,
+        trial_above=900,
+    )
+    order = f"size + tried - {weight} * max(0, wait / age_limit - 0.1)"
+    options = "guard=0.1, guard_scale=scaled_backlog, trial=300, trial_above=900"
+    assert np.array_equal(found, bfenv.simulate(trace, f"easy(order='{order}', {options})").start)
+
+
 def test_wrong_order():
     """An expression that cannot be read is refused, and the message names the setting."""
     envs = BackfillVectorEnv(1, trace_of_users(), **HEAD, **WHOLE)

@@ -25,11 +25,14 @@ def test_presets(name):
     assert differing <= set(presets()[name])
 
 
-def test_archive_preset():
-    """The preset of the archive's logs imitates an order, and trains in groups that fit."""
-    settings = find_settings("archive")
+@pytest.mark.parametrize("name", ["archive", "archive-trials"])
+def test_archive_preset(name):
+    """A preset of the archive's logs imitates an order, and trains in groups that fit."""
+    settings = find_settings(name)
     assert settings.warm_start.startswith(ORDER) and settings.network == "ranker"
     assert settings.credit == "group" and settings.num_envs % settings.group_size == 0
+    order = settings.environment.get("window_order")
+    assert order is None or settings.warm_start == ORDER + order
     assert len(settings.workload) == 5 and settings.environment["load"] == [None, 0.9]
 
 
@@ -68,6 +71,7 @@ def test_changes():
         ("workload=3", "workload must be a list of names, got 3"),
         ("environment={1: 2}", "unknown setting of the environment '1'"),
         ("environment={load: {}}", "load must be text, a number or a list of these"),
+        ("environment.trial_limit=60", "trial_limit needs trial_above"),
         ("num_envs=1.5", "num_envs must be an integer"),
         ("threads=1025", "threads must be an integer from 1 to 1,024"),
     ],

@@ -56,6 +56,7 @@ class Killed(Exception):
         {"network": "attention", "warm_start": "easy-sjf", "warm_start_steps": 192},
         {"wait_penalty_rate": 0.3},
         {"network": "ranker", "credit": "group", "group_size": 2, "warm_start": "order:-size"},
+        {"environment": {"guard": 0.5, "max_age": None, "trial_limit": 60, "trial_above": 60}},
         {"credit": "average", "environment": {"episode_jobs": None, "reward": "wait"}},
     ],
 )
