@@ -201,8 +201,9 @@ class StepBuffers(NamedTuple):
     queue: np.ndarray  # (N, window, job features) float32
     profile: np.ndarray  # (N, len(PROFILE)) float32
     cluster: np.ndarray  # (N, cluster features) float32
-    totals: np.ndarray  # (len(StepTotals._fields), N) float64
     infos: np.ndarray  # (len(INFOS), N) int64
+    illegal: np.ndarray  # (N,) bool: whether the last action was illegal
+    totals: np.ndarray  # (len(StepTotals._fields), N) float64
 
 
 def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:

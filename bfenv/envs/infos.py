@@ -11,8 +11,8 @@ Info = dict[str, Any]
 INFO_KEYS = ("action_mask", *INFOS, "illegal_action")  # at every decision
 
 
-def info_of(buffers: StepBuffers, i: int, mask: np.ndarray, totals: StepTotals) -> Info:
-    """Return the info of environment i, whose mask and totals are given."""
+def info_of(buffers: StepBuffers, i: int, mask: np.ndarray) -> Info:
+    """Return the info of environment i, whose mask is given."""
     now, dt, illegal_actions, forced_starts = buffers.infos[:, i].tolist()
     return {  # the keys are written out, because `dict` takes longer
         "action_mask": mask.copy(),
@@ -20,16 +20,21 @@ def info_of(buffers: StepBuffers, i: int, mask: np.ndarray, totals: StepTotals) 
         "dt": dt,
         "illegal_actions": illegal_actions,
         "forced_starts": forced_starts,
-        "illegal_action": totals.last_illegal > 0,
+        "illegal_action": buffers.illegal.item(i),
     }
 
 
-def infos_of(buffers: StepBuffers, masks: np.ndarray, totals: StepTotals) -> dict[str, np.ndarray]:
+def infos_of(buffers: StepBuffers, masks: np.ndarray) -> dict[str, np.ndarray]:
     """Return the infos of all environments, in (N,) and (N, ...) arrays that do not change."""
-    infos = {"action_mask": masks.copy()}
-    infos.update(zip(INFOS, buffers.infos.copy(), strict=True))
-    infos["illegal_action"] = totals.last_illegal > 0
-    return infos
+    now, dt, illegal_actions, forced_starts = buffers.infos
+    return {
+        "action_mask": masks.copy(),
+        "now": now,
+        "dt": dt,
+        "illegal_actions": illegal_actions,
+        "forced_starts": forced_starts,
+        "illegal_action": buffers.illegal,
+    }
 
 
 def rows_of(infos: dict[str, np.ndarray], truncated: np.ndarray) -> list[Info]:

@@ -35,7 +35,7 @@ from bfenv.envs.observation import observe
 
 @kernel
 def write_outputs(state, tables, rules, i, buffers):
-    """Write the observation and the totals of environment i into its row of the buffers."""
+    """Write the observation, the totals and the infos of environment i into its place."""
     cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
     counters, sums = state.counters[i], state.sums[i]
     observe(state, tables, rules, cluster, jobs, i, buffers)
@@ -75,6 +75,7 @@ def write_outputs(state, tables, rules, i, buffers):
     )
     for column in range(len(totals)):
         buffers.totals[column, i] = totals[column]
+    buffers.illegal[i] = counters[LAST_ILLEGAL]
     infos = now(cluster), _duration(state, i), counters[ILLEGAL], counters[FORCED]
     for column in range(len(infos)):
         buffers.infos[column, i] = infos[column]

@@ -140,10 +140,10 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         if not (self.batch.ready or chosen.all()):
             raise ResetNeeded("the first reset must be of all environments")
         buffers, last = self.batch.new_buffers(), self._buffers
-        if last is not None and last is not buffers:
+        if last is not None and last.queue is not buffers.queue:
             # Observations must not change once they are returned, so those that stay are copied.
-            queue, profile, cluster = (part.copy() for part in last[:3])
-            buffers = last._replace(queue=queue, profile=profile, cluster=cluster)
+            for part, earlier in zip(buffers[:3], last[:3], strict=True):
+                part[:] = earlier
         opened = np.flatnonzero(chosen).tolist()
         for i in opened:
             self.batch.seed(i, seeds[i])
@@ -265,18 +265,18 @@ def _spread(
     """
     spread: dict[str, Any] = {}
     for key, first in infos[0].items():
-        values = [info[key] for info in infos]
         column: Any
         if key == "final_obs":
             column = np.full(len(present), None, dtype=object)
         elif isinstance(first, dict):
-            column = _spread(values, over, present)
+            column = _spread([info[key] for info in infos], over, present)
+        elif isinstance(first, np.ndarray):
+            column = np.zeros((len(present), *first.shape), dtype=first.dtype)
         else:
-            like = np.asarray(first)
-            column = np.zeros((len(present), *like.shape), dtype=like.dtype)
+            column = np.zeros(len(present), dtype=type(first))
         if isinstance(column, np.ndarray):
-            for i, value in zip(over, values, strict=True):
-                column[i] = value
+            for i, info in zip(over, infos, strict=True):
+                column[i] = info[key]
         spread[key], spread[f"_{key}"] = column, present
     return spread
 
