@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.user_history import NAMES
 from bfenv.core.cluster import now, running, waiting
+from bfenv.core.durations import DAY
+from bfenv.core.kernel import kernel
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import (
     AHEAD,
@@ -26,6 +28,7 @@ from bfenv.envs.features import (
     USERS,
     job_columns,
 )
+from bfenv.envs.observation import sine_and_cosine
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles.user_history import quantities
@@ -35,6 +38,20 @@ ORDER = st.sampled_from(["mixed", "oldest", "sjf", "lxf", "-wait * user_running 
 
 def named(features, values):
     return {f.name: float(v) for f, v in zip(features, values, strict=True)}
+
+
+@kernel
+def whole_day(found):
+    for second in range(len(found)):
+        found[second, 0], found[second, 1] = sine_and_cosine(second)
+
+
+def test_each_second_has_the_sine_and_cosine_of_its_angle():
+    """Adding two angles of a table gives the float32 that numpy's functions give."""
+    found, angle = np.empty((DAY, 2), np.float32), np.arange(DAY) * (2 * np.pi / DAY)
+    whole_day(found)
+    exact = np.stack([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
+    np.testing.assert_array_equal(found, exact)
 
 
 def test_by_hand():
