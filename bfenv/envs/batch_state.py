@@ -109,7 +109,8 @@ class BatchState(NamedTuple):
     slots: np.ndarray  # (N, window) int64: the job in each slot; -1 for none
     mask: np.ndarray  # (N, actions) int8, 1 for a legal action
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
-    # Side by side, so that the compiler handles several slots with one instruction
+    # Side by side, so that the compiler handles several slots with one instruction. An empty slot
+    # has the size FOREVER: nothing takes it for one that fits.
     slot_requests: np.ndarray  # (N, len(SLOT_REQUESTS), window) int64: of the job in each slot
     slot_features: np.ndarray  # (N, len(SLOT_FEATURES), window) float32: what is seen of it
     # The fields of UserHistory
@@ -135,7 +136,7 @@ class TraceTables(NamedTuple):
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
     groups: np.ndarray  # (K, 2, n) int64: estimate_group and size_group of UserHistory
     order_number: np.ndarray  # (K, n) float64: Ranking.number of the window's order; or (K, 0)
-    features: np.ndarray  # (K, 2, n) float32: SHARE and LOG_ESTIMATE of each job
+    features: np.ndarray  # (K, n, 2) float32: SHARE and LOG_ESTIMATE of each job
 
 
 class EnvRules(NamedTuple):
@@ -233,7 +234,7 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     processors = np.array([trace.processors for trace in traces])
     size, estimate = (requests[:, Jobs._fields.index(name)] for name in ("size", "estimate"))
     log_estimate = np.minimum(1.0, np.log1p(estimate) / LOG_LONGEST)
-    features = np.stack([size / processors[:, None], log_estimate], axis=1).astype(np.float32)
+    features = np.stack([size / processors[:, None], log_estimate], axis=2).astype(np.float32)
     return TraceTables(requests, runtime, processors, time_of_day, groups, order_number, features)
 
 
@@ -280,6 +281,7 @@ def new_state(
     state.per_job[:, START] = FOREVER  # not submitted
     state.per_job[:, [END, KILL_TIME, TRIAL_START, TRIAL_END]] = -1
     state.slots[:] = -1
+    state.slot_requests[:, SLOT_SIZE] = FOREVER
     return state
 
 

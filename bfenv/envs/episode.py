@@ -10,6 +10,7 @@ from bfenv.baselines.easy_pass import takes_trial
 from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import NEXT_JOB, may_start, now, waiting
 from bfenv.core.events import advance
+from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import first_to_come
 from bfenv.envs.accounts import (
@@ -44,6 +45,7 @@ from bfenv.envs.batch_state import (
     LEGAL_TRIALS,
     MET,
     OUTSIDE,
+    SLOT_SIZE,
     STEPS,
     TRACE,
     UNSTARTED,
@@ -134,6 +136,7 @@ def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
         add_backlog(state, jobs, i, job)
     state.mask[i] = 0
     state.slots[i] = -1  # those of another trace
+    state.slot_requests[i, SLOT_SIZE] = FOREVER
     _run_on(state, tables, cluster, jobs, rules, i)
     # The sums start at 0, so the first reward covers all that came before the first decision.
     sums[LAST_NOW] = now(cluster)

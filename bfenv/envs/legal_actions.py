@@ -31,7 +31,8 @@ def write_mask(state, cluster, jobs, rules, i):
     """Write the mask of environment i, whose machine and requests are `cluster` and `jobs`."""
     mask, line = state.mask[i], waiting(cluster)
     window = len(state.slots[i])
-    mask[:] = 0
+    if rules.trial_limit > 0:
+        mask[window + 1 :] = 0
     state.counters[i, LEGAL_STARTS] = 0
     state.counters[i, LEGAL_TRIALS] = 0
     overdue = is_overdue(state, cluster, jobs, rules, i)
@@ -39,6 +40,7 @@ def write_mask(state, cluster, jobs, rules, i):
     reserved = 0  # a legal start in a slot before this one is that of a job with a reservation
     if (first >= 0 or rules.reservation_depth == 0) and cluster.state[FREE] > 0:
         if overdue and may_start(cluster, jobs, first):
+            mask[:window] = 0
             slot = _slot_of(state, i, first)
             mask[slot] = 1
             reserved = slot + 1
@@ -52,9 +54,11 @@ def write_mask(state, cluster, jobs, rules, i):
         else:
             reserved = _allow_beside_plan(state, cluster, jobs, rules, i)
         starts = 0
-        for slot in range(min(window, len(line))):
+        for slot in range(window):
             starts += mask[slot]
         state.counters[i, LEGAL_STARTS] = starts
+    else:
+        mask[:window] = 0
     mask[window] = _may_pass(state, rules, i, reserved)
     if rules.chosen_head and head < 0 and not overdue and state.counters[i, LEGAL_STARTS] > 0:
         for slot in range(min(window, len(line))):  # those that may not start may become the head
@@ -187,13 +191,14 @@ def _may_try(state, cluster, jobs, limit, slot, i):
 def _allow_fitting(state, cluster, jobs, rules, i, shadow_time, extra_nodes):
     """Allow what fits, and is over by the shadow time or within the extra nodes.
 
-    It must leave outages to come enough, too, beside the head if that may start.
+    It must leave outages to come enough, too, beside the head if that may start. The loop goes over
+    all slots, empty or not: its end is then no surprise to the processor.
     """
     mask, requests = state.mask[i], state.slot_requests[i]
     size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
     requested_start = requests[SLOT_REQUESTED_START]
     time, available = now(cluster), free(cluster)
-    for slot in range(min(len(size), len(waiting(cluster)))):
+    for slot in range(len(size)):
         beside = (time + estimate[slot] <= shadow_time) | (size[slot] <= extra_nodes)
         may_be_started = (size[slot] <= available) & (requested_start[slot] <= time)
         mask[slot] = beside & may_be_started
@@ -235,6 +240,7 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
     """
     mask, slots, line = state.mask[i], state.slots[i], waiting(cluster)
     window = len(slots)
+    mask[:window] = 0
     steps = state.counters[i, PLAN_STEPS : PLAN_STEPS + 1]
     plan = Profile(state.plan[i, 0], state.plan[i, 1], steps)
     rebuild(plan, cluster, jobs)

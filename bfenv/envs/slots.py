@@ -102,10 +102,14 @@ def write_slots(state, tables, cluster, jobs, rules, i):
     same = 0  # the oldest jobs are most often where they were
     while same < len(line) and slots[same] == line[same]:
         same += 1
-    slots[len(line) :] = -1
     for slot in range(same, len(line)):
         slots[slot] = line[slot]
     _write_requests(state, tables, jobs, i, same, len(line))
+    slot = len(line)
+    while slot < len(slots) and slots[slot] >= 0:
+        slots[slot] = -1
+        state.slot_requests[i, SLOT_SIZE, slot] = FOREVER
+        slot += 1
 
 
 @kernel
@@ -122,8 +126,8 @@ def _write_requests(state, tables, jobs, i, first, end):
         estimate[slot] = jobs.estimate[job]
         submit[slot] = jobs.submit[job]
         requested_start[slot] = jobs.requested_start[job]
-        share[slot] = known[SHARE, job]
-        log_estimate[slot] = known[LOG_ESTIMATE, job]
+        share[slot] = known[job, SHARE]
+        log_estimate[slot] = known[job, LOG_ESTIMATE]
 
 
 @kernel
