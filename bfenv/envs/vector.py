@@ -264,6 +264,7 @@ def _spread(
     The result is that of Gymnasium's `VectorEnv._add_info`, which takes about twice as long.
     """
     spread: dict[str, Any] = {}
+    pairs = list(zip(over, infos, strict=True))
     for key, first in infos[0].items():
         column: Any
         if key == "final_obs":
@@ -275,7 +276,7 @@ def _spread(
         else:
             column = np.zeros(len(present), dtype=type(first))
         if isinstance(column, np.ndarray):
-            for i, info in zip(over, infos, strict=True):
+            for i, info in pairs:
                 column[i] = info[key]
         spread[key], spread[f"_{key}"] = column, present
     return spread
