@@ -16,6 +16,7 @@ from bfenv.baselines.packed_program import pack_program, program_of
 from bfenv.baselines.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
 from bfenv.baselines.user_history import count_jobs, note_age_limit
 from bfenv.core.cluster import now, waiting
+from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import inlined, kernel, shared_kernel
 from bfenv.envs.batch_state import (
     KEY,
