@@ -9,6 +9,7 @@ from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.core.durations import DAY
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import AGE, QUEUE, USERS
+from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.workloads.transform import transformed
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
@@ -27,7 +28,13 @@ def test_policy(scale, trials):
     unguarded = bfenv.simulate(CROWD, f"easy(order='size * estimate'{given_trials})")
     assert schedule.start.tolist() != unguarded.start.tolist()
     env = whole(CROWD, guard=0.1, guard_scale=scale, **CHOSEN, **trials)
-    play(env, PolicyAgent(policy, env))
+    agent = PolicyAgent(policy, env)
+    observation, _ = env.reset(seed=0)
+    while env.unstarted:
+        action, _ = agent.predict(observation)
+        limit = agent._memory[0].easy.queue.age_limit[0]
+        assert longest_allowed_wait(env.batch._state, env.cluster, env.batch.rules, 0) == limit
+        observation, *_ = env.step(action)
     assert env.cluster.start.tolist() == schedule.start.tolist()
 
 

@@ -19,8 +19,8 @@ from tests.conftest import log
 WORKLOAD = "lublin:jobs=500,procs=64,seed=3"
 
 
-GUARDED = {"guard": 0.1, "trial_limit": 300, "trial_above": 900}
-OPTIONS = "guard=0.1, guard_scale=scaled_backlog, trial=300, trial_above=900"
+GUARDED = {"guard": 1.0, "trial_limit": 300, "trial_above": 900}
+OPTIONS = "guard=1.0, guard_scale=scaled_backlog, trial=300, trial_above=900"
 
 
 def shortest_first(trained_on=(), **settings):

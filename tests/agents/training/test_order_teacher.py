@@ -73,12 +73,12 @@ def test_guard_and_trials():
         trace,
         lambda envs: OrderTeacher("size + tried", 0.1, weight, envs),
         window=len(trace),
-        guard=0.1,
+        guard=1.0,
         trial_limit=300,
         trial_above=900,
     )
     order = f"size + tried - {weight} * max(0, wait / age_limit - 0.1)"
-    options = "guard=0.1, guard_scale=scaled_backlog, trial=300, trial_above=900"
+    options = "guard=1.0, guard_scale=scaled_backlog, trial=300, trial_above=900"
     assert np.array_equal(found, bfenv.simulate(trace, f"easy(order='{order}', {options})").start)
 
 
