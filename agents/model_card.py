@@ -179,7 +179,8 @@ def read_card(path: Path, space: Any = None) -> ModelCard:
 
 def _card_of(content: Mapping[str, Any], space: Any) -> ModelCard:
     values = {name: content[name] for name in ModelCard._fields}
-    settings = {name: DEFAULTS[name] for name in LATER} | values["settings"]
+    later = {name: DEFAULTS[name] for name in LATER}  # type: ignore[literal-required]
+    settings = later | values["settings"]
     values["settings"] = {name: settings[name] for name in ACTING}
     values["trained_on"] = [decode_span(span) for span in values["trained_on"]]
     saved = values["normalization"]

@@ -9,7 +9,7 @@ import pytest
 
 import bfenv
 from bfenv.agents import evaluate_agent, load_agent, open_agent, read_card, save_model
-from bfenv.agents.model_card import ACTING, card_path, write_card
+from bfenv.agents.model_card import ACTING, LATER, card_path, write_card
 from bfenv.agents.seen_jobs import spans_of
 from bfenv.envs.backfill import BackfillEnv
 
@@ -26,6 +26,7 @@ from stable_baselines3.common.vec_env import (  # noqa: E402
 )
 
 from bfenv.envs.sb3 import BackfillVecEnv  # noqa: E402
+from bfenv.envs.settings import DEFAULTS  # noqa: E402
 
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
 OTHER = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=4")
@@ -35,8 +36,11 @@ CHOSEN = {
     "window_order": "size * likely_runtime",
     "reservation_depth": 0,
     "idle": "reserved",
-    "max_age": "2d",
+    "max_age": None,
+    "guard": 1.5,
+    "guard_scale": "backlog",
     "trial_limit": "15min",
+    "trial_above": "20min",
     "every_pass": True,
     "flat": False,
     "job_features": ["users"],
@@ -216,6 +220,16 @@ def test_wrong_card(tmp_path, damage, named):
     damage(path)
     with pytest.raises(bfenv.BfenvError, match=named):
         load_agent(path, trust=True)
+
+
+def test_older_card(tmp_path):
+    """A card from before a setting existed has its default."""
+    path = save_model(make_model(), tmp_path / "model.zip")
+    settings = {**read_card(path).settings}
+    for name in LATER:
+        assert settings.pop(name) == DEFAULTS[name]
+    change_card(path, settings=settings)
+    assert load_agent(path, trust=True).settings == settings | {n: DEFAULTS[n] for n in LATER}
 
 
 def test_not_a_model(tmp_path):
