@@ -46,8 +46,7 @@ from bfenv.envs.warm_up import Reference, ReferenceTotals, is_warmed_by_easy, wa
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 NONE_ENDED = np.empty(0, dtype=np.int64)
 NO_REFERENCE = (np.nan,) * len(ReferenceTotals._fields)
-# Of a type, numpy would look up the dtype at each allocation.
-FLOAT32, INT64, BOOL = map(np.dtype, (np.float32, np.int64, np.bool_))
+FLOAT32 = np.dtype(np.float32)  # of a type, numpy would look up the dtype at each allocation
 
 
 class EnvBatch:
@@ -89,11 +88,12 @@ class EnvBatch:
         self._set_kernel_arguments()
         self._reused: StepBuffers | None = None
         self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
+        self._infos = np.empty((len(INFOS), count), dtype=np.int64)
+        self._illegal = np.empty(count, dtype=np.bool_)
         self._shapes = (
             (count, self.window, len(self.queue_features)),
             (count, len(PROFILE)),
             (count, len(self.cluster_features)),
-            (len(INFOS), count),
         )
         self.job_counts = np.zeros(count, dtype=np.int64)  # jobs of the episode in each
         self.windows: list[EpisodeWindow | None] = [None] * count
@@ -150,7 +150,8 @@ class EnvBatch:
         branch._tables = self._tables._replace(runtime=runtime)
         branch._state = state
         branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
-        branch._totals = self._totals.copy()
+        branch._totals, branch._infos = self._totals.copy(), self._infos.copy()
+        branch._illegal = self._illegal.copy()
         branch._step = None
         history = history_of(state, branch._tables, 0)
         learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
@@ -233,19 +234,20 @@ class EnvBatch:
             self.ready = bool(self.job_counts.all())
 
     def new_buffers(self) -> StepBuffers:
-        """Allocate what a step shows and what must not change later.
+        """Allocate observations, which must not change later; all else is the batch's own.
 
-        The totals are the batch's own: they hold until the next step or reset. So do the
-        observations after `reuse_buffers`.
+        The totals and infos hold until the next step or reset; after `reuse_buffers`, so do the
+        observations.
         """
-        queue, profile, cluster, infos = self._shapes
-        reused = self._reused
+        if self._reused is not None:
+            return self._reused
+        queue, profile, cluster = self._shapes
         return StepBuffers(
-            np.empty(queue, FLOAT32) if reused is None else reused.queue,
-            np.empty(profile, FLOAT32) if reused is None else reused.profile,
-            np.empty(cluster, FLOAT32) if reused is None else reused.cluster,
-            np.empty(infos, INT64),
-            np.empty(len(self), BOOL),
+            np.empty(queue, FLOAT32),
+            np.empty(profile, FLOAT32),
+            np.empty(cluster, FLOAT32),
+            self._infos,
+            self._illegal,
             self._totals,
         )
 

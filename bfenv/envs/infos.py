@@ -26,14 +26,14 @@ def info_of(buffers: StepBuffers, i: int, mask: np.ndarray) -> Info:
 
 def infos_of(buffers: StepBuffers, masks: np.ndarray) -> dict[str, np.ndarray]:
     """Return the infos of all environments, in (N,) and (N, ...) arrays that do not change."""
-    now, dt, illegal_actions, forced_starts = buffers.infos
+    now, dt, illegal_actions, forced_starts = buffers.infos.copy()
     return {
         "action_mask": masks.copy(),
         "now": now,
         "dt": dt,
         "illegal_actions": illegal_actions,
         "forced_starts": forced_starts,
-        "illegal_action": buffers.illegal,
+        "illegal_action": buffers.illegal.copy(),
     }
 
 
