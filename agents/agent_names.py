@@ -187,6 +187,17 @@ def training_of(name: str) -> Sequence[Span] | None:
     return () if agent_name.base in ALL else getattr(find_agent(name), "trained_on", None)
 
 
+def starts_trials(name: str) -> bool:
+    """Whether an agent starts jobs for trials, by its name or its settings. Opens no model."""
+    agent_name = read_agent(name)
+    settings: Mapping[str, Any] = agent_name.options
+    if "trial_limit" not in settings and agent_name.is_saved:
+        settings = read_card(Path(agent_name.base)).settings
+    elif "trial_limit" not in settings:
+        settings = getattr(find_agent(name), "settings", {})
+    return settings.get("trial_limit") is not None
+
+
 def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     """Open an agent by its name, or take an object as one.
 

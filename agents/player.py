@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.core.errors import PolicyError
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv, read_action
 
 
@@ -17,11 +19,24 @@ class Episode(NamedTuple):
     seconds: np.ndarray  # (decisions,) float64, how long each took
 
 
+class Times(NamedTuple):
+    """When the jobs of an episode ran."""
+
+    start: np.ndarray  # (n,) int64 seconds
+    trial_start: np.ndarray  # (n,) int64 seconds, start of a killed trial; -1 without one
+    trial_end: np.ndarray  # (n,) int64 seconds; -1 without one
+
+    def schedule(self, trace: Trace, name: str, seed: int) -> Schedule:
+        """Return the schedule of a trace that was played as one episode."""
+        end = self.start + trace.runtime
+        return Schedule(trace, name, seed, self.start, end, self.trial_start, self.trial_end)
+
+
 class Played(NamedTuple):
     """An episode that an agent has played."""
 
     info: dict[str, Any]  # the last one, with the metrics
-    start: np.ndarray  # (n,) int64 start times of the episode's jobs
+    times: Times
     seconds: np.ndarray  # (decisions,) float64, how long each took
     replaced_actions: int  # illegal choices of a model without masks, replaced by legal ones
 
@@ -35,7 +50,7 @@ def play(
     strict: bool = False,
     options: dict[str, Any] | None = None,
 ) -> Played:
-    """Play one episode, and return the start times of its jobs.
+    """Play one episode, and return when its jobs ran.
 
     Parameters
     ----------
@@ -53,12 +68,22 @@ def play(
     episode = play_episode(
         env, agent, seed, deterministic=deterministic, strict=strict, options=options
     )
-    jobs = env.episode_jobs
     return Played(
         episode.info,
-        env.cluster.start[jobs.start : jobs.stop].copy(),
+        times_of(env),
         episode.seconds,
         getattr(agent, "replaced_actions", 0) - replaced,
+    )
+
+
+def times_of(env: BackfillEnv) -> Times:
+    """Return when the jobs of an episode that is over ran."""
+    cluster, own = env.cluster, slice(env.episode_jobs.start, env.episode_jobs.stop)
+    killed = cluster.trial_end[own] >= 0
+    return Times(
+        cluster.start[own].copy(),
+        np.where(killed, cluster.trial_start[own], -1),
+        np.where(killed, cluster.trial_end[own], -1),
     )
 
 

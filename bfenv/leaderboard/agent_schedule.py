@@ -51,16 +51,14 @@ def agent_schedule(
     PolicyError
         At the first illegal action that cannot be replaced, and if a player fails.
     BfenvError
-        If there is no such agent, a saved model does not fit the environment, the agent starts
-        trials, or it was trained on some of the jobs.
+        If there is no such agent, a saved model does not fit the environment, or the agent was
+        trained on some of the jobs.
     """
     played = (
         play_remotely(trace, name, command, seed, limits) if command else _play(trace, name, seed)
     )
-    no_trials = np.full(len(trace), -1)
-    end = played.start + trace.runtime
     return AgentRun(
-        Schedule(trace, name, seed, played.start, end, no_trials, no_trials),
+        played.times.schedule(trace, name, seed),
         played.seconds,
         {
             "decisions": float(len(played.seconds)),

@@ -6,7 +6,7 @@ Nothing of a stranger is imported here. What only its code can say, its player s
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bfenv.agents.agent_names import is_stochastic, read_agent, training_of
+from bfenv.agents.agent_names import is_stochastic, read_agent, starts_trials, training_of
 from bfenv.agents.seen_jobs import Span
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
@@ -63,13 +63,19 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
         policy = find_policy(name)
         return Competitor(kind, policy.name, code, (), policy.stochastic, policy.trials)
     if not is_strange_agent(name):
-        stochastic, spans = is_stochastic(name), training_of(name)
-        return Competitor(kind, name, code, (), stochastic, trained_on=spans)
+        spans = training_of(name)
+        return Competitor(
+            kind, name, code, (), is_stochastic(name), starts_trials(name), trained_on=spans
+        )
     competitor = Competitor(kind, name, code, tuple(python_player(kind, name, files)))
     if not read_agent(name).is_saved:
         return _greet(competitor, limits)
     try:
-        return competitor._replace(stochastic=is_stochastic(name), trained_on=training_of(name))
+        return competitor._replace(
+            stochastic=is_stochastic(name),
+            trials=starts_trials(name),
+            trained_on=training_of(name),
+        )
     except BfenvError:  # no card, or a damaged one: its rows will say so
         return competitor._replace(trained_on=None)
 
@@ -103,6 +109,8 @@ def _declared(competitor: Competitor, limits: PlayerLimits) -> Competitor:
         if competitor.kind == "agent":
             declared = read_greeting(competitor.name, greeting)
             return competitor._replace(
-                stochastic=declared.stochastic, trained_on=declared.opened.trained_on
+                stochastic=declared.stochastic,
+                trials=declared.opened.settings.get("trial_limit") is not None,
+                trained_on=declared.opened.trained_on,
             )
         return competitor._replace(**declared_flags(greeting)._asdict())

@@ -90,6 +90,8 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
             schedule, seconds, notes = _run(task, trace, limits)
             if task.trials is None:  # nor is it known in how many rows it takes part
                 raise PolicyError("its player failed at its first start only; try --retry")
+            if (schedule.trial_end >= 0).any() and not task.trials:
+                raise PolicyError("it starts jobs for trials, and has not declared it")
             schedule.check()
             row = replace(row, foresight=_foresight(task, trace, limits))
         results = summarize(schedule, reference, fcfs=fair, logged=logged)

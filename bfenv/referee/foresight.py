@@ -7,8 +7,6 @@ heart passes it, because its decisions do not depend on the trace that is run.
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
 from bfenv.agents.model_card import acting_settings
 from bfenv.agents.player import play
@@ -94,7 +92,7 @@ def _own_agent(name: str, trace: Trace, seed: int) -> Callable[[Trace], Schedule
         env = BackfillEnv(other, **settings)
         agent = opened.make(env, seed)
         played = play(env, agent, seed, deterministic=deterministic, strict=True)
-        return _schedule(other, name, seed, played.start)
+        return played.times.schedule(other, name, seed)
 
     return schedule_of
 
@@ -107,7 +105,7 @@ def _remote_agent(
 
     def schedule_of(other: Trace) -> Schedule:
         played = play_in(process, BackfillEnv(other, **settings), settings, seed)
-        return _schedule(other, name, seed, played.start)
+        return played.times.schedule(other, name, seed)
 
     return schedule_of
 
@@ -117,8 +115,3 @@ def _settings_on(trace: Trace, settings: EnvSettings) -> EnvSettings:
     acting = acting_settings(BackfillEnv(trace, **settings).batch)
     chosen: EnvSettings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
     return chosen
-
-
-def _schedule(trace: Trace, name: str, seed: int, start: np.ndarray) -> Schedule:
-    no_trials = np.full(len(trace), -1)
-    return Schedule(trace, name, seed, start, start + trace.runtime, no_trials, no_trials)

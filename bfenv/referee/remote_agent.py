@@ -11,9 +11,9 @@ import numpy as np
 
 from bfenv.agents.agent_names import WHOLE_TRACE, OpenAgent
 from bfenv.agents.model_card import ACTING
-from bfenv.agents.player import check_legal
+from bfenv.agents.player import Times, check_legal, times_of
 from bfenv.agents.seen_jobs import decode_span
-from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
@@ -33,7 +33,7 @@ class AgentGreeting(NamedTuple):
 class RemoteRun(NamedTuple):
     """An episode that a remote agent has played."""
 
-    start: np.ndarray  # (n,) int64 seconds
+    times: Times
     seconds: np.ndarray  # (decisions,) float64, how long each took, with its messages
     info: dict[str, Any]  # the last one
     replaced_actions: int
@@ -71,12 +71,9 @@ def whole_trace_settings(opened: OpenAgent) -> EnvSettings:
     Raises
     ------
     BfenvError
-        If it starts trials, which are not ranked, or its settings contradict each other.
+        If its settings contradict each other.
     """
-    settings = opened.settings_with(WHOLE_TRACE)
-    if settings.get("trial_limit") is not None:
-        raise BfenvError(f"{opened.name} starts jobs for trials, and agents that do are not ranked")
-    return settings
+    return opened.settings_with(WHOLE_TRACE)
 
 
 def play_remotely(
@@ -106,7 +103,7 @@ def play_remotely(
     PolicyError
         At the first illegal action, and if the player fails.
     BfenvError
-        If the agent starts trials, or was trained on some of the jobs.
+        If the agent was trained on some of the jobs.
     """
     with PlayerProcess(command, limits) as process:
         opened = read_greeting(name, greet(process)).opened
@@ -143,9 +140,9 @@ def play_in(
         slot, now, longest = _action(reply), result[4]["now"], process.limits.decision
         result = env.step(slot)
         check_legal(result[4], slot, env.window, now)
-    jobs, replaced = env.episode_jobs, reply.get("replaced_actions", 0)
+    replaced = reply.get("replaced_actions", 0)
     return RemoteRun(
-        env.cluster.start[jobs.start : jobs.stop].copy(),
+        times_of(env),
         np.array(seconds),
         result[4],
         replaced if type(replaced) is int and 0 <= replaced < 2**53 else 0,

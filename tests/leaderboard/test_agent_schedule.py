@@ -56,7 +56,18 @@ def test_illegal_action():
         agent_schedule(TRACE, f"{SAMPLES}:illegal:window=64", 0)
 
 
-def test_trials():
-    """Agents that start trials are refused: their rows would stand in the wrong division."""
-    with pytest.raises(bfenv.BfenvError, match="trials"):
-        agent_schedule(TRACE, "random:trial_limit=600", 0)
+@pytest.mark.parametrize("trial", [60, 180, 600])
+def test_trials(trial):
+    """An agent with trials by rule makes the schedule of the policy, killed trials included."""
+    name = f"{SAMPLES}:first(window=150, reservation_depth=1, trial_limit={trial}, trial_above=720)"
+    schedule, _, _ = agent_schedule(TRACE, name, 0)
+    expected = bfenv.simulate(TRACE, f"easy(order=fcfs, trial={trial}, trial_above=720)")
+    for times in ("start", "end", "trial_start", "trial_end"):
+        assert np.array_equal(getattr(schedule.check(), times), getattr(expected, times))
+    assert (schedule.trial_end >= 0).any()
+
+
+def test_trials_as_actions():
+    """The machine allows what an agent that chooses trials makes."""
+    schedule, _, _ = agent_schedule(TRACE, "random:trial_limit=600", 0)
+    assert (schedule.check().trial_end >= 0).any()
