@@ -175,7 +175,7 @@ def _play_all(
         agent = make(env, seed)
         one = play(env, agent, seed, deterministic=deterministic, options=options)
         jobs = env.episode_jobs
-        waits.append(_waits(env.trace, jobs.start, one.start))
+        waits.append(_waits(env.trace, jobs.start, one.times.start))
         played.append(one)
     decisions = [len(one.seconds) for one in played]
     outside = sum(
