@@ -155,6 +155,7 @@ train.__doc__ = train.__doc__ and train.__doc__.replace(
             "whole-log: as scorer, with one long episode per trace and average rewards",
             "constrained: as scorer, with a growing penalty on the longest wait",
             "archive: five real logs; starts as a copy of an order of jobs",
+            "archive-trials: as archive, and starts are trials by a rule",
             "toy: one small trace, done in seconds",
         )
     ),

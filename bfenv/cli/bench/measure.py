@@ -101,7 +101,7 @@ def policies(
 def search(
     repeat: RepeatOption = 5, format: FormatOption = Format.table, out: OutOption = None
 ) -> None:
-    """Time EASY in published orders, a formula's and those of scorers.
+    """Time EASY in the orders of papers, formulas and scorers.
 
     \b
     Examples:
