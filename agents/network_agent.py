@@ -62,6 +62,23 @@ class NetworkCard(NamedTuple):
     failures: list[str]  # where it does badly, in sentences
     versions: dict[str, str]
 
+    @property
+    def division(self) -> str:
+        """The division of its rows, one of `bfenv.core.policy.DIVISIONS`."""
+        return COMPLETION if self.settings.get("trial_limit") is None else TRIALS
+
+    def score_cells(self) -> list[tuple[str, ...]]:
+        """Return texts for each score: on what, ratio, range of ratios, longest wait."""
+        return [
+            (
+                score["on"],
+                f"{score['ratio']:.3f}",
+                f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else "",
+                f"{score['wait_ratio']:.2f}",
+            )
+            for score in self.scores
+        ]
+
 
 class NetworkAgent:
     """A trained network with the predict() of stable-baselines3; it takes the best legal action.
@@ -203,7 +220,7 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
     content = {
         "format": FORMAT,
         "kind": KIND,
-        "division": COMPLETION if card.settings.get("trial_limit") is None else TRIALS,
+        "division": card.division,
         **{name: value for name, value in card._asdict().items() if name not in SPANS},
         "policy": "",
         "training": [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on],

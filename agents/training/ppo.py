@@ -127,6 +127,7 @@ def train(
             episodes.reset(settings.seed)
         judge(learner, progress, validation, run, envs.batch)
         run.write_row({"update": 0, "steps": 0, "seconds": 0.0, **progress.scores()})
+        save_checkpoint(run.checkpoint, progress, *learner.state, episodes)
     batch = settings.num_envs * settings.num_steps
     updates = math.ceil(settings.steps / batch)
     while progress.update < updates and not progress.is_over(settings.patience):

@@ -57,6 +57,7 @@ class RunFolder:
         self.checkpoint = path / "checkpoint.npz"
         self.agent = path / "agent.json"
         self._settings = path / "settings.yaml"
+        writer = _summary_writer() if tensorboard else None  # if it fails, nothing is left behind
         path.mkdir(parents=True, exist_ok=True)
         if self._settings.exists():
             if not resume:
@@ -67,7 +68,7 @@ class RunFolder:
         write_atomically(self._settings, write_settings(settings).encode())
         if not self.checkpoint.is_file():
             self.keep_rows(-1)
-        self._board = _summary_writer(path) if tensorboard else None
+        self._board = writer and writer(str(path / "tensorboard"))
 
     def _check(self, settings: TrainSettings) -> None:
         there, given = find_settings(str(self._settings)).as_dict(), settings.as_dict()
@@ -109,9 +110,9 @@ def read_progress(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _summary_writer(path: Path) -> Any:
+def _summary_writer() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError as error:
         raise BfenvError("--tensorboard needs TensorBoard: pip install tensorboard") from error
-    return SummaryWriter(str(path / "tensorboard"))
+    return SummaryWriter

@@ -41,6 +41,7 @@ ORDER = (
     "train", "curves", "search", "agents",
     "leaderboard", "reproduce", "bench",
 )  # fmt: skip
+INTERRUPTED = 130  # exit status after Ctrl-C
 app = typer.Typer(
     cls=InOrder,
     no_args_is_help=True,
@@ -84,14 +85,18 @@ def bfenv(
 def main() -> None:
     """Run the command line and exit.
 
-    Bad input is reported in one line on stderr, with exit status 2. Modules in the current folder
-    can be imported, but they come last on the path, so they shadow no other module.
+    Bad input is reported in one line on stderr, with exit status 2, and Ctrl-C with 130. Modules in
+    the current folder can be imported, but they come last on the path, so they shadow no other
+    module.
     """
     accept_any_text()
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
-        sys.exit(app(prog_name="bfenv", standalone_mode=False))
+        status = app(prog_name="bfenv", standalone_mode=False)
+        if status == INTERRUPTED:  # newer versions of Typer return it in place of raising Abort
+            _fail("interrupted", INTERRUPTED)
+        sys.exit(status)
     except BfenvError as error:
         _fail(str(_with_agents(error)))
     except OSError as error:
@@ -99,7 +104,7 @@ def main() -> None:
     except MemoryError as error:
         _fail(f"not enough memory: {error}" if str(error) else "not enough memory")
     except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted")
+        _fail("interrupted", INTERRUPTED)
     except Exception as error:
         # Wrong usage. Typer may have a copy of click's exceptions, so their class is unknown.
         if not hasattr(error, "format_message"):
@@ -132,6 +137,6 @@ def _with_agents(error: BfenvError) -> BfenvError:
     return UnknownNameError(error.kind, error.name, {*error.known, *shipped})
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, status: int = 2) -> None:
     print("bfenv: " + one_line(message), file=sys.stderr)
-    sys.exit(2)
+    sys.exit(status)

@@ -1,5 +1,6 @@
 """The command `bfenv search`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -177,17 +178,21 @@ def search(
                 f"wait x{one.score.wait_ratio:.2f}",
             )
 
-        result = run_seeds(
-            settings,
-            out,
-            seeds=seeds,
-            generations=generations,
-            budget=budget,
-            done=done,
-            jobs=jobs,
-            backend=backend,
-            scheduler=scheduler,
-        )
+        try:
+            result = run_seeds(
+                settings,
+                out,
+                seeds=seeds,
+                generations=generations,
+                budget=budget,
+                done=done,
+                jobs=jobs,
+                backend=backend,
+                scheduler=scheduler,
+            )
+        except KeyboardInterrupt:
+            show.lines([f"{out}: the same command goes on from the last generation"], sys.stderr)
+            raise
     _print(result, out)
 
 

@@ -1,5 +1,6 @@
 """The command `bfenv train`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,7 +44,7 @@ def train(
         str | None, typer.Option(metavar="ALGO", help="ppo, or maskable-ppo of sb3-contrib.")
     ] = None,
     network: Annotated[
-        str | None, typer.Option(metavar="NETWORK", help="scorer or attention.")
+        str | None, typer.Option(metavar="NETWORK", help="scorer, attention or ranker.")
     ] = None,
     warm_start: Annotated[
         str | None,
@@ -119,7 +120,12 @@ def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool
                 bar, completed=row["steps"], description=speed, rows=_score(row) + "  left"
             )
 
-        agent = learner(settings, out, resume=resume, tensorboard=tensorboard, report=report)
+        try:
+            agent = learner(settings, out, resume=resume, tensorboard=tensorboard, report=report)
+        except KeyboardInterrupt:
+            if settings.algo == "ppo":
+                _say_how_to_go_on(out)
+            raise
     if not last:
         print(f"{agent}: this training is complete")
         return
@@ -127,6 +133,15 @@ def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool
         f"{agent}: mean bounded slowdown on validation {last['best']:.3f} of EASY's; "
         f"after the last step {_score(last)} of EASY's; {last['steps_per_second']:,} steps/s"
     )
+
+
+def _say_how_to_go_on(out: Path) -> None:
+    """Tell whoever has stopped a training what --resume would do."""
+    if (out / "checkpoint.npz").is_file():
+        then = "with --resume, the same command goes on from the last checkpoint"
+    else:
+        then = "no checkpoint yet: with --resume, the same command begins again"
+    show.lines([f"{out}: {then}"], sys.stderr)
 
 
 def _score(row: dict[str, Any]) -> str:

@@ -136,16 +136,12 @@ def _card(name: str) -> str:
 def _network(name: str) -> str:
     card = load_network(name).card
     trained = sorted({span.trace for span in card.trained_on})
-    scores = [
-        (score["on"], f"{score['ratio']:.3f}", f"{score['wait_ratio']:.2f}")
-        for score in card.scores
-    ]
     return "\n".join(
         (
             f"## agent:{name}\n",
-            f"{card.what}.\n",
+            f"{card.what} Division: {card.division}.\n",
             f"Trained on {len(card.trained_on)} traces: {', '.join(trained)}.\n",
-            table(("scored on", "ratio", "longest wait"), scores),
+            table(("scored on", "ratio", "lowest to highest", "longest wait"), card.score_cells()),
             *(f"* {failure}" for failure in card.failures),
             f"\n:::{{dropdown}} How it was found\n```text\n{card.found['command']}\n```\n:::\n",
         )

@@ -33,6 +33,17 @@ def test_budget(run, tmp_path):
     assert sum(seconds) >= 1 > sum(seconds[:-1])
 
 
+def test_interrupt(run, tmp_path, monkeypatch):
+    """After Ctrl-C, a message says that the same command goes on."""
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bfenv.agents.search.search_run.run_seeds", stop)
+    status, _, err = search(run, tmp_path / "found")
+    assert status == 130 and "the same command goes on" in err and err.endswith("interrupted\n")
+
+
 def test_card(run, tmp_path):
     """A card is scored on jobs not trained on, and its file is an agent."""
     search(run, tmp_path / "found")

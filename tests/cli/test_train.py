@@ -22,6 +22,21 @@ def test_train(run, tmp_path):
     assert status == 0 and "training is complete" in out
 
 
+@pytest.mark.parametrize(
+    ("where", "then"),
+    [("imitate", "no checkpoint yet"), ("improve", "goes on from the last checkpoint")],
+)
+def test_interrupt(run, tmp_path, monkeypatch, where, then):
+    """After Ctrl-C, a message says what --resume would do."""
+
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"bfenv.agents.training.ppo.{where}", stop)
+    status, _, err = run("train", *SMALL, "--warm-start", "easy-sjf", "--out", tmp_path / "run")
+    assert status == 130 and then in err and "--resume" in err and err.endswith("interrupted\n")
+
+
 def test_seeds(run, tmp_path):
     """Trainings with several seeds are drawn as one curve."""
     status, _, _ = run("train", *SMALL, "--seeds", 2, "--out", tmp_path)

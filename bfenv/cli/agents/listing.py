@@ -13,10 +13,10 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     """List agents; show one, or make an agent and its card.
 
     Policies are used by their name, "agent:NAME", wherever you name a policy; networks with
-    --agent. "ratio" is the mean bounded slowdown over EASY's: the geometric mean over the workloads
-    on the card, at their own load and at load 0.9. "longest wait" is the largest ratio to EASY's
-    longest wait. A network that was scored on the training's own workloads alone has none of these.
-    Cards differ in their workloads: `bfenv agents show NAME` lists them.
+    --agent. "ratio" is the mean bounded slowdown over EASY's: the geometric mean over the test
+    splits on the card, at their own load and at load 0.9; "unseen" is that over its other
+    workloads, at their own load. "longest wait" is the largest ratio to EASY's longest wait. `bfenv
+    agents show NAME` says what an agent is, and lists the workloads.
 
     \b
     Examples:
@@ -31,20 +31,21 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     if format in (Format.json, Format.csv):
         show.rows(rows, format)
         return
-    columns = ("agent", "division", "what it is", "ratio", "at 0.9", "longest\nwait")
+    columns = ("agent", "kind", "division", "ratio", "at 0.9", "unseen", "longest\nwait")
     lines = [
         (
             row["agent"],
+            row["kind"],
             row["division"],
-            row["what"].partition(":")[0].partition(";")[0],
             *(
                 "" if row[key] is None else f"{row[key]:.3f}"
-                for key in ("ratio", "ratio_at_0.9", "wait_ratio")
+                for key in ("ratio", "ratio_at_0.9", "unseen_ratio")
             ),
+            "" if row["wait_ratio"] is None else f"{row['wait_ratio']:.2f}",
         )
         for row in rows
     ]
-    show.table(columns, lines, format, numbers=3, whole_names=True)
+    show.table(columns, lines, format, numbers=4, whole_names=True)
 
 
 def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
@@ -56,10 +57,12 @@ def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
     card = read_card(name) if kind == "policy" else load_network(name).card
     # A network's card may also have scores of other kinds, as on the traces that chose it.
     scores = [score for score in card.scores if "slowdown_ratio" in score]
-    means = geometric_means(scores)
+    tests = geometric_means([score for score in scores if score["split"] == "test"])
+    unseen = geometric_means([score for score in scores if score["split"] != "test"])
     return row | {
-        "ratio": means.get("own"),
-        "ratio_at_0.9": means.get("0.9"),
+        "ratio": tests.get("own"),
+        "ratio_at_0.9": tests.get("0.9"),
+        "unseen_ratio": unseen.get("own"),
         "wait_ratio": max((score["wait_ratio"] for score in scores), default=None),
         "policy": card.policy if isinstance(card, Card) else None,
     }
@@ -121,14 +124,15 @@ def _show_network(name: str, format: Format) -> None:
         del whole["validated_on"]
         show.rows([whole] if format is Format.json else card.scores, format)
         return
-    show.prose(f"{card.what}\n\nFound by:\n\n  {card.found['command']}\n\nTrained on:\n")
+    show.prose(f"{card.what}\n\nDivision: {card.division}\n\nFound by:\n")
+    print(f"  {card.found['command']}\n\nTrained on:\n")
     for span in card.trained_on:
         print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
-    lines = [
-        (score["on"], f"{score['ratio']:.3f}", f"{score['wait_ratio']:.2f}")
-        for score in card.scores
-    ]
+    print("\nValidated on:\n")
+    for span in card.validated_on:
+        print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
     print()
-    show.table(("scored on", "ratio", "longest\nwait"), lines, format, numbers=2)
+    columns = ("scored on", "ratio", "lowest to highest", "longest\nwait")
+    show.table(columns, card.score_cells(), format, numbers=2)
     for failure in card.failures:
         show.prose(f"! {failure}")

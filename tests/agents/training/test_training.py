@@ -83,12 +83,14 @@ def test_resume(tmp_path, changes):
     assert agents[0] == agents[1]
 
 
-def test_rows(tmp_path, monkeypatch):
+@pytest.mark.parametrize("after", [0, 2])
+def test_rows(tmp_path, monkeypatch, after):
     """Killed right after a checkpoint and resumed, no row of the progress is missing."""
 
-    def kill(*arguments):
-        save_checkpoint(*arguments)
-        raise Killed
+    def kill(path, progress, *state):
+        save_checkpoint(path, progress, *state)
+        if progress.update == after:
+            raise Killed
 
     with monkeypatch.context() as patch:
         patch.setattr("bfenv.agents.training.ppo.save_checkpoint", kill)
@@ -97,6 +99,31 @@ def test_rows(tmp_path, monkeypatch):
     train(SMALL, tmp_path, resume=True)
     rows = read_progress(tmp_path / "progress.csv")
     assert [int(row["update"]) for row in rows] == list(range(7))
+
+
+def test_copying(tmp_path, monkeypatch):
+    """What was copied before the first update is not copied again, and changes nothing."""
+    settings = change(SMALL, {"warm_start": "easy-sjf", "warm_start_steps": 96, "steps": 8 * 24})
+    train(settings, tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr("bfenv.agents.training.ppo.improve", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(settings, tmp_path / "cut")
+    monkeypatch.setattr("bfenv.agents.training.ppo.imitate", stop)
+    train(settings, tmp_path / "cut", resume=True)
+    assert_equal(tmp_path / "whole", tmp_path / "cut")
+
+
+def stop(*arguments):
+    raise KeyboardInterrupt
+
+
+def test_no_tensorboard(tmp_path, monkeypatch):
+    """Without TensorBoard, --tensorboard leaves no folder that stands in the way later."""
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(BfenvError, match="pip install tensorboard"):
+        train(SMALL, tmp_path / "run", tensorboard=True)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow
