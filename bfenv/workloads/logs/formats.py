@@ -13,6 +13,7 @@ from bfenv.workloads.logs.sge import read_sge
 from bfenv.workloads.logs.slurm import COMMAND, RAW_ID, read_sacct
 from bfenv.workloads.logs.slurm_job import JOB
 from bfenv.workloads.logs.slurm_json import read_sacct_json
+from bfenv.workloads.logs.table import is_table
 from bfenv.workloads.logs.text import first_lines
 from bfenv.workloads.logs.times import LOCAL_TIME
 
@@ -88,12 +89,12 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
         raise WorkloadError(
             f"{path}: a zip archive or a spreadsheet; unpack the log, or export the table as CSV"
         )
-    if max(map(first.count, ",;\t|")) and not xdmod.is_json(lines):
+    if is_table(lines) and not xdmod.is_json(lines):
         return "csv"
     kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
     raise WorkloadError(
-        f"{path}: unknown kind of log, it begins with {first[:40]!r}; choose with --from. "
-        f"Known: {kinds}"
+        f"{path}: unknown kind of log: it has neither the columns of sacct or of a table (CSV) nor "
+        f"the 18 fields of SWF, and begins with {first[:40]!r}; choose with --from. Known: {kinds}"
     )
 
 

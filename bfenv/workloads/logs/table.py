@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from functools import partial
 from typing import Any, TypeVar, Unpack
@@ -20,6 +20,7 @@ FIELDS = (
     "cluster", "job",
 )  # fmt: skip
 DELIMITERS = ",;\t|"
+FEWEST = 3  # columns, because each job needs submit, size and runtime
 NOTES = ("made of a table of jobs; both sizes are the table's one",)
 
 Value = TypeVar("Value")
@@ -105,6 +106,25 @@ def table_columns(path: str | os.PathLike[str], delimiter: str) -> list[str]:
         If it cannot be read.
     """
     return _names(path, first_lines(path)[0], delimiter)
+
+
+def is_table(lines: Sequence[str]) -> bool:
+    """Tell whether lines are a table: most have as many fields as the first one has columns.
+
+    Prose may have a delimiter in every line, but seldom the same number of them.
+    """
+    for delimiter in DELIMITERS:
+        width, *widths = (_width(line, delimiter) for line in lines)
+        if width >= FEWEST and 2 * widths.count(width) >= len(widths):
+            return True
+    return False
+
+
+def _width(line: str, delimiter: str) -> int:
+    try:
+        return len(_split(line, delimiter))
+    except ValueError:
+        return 0
 
 
 def find_columns(

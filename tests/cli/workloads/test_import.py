@@ -247,6 +247,15 @@ def test_recognized(command):
     assert not Path("b.swf").exists()
 
 
+def test_prose(command):
+    """A text with commas that is no log is refused by name, and not taken for a table."""
+    Path("notes.md").write_text("# Notes\n\nOne, two, and three.\nNone of it, though, is a job.\n")
+    status, out, err = command("notes.md -o a.swf --processors 8")
+    assert (status, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith("bfenv: notes.md: unknown kind of log: it has neither the columns of ")
+    assert "sacct" in err and "CSV" in err and "SWF" in err
+
+
 def test_without_names(command):
     """A dump of sacct without column names is recognized, and read with those of --fields."""
     names, *lines = PARTITIONS.splitlines()

@@ -150,7 +150,8 @@ def test_found(tmp_path, kind):
     [
         ("JobID|User\n1|ann\n", "sacct"),
         ("|".join(["7"] * 14) + "\n", "sacct"),
-        ("when;cpus\n1;2\n", "csv"),
+        ("when;cpus;ran\n1;2;3\n", "csv"),
+        ('when,cpus,ran\n1,2,3\n1,2\n"1,2,3\n4,5,6\n', "csv"),
         (XDMOD_JSON, "xdmod"),
         (XDMOD_JSON.replace("\n", ""), "xdmod"),
     ],
@@ -168,6 +169,10 @@ def test_not_found(tmp_path):
         find_format(written(tmp_path, "hello\n"))
     with refused(WorkloadError, "unknown kind of log", "begins with '[1, 2]'"):
         find_format(written(tmp_path, "[1, 2]\n"))
+    prose = "# Notes\n\nOne, two, and three.\nWhatever it says, no job is in it.\nNone, that is.\n"
+    for text in (prose, prose.partition("\n\n")[2], "when,cpus\n1,2\n"):
+        with refused(WorkloadError, "neither the columns of sacct", "CSV", "fields of SWF"):
+            find_format(written(tmp_path, text))
     with refused(WorkloadError, "columns of fixed width", "sacct -a -X -D -P"):
         find_format(written(tmp_path, "JobID   JobName\n------- -------\n7       a\n"))
     with refused(WorkloadError, "a zip archive or a spreadsheet"):
