@@ -13,7 +13,7 @@ from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import percent
 from bfenv.baselines.registry import find_policy, policies
 from bfenv.core.arguments import check_integer
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy, able
 from bfenv.core.schedule import bounded_slowdown
@@ -71,6 +71,7 @@ def evaluate_agent(
     deterministic: bool | None = None,
     trust: bool = False,
     references: Sequence[str | Policy] = REFERENCES,
+    failed: Callable[[Policy, PolicyError], None] | None = None,
     **settings: Unpack[EnvSettings],
 ) -> list[EvaluationRow]:
     """Play episodes, and score random actions and policies on the same jobs.
@@ -96,6 +97,9 @@ def evaluate_agent(
         Open saved models, which may run any code.
     references
         Policies to score on the same jobs.
+    failed
+        Called with each reference that fails, and the error; the reference has no row then. By
+        default, the first error is raised.
 
     Returns
     -------
@@ -108,8 +112,8 @@ def evaluate_agent(
     ------
     BfenvError
         If a setting is wrong or contradicts those that the agent was trained with, the agent cannot
-        be opened, it was trained on jobs that it is to be scored on, or it or a reference raises
-        anything.
+        be opened, it was trained on jobs that it is to be scored on, it raises anything, or a
+        reference does and `failed` is not given.
 
     Examples
     --------
@@ -135,7 +139,8 @@ def evaluate_agent(
     plan = [Episode(each, None) for each in range(seed, seed + episodes)]
     if chosen.get("episode_jobs", 0) is None:
         plan = [Episode(seed, {"trace": k}) for k in range(len(traces))]
-    policy_waits = _score_policies(env, [_window(env, one) for one in plan], references)
+    windows = [_window(env, one) for one in plan]
+    policy_waits = _score_policies(env, windows, references, failed)
     easy = policy_waits[BASE] if BASE in policy_waits else next(iter(policy_waits.values()))
     modes = [True, False] if deterministic is None else [deterministic]
     rows = []
@@ -191,7 +196,10 @@ def _play_all(
 
 
 def _score_policies(
-    env: BackfillEnv, windows: Sequence[EpisodeWindow], references: Sequence[str | Policy]
+    env: BackfillEnv,
+    windows: Sequence[EpisodeWindow],
+    references: Sequence[str | Policy],
+    failed: Callable[[Policy, PolicyError], None] | None,
 ) -> dict[str, list[Waits]]:
     """Return what the references and the candidates make of the windows' jobs, by name."""
     traces = env.batch.source.traces
@@ -200,11 +208,16 @@ def _score_policies(
     waits = {}
     for policy in chosen:
         if policy.name not in waits and all(able(policy, trace.jobs) for trace in traces):
-            with as_policy_error(policy.name):
-                waits[policy.name] = [
-                    _waits(traces[w.k], w.first, start_times(policy, traces[w.k], w))
-                    for w in windows
-                ]
+            try:
+                with as_policy_error(policy.name):
+                    waits[policy.name] = [
+                        _waits(traces[w.k], w.first, start_times(policy, traces[w.k], w))
+                        for w in windows
+                    ]
+            except PolicyError as error:
+                if failed is None:
+                    raise
+                failed(policy, error)
     if not waits:
         raise BfenvError("no reference plans for requested start times: give references")
     return waits

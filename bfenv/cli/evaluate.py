@@ -133,8 +133,7 @@ def evaluate(
     plan = take_shard(plan, read_shard(shard))
 
     def note(run: "Run", error: PolicyError) -> None:
-        name, text = _name(run.policy), str(error)  # a player's error does not name it
-        errors.append(text if name in text else f"{name}: {text}")
+        errors.append(_failure(run.policy, error))
 
     with show.progress() as progress:
         task = progress.add_task("simulating", total=len(plan))
@@ -160,7 +159,7 @@ def evaluate(
     for line in _trained_here([run for run in plan if _name(run.policy) in compared]):
         print(f"bfenv: {line}", file=sys.stderr)
     if errors:
-        show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
+        _show_errors(errors)
         raise typer.Exit(1 if any(row["policy"] != LOGGED for row in rows) else 2)
 
 
@@ -180,6 +179,16 @@ def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
 
 def _name(policy: "Policy | str") -> str:
     return policy if isinstance(policy, str) else policy.name
+
+
+def _failure(policy: "Policy | str", error: PolicyError) -> str:
+    """Return what a policy raised, and its name, which a player's error does not have."""
+    name, text = _name(policy), str(error)
+    return text if name in text else f"{name}: {text}"
+
+
+def _show_errors(errors: list[str]) -> None:
+    show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
 
 
 def _trained_here(runs: "list[Run]") -> list[str]:
@@ -252,6 +261,11 @@ def _evaluate_agents(
     first, last = split_range(trace, split)
     lengths = {DEFAULTS["episode_jobs"]: episodes, None: 1}
     tables: list[list[dict[str, Any]]] = []
+    errors: list[str] = []
+
+    def note(policy: "Policy", error: PolicyError) -> None:
+        errors.append(_failure(policy, error))
+
     with show.progress() as progress:
         task = progress.add_task("playing", total=len(agents) * len(lengths))
         for agent in agents:
@@ -263,6 +277,7 @@ def _evaluate_agents(
                     episodes=count,
                     trust=trust,
                     references=[*REFERENCES, *policies],
+                    failed=note,
                     split=split,
                     episode_jobs=length,
                 )
@@ -283,6 +298,9 @@ def _evaluate_agents(
             show_agents.scores(table, format)
     else:
         show.rows([row for table in tables for row in table], format)
+    if errors:
+        _show_errors(errors)
+        raise typer.Exit(1)
 
 
 def _agent_row(identity: dict[str, Any], row: "EvaluationRow") -> dict[str, Any]:

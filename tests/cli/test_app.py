@@ -209,7 +209,6 @@ def test_wrong_input(run, tmp_path, monkeypatch, arguments, value):
         "simulate --workload lublin:jobs=20", "gantt --out gantt.png --workload lublin:jobs=20",
         "evaluate --workload lublin:jobs=20", "evaluate --workload lublin:jobs=20 --jobs 2",
         "bound --workload lublin:jobs=20 --moves 1", "whatif lublin:jobs=20", "conformance",
-        "evaluate --agent random --workload lublin:jobs=3000 --episodes 1",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(

@@ -55,6 +55,18 @@ def test_table(run):
     assert markdown.count(f"| {SAMPLES}:easy |") == 2
 
 
+def test_failing_policy(run, tmp_path, monkeypatch):
+    """A policy that fails is one line that names it; the tables have all others."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "agent_rival.py").write_text("def mine(cluster, jobs):\n    jobs.runtime\n")
+    arguments = ("evaluate", "-a", "random", "-w", WORKLOAD, "--episodes", 1)
+    status, out, err = run(*arguments, "-p", "agent_rival:mine", "-p", "easy-sjf", "-f", "json")
+    assert json.loads(out) == json.loads(run(*arguments, "-p", "easy-sjf", "-f", "json")[1])
+    assert status == 1 and err.count("\n") == 1
+    assert err.startswith("bfenv: agent_rival:mine failed, AttributeError: ")
+
+
 ROW = {
     "policy": "models/a.zip",
     "starves": False,
