@@ -18,6 +18,7 @@ contrib = pytest.importorskip("sb3_contrib")
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
+WHOLE_TRACE = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
 ALGORITHMS = {"masked": contrib.MaskablePPO, "unmasked": sb3.PPO}
 
 
@@ -31,13 +32,17 @@ def train(path, kind="masked", seed=0, trace=TRACE, window=4, **settings):
 
 @pytest.mark.parametrize(("kind", "option"), [("masked", ""), ("unmasked", ":deterministic=false")])
 def test_run(tmp_path, kind, option):
-    """A model runs only where it is trusted; its row is what `evaluate_agent` finds, bit by bit."""
+    """A model runs only where it is trusted; its row is what `evaluate_agent` finds, bit by bit.
+
+    A row is made once; another model of that name has another row.
+    """
     path = train(tmp_path / "model.zip", kind, window=2, reservation_depth=0, idle="always")
     name, store = path + option, tmp_path / "store"
     with pytest.raises(bfenv.BfenvError, match="--trust"):
         run_suite(TINY, ["easy"], [name], out=store)
     assert not store.exists()
-    rows = run_suite(TINY._replace(seeds=2), ["easy"], [name], out=store, trust=True).new_rows
+    suite = TINY._replace(seeds=2)
+    rows = run_suite(suite, ["easy"], [name], out=store, trust=True).new_rows
     agent = [row for row in rows if row.kind == "agent"]
     assert len(agent) == (2 if option else 1)
     (trace,) = TINY.entries[0].traces
@@ -50,9 +55,7 @@ def test_run(tmp_path, kind, option):
             seed=row.seed,
             deterministic=not option,
             trust=True,
-            episode_jobs=None,
-            warmup_jobs=0,
-            split="all",
+            **WHOLE_TRACE,
         )
         metrics = row.metrics
         assert scored.mean_bounded_slowdown == metrics["mean_bounded_slowdown"]
@@ -65,28 +68,25 @@ def test_run(tmp_path, kind, option):
         easy = next(one for one in others if one.name == "easy")
         (expected,) = (one for one in rows if one.policy == "easy")
         assert easy.mean_bounded_slowdown == expected.metrics["mean_bounded_slowdown"]
-
-
-def test_another_model(tmp_path):
-    """A row is made once; another model of that name has another row."""
-    name, store = train(tmp_path / "model.zip"), tmp_path / "store"
-    run_suite(TINY, [], [name], out=store, trust=True)
-    assert len(run_suite(TINY, [], [name], out=store, trust=True).existing_rows) == 1
-    train(tmp_path / "model.zip", seed=1)
-    assert len(run_suite(TINY, [], [name], out=store, trust=True).new_rows) == 1
-    assert len(json_rows(store)) == 1
+    if kind == "masked":
+        again = run_suite(suite, ["easy"], [name], out=store, trust=True)
+        assert (again.new_rows, len(again.existing_rows)) == ([], 2)
+        train(tmp_path / "model.zip", kind, seed=1)
+        (other,) = run_suite(suite, ["easy"], [name], out=store, trust=True).new_rows
+        assert other.policy == name and other.code != agent[0].code
+        assert len(json_rows(store)) == 2
 
 
 def test_settings_of_the_training(tmp_path):
     """The environment is that of the training; a name that says otherwise fails its row."""
     path = train(tmp_path / "model.zip", max_age="1h", reservation_depth=0, head="chosen")
-    names = [path, f"{path}:window=4,reservation_depth=0", f"{path}:reservation_depth=1"]
+    names = [f"{path}:window=4,reservation_depth=0", f"{path}:reservation_depth=1"]
     rows = run_suite(TINY, [], names, out=tmp_path / "store", trust=True).new_rows
-    errors = {row.policy: row.error for row in rows}
-    assert errors[names[0]] == errors[names[1]] == ""
-    assert "needs reservation_depth=0, got 1" in errors[names[2]]
-    starts = {row.policy: row.metrics["mean_wait"] for row in rows if row.ok}
-    assert starts[names[0]] == starts[names[1]]
+    found = {row.policy: row for row in rows}
+    assert found[names[0]].error == ""
+    assert "needs reservation_depth=0, got 1" in found[names[1]].error
+    scored, *_ = evaluate_agent(path, TINY.entries[0].traces[0].source, trust=True, **WHOLE_TRACE)
+    assert scored.mean_wait == found[names[0]].metrics["mean_wait"]
 
 
 def test_no_card(tmp_path):
