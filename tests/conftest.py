@@ -6,15 +6,22 @@ import sys
 import zipfile
 from pathlib import Path
 
+# Read when torch and numpy are imported. With a worker per core, threads beside it wait for each
+# other: training on two cores takes five times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import bfenv
+from bfenv.core.cache_folder import cache_root
 from bfenv.core.jobs import Outage
 from tests.oracles import machine as naive
 
 ROOT = Path(__file__).resolve().parent.parent
+
+cache_root()  # is kept, so that a test that names another cache, for logs, compiles no kernel again
 
 settings.register_profile(
     "bfenv",
