@@ -11,11 +11,33 @@ from tests.conftest import ROOT
 pytest.importorskip("sphinx", reason="needs the extra docs")
 pytestmark = pytest.mark.slow
 
+TEXTS = (
+    ("specification.html", "log_time(mean runtime"),
+    ("policies/index.html", "conservative-replan-aged-random"),
+    ("policies/easy.html", "shadow_intervals"),
+    ("agents/cards.html", "agent:scorer-lublin"),
+    ("commands.html", "bfenv leaderboard export"),
+    ("api/core.html", "bfenv.core.may_start"),
+    ("api/workloads.html", "uniform-tsafrir"),
+    ("performance.html", "10,240,000 jobs"),
+)
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+
+def test_site(tmp_path):
+    """The site builds without a warning, and all that is checked below holds of it.
+
+    It is one test, because to build the site takes long, and each worker would build its own.
+    """
+    site = build(tmp_path)
+    check_navigation(site)
+    check_that_nothing_comes_from_elsewhere(site)
+    for page, text in TEXTS:
+        check_made_from_the_code(site, page, text)
+    check_drawings(site)
+
+
+def build(folder):
     """The built site. Warnings, such as links that lead nowhere, are errors."""
-    folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", folder / "trees"]
     command += ["-D", "plot_gallery=0"]  # tutorials that have not run yet are shown without results
     command += [ROOT / "docs", folder / "html"]
@@ -24,7 +46,7 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-def test_every_page_can_be_reached_from_the_first(site):
+def check_navigation(site):
     """The navigation of the first page, and what its pages link, leads to every page."""
     start = site / "index.html"
     found, new = {start}, [start]
@@ -39,7 +61,7 @@ def test_every_page_can_be_reached_from_the_first(site):
     assert pages - found == set()
 
 
-def test_the_pages_ask_nothing_of_other_machines(site):
+def check_that_nothing_comes_from_elsewhere(site):
     """No script, style, font or picture comes from elsewhere."""
     for page in site.rglob("*.html"):
         loaded = re.findall(
@@ -48,26 +70,14 @@ def test_the_pages_ask_nothing_of_other_machines(site):
         assert loaded == [], page.name
 
 
-@pytest.mark.parametrize(
-    ("page", "text"),
-    [
-        ("specification.html", "log_time(mean runtime"),
-        ("policies/index.html", "conservative-replan-aged-random"),
-        ("policies/easy.html", "shadow_intervals"),
-        ("agents/cards.html", "agent:scorer-lublin"),
-        ("commands.html", "bfenv leaderboard export"),
-        ("api/core.html", "bfenv.core.may_start"),
-        ("api/workloads.html", "uniform-tsafrir"),
-        ("performance.html", "10,240,000 jobs"),
-    ],
-)
-def test_what_is_made_from_the_code_is_there(site, page, text):
+def check_made_from_the_code(site, page, text):
     """Tables, signatures, cards and help texts."""
-    assert text in re.sub(r"<[^>]+>", "", (site / page).read_text()).replace("&#x27;", "'")
+    shown = re.sub(r"<[^>]+>", "", (site / page).read_text()).replace("&#x27;", "'")
+    assert text in shown, page
 
 
-def test_every_drawing_has_a_light_and_a_dark_version(site):
-    """And both are on a page."""
+def check_drawings(site):
+    """Every drawing has a light and a dark version, and both are on a page."""
     pages = "".join(page.read_text() for page in site.rglob("*.html"))
     drawings = sorted(path.name for path in (site / "_images").glob("*.svg"))
     assert len(drawings) >= 16
