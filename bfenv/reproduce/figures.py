@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 COLOURS = (BLUE, RED, GREEN, ORANGE, "#CC79A7", "#56B4E9", GREY, "black")
 WIDTH, HEIGHT = 4.2, 2.9  # inches of a panel
 DPI = 90
+FORMATS = (".png", ".svg")  # of each figure; pages show the first
 
 
 def write_figures(
     folder: Path, paper: str, item: Item, content: Content, results: Results
 ) -> str | None:
-    """Write the figure of an item as PNG and SVG.
+    """Write the figure of an item in each of FORMATS.
 
     Returns
     -------
-    The name of the PNG file; None if there is nothing to draw.
+    The name of the first file; None if there is nothing to draw.
 
     Raises
     ------
@@ -36,7 +37,7 @@ def write_figures(
     if not panels:
         return None
     theirs = printed(paper, item.name)
-    files = [folder / f"{item.name}{suffix}" for suffix in (".png", ".svg")]
+    files = [folder / f"{item.name}{suffix}" for suffix in FORMATS]
     write_figure(*files, draw=lambda: draw(panels, content.per_row, results, theirs), dpi=DPI)
     return files[0].name
 
