@@ -6,6 +6,7 @@ its arrays, written once.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import fields
@@ -186,9 +187,13 @@ def _run_tasks(
     calls = (delayed(_run_task)(function, i, *task) for i, task in enumerate(tasks))
     results = parallel(calls)
     try:
-        yield from results
+        for result in results:  # noqa: UP028  # `yield from` would close the results itself
+            yield result
     finally:
-        results.close()
+        with warnings.catch_warnings():
+            # joblib advises those who stop early to hand it fewer tasks; to close it is our way.
+            warnings.filterwarnings("ignore", ".* adjusting the input task iterator", UserWarning)
+            results.close()
         if client is not None and client is not scheduler:
             client.close()
 

@@ -91,6 +91,13 @@ def test_error_in_a_worker(jobs):
         list(bfenv.simulate_many([WORKLOAD, WORKLOAD], policy, jobs=jobs))
 
 
+def test_closed_early():
+    """Who stops a sweep while workers are busy gets no warning, which would be an error here."""
+    results = run_tasks(time.sleep, [(0.2,)] * 10, jobs=2)
+    next(results)
+    results.close()
+
+
 def test_dask(cluster):
     """A Dask cluster gives the same schedules."""
     where = {"backend": "dask", "scheduler": cluster.scheduler_address}
