@@ -51,6 +51,8 @@ def test_card(run, tmp_path):
     made = ("agents", "card", result, "--what", "A formula.", "--out", card, "--copies", 2)
     status, _, err = run(*made, "--unseen", MODEL)
     assert status == 2 and "was trained on" in err and not card.exists()
+    status, _, err = run("agents", "card", result, "--what", " ", "--out", card)
+    assert status == 2 and "--what must say" in err and not card.exists()
     assert run(*made, "-w", MODEL + ",seed=4", "--unseen", MODEL + ",seed=3")[0] == 0
     out = run("agents", "show", card)[1]
     assert "A formula." in out and "bfenv search" in out and "0.9" in out

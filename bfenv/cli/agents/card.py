@@ -59,6 +59,8 @@ def card(
 
     if out.suffix != ".json":
         raise BfenvError(f"{out}: the name of a card must end in .json")
+    if not what.strip():
+        raise BfenvError("--what must say what the agent is, in a sentence")
     check_new(out, force)
     made = _card(out.stem, what, read_result(result))
     scores: list[dict[str, Any]] = []

@@ -122,7 +122,10 @@ def _show_network(name: str, format: Format) -> None:
         spans = [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on]
         whole = card._asdict() | {"trained_on": spans}
         del whole["validated_on"]
-        show.rows([whole] if format is Format.json else card.scores, format)
+        # The score that chose the network has other columns.
+        names = dict.fromkeys(name for score in card.scores for name in score)
+        scores = [{name: score.get(name) for name in names} for score in card.scores]
+        show.rows([whole] if format is Format.json else scores, format)
         return
     show.prose(f"{card.what}\n\nDivision: {card.division}\n\nFound by:\n")
     print(f"  {card.found['command']}\n\nTrained on:\n")

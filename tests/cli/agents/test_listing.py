@@ -1,9 +1,12 @@
 """`bfenv agents` and `bfenv agents show`."""
 
+import csv
 import json
 
+import pytest
+
 from bfenv.agents.models import agent_names
-from bfenv.agents.network_agent import load_network
+from bfenv.agents.network_agent import load_network, network_names
 
 
 def test_list(run):
@@ -27,3 +30,21 @@ def test_show_network(run):
     assert out.count("\n! ") == len(card.failures) > 0
     rows = json.loads(run("agents", "show", "agent:scorer-lublin", "--format", "json")[1])
     assert rows[0]["scores"] == card.scores
+
+
+@pytest.mark.parametrize("name", network_names())
+def test_scores_of_networks(run, name):
+    """The scores of a network are lines of CSV, whatever each of them is about."""
+    status, out, _ = run("agents", "show", name, "--format", "csv")
+    scores, lines = load_network(name).card.scores, list(csv.DictReader(out.splitlines()))
+    assert status == 0 and [line["on"] for line in lines] == [score["on"] for score in scores]
+    assert {line["highest"] != "" for line in lines} == {False, True}
+
+
+def test_one_basis(run):
+    """The ratios in the list are those of the same test splits for every agent."""
+    rows = {row["agent"]: row for row in json.loads(run("agents", "--format", "json")[1])}
+    assert {rows[f"agent:{name}"]["unseen_ratio"] for name in network_names()} == {None}
+    windows = rows["agent:windows-formula"]
+    assert windows["division"] == "clairvoyant" and windows["ratio"] is None
+    assert all(row["ratio"] for name, row in rows.items() if row is not windows)
