@@ -11,14 +11,11 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 
 FORMAT = "bfenv agent 1"
 SUFFIX = ".json"
-USES = {  # the option by which each kind is given
-    "policy": "--policy",
-    "network": "--agent",
-}
+POLICY, NETWORK = KINDS = ("policy", "network")
 MODELS = files("bfenv.agents").joinpath("models")
 
 
@@ -40,6 +37,19 @@ def _shipped_files() -> Sequence[Traversable]:
     return [file for file in MODELS.iterdir() if file.name.endswith(SUFFIX)]
 
 
+def is_network(name: str) -> bool:
+    """Tell whether a card is that of a network; `name` as of `read_content`.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such agent; the message suggests others.
+    PolicyError
+        If the file cannot be read, or is not a card.
+    """
+    return _read(name, None, PolicyError).get("kind") == NETWORK
+
+
 def read_content(name: str, kind: str, error: type[BfenvError] = BfenvError) -> dict[str, Any]:
     """Read a card file.
 
@@ -48,7 +58,7 @@ def read_content(name: str, kind: str, error: type[BfenvError] = BfenvError) -> 
     name
         The name of an agent that bfenv comes with, or the path of a card, which ends in .json.
     kind
-        One of USES.
+        One of KINDS.
     error
         The exception to raise.
 
@@ -59,18 +69,24 @@ def read_content(name: str, kind: str, error: type[BfenvError] = BfenvError) -> 
     BfenvError
         If the file cannot be read, or is not a card of that format and kind.
     """
+    content = _read(name, kind, error)
+    found = content.get("kind")
+    if found != kind:
+        if found not in KINDS:
+            raise error(f"{name}: this version does not know agents of the kind {found!r}")
+        hint = f"; use --policy agent:{name}" if found == POLICY else ""
+        raise error(f"{name} is a {found}, not a {kind}{hint}")
+    return content
+
+
+def _read(name: str, kind: str | None, error: type[BfenvError]) -> dict[str, Any]:
+    """Read a card file of any kind; `kind` is that of the names to suggest."""
     file: Path | Traversable = Path(name)
     if not name.endswith(SUFFIX):
         if name not in shipped_names():
             raise UnknownNameError("agent", name, shipped_names(kind))
         file = MODELS.joinpath(name + SUFFIX)
-    content = read_json(file, name, FORMAT, error)
-    found = content.get("kind")
-    if found != kind:
-        option = USES.get(str(found))
-        hint = f"use {option} agent:{name}" if option else "this version does not know it"
-        raise error(f"{name} is a {found}; {hint}")
-    return content
+    return read_json(file, name, FORMAT, error)
 
 
 def read_json(

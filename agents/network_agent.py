@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from bfenv.agents.card_file import FORMAT, read_content, shipped_names
+from bfenv.agents.card_file import FORMAT, NETWORK, read_content, shipped_names
 from bfenv.agents.policy_agent import is_batch
 from bfenv.agents.seen_jobs import Span, decode_span, encode_span
 from bfenv.core.errors import BfenvError
@@ -32,7 +32,6 @@ from bfenv.envs.features import (
 from bfenv.envs.rules import find_cluster_features, find_job_features
 from bfenv.envs.settings import EnvSettings, complete_settings
 
-KIND = "network"
 SPANS = ("trained_on", "validated_on")  # fields of a card, the last in its file
 PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
 
@@ -219,7 +218,7 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
     """
     content = {
         "format": FORMAT,
-        "kind": KIND,
+        "kind": NETWORK,
         "division": card.division,
         **{name: value for name, value in card._asdict().items() if name not in SPANS},
         "policy": "",
@@ -237,7 +236,7 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
 
 def network_names() -> list[str]:
     """Return the names of the networks that bfenv comes with."""
-    return shipped_names(KIND)
+    return shipped_names(NETWORK)
 
 
 def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
@@ -255,7 +254,7 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
     BfenvError
         If the file cannot be read, is not a network, or was trained on other observations.
     """
-    content = read_content(str(path), KIND)
+    content = read_content(str(path), NETWORK)
     version = content.get("observation_version")
     if version not in range(OLDEST_VERSION, VERSION + 1):
         raise BfenvError(

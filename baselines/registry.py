@@ -32,7 +32,7 @@ from bfenv.core import simulator
 from bfenv.core.errors import PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import import_object, parse_name, read_value
-from bfenv.core.policy import Policy, make_policy, place_of
+from bfenv.core.policy import Policy, Watch, make_policy, place_of
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import suggest
 
@@ -283,7 +283,7 @@ def simulate(
     seed: int = 0,
     *,
     event_order: str = "standard",
-    watch: simulator.Watch = simulator.ignore,
+    watch: Watch = simulator.ignore,
 ) -> Schedule:
     """Run a trace under a policy.
 

@@ -11,12 +11,13 @@ from bfenv.agents.models.cards import (
     shipped_agents,
     write_card,
 )
-from bfenv.agents.models.training import check_unseen, count_seen_jobs
+from bfenv.agents.models.training import check_unseen, count_seen_by, count_seen_jobs
 
 __all__ = [
     "Card",
     "agent_names",
     "check_unseen",
+    "count_seen_by",
     "count_seen_jobs",
     "load_agent",
     "read_card",

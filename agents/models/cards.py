@@ -11,13 +11,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bfenv.agents.card_file import FORMAT, read_content, shipped_cards, shipped_names
+from bfenv.agents.card_file import (
+    FORMAT,
+    POLICY,
+    is_network,
+    read_content,
+    shipped_cards,
+    shipped_names,
+)
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import DIVISIONS, Policy
-
-KIND = "policy"
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ def shipped_agents() -> list[dict[str, Any]]:
 
 def agent_names() -> list[str]:
     """Return the names of the agents that bfenv comes with and that are policies."""
-    return shipped_names(KIND)
+    return shipped_names(POLICY)
 
 
 def read_card(name: str) -> Card:
@@ -127,7 +132,7 @@ def read_card(name: str) -> Card:
     PolicyError
         If the file cannot be read, or is not a card.
     """
-    content = read_content(name, KIND, PolicyError)
+    content = read_content(name, POLICY, PolicyError)
     try:
         return _from_json(content)
     except (ValueError, KeyError, TypeError) as error:
@@ -170,17 +175,21 @@ def load_agent(name: str) -> Policy:
     Parameters
     ----------
     name
-        As `read_card` takes it.
+        As `read_card` takes it, or `bfenv.agents.network_agent.load_network`.
 
     Raises
     ------
     UnknownNameError
         If there is no such agent.
-    PolicyError
-        If the file is not a card, or its agent is not a policy.
+    BfenvError
+        If the file is not a card, or a network does not fit the environment of this version.
     """
     if not isinstance(name, str):
         raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
+    if is_network(name):
+        from bfenv.agents.network_policy import network_policy  # needs the environment
+
+        return network_policy(name)
     card = read_card(name)
     if card.policy.startswith("agent:"):
         raise PolicyError(f"agent:{name}: its policy is another agent")

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from bfenv.agents.models.cards import Card
+from bfenv.agents.card_file import is_network
+from bfenv.agents.models.cards import Card, read_card
+from bfenv.agents.seen_jobs import count_seen
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
@@ -106,6 +108,28 @@ def count_seen_jobs(card: Card, source: str, trace: Trace) -> int:
         if f"sha256:{whole.hash}" == part.get("hash"):
             most = max(most, _count_in(part, trace))
     return most
+
+
+def count_seen_by(name: str, source: str, trace: Trace) -> int:
+    """Count the jobs of a trace that an agent was trained on, a network or another.
+
+    Parameters
+    ----------
+    name
+        As `bfenv.agents.models.load_agent` takes it.
+    source, trace
+        As of `count_seen_jobs`.
+
+    Raises
+    ------
+    BfenvError
+        If there is no such agent, or its card cannot be read.
+    """
+    if not is_network(name):
+        return count_seen_jobs(read_card(name), source, trace)
+    from bfenv.agents.network_agent import load_network  # needs the environment
+
+    return count_seen(trace, 0, len(trace), load_network(name).trained_on)
 
 
 def _count_in(part: Mapping[str, Any], trace: Trace) -> int:

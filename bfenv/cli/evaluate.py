@@ -80,8 +80,8 @@ def evaluate(
     The table shows means over seeds; json and csv show every run. A seed sets the jobs of a
     generated workload and the decisions of a stochastic policy. Only run times depend on --jobs.
 
-    A policy is a name, a name with options such as "easy(order=sjf)", or "module:object" from a
-    module that can be imported or is in the current folder. If a policy fails, the others are still
+    A policy is a name, a name with options such as "easy(order=sjf)", "agent:NAME" (see `bfenv
+    agents`), or "module:object" from a module that can be imported or is in the current folder. If a policy fails, the others are still
     compared, and the exit status is 1; it is 2 if all fail. If jobs request start times, the
     default leaves out the policies that do not plan for them.
 
@@ -193,16 +193,15 @@ def _show_errors(errors: list[str]) -> None:
 
 def _trained_here(runs: "list[Run]") -> list[str]:
     """Say which agents were trained on jobs that they are scored on."""
-    from bfenv.agents.models import count_seen_jobs, read_card
+    from bfenv.agents.models import count_seen_by
     from bfenv.workloads.load import load_workload
 
     lines = {}
     for run in runs:
         name = _name(run.policy)
         if name.startswith("agent:") and name not in lines:
-            card = read_card(name.removeprefix("agent:"))
             trace = load_workload(run.workload, **run.options)
-            seen = count_seen_jobs(card, run.workload, trace)
+            seen = count_seen_by(name.removeprefix("agent:"), run.workload, trace)
             if seen:
                 lines[name] = (
                     f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "

@@ -17,6 +17,9 @@ from bfenv.core.events import Truth
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.names import import_object
+from bfenv.core.schedule import Schedule
+
+Watch = Callable[[Callable[[], float]], None]  # is given what returns the share of started jobs
 
 # Schedulers play different games, and are ranked apart: some run every job to completion, others
 # kill jobs at the end of a trial and queue them again, and some know the runtimes of jobs.
@@ -105,6 +108,9 @@ class Policy:
         Whether it starts jobs for a trial (`try_start`).
     requested_starts
         Whether it plans for jobs with requested start times.
+    play : callable, optional
+        Makes the whole schedule from the trace, the seed and the `watch` of `simulate`: for agents,
+        which act in the environment. `decide` then only raises PolicyError.
     """
 
     name: str
@@ -118,6 +124,7 @@ class Policy:
     stateful: bool = False
     trials: bool = False
     requested_starts: bool = False
+    play: Callable[[Trace, int, Watch], Schedule] | None = None
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle by name if the name of the function holds the policy, as `@policy` leaves it.

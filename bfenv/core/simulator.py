@@ -8,18 +8,17 @@ from functools import partial
 
 import numpy as np
 
+from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
 from bfenv.core.detour import run_around
-from bfenv.core.errors import StarvationError, WorkloadError
+from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
 from bfenv.core.events import Truth, new_cluster
 from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.outages import new_machine, outages_of
 from bfenv.core.passes import run_passes
-from bfenv.core.policy import Policy, check_able, new_memory
+from bfenv.core.policy import Policy, Watch, check_able, new_memory
 from bfenv.core.schedule import Schedule
-
-Watch = Callable[[Callable[[], float]], None]
 
 
 def ignore(share: Callable[[], float]) -> None:
@@ -77,9 +76,14 @@ def simulate(
         given = repr(trace) if isinstance(trace, str) else type(trace).__name__
         raise WorkloadError(f"expected a Trace, got {given}{hint}")
     check_able(policy, trace)
+    if policy.play is not None:
+        if event_order != "standard":
+            what = f"it has no event order {event_order!r}"
+            raise PolicyError(f"{policy.name} acts in the environment: {what}")
+        return policy.play(trace, check_integer("seed", seed, 0), watch)
     cluster, truth, jobs = _machine_of(trace, event_order)
     memory = new_memory(policy, jobs, trace.processors, seed)
-    watch(partial(_share_started, cluster))
+    watch(partial(share_started, cluster))
     with naming_illegal_start(cluster, jobs, policy.name):
         if trace.outages:
             run_around(policy, cluster, jobs, truth, memory, outages_of(trace))
@@ -105,7 +109,8 @@ def simulate(
     )
 
 
-def _share_started(cluster: Cluster) -> float:
+def share_started(cluster: Cluster) -> float:
+    """Return which share of the jobs has started."""
     state = cluster.state
     waiting = state[QUEUE_END] - state[QUEUE_BEGIN] - state[STARTED]
     return float((state[NEXT_JOB] - waiting) / max(1, state[LAST_JOB]))

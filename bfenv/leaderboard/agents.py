@@ -4,7 +4,8 @@ import hashlib
 import os
 from pathlib import Path
 
-from bfenv.agents.agent_names import read_agent
+from bfenv.agents.agent_names import SHIPPED, read_agent
+from bfenv.agents.card_file import SUFFIX, is_network
 from bfenv.agents.model_card import card_path
 from bfenv.core.errors import PolicyError
 from bfenv.core.names import parse_name, read_value
@@ -25,6 +26,20 @@ def _card_named(name: str) -> str:
     return (card or str(read_value(options.get("name", "''")))) if prefix == CARDS else ""
 
 
+def network_of(name: str) -> str | None:
+    """Return the name of the agent if a policy's name asks for a network; None of other policies.
+
+    Raises
+    ------
+    BfenvError
+        If the name or the card cannot be read.
+    """
+    card = _card_named(name)
+    if not card or not is_network(card):
+        return None
+    return card if card.endswith(SUFFIX) else f"{SHIPPED}{card}"
+
+
 def code_files(kind: str, name: str) -> list[Path]:
     """Return the files of a policy's or agent's code that is not bfenv's own.
 
@@ -41,7 +56,7 @@ def code_files(kind: str, name: str) -> list[Path]:
         file = Path(read_agent(name).base)
         return [file] if file.is_file() else []  # bfenv comes with the others
     if kind == "policy" and (card := _card_named(name)):
-        return [Path(card)] if card.endswith(".json") else []
+        return [Path(card)] if card.endswith(SUFFIX) else []
     if (is_strange_agent if kind == "agent" else is_strange_policy)(name):
         source = source_of(name)
         return [source] if source else []

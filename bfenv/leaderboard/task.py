@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.agents import network_of
 from bfenv.leaderboard.competitors import Competitor, find_competitor
 from bfenv.leaderboard.row import KINDS, row_key
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
@@ -58,7 +59,7 @@ def plan_rows(
     suite
         What to run on.
     policies, agents
-        Their names; a name given twice counts once.
+        Their names; a name given twice counts once. Networks among the policies are agents.
     seeds
         How many of the suite's seeds to use, from the first; None for all.
     players
@@ -79,6 +80,9 @@ def plan_rows(
     """
     if seeds is not None and not 1 <= seeds <= suite.seeds:
         raise BfenvError(f"{suite.name} has 1 to {suite.seeds} seeds, not {seeds}")
+    networks = {name: network_of(name) for name in policies}
+    policies = [name for name in policies if networks[name] is None]
+    agents = [*agents, *(name for name in networks.values() if name is not None)]
     competitors = _find_competitors(suite, policies, agents, players, limits)
     tasks = {}
     for entry in suite.entries:

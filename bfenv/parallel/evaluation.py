@@ -11,9 +11,9 @@ from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import DIVISIONS, Policy, division_of
+from bfenv.core.policy import DIVISIONS, Policy, Watch, division_of
 from bfenv.core.schedule import Schedule
-from bfenv.core.simulator import Watch, ignore
+from bfenv.core.simulator import ignore
 from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up

@@ -12,6 +12,7 @@ from typing import Any
 
 from bfenv.agents.agent_names import ALL as AGENTS
 from bfenv.agents.agent_names import read_agent
+from bfenv.agents.card_file import is_network
 from bfenv.agents.models import read_card
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.names import parse_name, read_value, split_object_name
@@ -46,7 +47,9 @@ def is_strange_policy(name: str) -> bool:
         return True
     if prefix == CARDS:
         card = rest if colon else read_value(options.get("name", "''"))
-        return bool(card) and is_strange_policy(read_card(str(card)).policy)
+        if not card or is_network(str(card)):
+            return False
+        return is_strange_policy(read_card(str(card)).policy)
     return any(":" in text for text in options.values())  # policies of its own choice
 
 

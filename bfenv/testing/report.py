@@ -138,7 +138,7 @@ def report_on(
     Raises
     ------
     BfenvError
-        If `find_policy` does.
+        If `find_policy` does, or the policy is a network.
 
     Examples
     --------
@@ -154,6 +154,9 @@ def report_on(
     ['starvation']
     """
     policy = find_policy(policy)
+    if policy.play is not None:
+        what = "only policies that decide pass by pass can be checked"
+        raise PolicyError(f"{policy.name} acts in the environment: {what}")
     traces = probe_traces(policy.requested_starts)
     if trace is not None and able(policy, trace.jobs):
         traces.append(trace)

@@ -12,11 +12,11 @@ from bfenv.cli.show import Format
 def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     """List agents; show one, or make an agent and its card.
 
-    Policies are used by their name, "agent:NAME", wherever you name a policy; networks with
-    --agent. "ratio" is the mean bounded slowdown over EASY's: the geometric mean over the test
-    splits on the card, at their own load and at load 0.9; "unseen" is that over its other
-    workloads, at their own load. "longest wait" is the largest ratio to EASY's longest wait. `bfenv
-    agents show NAME` says what an agent is, and lists the workloads.
+    Use them by their name, "agent:NAME", wherever you name a policy. "ratio" is the mean bounded
+    slowdown over EASY's: the geometric mean over the test splits on the card, at their own load and
+    at load 0.9; "unseen" is that over its other workloads, at their own load. "longest wait" is the
+    largest ratio to EASY's longest wait. `bfenv agents show NAME` says what an agent is, and lists
+    the workloads.
 
     \b
     Examples:

@@ -132,7 +132,7 @@ def test_no_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"policy": 3}, "policy is not"),
         ({"training": [1]}, "must be lists of objects"),
         ({"division": "open"}, "division must be one of completion, trials, clairvoyant"),
-        ({"kind": "network"}, "is a network; use --agent agent:"),
+        ({"kind": "tree"}, "does not know agents of the kind 'tree'"),
         ({"policy": "agent:mine"}, "its policy is another agent"),
         ({"policy": "easy(order=sise)"}, "sise"),
     ],
