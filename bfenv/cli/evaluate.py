@@ -81,9 +81,9 @@ def evaluate(
     generated workload and the decisions of a stochastic policy. Only run times depend on --jobs.
 
     A policy is a name, a name with options such as "easy(order=sjf)", "agent:NAME" (see `bfenv
-    agents`), or "module:object" from a module that can be imported or is in the current folder. If a policy fails, the others are still
-    compared, and the exit status is 1; it is 2 if all fail. If jobs request start times, the
-    default leaves out the policies that do not plan for them.
+    agents`), or "module:object" from a module that can be imported or is in the current folder. If
+    a policy fails, the others are still compared, and the exit status is 1; it is 2 if all fail. If
+    jobs request start times, the default leaves out the policies that do not plan for them.
 
     If a log records start times, its own schedule is the first row, "logged". A second table shows
     how closely each policy repeats that schedule, followed by what is not simulated.

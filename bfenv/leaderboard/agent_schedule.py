@@ -1,6 +1,5 @@
 """The schedule that an agent makes of a whole trace, in one episode of the environment."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ from bfenv.agents.player import Played, play
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.referee import DEFAULT, PlayerLimits, play_remotely, whole_trace_settings
+from bfenv.referee import RemoteAgent, play_remotely, whole_trace_settings
 
 
 class AgentRun(NamedTuple):
@@ -22,11 +21,7 @@ class AgentRun(NamedTuple):
 
 
 def agent_schedule(
-    trace: Trace,
-    name: str,
-    seed: int,
-    command: Sequence[str] = (),
-    limits: PlayerLimits = DEFAULT,
+    trace: Trace, name: str, seed: int, remote: RemoteAgent | None = None
 ) -> AgentRun:
     """Run an agent on a whole trace, from an empty machine, in one episode.
 
@@ -41,10 +36,8 @@ def agent_schedule(
         See `bfenv.agents.agent_names.read_agent`.
     seed
         For the environment, for agents that take one, and for models that sample actions.
-    command
-        Of its player, for an agent that is not bfenv's own; else empty.
-    limits
-        What its player may use.
+    remote
+        The agent in its player; None for bfenv's own agents.
 
     Raises
     ------
@@ -54,9 +47,7 @@ def agent_schedule(
         If there is no such agent, a saved model does not fit the environment, or the agent was
         trained on some of the jobs.
     """
-    played = (
-        play_remotely(trace, name, command, seed, limits) if command else _play(trace, name, seed)
-    )
+    played = _play(trace, name, seed) if remote is None else play_remotely(trace, remote, seed)
     return AgentRun(
         played.times.schedule(trace, name, seed),
         played.seconds,

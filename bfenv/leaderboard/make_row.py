@@ -3,7 +3,7 @@
 import shlex
 import socket
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -36,9 +36,12 @@ from bfenv.referee import (
     NOT_CHECKED,
     Flags,
     PlayerLimits,
+    RemoteAgent,
     foresight_of,
+    foresight_of_agent,
     hide_memory,
     program_policy,
+    remote_agent,
 )
 from bfenv.workloads.load import load_workload
 
@@ -87,13 +90,14 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
         if task.kind == "log" and logged is not None:
             schedule = logged  # which need not be what this machine allows
         else:
-            schedule, seconds, notes = _run(task, trace, limits)
-            if task.trials is None:  # nor is it known in how many rows it takes part
-                raise PolicyError("its player failed at its first start only; try --retry")
-            if (schedule.trial_end >= 0).any() and not task.trials:
-                raise PolicyError("it starts jobs for trials, and has not declared it")
-            schedule.check()
-            row = replace(row, foresight=_foresight(task, trace, limits))
+            with _player(task, limits) as remote:
+                schedule, seconds, notes = _run(task, trace, limits, remote)
+                if task.trials is None:  # nor is it known in how many rows it takes part
+                    raise PolicyError("its player failed at its first start only; try --retry")
+                if (schedule.trial_end >= 0).any() and not task.trials:
+                    raise PolicyError("it starts jobs for trials, and has not declared it")
+                schedule.check()
+                row = replace(row, foresight=_foresight(task, trace, limits, remote))
         results = summarize(schedule, reference, fcfs=fair, logged=logged)
         row = row.with_results(results | {"metrics": results["metrics"] | notes})
         row = replace(row, schedule_hash=schedule_hash(schedule))
@@ -105,8 +109,15 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
     return MadeRow(row, _timing(task, time.perf_counter() - begin, **seconds), arrays)
 
 
+def _player(task: Task, limits: PlayerLimits) -> AbstractContextManager[RemoteAgent | None]:
+    """Start the player of an agent that needs one: to load a model takes seconds."""
+    if task.kind != "agent" or not task.command:
+        return nullcontext()
+    return remote_agent(task.policy, task.command, limits)
+
+
 def _run(
-    task: Task, trace: Trace, limits: PlayerLimits
+    task: Task, trace: Trace, limits: PlayerLimits, remote: RemoteAgent | None
 ) -> tuple[Schedule, dict[str, float], dict[str, float]]:
     """Make the schedule; also return its seconds and those per decision, and an agent's notes.
 
@@ -114,9 +125,7 @@ def _run(
     """
     if task.kind == "agent":
         begin = time.perf_counter()
-        schedule, decisions, notes = agent_schedule(
-            trace, task.policy, task.seed, task.command, limits
-        )
+        schedule, decisions, notes = agent_schedule(trace, task.policy, task.seed, remote)
         seconds = {
             "seconds": time.perf_counter() - begin,
             "decision_mean": float(decisions.mean()),
@@ -135,11 +144,16 @@ def _run(
     return schedule, {"seconds": total, "decision_mean": total / passes}, {}
 
 
-def _foresight(task: Task, trace: Trace, limits: PlayerLimits) -> str | None:
+def _foresight(
+    task: Task, trace: Trace, limits: PlayerLimits, remote: RemoteAgent | None
+) -> str | None:
     """Return what an agent or a player foresees; PolicyError if it foresees anything."""
-    if not task.command and task.kind != "agent":
+    if task.kind == "agent":
+        found = foresight_of_agent(task.policy, trace, task.seed, remote)
+    elif task.command:
+        found = foresight_of(task.policy, task.command, trace, task.seed, limits)
+    else:
         return None
-    found = foresight_of(task.kind, task.policy, task.command, trace, task.seed, limits)
     if found != NONE_FOUND and not found.startswith(NOT_CHECKED):
         raise PolicyError(found)
     return found

@@ -5,7 +5,7 @@ what a scheduler may know, as it becomes known, and answers with starts or actio
 describes the messages, the limits, and what they cannot prevent.
 """
 
-from bfenv.referee.foresight import NONE_FOUND, NOT_CHECKED, foresight_of
+from bfenv.referee.foresight import NONE_FOUND, NOT_CHECKED, foresight_of, foresight_of_agent
 from bfenv.referee.limits import DEFAULT, MIB, PlayerLimits, hide_memory
 from bfenv.referee.mirror import warm_mirror
 from bfenv.referee.player_process import (
@@ -14,7 +14,13 @@ from bfenv.referee.player_process import (
     PlayerProcess,
     check_command,
 )
-from bfenv.referee.remote_agent import play_remotely, read_greeting, whole_trace_settings
+from bfenv.referee.remote_agent import (
+    RemoteAgent,
+    play_remotely,
+    read_greeting,
+    remote_agent,
+    whole_trace_settings,
+)
 from bfenv.referee.remote_policy import (
     Flags,
     declared_flags,
@@ -36,9 +42,11 @@ __all__ = [
     "PlayerKilledError",
     "PlayerLimits",
     "PlayerProcess",
+    "RemoteAgent",
     "check_command",
     "declared_flags",
     "foresight_of",
+    "foresight_of_agent",
     "greet",
     "hide_memory",
     "is_strange_agent",
@@ -48,6 +56,7 @@ __all__ = [
     "program_policy",
     "python_player",
     "read_greeting",
+    "remote_agent",
     "source_of",
     "warm_mirror",
     "whole_trace_settings",

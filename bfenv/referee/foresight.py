@@ -6,6 +6,7 @@ heart passes it, because its decisions do not depend on the trace that is run.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
 from bfenv.agents.model_card import acting_settings
@@ -18,7 +19,7 @@ from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.settings import EnvSettings
 from bfenv.referee.limits import DEFAULT, PlayerLimits
 from bfenv.referee.player_process import PlayerKilledError, PlayerProcess
-from bfenv.referee.remote_agent import play_in, read_greeting, whole_trace_settings
+from bfenv.referee.remote_agent import RemoteAgent, play_in, whole_trace_settings
 from bfenv.referee.remote_policy import declared_flags, greet, policy_of
 from bfenv.testing.probes import find_foresight, first_difference
 
@@ -29,21 +30,14 @@ NOT_CHECKED = "not checked: "  # and the reason
 
 
 def foresight_of(
-    kind: str,
-    name: str,
-    command: Sequence[str],
-    trace: Trace,
-    seed: int,
-    limits: PlayerLimits = DEFAULT,
+    name: str, command: Sequence[str], trace: Trace, seed: int, limits: PlayerLimits = DEFAULT
 ) -> str:
-    """Return what a competitor foresees on the first jobs of a trace, in one line.
+    """Return what a policy in a player foresees on the first jobs of a trace, in one line.
 
     Parameters
     ----------
-    kind, name
-        "policy", "agent" or "player", and its name.
-    command
-        Of its player; empty for bfenv's own agents.
+    name, command
+        Of the policy, and of its player.
     trace, seed
         Of its row.
     limits
@@ -59,14 +53,48 @@ def foresight_of(
     PlayerKilledError
         If the player is killed meanwhile, which need not be its fault.
     """
-    try:
-        if not command:
-            return _find(trace, _own_agent(name, trace, seed))
+
+    def check() -> str:
         with PlayerProcess(command, limits) as process:
-            if kind == "agent":
-                return _find(trace, _remote_agent(process, name, trace, seed))
             policy = policy_of(process, name, declared_flags(greet(process)))
             return _find(trace, lambda other: simulate(other, policy, seed))
+
+    return _or_why_not(check)
+
+
+def foresight_of_agent(name: str, trace: Trace, seed: int, remote: RemoteAgent | None) -> str:
+    """Return what an agent foresees on the first jobs of a trace, in one line.
+
+    Parameters
+    ----------
+    name
+        Of the agent.
+    trace, seed
+        Of its row.
+    remote
+        The agent in its player; None for bfenv's own agents.
+
+    Returns
+    -------
+    str
+        As of `foresight_of`.
+
+    Raises
+    ------
+    PlayerKilledError
+        As of `foresight_of`.
+    """
+
+    def check() -> str:
+        play = _own_agent if remote is None else partial(_remote_agent, remote)
+        return _find(trace, play(name, trace, seed))
+
+    return _or_why_not(check)
+
+
+def _or_why_not(check: Callable[[], str]) -> str:
+    try:
+        return check()
     except PlayerKilledError:
         raise
     except BfenvError as error:
@@ -98,13 +126,12 @@ def _own_agent(name: str, trace: Trace, seed: int) -> Callable[[Trace], Schedule
 
 
 def _remote_agent(
-    process: PlayerProcess, name: str, trace: Trace, seed: int
+    remote: RemoteAgent, name: str, trace: Trace, seed: int
 ) -> Callable[[Trace], Schedule]:
-    opened = read_greeting(name, greet(process)).opened
-    settings = _settings_on(trace, whole_trace_settings(opened))
+    settings = _settings_on(trace, whole_trace_settings(remote.opened))
 
     def schedule_of(other: Trace) -> Schedule:
-        played = play_in(process, BackfillEnv(other, **settings), settings, seed)
+        played = play_in(remote.process, BackfillEnv(other, **settings), settings, seed)
         return played.times.schedule(other, name, seed)
 
     return schedule_of

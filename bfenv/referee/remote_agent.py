@@ -4,7 +4,8 @@ The environment is here; the agent is sent what it may see, and answers with act
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,27 +77,48 @@ def whole_trace_settings(opened: OpenAgent) -> EnvSettings:
     return opened.settings_with(WHOLE_TRACE)
 
 
-def play_remotely(
-    trace: Trace,
-    name: str,
-    command: Sequence[str],
-    seed: int,
-    limits: PlayerLimits = DEFAULT,
-) -> RemoteRun:
+class RemoteAgent(NamedTuple):
+    """An agent in a player that has been greeted; it plays one episode after the other."""
+
+    process: PlayerProcess
+    opened: OpenAgent  # which cannot be made here: its code is elsewhere
+
+
+@contextmanager
+def remote_agent(
+    name: str, command: Sequence[str], limits: PlayerLimits = DEFAULT
+) -> Iterator[RemoteAgent]:
+    """Start the player of an agent, and stop it in the end.
+
+    Parameters
+    ----------
+    name
+        Of the agent, see `bfenv.agents.agent_names.read_agent`.
+    command
+        Of its player.
+    limits
+        What the player may use.
+
+    Raises
+    ------
+    PolicyError
+        If the player fails.
+    """
+    with PlayerProcess(command, limits) as process:
+        yield RemoteAgent(process, read_greeting(name, greet(process)).opened)
+
+
+def play_remotely(trace: Trace, agent: RemoteAgent, seed: int) -> RemoteRun:
     """Let an agent in another process schedule a whole trace.
 
     Parameters
     ----------
     trace
         The jobs; there are no others.
-    name
-        Of the agent, see `bfenv.agents.agent_names.read_agent`.
-    command
-        Of its player.
+    agent
+        The agent in its player.
     seed
         For the environment, and for agents that take one.
-    limits
-        What the player may use.
 
     Raises
     ------
@@ -105,11 +127,9 @@ def play_remotely(
     BfenvError
         If the agent was trained on some of the jobs.
     """
-    with PlayerProcess(command, limits) as process:
-        opened = read_greeting(name, greet(process)).opened
-        opened.check_unseen(trace)
-        settings = whole_trace_settings(opened)
-        return play_in(process, BackfillEnv(trace, **settings), settings, seed)
+    agent.opened.check_unseen(trace)
+    settings = whole_trace_settings(agent.opened)
+    return play_in(agent.process, BackfillEnv(trace, **settings), settings, seed)
 
 
 def play_in(

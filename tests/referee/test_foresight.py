@@ -5,7 +5,14 @@ import pytest
 
 import bfenv
 from bfenv.core.schedule import Schedule
-from bfenv.referee.foresight import JOBS, NONE_FOUND, NOT_CHECKED, _find, foresight_of
+from bfenv.referee.foresight import (
+    JOBS,
+    NONE_FOUND,
+    NOT_CHECKED,
+    _find,
+    foresight_of,
+    foresight_of_agent,
+)
 from bfenv.referee.player_process import PlayerKilledError
 from tests.referee.programs import QUICK, few_jobs, program
 
@@ -44,14 +51,14 @@ def test_find():
 @pytest.mark.parametrize("name", ["random", "agent:scorer-lublin"])
 def test_own_agents(name):
     """The agents of bfenv foresee nothing."""
-    assert foresight_of("agent", name, (), TRACE, 0) == NONE_FOUND
+    assert foresight_of_agent(name, TRACE, 0, None) == NONE_FOUND
 
 
 def test_players():
     """A program is tried in one process, one that ends after a run is not, nor one killed."""
     trace = few_jobs()
-    assert foresight_of("player", "x", program(), trace, 0, QUICK) == NONE_FOUND
-    found = foresight_of("player", "x", program("sys.exit()"), trace, 0, QUICK)
+    assert foresight_of("x", program(), trace, 0, QUICK) == NONE_FOUND
+    found = foresight_of("x", program("sys.exit()"), trace, 0, QUICK)
     assert found == f"{NOT_CHECKED}its process died (exit status 0)"
     with pytest.raises(PlayerKilledError, match="its process died .SIGKILL"):
-        foresight_of("player", "x", program("os.kill(os.getpid(), 9)"), trace, 0, QUICK)
+        foresight_of("x", program("os.kill(os.getpid(), 9)"), trace, 0, QUICK)
