@@ -101,10 +101,9 @@ def run_suite(
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from bfenv.leaderboard import find_suite, rank_policies, read_leaderboard, run_suite
     >>> outcome = run_suite(find_suite("smoke-v1"), ["easy", "easy-sjf"], out="results")
-    >>> for standing in rank_policies(read_leaderboard(Path("results")).rows):
+    >>> for standing in rank_policies(read_leaderboard("results").rows):
     ...     print(standing.rank, standing.policy)
     1 easy-sjf
     2 easy

@@ -7,6 +7,7 @@ run can resume, and the folders of shards can be merged by copying.
 """
 
 import io
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -37,7 +38,7 @@ class Leaderboard(NamedTuple):
         return [*self.rows, *self.failed]
 
 
-def read_leaderboard(folder: Path) -> Leaderboard:
+def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
     """Read and check the rows of a folder. They are data and may come from anywhere.
 
     Parameters
@@ -56,6 +57,7 @@ def read_leaderboard(folder: Path) -> Leaderboard:
         If there are no rows, a file is not a row, rows are of two suites, or two rows are of one
         policy, workload and seed; the message names the files.
     """
+    folder = Path(folder)
     paths = sorted((folder / "rows").glob("*.json"))
     if not paths:
         raise BfenvError(f"{folder}: no rows of a leaderboard in it")

@@ -7,8 +7,6 @@ environments at once, look at its learning curve, and score it beside the classi
 that it has not seen. You need the extras ``agents`` and ``plot``, see :doc:`/quickstart`.
 """
 
-from pathlib import Path
-
 import gymnasium
 import matplotlib.pyplot as plt
 import numpy as np
@@ -86,7 +84,7 @@ plt.show()
 run_suite(
     find_suite("smoke-v1"), ["easy", "easy-saf", "fcfs"], agents=[str(path)], out="leaderboard"
 )
-board = read_leaderboard(Path("leaderboard"))
+board = read_leaderboard("leaderboard")
 standings = [one for one in rank_policies(board.rows) if one.ratio]
 for one in standings:
     mark = "starves jobs" if one.starves else ""

@@ -25,6 +25,7 @@ def test_read_leaderboard(store, rows):
     """All rows of the folder are read, and the failed ones kept apart."""
     leaderboard = read_leaderboard(store)
     assert (leaderboard.folder, leaderboard.suite) == (store, "test-v1")
+    assert read_leaderboard(str(store)) == leaderboard
     assert [row.key for row in leaderboard.rows] == sorted(row.key for row in leaderboard.rows)
     assert len(leaderboard.rows) == 16 and leaderboard.failed == []
     assert {(row.policy, row.workload) for row in leaderboard.rows} == set(rows)
