@@ -4,6 +4,7 @@ import json
 import math
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -24,12 +25,14 @@ from rich.progress import (
 from rich.table import Table
 
 from bfenv.analysis.csv_text import csv_text
+from bfenv.core.durations import format_duration
 from bfenv.core.text import one_line, printable
 
 NARROWEST = 12  # characters to which a column of words may shrink
 NAMES_SHARE = 0.3  # of the terminal, beyond which names are folded
 PATIENCE = 5  # seconds of a run before a progress bar is shown
 REFRESH = 0.5  # seconds
+INTERVAL = 60  # seconds between lines of progress
 
 ROWS = TextColumn("{task.fields[rows]}")  # for a bar whose length is time
 
@@ -43,12 +46,37 @@ class Format(StrEnum):
     csv = "csv"
 
 
+class ProgressLines(Progress):
+    """Progress where a bar cannot be drawn, as in a batch job's output: a line every minute."""
+
+    def start(self) -> None:
+        """Begin to write lines; a run of less than INTERVAL writes none."""
+        self._ended = threading.Event()
+        self._begin = time.monotonic()
+        self._writer = threading.Thread(target=self._write, daemon=True)
+        self._writer.start()
+
+    def stop(self) -> None:
+        """Write no more lines."""
+        self._ended.set()
+        self._writer.join()
+
+    def _write(self) -> None:
+        while not self._ended.wait(INTERVAL):
+            passed = format_duration(time.monotonic() - self._begin)
+            for task in self.tasks:
+                share = "" if task.total is None else f", {task.percentage:.0f} %"
+                lines([f"bfenv: {task.description}{share} after {passed}"], sys.stderr)
+
+
 def progress(count: ProgressColumn | None = None) -> Progress:
-    """Return a progress bar on stderr, disabled if that is not a terminal.
+    """Return a progress bar on stderr; lines of text if that is not a terminal.
 
     `count` is the column that shows how much is done.
     """
     console = Console(stderr=True)
+    if not console.is_terminal:
+        return ProgressLines(disable=True)
     return Progress(
         TextColumn("{task.description:<24}", markup=False),
         BarColumn(),
@@ -56,7 +84,6 @@ def progress(count: ProgressColumn | None = None) -> Progress:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
     )
 
 

@@ -158,3 +158,18 @@ def test_steering_characters(capsys, format):
     show.table(["policy", "wait"], [[name, "1"]], format, numbers=1, title=name, note=name)
     out = capsys.readouterr().out
     assert "mine" in out and not set(out) & {"\x1b", "\x07", "\x9b"}
+
+
+def test_progress_without_a_terminal(monkeypatch, capsys):
+    """A long run writes a line now and then, and none after its end."""
+    monkeypatch.setattr(show, "INTERVAL", 0.01)
+    with show.progress() as progress:
+        task = progress.add_task("preparing", total=None)
+        time.sleep(0.1)
+        progress.update(task, total=8, completed=2, description="easy\x1b[2J")
+        time.sleep(0.1)
+    lines = capsys.readouterr().err.splitlines()
+    time.sleep(0.1)
+    assert lines[0] == "bfenv: preparing after 0 s"
+    assert lines[-1] == "bfenv: easy?[2J, 25 % after 0 s"
+    assert capsys.readouterr().err == ""
