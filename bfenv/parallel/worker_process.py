@@ -44,6 +44,7 @@ class _Connection(NamedTuple):
     process: subprocess.Popen[bytes]
     requests: IO[bytes]
     answers: IO[bytes]
+    folder: str  # the working directory that it started in
 
 
 class WorkerProcess:
@@ -77,8 +78,10 @@ class WorkerProcess:
         BfenvError
             If the function raises anything; the message is that of its exception, in one line.
         """
-        if self._connection is not None and time.monotonic() - self._used > IDLE / 2:
-            self.close()
+        if self._connection is not None:
+            is_elsewhere = self._connection.folder != os.getcwd()  # paths may be relative
+            if is_elsewhere or time.monotonic() - self._used > IDLE / 2:
+                self.close()
         if self._connection is None:
             self._connection = _start()
         connection, begin = self._connection, time.monotonic()
@@ -205,10 +208,12 @@ def die_with_parent(parent: int) -> None:
 
 def _start() -> _Connection:
     """Start a process with the import path of this one, out of reach of Ctrl-C."""
+    folder = os.getcwd()
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM.format(path=sys.path, parent=os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        cwd=folder,
         start_new_session=True,
     )
     assert process.stdin is not None and process.stdout is not None  # they are pipes
@@ -220,7 +225,7 @@ def _start() -> _Connection:
         if isinstance(error, EOFError):
             raise BfenvError(f"{sys.executable} cannot start a worker process") from None
         raise
-    return _Connection(process, process.stdin, process.stdout)
+    return _Connection(process, process.stdin, process.stdout, folder)
 
 
 def _send(message: Any, file: IO[bytes]) -> None:

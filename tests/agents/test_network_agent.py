@@ -156,7 +156,7 @@ def test_damaged(tmp_path):
     infinite = {"shape": [2], "float32": "AACAfwAAgH8="}
     texts = {
         "not a card of format": ["", "[]", "{}", broken(content, format="bfenv scorer 1")],
-        "is a policy; use --policy agent:": [broken(content, kind="policy")],
+        "is a policy, not a network; use --policy agent:": [broken(content, kind="policy")],
         "observations of version 5": [broken(content, observation_version=5)],
         "observations of version 1": [broken(content, observation_version=1)],
         "damaged": [

@@ -101,6 +101,13 @@ def test_crash(worker, how, why):
     assert worker.call(my_id, timeout=LONG) != before
 
 
+def test_folder(worker, tmp_path, monkeypatch):
+    """Relative paths mean the same there as here, also after a change of the working directory."""
+    assert worker.call(os.getcwd, timeout=LONG) == os.getcwd()
+    monkeypatch.chdir(tmp_path)
+    assert worker.call(os.getcwd, timeout=LONG) == str(tmp_path)
+
+
 def test_slow_end(worker):
     """A process that takes some time to end is reported as it ends, not as killed."""
     with pytest.raises(WorkerDiedError, match=r"its process died \(exit status 7\)"):
