@@ -1,6 +1,8 @@
 # The two commands of the README, and what a developer needs besides.
 PYTHON ?= python3
 BIN := .venv/bin
+# One worker more than cores: many tests wait for processes they have started.
+WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count() + 1)")
 SOURCES := $(shell find bfenv baselines agents -name '*.py')
 
 .PHONY: demo test quick lint coverage docs links pictures wheel clean
@@ -15,7 +17,7 @@ test: .venv/all  ## the whole suite
 	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
 	wait $$policies
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --durations 10
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --durations 10
 
 quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
 	$(BIN)/python -m pytest -n auto -q -m "not (slow or torch or browser or logs or dask)" -k "not fuzz" \

@@ -171,7 +171,7 @@ def _run_tasks(
 
     yields = "generator" if ordered else "generator_unordered"
     options: dict[str, Any] = {"batch_size": 1, "return_as": yields}
-    client = None
+    client, folder = None, None
     if backend == "dask":
         client = connect(scheduler)
         with parallel_config(backend="dask", client=client):
@@ -183,8 +183,9 @@ def _run_tasks(
                 warm_up(find_policy(policy))
         if workers > 1:  # from their first moment on, they end with this process
             options |= {"initializer": die_with_parent, "initargs": (os.getpid(),)}
+            folder = os.getcwd()
         parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
-    calls = (delayed(_run_task)(function, i, *task) for i, task in enumerate(tasks))
+    calls = (delayed(_run_task)(folder, function, i, *task) for i, task in enumerate(tasks))
     results = parallel(calls)
     try:
         for result in results:  # noqa: UP028  # `yield from` would close the results itself
@@ -198,7 +199,9 @@ def _run_tasks(
             client.close()
 
 
-def _run_task(function: Callable[..., T], i: int, *task: Any) -> tuple[int, T]:
+def _run_task(folder: str | None, function: Callable[..., T], i: int, *task: Any) -> tuple[int, T]:
+    if folder is not None:  # a worker may have been started elsewhere, and paths may be relative
+        os.chdir(folder)
     return i, function(*task)
 
 

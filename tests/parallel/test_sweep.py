@@ -91,6 +91,13 @@ def test_error_in_a_worker(jobs):
         list(bfenv.simulate_many([WORKLOAD, WORKLOAD], policy, jobs=jobs))
 
 
+def test_folder(tmp_path, monkeypatch):
+    """Relative paths mean the same in workers as here, also in workers that are used again."""
+    for folder in (tmp_path, os.getcwd()):
+        monkeypatch.chdir(folder)
+        assert {result for _, result in run_tasks(os.getcwd, [()] * 4, jobs=2)} == {str(folder)}
+
+
 def test_closed_early():
     """Who stops a sweep while workers are busy gets no warning, which would be an error here."""
     results = run_tasks(time.sleep, [(0.2,)] * 10, jobs=2)
