@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count() + 1)")
 SOURCES := $(shell find bfenv baselines agents -name '*.py')
 
-.PHONY: demo test quick lint coverage docs links pictures wheel clean
+.PHONY: demo test quick lint bounds coverage docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
@@ -28,6 +28,10 @@ lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff format --check .
 	cd .venv/installed && ../bin/lint-imports --no-cache --config ../../pyproject.toml
 	cd .venv/installed && ../bin/mypy --config-file ../../pyproject.toml -p bfenv
+
+bounds: .venv/all  ## the tests of kernels, with an error where an index is outside of its array
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/core tests/baselines tests/envs \
+		tests/analysis tests/agents tests/referee tests/reproduce tests/testing
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
 	@# Uncompiled, numpy warns of the undefined values that scores may have. A signal within coverage's

@@ -3,6 +3,11 @@
 Most kernels are called by other kernels only, which have them written out inside. To compile each
 as numba does, as machine code of its own with two wrappers, would take twice as long: here it is
 done only for a kernel that is called from Python.
+
+In bfenv's own kernels, an index that is computed is never negative. numba would look at each, and
+count a negative one from the end; that takes a tenth of the time of EASY and more than half of that
+of conservative backfilling, whose loops the compiler can then not handle several steps at a time.
+With NUMBA_BOUNDSCHECK=1 a negative index is an error. Kernels of your own may have negative ones.
 """
 
 import sys
@@ -13,11 +18,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import event
+from numba.core import event, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 from numba.extending import register_jitable
+from numba.np import arrayobj
 
 from bfenv.core.kernel_cache import KernelCache
 
@@ -32,6 +38,7 @@ OPTIONS = {
 }
 PATIENCE = 0.5  # seconds of compiling before it is announced
 LARGE = 60_000  # bytes of bitcode
+OWN = "_ZN5bfenv"  # how the compiler's names of bfenv's own functions begin
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,6 +171,19 @@ class SharedKernel(Kernel):
     """A kernel that the kernels which call it share."""
 
     written_out = False
+
+
+_index_from_either_end = arrayobj.fix_integer_index
+
+
+def _index(context: Any, builder: Any, index_type: Any, index: Any, size: Any) -> Any:
+    """Write code for an index of an array; numba calls this wherever it compiles one."""
+    if builder.function.name.startswith(OWN):
+        return context.cast(builder, index, index_type, types.intp)
+    return _index_from_either_end(context, builder, index_type, index, size)
+
+
+arrayobj.fix_integer_index = _index
 
 
 class _Announcement(event.Listener):

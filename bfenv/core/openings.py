@@ -179,7 +179,8 @@ def note_gain(openings, profile, size, begin, end, first):
     smallest = openings.class_of[max(0, min(bottom - size, most))] + 1
     if column < smallest or not _may_open(openings, profile, column, smallest, first, last):
         return
-    while column >= smallest and openings.front[column, -1] > profile.time[0]:
+    longest = len(openings.shortest) - 1
+    while column >= smallest and openings.front[column, longest] > profile.time[0]:
         if not _bring_back(openings, profile, column, first, last):
             openings.front[: column + 1] = 0
             break
@@ -213,7 +214,8 @@ def _bring_back(openings, profile, column, first, last):
     Return False if one of them is too long to be followed.
     """
     size, steps = openings.least[column], profile.steps[0]
-    latest = openings.front[column, -1]  # what begins later changes no front
+    longest = len(openings.shortest) - 1
+    latest = openings.front[column, longest]  # what begins later changes no front
     step, low, high = first, max(0, first - NEAR), min(steps, last + NEAR)
     while step > low and profile.free[step] >= size and profile.free[step - 1] >= size:
         step -= 1

@@ -194,7 +194,7 @@ def _write_profile(state, cluster, jobs, i, profile):
     time, processors = now(cluster), cluster.state[PROCESSORS]
     available, k, share = free(cluster), 0, free(cluster) / processors
     coming, last = state.counters[i, COMING], state.counters[i, LAST_OUTAGE]
-    around = coming < last and jobs.submit[coming] <= time + AHEAD[-1]
+    around = coming < last and jobs.submit[coming] <= time + AHEAD[len(AHEAD) - 1]
     for step in range(len(AHEAD)):
         if k < len(runs) and ends[k] <= time + AHEAD[step]:
             while k < len(runs) and ends[k] <= time + AHEAD[step]:

@@ -1,9 +1,12 @@
 """Kernels, compiled and kept on disk: found again, never stale, and announced."""
 
+import ast
+
 import pytest
 
 from bfenv.core.event_heap import new_event_heap, pop, push
 from bfenv.core.kernel import compiled_for
+from tests.conftest import ROOT
 from tests.core.own_package import PROGRAM, edit, run_python, write_package
 
 
@@ -166,3 +169,55 @@ def test_announcement(own, tmp_path):
     program = program.format(patience=0)
     assert run_python(program, tmp_path, tmp_path / "b").stderr == line("callee") + line("caller")
     assert run_python(program, tmp_path, tmp_path / "b").stderr == ""
+
+
+def test_negative_index_of_yours(own, tmp_path):
+    """In a kernel of your own, a negative index counts from the end, as in Python."""
+    (own / "last.py").write_text(
+        "from bfenv.core.kernel import kernel\n"
+        "@kernel\n"
+        "def ends(values, i):\n"
+        "    return 10 * values[-1] + values[i]\n"
+    )
+    program = (
+        "import numpy as np\nfrom own.last import ends\nprint(ends(np.array([1, 2, 3]), -2))\n"
+    )
+    assert run_python(program, tmp_path, tmp_path / "cache").stdout == "32\n"
+
+
+def test_negative_index_of_ours(tmp_path):
+    """In bfenv's own kernels, a negative index is an error if indices are checked."""
+    program = (
+        "from bfenv.core.event_heap import new_event_heap, pop\n"
+        "try:\n"
+        "    pop(new_event_heap(2))\n"
+        "except IndexError as error:\n"
+        "    print(error)\n"
+    )
+    checked = run_python(program, tmp_path, tmp_path / "cache", NUMBA_BOUNDSCHECK="1").stdout
+    assert checked == "index is out of bounds\n"
+
+
+def kernels():
+    """The functions of bfenv's own modules that are compiled, with their files."""
+    compiled = {"kernel", "shared_kernel", "inlined"}
+    for folder in ("bfenv", "baselines", "agents"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                decorators = getattr(node, "decorator_list", [])
+                if compiled & {getattr(decorator, "id", None) for decorator in decorators}:
+                    yield file.name, node
+
+
+def test_no_negative_constant_index():
+    """No kernel of bfenv's own counts from the end of an array, which would read before it."""
+    found = [
+        f"{file}: {ast.unparse(node)}"
+        for file, function in kernels()
+        for node in ast.walk(function)
+        if isinstance(node, ast.Subscript)
+        for part in ast.walk(node.slice)
+        if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub)
+    ]
+    assert found == []
+    assert sum(1 for _ in kernels()) > 300
