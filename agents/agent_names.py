@@ -24,7 +24,7 @@ from bfenv.core.names import import_object, parse_name, read_value
 from bfenv.core.policy import Policy
 from bfenv.core.text import suggest
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.settings import EnvSettings
+from bfenv.envs.settings import DEFAULTS, EnvSettings
 
 ALL = MappingProxyType({"random": RandomAgent})
 # What a name may choose of its environment: how the agent sees and acts, not what it is scored on.
@@ -252,13 +252,27 @@ def _open_object(name: str, agent: Any) -> OpenAgent:
     return OpenAgent(name, lambda env, seed: agent, getattr(agent, "settings", {}), trained_on)
 
 
-def _make(factory: Any, env: BackfillEnv, seed: int) -> Any:
-    """Make an agent with a function of the environment and the seed, or of the environment."""
+def _make(factory: Any, env: Any, seed: int) -> Any:
+    """Make an agent with a function of the environment and the seed, or of the environment.
+
+    Raises
+    ------
+    BfenvError
+        If the agent needs other settings than those of the environment, or was trained on its jobs.
+    """
     try:
         inspect.signature(factory).bind(env, seed)
     except TypeError:
-        return factory(env)
-    return factory(env, seed)
+        agent = factory(env)
+    else:
+        agent = factory(env, seed)
+    made = _open_object("the agent of the function", agent)
+    is_remote = not isinstance(env, BackfillEnv)  # the jobs are then unknown here
+    made.settings_with({**DEFAULTS, **(env.settings if is_remote else env.batch.settings)})
+    if not is_remote:
+        for trace, bounds in zip(env.batch.source.traces, env.batch.source.splits, strict=True):
+            made.check_unseen(trace, *bounds)
+    return made.make(env, seed)
 
 
 def _read_options(name: str, texts: Mapping[str, str]) -> dict[str, Any]:

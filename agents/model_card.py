@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium import ActionWrapper, ObservationWrapper
 
 from bfenv.agents.card_file import read_json
 from bfenv.agents.normalization import (
@@ -70,7 +71,12 @@ def describe_model(model: Any, env: Any = None) -> ModelCard:
     own = model.get_env()
     env = own if env is None else model._wrap_env(env, verbose=0, monitor_wrapper=False)
     if env is None:
-        raise BfenvError("the model has no environment, so its settings are unknown: give env")
+        raise BfenvError(
+            "the model has no environment, so its settings are unknown: give env, or open the file "
+            "with bfenv.agents.load_agent"
+        )
+    if any(any(env.env_is_wrapped(kind)) for kind in (ObservationWrapper, ActionWrapper)):
+        raise _not_restored("a wrapper changes observations or actions")
     wrapper = unwrap_vec_normalize(env)
     if own is not None and unwrap_vec_normalize(own) is not wrapper:
         raise BfenvError("env and the model's own environment differ in VecNormalize")
@@ -81,10 +87,7 @@ def describe_model(model: Any, env: Any = None) -> ModelCard:
     first = batches[0]
     spaces = first.observation_space, first.action_space
     if (model.observation_space, model.action_space) != spaces:
-        raise BfenvError(
-            "the model's spaces are not those of Backfill-v0: of wrappers that change "
-            "observations or actions only VecNormalize can be restored"
-        )
+        raise _not_restored("the model's spaces are not those of Backfill-v0")
     last = getattr(model, "_last_obs", None)
     if wrapper is None and last is not None and not _within(last, first.observation_space):
         raise BfenvError("the model was trained under VecNormalize: give env with that wrapper")
@@ -99,6 +102,12 @@ def describe_model(model: Any, env: Any = None) -> ModelCard:
         int(model.num_timesteps),
         VERSION,
         {name: version(name) for name in PACKAGES},
+    )
+
+
+def _not_restored(why: str) -> BfenvError:
+    return BfenvError(
+        f"{why}: of wrappers that change observations or actions only VecNormalize can be restored"
     )
 
 

@@ -132,6 +132,30 @@ def test_in_memory(tmp_path):
     assert scores[0] == scores[1]
 
 
+@pytest.mark.parametrize("normalized", [False, True])
+def test_made_by_a_function(normalized):
+    """A model that a function returns is scored like the model itself, and checked like it."""
+    env = BackfillVecEnv(2, TRACE, window=4, **SHORT)
+    if normalized:
+        model = make_model(env=VecNormalize(env)).learn(32)
+    else:
+        model = make_model(sb3.PPO, env, n_steps=8, batch_size=8).learn(32)
+
+    def make(env):
+        return model
+
+    scores = [
+        [row[1:] for row in evaluate_agent(one, OTHER, episodes=2, window=4, **SHORT)]
+        for one in (model, make)
+    ]
+    assert scores[0] == scores[1]
+    for changes in ({"window": 4, "reservation_depth": 0}, {"window": 8}):
+        with pytest.raises(bfenv.BfenvError, match="of the function needs"):
+            evaluate_agent(make, OTHER, **changes, **SHORT)
+    with pytest.raises(bfenv.BfenvError, match="was trained on"):
+        evaluate_agent(make, TRACE, split="all", window=4, **SHORT)
+
+
 @pytest.mark.parametrize(
     ("algorithm", "options"),
     [
@@ -262,10 +286,22 @@ def test_unknown_settings(tmp_path):
     assert load_agent(tmp_path / "x.zip", trust=True).card.normalization is not None
 
 
+class Halved(gymnasium.ObservationWrapper):
+    """Changes observations, but not their space."""
+
+    def observation(self, observation):
+        """Halve them."""
+        return observation / 2
+
+
 @pytest.mark.parametrize(
     ("env", "named"),
     [
         (lambda: VecFrameStack(BackfillVecEnv(2, TRACE, window=4, flat=True, **SHORT), 2), "wrap"),
+        (
+            lambda: DummyVecEnv([lambda: Halved(BackfillEnv(TRACE, window=4, flat=True, **SHORT))]),
+            "a wrapper changes",
+        ),
         (lambda: gymnasium.make("CartPole-v1"), "Backfill-v0"),
         (
             lambda: DummyVecEnv(
@@ -281,7 +317,8 @@ def test_unknown_settings(tmp_path):
 def test_wrong_environments(tmp_path, env, named):
     """Environments whose settings cannot be restored are refused."""
     env = env()
-    policy = "MultiInputPolicy" if isinstance(env, DummyVecEnv) else "MlpPolicy"
+    is_dict = isinstance(env.observation_space, gymnasium.spaces.Dict)
+    policy = "MultiInputPolicy" if is_dict else "MlpPolicy"
     model = make_model(sb3.PPO, env=env, policy=policy, n_steps=8, batch_size=8)
     with pytest.raises(bfenv.BfenvError, match=named):
         save_model(model, tmp_path / "model.zip")
