@@ -101,7 +101,8 @@ def run(
     An agent is "random"; "module:object", either an object with a predict() method or a function of
     environment and seed that returns one; a network of `bfenv train` (FOLDER/agent.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
-    its environment may follow, as in random:reservation_depth=0.
+    its environment may follow, as in random:reservation_depth=0. Without --policy and --all, EASY,
+    easy-saf and, beside agents, random actions run as well, for comparison.
 
     Code that is not bfenv's own ("module:object", saved models, programs of --player) runs in a
     player: a process that is never given the trace, with limits on time, memory, processes and
@@ -119,6 +120,7 @@ def run(
         --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --player "./my-scheduler" --out board
     """
+    from bfenv.agents.evaluation import RANDOM, REFERENCES
     from bfenv.baselines.registry import policies
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
@@ -126,9 +128,12 @@ def run(
     from bfenv.referee import hide_memory
 
     hide_memory()
-    names = [*(policies() if all_ else ()), *(policy or ())]
-    if not (names or agent or player):
+    names, agents = [*(policies() if all_ else ()), *(policy or ())], agent or []
+    if not (names or agents or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
+    if not names:
+        names = list(REFERENCES)
+        agents = [*agents, *({RANDOM} - set(agents) if agents else ())]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
     with show.progress(show.ROWS) as progress:
@@ -149,7 +154,7 @@ def run(
         outcome = run_suite(
             _suite(suite, salt, workload),
             names,
-            agent or (),
+            agents,
             out=out,
             seeds=seeds,
             timeout=timeout,

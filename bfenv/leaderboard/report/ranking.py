@@ -163,7 +163,10 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
     if mark and any(line.starves for line in lines):
         texts.append(f"{MARK} starves: {STARVES_MEANING}")
     if any(line.rank is None for line in lines):
-        texts.append(f"{MISSING} no rank: some of its runs failed or are missing.")
+        texts.append(
+            f"{MISSING} no rank: some of its runs, or of EASY's on the same jobs, failed or are "
+            "missing."
+        )
     ranks = [line.rank for line in lines]
     if len(lines) > 1 and set(ranks) == {1} and all(line.low is None for line in lines):
         texts.append(
