@@ -165,14 +165,18 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     "profile", shape ({profile_length},): the availability profile, from the running jobs'
     estimates, now and at 31 logarithmically spaced times up to 5 days ahead. Processors that are
-    then out of service are not free:
+    then out of service are not free. Beyond the longest estimate of a workload, columns are 1
+    unless there are outages: in the default workload, whose longest is 18 h, the last seven. They
+    are there for logs with longer jobs:
 
     {profile}
 
     In "queue", "fits" is 0 for jobs that an outage to come keeps from starting now. The end of an
     outage in force counts as an expected end, in the head's reservation and in "next_end".
 
-    Nothing in the observation is derived from the true runtime of a job that has not ended.
+    Nothing in the observation is derived from the true runtime of a job that has not ended. The
+    environment itself holds them, in `env.unwrapped.trace` and `env.unwrapped.batch`, to simulate
+    and to score: an agent that reads them there cheats.
 
     ## Rewards
 
@@ -191,6 +195,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
       slowdown of 1, and the reference's longest wait with 1 min at least. `reference` is simulated
       on the same jobs and the same warm machine, once per episode window. The rewards add up to
       minus the value at the end: positive if the agent beats the reference without starving jobs.
+      What the reference makes of the jobs depends on all their runtimes, and the first reward
+      brings it in: an agent that is fed past rewards can read this one number.
 
     For any other reward, give a function `reward(before, after) -> float` of two
     `bfenv.envs.reward.Totals`, or `reward(before, after, ended)`, where `ended` are the episode's

@@ -198,22 +198,29 @@ def test_user_history():
 
 
 def test_nothing_constant():
-    """No feature of the default workload is constant, and long waits can be told from longer."""
+    """In the default workload only free processors beyond the longest estimate are constant.
+
+    Long waits can be told from longer ones.
+    """
     env = BackfillEnv()
     assert env.batch.queue_features == QUEUE
-    generator, rows, clusters = np.random.default_rng(0), [], []
+    generator, rows, clusters, profiles = np.random.default_rng(0), [], [], []
     for seed in range(4):
         observation, info = env.reset(seed=seed)
         done = False
         while not done:
             rows.append(observation["queue"][observation["queue"][:, 0] > 0])
             clusters.append(observation["cluster"])
+            profiles.append(observation["profile"])
             action = generator.choice(np.flatnonzero(info["action_mask"]))
             observation, _, done, _, info = env.step(action)
     spread = np.ptp(np.concatenate(rows), axis=0)
     assert [f.name for f, width in zip(QUEUE, spread, strict=True) if width == 0] == ["present"]
     spread = np.ptp(np.array(clusters), axis=0)
     assert not [f.name for f, width in zip(CLUSTER, spread, strict=True) if width == 0]
+    longest = max(trace.jobs.estimate.max() for trace in env.batch.source.traces)
+    is_constant = np.ptp(np.array(profiles), axis=0) == 0
+    assert is_constant.tolist() == (AHEAD > longest).tolist() and is_constant.sum() == 7
     assert log_time(360_000) - log_time(36_000) > 0.1
 
 
