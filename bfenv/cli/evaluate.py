@@ -89,7 +89,8 @@ def evaluate(
     how closely each policy repeats that schedule, followed by what is not simulated.
 
     With --agent, the agent plays --episodes of 256 jobs, and then one long episode of all jobs of
-    the split. Choose between agents by the long one. Random actions, EASY, easy-saf, every
+    the split. Choose between agents by the long one; a note says where the two differ by more than
+    a factor of 1.5, or only the long one shows starved jobs. Random actions, EASY, easy-saf, every
     --policy, and the best policy that starves no jobs are scored on the same jobs. Agents that
     sample actions are scored with and without sampling.
 
@@ -293,8 +294,11 @@ def _evaluate_agents(
                 tables.append([_agent_row(identity, row) for row in rows])
                 progress.advance(task)
     if format in (Format.table, Format.markdown):
-        for table in tables:
-            show_agents.scores(table, format)
+        for episodes_of_one, long in zip(tables[::2], tables[1::2], strict=True):
+            show_agents.scores(episodes_of_one, format)
+            show_agents.scores(long, format)
+            if differences := show_agents.disagreements(episodes_of_one, long):
+                show.prose("\n".join(differences) + "\n")
     else:
         show.rows([row for table in tables for row in table], format)
     if errors:

@@ -8,12 +8,14 @@ from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.cli.show_policies import MARK, MARK_MEANING
+from bfenv.core.text import counted
 
 COLUMNS = (
     "policy", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait", "longest\nwait",
     "with jobs\noutside"
 )  # fmt: skip
 BEST = "+"  # marks the best policy of bfenv that starves no jobs
+AGREEMENT = 1.5  # ratios of two protocols that differ by at most this factor agree
 
 
 def scores(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
@@ -31,7 +33,7 @@ def scores(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         for row in rows
     ]
     first = rows[0]
-    episodes = f"{first['episodes']} episodes of" if first["episode_jobs"] else "all"
+    episodes = f"{counted(first['episodes'], 'episode')} of" if first["episode_jobs"] else "all"
     title = f"{first['workload']}, split {first['split']}: {episodes} {first['jobs']:,} jobs"
     show.table(
         COLUMNS, lines, format, numbers=len(COLUMNS) - 1, title=title, note="\n".join(notes(rows))
@@ -55,6 +57,23 @@ def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             found.append(f"{name}: {count} were illegal, and counted as passes")
         if row["outside_window"] > MANY_OUTSIDE:
             found.append(outside_note(name, row["outside_window"]))
+    return found
+
+
+def disagreements(
+    episodes: Sequence[Mapping[str, Any]], long: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """Return how the scores of an agent on short episodes differ from those on a long one."""
+    found = []
+    for one, other in zip(episodes, long, strict=False):
+        if not one["decisions"] or one["policy"] != other["policy"]:
+            break  # the policies follow the agents
+        name, ratios = _short(one["policy"]), (one["slowdown_ratio"], other["slowdown_ratio"])
+        if max(ratios) > AGREEMENT * min(ratios):
+            short, whole = (ratio(value) for value in ratios)
+            found.append(f"{name}: to EASY, {short} in the episodes, but {whole} in the long one")
+        if other["starves"] and not one["starves"]:
+            found.append(f"{name}: starves jobs in the long episode, but not in the others")
     return found
 
 

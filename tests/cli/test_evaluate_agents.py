@@ -8,7 +8,7 @@ import pytest
 
 import bfenv
 from bfenv.agents import evaluate_agent
-from bfenv.cli.show_agents import notes
+from bfenv.cli.show_agents import disagreements, notes
 from tests.leaderboard.suites import SAMPLES
 
 WORKLOAD = "lublin:jobs=1500,procs=32,seed=5"
@@ -90,6 +90,26 @@ def test_notes(changes, note):
     """What must be known to judge a score stands below the table, and only then."""
     assert any(line.startswith(note) for line in notes([ROW | changes]))
     assert not any(line.startswith(note) for line in notes([ROW]))
+
+
+@pytest.mark.parametrize(
+    ("episodes", "long", "notes"),
+    [
+        ({}, {}, []),
+        ({}, {"slowdown_ratio": 0.6}, []),
+        ({"starves": True}, {}, []),
+        ({}, {"slowdown_ratio": 0.61}, ["a.zip: to EASY, 0.400 in the episodes, but 0.610 in the"]),
+        ({"slowdown_ratio": 0.9}, {}, ["a.zip: to EASY, 0.900 in the episodes, but 0.400 in the"]),
+        ({}, {"starves": True}, ["a.zip: starves jobs in the long episode, but not"]),
+    ],
+)
+def test_disagreements(episodes, long, notes):
+    """A note says where the long episode tells something else of an agent, and not of policies."""
+    one, policy = ROW | {"slowdown_ratio": 0.4}, ROW | {"decisions": 0, "slowdown_ratio": 1.0}
+    tables = [one | episodes, policy], [one | long, policy | {"slowdown_ratio": 3.0}]
+    found = disagreements(*tables)
+    assert len(found) == len(notes)
+    assert all(line.startswith(note) for line, note in zip(found, notes, strict=True))
 
 
 @pytest.mark.parametrize(
