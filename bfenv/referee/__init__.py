@@ -6,7 +6,7 @@ describes the messages, the limits, and what they cannot prevent.
 """
 
 from bfenv.referee.foresight import NONE_FOUND, NOT_CHECKED, foresight_of, foresight_of_agent
-from bfenv.referee.limits import DEFAULT, MIB, PlayerLimits, hide_memory
+from bfenv.referee.limits import DEFAULT, MIB, PlayerLimits, hide_arguments, hide_memory
 from bfenv.referee.mirror import warm_mirror
 from bfenv.referee.player_process import (
     PlayerError,
@@ -48,6 +48,7 @@ __all__ = [
     "foresight_of",
     "foresight_of_agent",
     "greet",
+    "hide_arguments",
     "hide_memory",
     "is_strange_agent",
     "is_strange_policy",

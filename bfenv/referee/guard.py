@@ -8,7 +8,7 @@ ends in any way itself.
 
 On Linux every process that the player starts remains a descendant of the guard, even a daemon
 (PR_SET_CHILD_SUBREAPER), so none outlives it. Landlock closes files, signals, debugging and the
-network (`restrict`).
+network (`restrict`), and seccomp closes system calls (`bfenv.referee.system_calls`).
 """
 
 import ctypes
@@ -18,6 +18,7 @@ import resource
 import select
 import shutil
 import signal
+import stat
 import struct
 import sys
 import time
@@ -26,8 +27,10 @@ from typing import Any
 
 INTERVAL = 0.1  # seconds between looks at memory and processes
 TAIL = 2000  # bytes of stderr that are reported
+ENDLESS = 1 << 62  # bytes
 LONGEST_END = 10.0  # seconds in which everything must be dead
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
+PR_SET_SECCOMP, MODE_FILTER = 22, 2
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, on every architecture
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8  # rights to files
 TRUNCATE, IOCTL = 1 << 14, 1 << 15
@@ -54,7 +57,7 @@ def main() -> None:
         os.close(fd)
     report = watch(order, player, errors)
     end_descendants()
-    shutil.rmtree(order["writes"][0], ignore_errors=True)  # its temporary folder
+    remove_folder(order["writes"][0])  # its temporary one
     try:
         os.write(1, json.dumps(report).encode() + b"\n")
     except BrokenPipeError:  # the referee has ended
@@ -77,7 +80,8 @@ def become_player(order: dict[str, Any], guard: int, errors: int) -> None:
     limit(resource.RLIMIT_FSIZE, order["file_size"])
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     drop_capabilities()
-    restrict(order["reads"], order["writes"])
+    restrict(order["reads"], order["lists"], order["writes"])
+    close_calls(bytes.fromhex(order["filter"]))
     os.execvpe(order["command"][0], order["command"], order["environment"])
 
 
@@ -114,11 +118,23 @@ def watch(order: dict[str, Any], player: int, errors: int) -> dict[str, Any]:
             if status is not None:
                 tail = (tail + rest_of(errors))[-TAIL:]
                 return {"status": status, "stderr": tail.decode(errors="replace")}
-            family = descendants()
-            if len(family) > order["processes"]:
-                return {"cause": "processes"}
-            if sum(map(memory_of, family)) > order["memory"]:
-                return {"cause": "memory"}
+            cause = excess(order)
+            if cause is not None:
+                return {"cause": cause}
+
+
+def excess(order: dict[str, Any]) -> str | None:
+    """Return which limit the player and what it has started exceed together, if any."""
+    family = descendants()
+    if len(family) > order["processes"]:
+        return "processes"
+    if sum(len(listed(f"/proc/{process}/task")) for process in family) > order["threads"]:
+        return "threads"
+    if sum(map(memory_of, family)) > order["memory"]:
+        return "memory"
+    if size_of_folder(order["writes"][0]) + sum(map(size_of_removed, family)) > order["files"]:
+        return "files"
+    return None
 
 
 def reap(player: int) -> int | None:
@@ -173,23 +189,73 @@ def descendants() -> list[int]:
 def children_of(process: int) -> list[int]:
     """Return the children of a process, of all its threads; none if it is gone."""
     found: list[int] = []
-    try:
-        for task in os.listdir(f"/proc/{process}/task"):
+    for task in listed(f"/proc/{process}/task"):
+        try:
             with open(f"/proc/{process}/task/{task}/children") as file:
                 found += map(int, file.read().split())
+        except OSError:
+            continue
+    return found
+
+
+def listed(folder: str) -> list[str]:
+    """Return the names in a folder; none if it is gone."""
+    try:
+        return os.listdir(folder)
     except OSError:
+        return []
+
+
+def memory_of(process: int) -> int:
+    """Return the bytes of memory of a process that are not those of a file on a disk."""
+    found = 0
+    try:
+        with open(f"/proc/{process}/status") as file:
+            for line in file:
+                if line.startswith(("RssAnon:", "RssShmem:")):
+                    found += 1024 * int(line.split()[1])
+    except (OSError, ValueError):  # it is gone
         pass
     return found
 
 
-def memory_of(process: int) -> int:
-    """Return the bytes of memory that a process shares with no file."""
-    try:
-        with open(f"/proc/{process}/statm") as file:
-            _, resident, shared, *_ = map(int, file.read().split())
-    except (OSError, ValueError):
-        return 0
-    return (resident - shared) * resource.getpagesize()
+def size_of_folder(folder: str) -> int:
+    """Return the bytes of the files in a folder and below, on their disk.
+
+    They count as endless if part of it cannot be listed, because files could be hidden there.
+    """
+    found = 0
+    hidden: list[OSError] = []
+    for parent, _, files in os.walk(folder, onerror=hidden.append):
+        for name in files:
+            try:
+                found += 512 * os.lstat(os.path.join(parent, name)).st_blocks
+            except OSError:
+                continue
+    return ENDLESS if any(isinstance(error, PermissionError) for error in hidden) else found
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder that no process uses any more, with folders that cannot be listed."""
+    for parent, folders, _ in os.walk(folder):
+        for name in folders:
+            path = os.path.join(parent, name)
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def size_of_removed(process: int) -> int:
+    """Return the bytes of the files that a process has removed and keeps open."""
+    found = 0
+    for name in listed(f"/proc/{process}/fd"):
+        try:
+            status = os.stat(f"/proc/{process}/fd/{name}")
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
+            found += 512 * status.st_blocks
+    return found
 
 
 def prctl(option: int, value: int) -> None:
@@ -205,12 +271,12 @@ def drop_capabilities() -> None:
         ctypes.CDLL(None).capset(header, bytes(24))
 
 
-def restrict(reads: list[str], writes: list[str]) -> None:
+def restrict(reads: list[str], lists: list[str], writes: list[str]) -> None:
     """Close, for ever, all that this process and its children need not reach, with Landlock.
 
-    Files can be read below `reads` and written below `writes` only. No process outside can be
-    signalled, debugged or read, and no TCP connection made. A kernel that knows less of this closes
-    less; the oldest close nothing.
+    Files can be read below `reads`, listed below `lists`, and written below `writes` only. No
+    process outside can be signalled, debugged or read, and no TCP connection made. A kernel that
+    knows less of this closes less; the oldest close nothing.
     """
     if sys.platform != "linux":
         return
@@ -226,7 +292,7 @@ def restrict(reads: list[str], writes: list[str]) -> None:
     rules = call(CREATE_RULESET, attributes, size, 0)
     if rules < 0:
         return
-    for paths, allowed in ((reads, READ), (writes, rights)):
+    for paths, allowed in ((reads, READ), (lists, READ_DIR), (writes, rights)):
         for path in paths:
             allow(call, rules, path, allowed & rights)
     call(RESTRICT_SELF, rules, 0)
@@ -243,6 +309,14 @@ def allow(call: Callable[..., int], rules: int, path: str, rights: int) -> None:
         rights &= OF_FILES
     call(ADD_RULE, rules, 1, struct.pack("=Qi", rights, fd), 0)
     os.close(fd)
+
+
+def close_calls(program: bytes) -> None:
+    """Close system calls, for ever, to this process and its children; `program` is the filter."""
+    if program:
+        memory = ctypes.create_string_buffer(program, len(program))
+        described = struct.pack("HP", len(program) // 8, ctypes.addressof(memory))
+        ctypes.CDLL(None).prctl(PR_SET_SECCOMP, MODE_FILTER, described, 0, 0)
 
 
 if __name__ == "__main__":

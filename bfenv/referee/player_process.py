@@ -27,6 +27,7 @@ from bfenv.referee.limits import (
     environment,
     readable,
 )
+from bfenv.referee.system_calls import filter_of_calls
 
 GUARD = Path(__file__).with_name("guard.py")
 GRACE = 5.0  # seconds to report the end of a player
@@ -37,6 +38,8 @@ ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 CAUSES = {
     "memory": "its processes took more than {memory:,} bytes of memory",
     "processes": "it started more than {processes} processes",
+    "threads": "its processes started more than {threads:,} threads",
+    "files": "it wrote files of more than {files:,} bytes",
     "stderr": "it wrote more than {stderr:,} bytes to stderr",
     "stopped": "it was stopped",
 }
@@ -81,13 +84,16 @@ class PlayerProcess:
             "command": [_program(command[0]), *command[1:]],
             "input": to_player,
             "output": from_player,
-            "reads": readable(command, limits),
+            **vars(readable(command, limits)),
             "writes": [self._temporary, *SYSTEM_WRITES],
             "environment": environment(self._temporary),
             "memory": limits.memory,
             "processes": limits.processes,
+            "threads": limits.threads,
             "stderr": limits.stderr,
             "file_size": limits.file_size,
+            "files": limits.files,
+            "filter": filter_of_calls().hex(),
         }
         try:
             self._guard = subprocess.Popen(
@@ -165,8 +171,7 @@ class PlayerProcess:
 
     def _receive_line(self, deadline: float, seconds: float) -> bytes:
         while b"\n" not in self._buffer:
-            if not self._readable.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                raise self._too_late(seconds)
+            self._wait(deadline, seconds)
             chunk = os.read(self._replies, CHUNK)
             if not chunk:
                 raise self._ended()
@@ -182,8 +187,7 @@ class PlayerProcess:
             self._frame = new_frame(self.limits.reply // INTEGER)
         frame, received, size = self._frame, 0, INTEGER
         while received < size:
-            if not self._readable.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                raise self._too_late(seconds)
+            self._wait(deadline, seconds)
             chunk = os.readv(self._replies, [frame.memory[received:]])
             if not chunk:
                 raise self._ended()
@@ -196,6 +200,12 @@ class PlayerProcess:
         if received > size:
             raise PlayerError("its reply is longer than its frame")
         return frame, count
+
+    def _wait(self, deadline: float, seconds: float) -> None:
+        """Wait for more of a reply; a part that has come in time does not buy time for the rest."""
+        left = deadline - time.monotonic()
+        if left <= 0 or not self._readable.poll(left * 1000):
+            raise self._too_late(seconds)
 
     def _too_late(self, seconds: float) -> PlayerError:
         return PlayerError(f"no decision within {seconds:g} s")

@@ -72,17 +72,30 @@ class Session:
         The first message of the run.
     trials
         Whether it has declared that it starts jobs for trials.
+    is_last
+        Whether the player ends with this run, also if that fails.
     """
 
-    def __init__(self, process: PlayerProcess, begin: dict[str, Any], trials: bool) -> None:
+    def __init__(
+        self, process: PlayerProcess, begin: dict[str, Any], trials: bool, is_last: bool = False
+    ) -> None:
         self.process = process
         self._machine: _Machine | None = None
         self._trials = trials
+        self._is_last = is_last
         self._seconds = process.limits.startup  # for the next decision
         process.ask(begin, process.limits.startup)
 
     def decide(self, cluster: Cluster, jobs: Jobs) -> None:
         """Make one scheduling pass."""
+        try:
+            self._decide(cluster, jobs)
+        except BaseException:
+            if self._is_last:  # a traceback would keep it alive
+                self.process.close()
+            raise
+
+    def _decide(self, cluster: Cluster, jobs: Jobs) -> None:
         if self._machine is None:
             self._machine = _Machine(cluster, jobs, self._trials)
         machine, process = self._machine, self.process
@@ -186,7 +199,7 @@ class _OpenSession:
         try:
             greet(process)
             message = begin_message(jobs, processors, seed_of(generator))
-            return Session(process, message, self.trials)
+            return Session(process, message, self.trials, is_last=True)
         except BaseException:
             process.close()
             raise

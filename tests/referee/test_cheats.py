@@ -1,6 +1,7 @@
 """Cheating players: none learns what it may not know, changes another's row, or gains rank."""
 
 import ctypes
+import socket
 import sys
 
 import pytest
@@ -12,11 +13,12 @@ from tests.leaderboard.suites import TINY, json_rows, row_files
 
 # Serves jobs in order, and tries every cheat before. What succeeds is told in an error.
 CHEAT = """
-import ctypes, gc, os, random, signal, socket, sys
+import ctypes, gc, os, random, resource, signal, socket, sys
 from bfenv.core.cluster import NEXT_JOB, finished, may_start, now, start, waiting
 from bfenv.core.jobs import FOREVER, Trace
 
 WORKLOAD, BOARD, CACHE = PATHS
+KEY = 0x62666E76  # of what would outlive this process
 REFEREE = int(open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[1])
 
 
@@ -95,6 +97,53 @@ def wrote_itself(cluster, jobs):
     return opens(__file__, "a")
 
 
+def read_beside(cluster, jobs):
+    folder = os.path.dirname(__file__)
+    return opens(os.path.join(folder, "salt")) or opens(os.path.join(folder, "board", "suite.json"))
+
+
+def left_mode(cluster, jobs):
+    os.chmod(__file__, 0o600)
+    return True
+
+
+def left_time(cluster, jobs):
+    os.utime(__file__, (1, 1))
+    return True
+
+
+def left_attribute(cluster, jobs):
+    os.setxattr(__file__, "user.runtimes", b"1")
+    return True
+
+
+def left_memory(cluster, jobs):
+    return ctypes.CDLL(None).shmget(KEY, 4096, 0o1600) >= 0
+
+
+def left_queue(cluster, jobs):
+    return ctypes.CDLL(None).msgget(KEY, 0o1600) >= 0
+
+
+def limited(cluster, jobs):
+    return bool(resource.prlimit(REFEREE, resource.RLIMIT_NOFILE))
+
+
+def slowed(cluster, jobs):
+    os.sched_setaffinity(REFEREE, {0})
+    return True
+
+
+def sent(cluster, jobs):
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"1", ("127.0.0.1", 9))
+    return True
+
+
+def talked(cluster, jobs):
+    socket.socket(socket.AF_UNIX).connect(os.path.join(BOARD, "service"))
+    return True
+
+
 def connected(cluster, jobs):
     try:
         socket.create_connection(("127.0.0.1", 9), timeout=1)
@@ -106,6 +155,8 @@ def connected(cluster, jobs):
 ATTEMPTS = [
     collected, framed, looked_ahead, read_memory, read_environment, read_files, traced, signalled,
     signalled_guard, read_workload, wrote_rows, wrote_kernels, wrote_itself, connected,
+    read_beside, left_mode, left_time, left_attribute, left_memory, left_queue, limited, slowed,
+    sent, talked,
 ]
 tried = []
 
@@ -182,10 +233,17 @@ def cheat(tmp_path, monkeypatch):
     elsewhere.mkdir()
     (elsewhere / "rows").mkdir()
     (elsewhere / "log.swf").write_text("; a log")
+    (modules / "board").mkdir()
+    for secret in ("salt", "board/suite.json"):
+        (modules / secret).write_text("secret")
     paths = str(elsewhere / "log.swf"), str(elsewhere), str(cache_root())
     (modules / "cheating.py").write_text(CHEAT.replace("PATHS", repr(paths)))
     monkeypatch.syspath_prepend(modules)
-    return "cheating"
+    with socket.socket(socket.AF_UNIX) as service:
+        monkeypatch.chdir(elsewhere)  # the path of a socket must be short
+        service.bind("service")
+        service.listen()
+        yield "cheating"
 
 
 STOPS = """

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -36,6 +37,16 @@ def sleepers() -> list[str]:
     return found
 
 
+WRITES = (
+    "files = []\n"
+    "for i in range(4):\n"
+    "    file = open(os.environ['TMPDIR'] + f'/{i}', 'wb', buffering=0)\n"
+    "    files.append(file)\n"
+    "    file.write(b'1' * 2 ** 19)\n"
+    "    pass\n"
+)
+
+
 @pytest.mark.parametrize(
     ("first", "limits", "error"),
     [
@@ -55,6 +66,28 @@ def sleepers() -> list[str]:
             "it started more than 8 processes",
         ),
         (
+            "import mmap\n"
+            "x = mmap.mmap(-1, 200 * 2 ** 20)\n"
+            "for i in range(0, len(x), 4096): x[i] = 1\n"
+            "time.sleep(60)",
+            {"memory": 100 * MIB},
+            "its processes took more than 104,857,600 bytes",
+        ),
+        (
+            "import threading\n"
+            "for i in range(20):\n"
+            "    threading.Thread(target=time.sleep, args=[60], daemon=True).start()\n"
+            "time.sleep(60)",
+            {"threads": 16},
+            "its processes started more than 16 threads",
+        ),
+        (WRITES + "time.sleep(60)", {"files": MIB}, "it wrote files of more than 1,048,576 bytes"),
+        (
+            WRITES.replace("pass", "os.unlink(file.name)") + "time.sleep(60)",
+            {"files": MIB},
+            "it wrote files of more than 1,048,576 bytes",
+        ),
+        (
             "while True:\n    sys.stderr.write('x' * 65536)",
             {"stderr": MIB},
             "it wrote more than 1,048,576 bytes to stderr",
@@ -62,7 +95,18 @@ def sleepers() -> list[str]:
         ("time.sleep(60)", {"startup": 0.5}, "no decision within 0.5 s"),
         ("while True: pass", {"startup": 0.5}, "no decision within 0.5 s"),
     ],
-    ids=["memory", "memory of forks", "forks", "stderr", "sleep", "endless"],
+    ids=[
+        "memory",
+        "memory of forks",
+        "forks",
+        "shared memory",
+        "processes",
+        "files",
+        "removed files",
+        "stderr",
+        "sleep",
+        "endless",
+    ],
 )
 def test_limits(first, limits, error):
     """A player that takes more than it may is ended, and the error says what it took."""
@@ -126,3 +170,35 @@ def test_environment(monkeypatch):
     first = "assert 'SECRET_TOKEN' not in os.environ and 'PATH' in os.environ"
     bfenv.simulate(TRACE, player(first))
     assert "SECRET_TOKEN" in os.environ
+
+
+def test_failed_run():
+    """A player whose run fails is ended at once, not when its traceback is forgotten."""
+    policy = player("reply = {'start': [-1]}")
+    others = set(descendants(os.getpid()))  # of other tests
+    with pytest.raises(bfenv.PolicyError) as caught:
+        bfenv.simulate(TRACE, policy)
+    assert caught.tb is not None
+    assert not [pid for pid in descendants(os.getpid()) if pid not in others and is_alive(pid)]
+
+
+@pytest.mark.parametrize("is_frame", [False, True], ids=["line", "frame"])
+def test_dripping_reply(is_frame):
+    """The time of a decision is not prolonged by parts of an answer that come in time."""
+    begin = (250_000).to_bytes(8, sys.byteorder) if is_frame else b" "  # the count of a frame
+    first = f"os.write(1, {begin!r})\nwhile True: os.write(1, b' ')"
+    with PlayerProcess(program(first), QUICK) as process:
+        process.ask({"message": "hello"}, 20.0)
+        process.ask({"message": "begin", "processors": 1}, 20.0)
+        deadline = time.monotonic() + 0.1
+        process._send(b'{"message": "pass"}\n', deadline, 0.1)
+        receive = process._receive_frame if is_frame else process._receive_line
+        with pytest.raises(bfenv.PolicyError, match="no decision within 0.1 s"):
+            receive(deadline, 0.1)
+
+
+def test_unlisted_folder():
+    """A folder that cannot be listed is removed with the others at the end."""
+    name = f"unlisted-{os.getpid()}"
+    bfenv.simulate(TRACE, player(f"os.makedirs(os.environ['TMPDIR'] + '/{name}/x', mode=0)"))
+    assert not list(Path(tempfile.gettempdir()).glob(f"bfenv-player-*/{name}"))
