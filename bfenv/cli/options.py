@@ -83,6 +83,7 @@ PlayersOption = Annotated[
         help="Program that schedules, see docs/referee.md; repeat for several.",
     ),
 ]
+SALT = "BFENV_SALT"  # a variable of the environment, which other processes cannot read
 MEMORY = 4096  # MiB
 DECISION = MINUTE
 PROGRAMS = "--player", "--command"  # options that take a program

@@ -68,17 +68,18 @@ def simulate(
         raise BfenvError("--policy and --player exclude each other")
     trace = load_workload(workload, **({} if load is None else {"load": load}))
     with show.share_done("simulating") as watch:
-        schedule = simulate_safely(trace, _policy(policy or "easy", player), seed, watch)
+        schedule = simulate_safely(trace, _policy(policy or "easy", player, workload), seed, watch)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:
         write_schedule(schedule, out)
 
 
-def _policy(name: str, player: str | None) -> "str | Policy":
+def _policy(name: str, player: str | None, workload: str) -> "str | Policy":
     """Return the policy to simulate: by its name, or that of a program."""
     if player is None:
         return name
-    from bfenv.referee import check_command, player_policy
+    from bfenv.referee import DEFAULT, check_command, player_policy
+    from bfenv.workloads.load import path_in
 
-    return player_policy(check_command(player), player)
+    return player_policy(check_command(player), player, DEFAULT.hiding([path_in(workload)]))

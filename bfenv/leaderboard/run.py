@@ -112,8 +112,9 @@ def run_suite(
     check_number("timeout", timeout, positive=True)
     check_number("timeout", timeout, most=LONGEST_TIMEOUT)
     _check_trust(agents, trust)
-    plan = take_shard(plan_rows(suite, policies, agents, seeds, players, limits), shard)
     folder = Path(out)
+    limits = limits.hiding([folder, *suite.files])
+    plan = take_shard(plan_rows(suite, policies, agents, seeds, players, limits), shard)
     open_store(folder, suite)
     existing = {task.key: _existing_row(folder, task, retry) for task in plan}
     tasks = [task for task in plan if existing[task.key] is None]

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from bfenv.analysis.logged import logged_schedule
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.load import load_workload
+from bfenv.workloads.load import load_workload, path_in
 
 OWN = "own-"  # begins the name of a suite that `suite_of` made
-LEAST_SALT = 16  # characters of the salt of a commitment
+LEAST_SALT = 16  # characters
 
 
 class FrozenTrace(NamedTuple):
@@ -57,6 +57,12 @@ class Suite(NamedTuple):
     def version(self) -> int:
         """The number in the name."""
         return int(self.name.partition("+")[0].rpartition("-v")[2])
+
+    @property
+    def files(self) -> list[str]:
+        """The files that traces are read from, but for logs that are known by name."""
+        sources = (trace.source for entry in self.entries for trace in entry.traces)
+        return [path for source in sources if (path := path_in(source)) is not None]
 
     def description(self) -> dict[str, Any]:
         """Return name, version, seeds and the workloads with their hashes, as JSON has them."""
@@ -116,11 +122,15 @@ def committed(suite: Suite, salt: str) -> Suite:
     WorkloadError
         If the salt is so short that it could be guessed, and the content with it.
     """
-    if len(salt) < LEAST_SALT:
-        raise WorkloadError(f"the salt of a commitment needs {LEAST_SALT} characters or more")
+    _check_salt(salt)
     traces = [trace for entry in suite.entries for trace in entry.traces]
     digest = _digest(commitment(trace, salt) for trace in traces)
     return suite._replace(name=f"{OWN}{digest}-v1", salt=salt)
+
+
+def _check_salt(salt: str) -> None:
+    if len(salt) < LEAST_SALT:
+        raise WorkloadError(f"a salt needs {LEAST_SALT} characters or more, got {len(salt)}")
 
 
 def commitment(trace: FrozenTrace, salt: str) -> str:
@@ -198,10 +208,10 @@ def salted(suite: Suite, salt: str) -> Suite:
     Raises
     ------
     WorkloadError
-        If the suite has traces that no model generates, or the salt is empty.
+        If the suite has traces that no model generates, or the salt is so short that it could be
+        guessed from its hash.
     """
-    if not salt:
-        raise WorkloadError("a salt must not be empty")
+    _check_salt(salt)
     entries = []
     for entry in suite.entries:
         sources = [_salted_source(suite, trace.source, salt) for trace in entry.traces]
@@ -220,7 +230,7 @@ def _salted_source(suite: Suite, source: str, salt: str) -> str:
     if not seed:
         raise WorkloadError(f"{suite.name} cannot take a salt: {source} is not generated")
     digest = hashlib.sha256(f"{salt}/{source}".encode()).digest()
-    return f"{model},seed={SALTED_SEEDS + int.from_bytes(digest[:4])}"
+    return f"{model},seed={SALTED_SEEDS + int.from_bytes(digest[:8]) % SALTED_SEEDS}"
 
 
 @cache
@@ -252,7 +262,9 @@ def _windows(label: str, name: str) -> Entry:
 
 # Seeds elsewhere count from 0, so that no agent is trained on these by accident.
 SEEDS = range(1_000_000, 1_000_005)
-SALTED_SEEDS = 2**32  # the first of the seeds that depend on a salt
+# The first of the seeds that depend on a salt; there are as many, so that none can be guessed from
+# the first jobs. Seeds are below 2**53.
+SALTED_SEEDS = 2**52
 LOGS = (
     "KTH-SP2-1996-2.1-cln",
     "CTC-SP2-1996-3.1-cln",

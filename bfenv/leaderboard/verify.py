@@ -66,7 +66,7 @@ def verify(
     commitment
         The description of that suite, as it was published.
     trust
-        Open saved models.
+        Open saved models, and run the commands of players.
     timeout, limits
         As in `run_suite`.
     begin
@@ -89,6 +89,7 @@ def verify(
     suite, verdict = _check_suite(leaderboard, salt, workloads, commitment)
     yield verdict
     sources = {} if suite is None else _sources(suite)
+    limits = limits.hiding([folder, *(() if suite is None else suite.files)])
     if suite is not None and suite.salt:
         leaderboard = _with_sources(leaderboard, sources)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
@@ -241,6 +242,8 @@ def _run_again(
         return Verdict(check, UNCHECKED, "its workload is not known", row)
     if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
         return Verdict(check, UNCHECKED, "a saved model may run any code: add --trust", row)
+    if row.kind == "player" and not trust:
+        return Verdict(check, UNCHECKED, "a command may do anything: add --trust", row)
     try:
         task = _task_of(row, suite, limits)
     except BfenvError as error:

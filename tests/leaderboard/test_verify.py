@@ -19,6 +19,7 @@ from bfenv.leaderboard.suite import committed, find_suite, salted, suite_of
 from bfenv.leaderboard.verify import HOLDS, UNCHECKED, WRONG, Verdict, verify
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import write_swf
+from tests.leaderboard.suites import TINY
 
 SUITE = find_suite("smoke-v1")
 
@@ -141,21 +142,24 @@ def test_a_sample_is_drawn_by_its_seed(honest, monkeypatch):
     assert drawn[0] == drawn[1] != drawn[2]
 
 
+SALT = "a secret of some length"
+
+
 def test_salt(tmp_path):
     """A salted suite has other traces, is repeatable, and is verified with its salt only."""
-    suite = salted(SUITE, "secret")
-    assert suite == salted(SUITE, "secret") and suite.version == SUITE.version
+    suite = salted(SUITE, SALT)
+    assert suite == salted(SUITE, SALT) and suite.version == SUITE.version
     traces = [trace for entry in suite.entries for trace in entry.traces]
-    others = [trace for one in (SUITE, salted(SUITE, "other")) for entry in one.entries
+    others = [trace for one in (SUITE, salted(SUITE, SALT[::-1])) for entry in one.entries
               for trace in entry.traces]  # fmt: skip
     assert not {trace.hash for trace in traces} & {trace.hash for trace in others}
     run_suite(suite, ["easy"], out=tmp_path, seeds=1)
-    assert found(tmp_path, salt="secret").keys() == {("schedule", UNCHECKED), NO_BOUNDS}
+    assert found(tmp_path, salt=SALT).keys() == {("schedule", UNCHECKED), NO_BOUNDS}
     assert found(tmp_path)["suite", UNCHECKED].endswith("needs its salt")
-    assert "with this salt it is smoke-v1+" in found(tmp_path, salt="guess")["suite", WRONG]
-
-
-SALT = "a secret of some length"
+    assert (
+        "with this salt it is smoke-v1+"
+        in found(tmp_path, salt="a guess of some length")["suite", WRONG]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -236,9 +240,34 @@ def test_commitment_commands(ranked, tmp_path, monkeypatch):
 def test_no_salt_for_logs():
     """The jobs of a log cannot be drawn again."""
     with pytest.raises(WorkloadError, match="archive-v1 cannot take a salt"):
-        salted(find_suite("archive-v1"), "secret")
-    with pytest.raises(WorkloadError, match="must not be empty"):
-        salted(SUITE, "")
+        salted(find_suite("archive-v1"), SALT)
+
+
+def test_salted_seeds():
+    """Salts are too long to be guessed, and seeds too many for a player to try them all."""
+    with pytest.raises(WorkloadError, match="a salt needs 16 characters or more, got 5"):
+        salted(SUITE, "short")
+    sources = [trace.source for entry in salted(SUITE, SALT).entries for trace in entry.traces]
+    seeds = [int(source.rpartition("seed=")[2]) for source in sources]
+    assert min(seeds) >= 2**52 and len({seed % 2**20 for seed in seeds}) == len(seeds)
+
+
+def test_salt_of_the_environment(tmp_path, monkeypatch):
+    """The salt may be in a variable, which other processes cannot read as they can arguments."""
+    monkeypatch.setenv("BFENV_SALT", SALT)
+    words = ["leaderboard", "run", "-s", "smoke-v1", "-p", "easy", "--seeds", "1", "-o"]
+    result = CliRunner().invoke(app, [*words, str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert json.loads((tmp_path / "suite.json").read_text())["suite"] == salted(SUITE, SALT).name
+    assert CliRunner().invoke(app, ["leaderboard", "verify", str(tmp_path)]).exit_code == 0
+
+
+def test_commands_are_not_run(tmp_path, monkeypatch):
+    """Commands of players, which come from rows, are run with `trust` only."""
+    run_suite(TINY, players=["false"], out=tmp_path, seeds=1)
+    monkeypatch.setattr("bfenv.leaderboard.verify.find_suite", lambda name: TINY)
+    assert found(tmp_path, sample=None)["run again", UNCHECKED].startswith("a command may do any")
+    assert ("run again", UNCHECKED) not in found(tmp_path, sample=None, trust=True)
 
 
 def test_a_bundle_holds_the_folder(honest, tmp_path):

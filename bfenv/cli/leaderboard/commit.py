@@ -17,7 +17,12 @@ def commit(
         ),
     ],
     salt: Annotated[
-        str, typer.Option(metavar="TEXT", help="Secret of 16 characters or more; choose at random.")
+        str,
+        typer.Option(
+            metavar="TEXT",
+            envvar=options.SALT,
+            help="Secret of 16 characters or more; choose at random.",
+        ),
     ],
     out: Annotated[
         Path | None,

@@ -38,6 +38,7 @@ def run(
         str | None,
         typer.Option(
             metavar="TEXT",
+            envvar=options.SALT,
             help="Secret that the seeds of the suite's generated traces depend on, or, with "
             "--workload, of commitments (see `bfenv leaderboard commit`).",
         ),
@@ -125,9 +126,11 @@ def run(
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
     from bfenv.parallel.shards import read_shard
-    from bfenv.referee import hide_memory
+    from bfenv.referee import hide_arguments, hide_memory
 
     hide_memory()
+    if salt is not None:
+        hide_arguments()
     names, agents = [*(policies() if all_ else ()), *(policy or ())], agent or []
     if not (names or agents or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")

@@ -27,7 +27,8 @@ def verify(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of --sample.")] = 0,
     salt: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Salt of the suite, if it has one.")
+        str | None,
+        typer.Option(metavar="TEXT", envvar=options.SALT, help="Salt of the suite, if it has one."),
     ] = None,
     workload: Annotated[
         list[str] | None,
@@ -43,7 +44,8 @@ def verify(
         typer.Option(metavar="FILE", help="What `bfenv leaderboard commit` published of them."),
     ] = None,
     trust: Annotated[
-        bool, typer.Option("--trust", help="Open saved models, which may run any code.")
+        bool,
+        typer.Option("--trust", help="Open saved models and run players, which may do anything."),
     ] = False,
     timeout: Annotated[
         int,
