@@ -5,7 +5,6 @@ loads nothing but what it needs. `import bfenv` registers the environment "Backf
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,6 @@ _ROOMS = {
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
-__version__ = version("bfenv")
 __all__ = [
     "BackfillEnv",
     "BackfillVectorEnv",
@@ -70,16 +68,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name from its room, or a room, when it is first used."""
-    if name in _ROOM_OF:
-        value = getattr(import_module(_ROOM_OF[name]), name)
-    elif f"bfenv.{name}" in _ROOMS:
-        return import_module(f"bfenv.{name}")
-    else:
-        raise AttributeError(f"module 'bfenv' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if TYPE_CHECKING:
+    __version__: str
+else:  # type checkers know the names above, and that there are no others
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name from its room, or a room, when it is first used."""
+        if name in _ROOM_OF:
+            value = getattr(import_module(_ROOM_OF[name]), name)
+        elif name == "__version__":
+            value = import_module("importlib.metadata").version("bfenv")
+        elif f"bfenv.{name}" in _ROOMS:
+            return import_module(f"bfenv.{name}")
+        else:
+            raise AttributeError(f"module 'bfenv' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 
 import bfenv
-from bfenv.core.cluster import may_start, start, waiting
+from bfenv.core import Cluster, may_start, start, waiting
 
 trace = bfenv.load_workload("lublin", jobs=500, load=0.9)
 schedule = bfenv.simulate(trace, "easy").check()
@@ -14,7 +14,7 @@ names: list[str] = list(bfenv.policies())
 
 
 @bfenv.policy
-def shortest(cluster: bfenv.Cluster, jobs: bfenv.Jobs) -> None:
+def shortest(cluster: Cluster, jobs: bfenv.Jobs) -> None:
     """Start what fits, the shortest estimate first."""
     for job in sorted(waiting(cluster), key=lambda job: int(jobs.estimate[job])):
         if may_start(cluster, jobs, job):

@@ -5,61 +5,21 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from bfenv.cli import agents, bench, leaderboard, workloads
-from bfenv.cli.bound import bound
-from bfenv.cli.check import check
-from bfenv.cli.conformance import conformance
-from bfenv.cli.curves import curves
-from bfenv.cli.evaluate import evaluate
-from bfenv.cli.gantt import gantt
-from bfenv.cli.options import Once
+from bfenv.cli.groups import AllCommands
 from bfenv.cli.output import accept_any_text
-from bfenv.cli.policies import policies
-from bfenv.cli.report import report
-from bfenv.cli.reproduce import reproduce
-from bfenv.cli.search import search
-from bfenv.cli.simulate import simulate
-from bfenv.cli.train import train
-from bfenv.cli.whatif import whatif
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.text import one_line
 
-
-class InOrder(TyperGroup):
-    """Lists commands in the order a newcomer needs them: simulate, operate, research, measure."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands."""
-        return sorted(self.commands, key=ORDER.index)
-
-
-ORDER = (
-    "evaluate", "simulate", "gantt", "policies", "workloads", "check", "conformance",
-    "report", "whatif", "bound",
-    "train", "curves", "search", "agents",
-    "leaderboard", "reproduce", "bench",
-)  # fmt: skip
 INTERRUPTED = 130  # exit status after Ctrl-C
 app = typer.Typer(
-    cls=InOrder,
+    cls=AllCommands,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (
-    evaluate, simulate, gantt, report, whatif, bound, check, conformance, policies, search, train,
-    curves, reproduce,
-)  # fmt: skip
-for command in COMMANDS:
-    app.command(cls=Once)(command)
-app.add_typer(workloads.app, name="workloads")
-app.add_typer(agents.app, name="agents")
-app.add_typer(leaderboard.app, name="leaderboard")
-app.add_typer(bench.app, name="bench")
 
 
 def _print_versions(wanted: bool) -> None:

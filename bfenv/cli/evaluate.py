@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bfenv.cli import show, show_agents, show_policies
+from bfenv.cli import show
 from bfenv.cli.options import (
     BackendOption,
     FormatOption,
@@ -147,6 +147,8 @@ def evaluate(
             scheduler=scheduler,
         )
     if rows and format in (Format.table, Format.markdown):
+        from bfenv.cli import show_policies
+
         trace = load_workload(plan[0].workload, **plan[0].options)  # has been loaded for the run
         show_policies.comparison(rows, format)
         if rows[0]["policy"] == LOGGED and len(rows) > 1:
@@ -216,6 +218,7 @@ def _trained_here(runs: "list[Run]") -> list[str]:
 def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> None:
     """Print how well the simulations repeat the log, and what they leave out."""
     from bfenv.analysis.logged import cautions, logged_schedule
+    from bfenv.cli import show_policies
 
     show_policies.calibration(rows, format)
     logged = logged_schedule(trace)
@@ -296,6 +299,8 @@ def _evaluate_agents(
                 tables.append([_agent_row(identity, row) for row in rows])
                 progress.advance(task)
     if format in (Format.table, Format.markdown):
+        from bfenv.cli import show_agents
+
         for episodes_of_one, long in zip(tables[::2], tables[1::2], strict=True):
             show_agents.scores(episodes_of_one, format)
             show_agents.scores(long, format)

@@ -10,8 +10,7 @@ import typer
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, JobsOption, check_page
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.reference import FAIR, REFERENCE
-from bfenv.leaderboard.site.comparison import CANDIDATES, TODAY
+from bfenv.leaderboard.defaults import CANDIDATES, TODAY
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.site import SiteComparison
@@ -76,6 +75,7 @@ def report(
     """
     from bfenv.core.files import write_atomically
     from bfenv.leaderboard.competitors import one_name
+    from bfenv.leaderboard.reference import FAIR, REFERENCE
     from bfenv.leaderboard.report.gantt_selection import select_gantt
     from bfenv.leaderboard.report.page import render_page
     from bfenv.leaderboard.site import opening, site_comparisons

@@ -4,37 +4,20 @@ import json
 import math
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
-
-from bfenv.analysis.csv_text import csv_text
-from bfenv.core.durations import format_duration
 from bfenv.core.text import one_line, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 NARROWEST = 12  # characters to which a column of words may shrink
 NAMES_SHARE = 0.3  # of the terminal, beyond which names are folded
 PATIENCE = 5  # seconds of a run before a progress bar is shown
 REFRESH = 0.5  # seconds
-INTERVAL = 60  # seconds between lines of progress
-
-ROWS = TextColumn("{task.fields[rows]}")  # for a bar whose length is time
 
 
 class Format(StrEnum):
@@ -46,41 +29,36 @@ class Format(StrEnum):
     csv = "csv"
 
 
-class ProgressLines(Progress):
-    """Progress where a bar cannot be drawn, as in a batch job's output: a line every minute."""
-
-    def start(self) -> None:
-        """Begin to write lines; a run of less than INTERVAL writes none."""
-        self._ended = threading.Event()
-        self._begin = time.monotonic()
-        self._writer = threading.Thread(target=self._write, daemon=True)
-        self._writer.start()
-
-    def stop(self) -> None:
-        """Write no more lines."""
-        self._ended.set()
-        self._writer.join()
-
-    def _write(self) -> None:
-        while not self._ended.wait(INTERVAL):
-            passed = format_duration(time.monotonic() - self._begin)
-            for task in self.tasks:
-                share = "" if task.total is None else f", {task.percentage:.0f} %"
-                lines([f"bfenv: {task.description}{share} after {passed}"], sys.stderr)
-
-
-def progress(count: ProgressColumn | None = None) -> Progress:
+def progress(count: Literal["done", "rows", "share"] = "done") -> "Progress":
     """Return a progress bar on stderr; lines of text if that is not a terminal.
 
-    `count` is the column that shows how much is done.
+    `count` is what the bar shows beside its length: how much of the total is done, the field "rows"
+    of a bar whose length is time, or per cent.
     """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     console = Console(stderr=True)
     if not console.is_terminal:
+        from bfenv.cli.progress_lines import ProgressLines
+
         return ProgressLines(disable=True)
+    columns = {
+        "done": MofNCompleteColumn(),
+        "rows": TextColumn("{task.fields[rows]}"),
+        "share": TaskProgressColumn(),
+    }
     return Progress(
         TextColumn("{task.description:<24}", markup=False),
         BarColumn(),
-        count or MofNCompleteColumn(),
+        columns[count],
         TimeRemainingColumn(),
         console=console,
         transient=True,
@@ -99,7 +77,7 @@ def share_done(description: str) -> Iterator[Callable[[Callable[[], float]], Non
     def show(share: Callable[[], float]) -> None:
         if ended.wait(PATIENCE):
             return
-        with progress(TaskProgressColumn()) as bar:
+        with progress("share") as bar:
             task = bar.add_task(description, total=1.0)
             while not ended.wait(REFRESH):
                 bar.update(task, completed=share())
@@ -128,6 +106,8 @@ def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
         ]
         print(json.dumps(finite, indent=1, allow_nan=False))
         return
+    from bfenv.analysis.csv_text import csv_text
+
     columns = list(rows[0])
     sys.stdout.write(csv_text(columns, ([row[name] for name in columns] for row in rows)))
 
@@ -140,6 +120,8 @@ def lines(texts: Iterable[str], file: TextIO | None = None) -> None:
 
 def prose(text: str) -> None:
     """Print sentences on stdout; a terminal shows no word on two lines."""
+    from rich.console import Console
+
     console = Console()
     console.print(
         text, markup=False, highlight=False, emoji=False, soft_wrap=not console.is_terminal
@@ -186,6 +168,11 @@ def table(
         if note:
             print(f"\n{note}")
         return
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
     words = len(columns) - numbers
     widths = [
         max(map(len, "\n".join(cells).split("\n"))) for cells in zip(columns, *lines, strict=True)

@@ -110,7 +110,7 @@ def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool
     """Train once with a progress bar; print the best score."""
     learner = _learner(settings.algo)
     last: dict[str, Any] = {}
-    with show.progress(show.ROWS) as progress:
+    with show.progress("rows") as progress:
         bar = progress.add_task("preparing", total=settings.steps, rows="")
 
         def report(row: dict[str, Any]) -> None:

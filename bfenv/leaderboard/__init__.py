@@ -5,27 +5,14 @@ computes the ranking from them, and `bfenv.leaderboard.report` shows it. `Row` i
 all of them share.
 """
 
-from bfenv.leaderboard.replay import schedule_of
-from bfenv.leaderboard.row import SCHEMA, Row
-from bfenv.leaderboard.run import Outcome, run_suite
-from bfenv.leaderboard.standings import Standing, rank_policies
-from bfenv.leaderboard.store import Leaderboard, read_leaderboard
-from bfenv.leaderboard.suite import SUITES, Suite, find_suite
-from bfenv.leaderboard.task import Task, plan_rows
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "SCHEMA",
-    "SUITES",
-    "Leaderboard",
-    "Outcome",
-    "Row",
-    "Standing",
-    "Suite",
-    "Task",
-    "find_suite",
-    "plan_rows",
-    "rank_policies",
-    "read_leaderboard",
-    "run_suite",
-    "schedule_of",
-]
+if TYPE_CHECKING:
+    from bfenv.leaderboard.exports import *  # noqa: F403
+    from bfenv.leaderboard.exports import __all__ as __all__
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Import the public names when one is first used, so that parts of the room load alone."""
+        return getattr(import_module("bfenv.leaderboard.exports"), name)

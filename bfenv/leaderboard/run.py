@@ -16,6 +16,7 @@ from bfenv.core.arguments import check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.leaderboard.agent_schedule import warm_environment
+from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import find_row, open_store, write_row
@@ -23,7 +24,7 @@ from bfenv.leaderboard.suite import FrozenTrace, Suite, load_frozen
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import check_workers, run_tasks
-from bfenv.parallel.worker_process import TIMEOUT, WorkerDiedError, call_in_worker, close_worker
+from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker, close_worker
 from bfenv.referee import DEFAULT, PlayerLimits, warm_mirror
 
 LONGEST_TIMEOUT = 1e6  # seconds

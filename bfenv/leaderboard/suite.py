@@ -11,12 +11,12 @@ import os
 from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bfenv.analysis.logged import logged_schedule
 from bfenv.core.errors import UnknownNameError, WorkloadError
-from bfenv.core.jobs import Trace
-from bfenv.workloads.load import load_workload, path_in
+
+if TYPE_CHECKING:
+    from bfenv.core.jobs import Trace
 
 OWN = "own-"  # begins the name of a suite that `suite_of` made
 LEAST_SALT = 16  # characters
@@ -61,6 +61,8 @@ class Suite(NamedTuple):
     @property
     def files(self) -> list[str]:
         """The files that traces are read from, but for logs that are known by name."""
+        from bfenv.workloads.load import path_in
+
         sources = (trace.source for entry in self.entries for trace in entry.traces)
         return [path for source in sources if (path := path_in(source)) is not None]
 
@@ -95,6 +97,9 @@ def suite_of(workloads: Sequence[str]) -> Suite:
     BfenvError
         If there are none, or two with one name, or one cannot be loaded.
     """
+    from bfenv.analysis.logged import logged_schedule
+    from bfenv.workloads.load import load_workload
+
     if not workloads:
         raise WorkloadError("a suite needs a workload")
     entries: dict[str, Entry] = {}
@@ -146,12 +151,12 @@ def _digest(hashes: Iterable[str]) -> str:
     return hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:12]
 
 
-def content_hash(trace: Trace) -> str:
+def content_hash(trace: "Trace") -> str:
     """Return the hash of all that a simulation of the trace depends on, like "sha256:..."."""
     return f"sha256:{trace.hash}"
 
 
-def load_frozen(source: str, expected: str) -> Trace:
+def load_frozen(source: str, expected: str) -> "Trace":
     """Load a trace that must have a certain content.
 
     Parameters
@@ -166,6 +171,8 @@ def load_frozen(source: str, expected: str) -> Trace:
     WorkloadError
         If the hash differs, or the trace cannot be loaded.
     """
+    from bfenv.workloads.load import load_workload
+
     trace = load_workload(source)
     actual = content_hash(trace)
     if actual != expected:
@@ -211,6 +218,8 @@ def salted(suite: Suite, salt: str) -> Suite:
         If the suite has traces that no model generates, or the salt is so short that it could be
         guessed from its hash.
     """
+    from bfenv.workloads.load import load_workload
+
     _check_salt(salt)
     entries = []
     for entry in suite.entries:

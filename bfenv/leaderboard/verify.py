@@ -11,13 +11,14 @@ from bfenv.agents.agent_names import read_agent
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.bounds import check_bounds
+from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.row import Row, encode_json
 from bfenv.leaderboard.store import Leaderboard, read_leaderboard, schedule_file
 from bfenv.leaderboard.suite import OWN, Suite, committed, find_suite, salted, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
-from bfenv.parallel.worker_process import TIMEOUT, close_worker
+from bfenv.parallel.worker_process import close_worker
 from bfenv.referee import DEFAULT, PlayerLimits
 
 HOLDS, WRONG, UNCHECKED = "holds", "wrong", "not checked"

@@ -4,21 +4,14 @@
 function in a process that can be killed, for code that may crash or never return.
 """
 
-from bfenv.parallel.evaluation import Run, evaluate, plan_evaluation, run_plan
-from bfenv.parallel.shards import read_shard, take_shard
-from bfenv.parallel.sweep import run_tasks, simulate_many
-from bfenv.parallel.worker_process import WorkerDiedError, WorkerProcess, call_in_worker
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "Run",
-    "WorkerDiedError",
-    "WorkerProcess",
-    "call_in_worker",
-    "evaluate",
-    "plan_evaluation",
-    "read_shard",
-    "run_plan",
-    "run_tasks",
-    "simulate_many",
-    "take_shard",
-]
+if TYPE_CHECKING:
+    from bfenv.parallel.exports import *  # noqa: F403
+    from bfenv.parallel.exports import __all__ as __all__
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Import the public names when one is first used, so that parts of the room load alone."""
+        return getattr(import_module("bfenv.parallel.exports"), name)

@@ -26,7 +26,6 @@ PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
     "from bfenv.parallel.worker_process import serve; serve({parent})"
 )
-TIMEOUT = 7_200.0  # seconds for a row of the leaderboard; far beyond the longest of archive-v1
 IDLE = 60  # seconds without work after which a process ends; it gets no work in the last half
 GRACE = 5  # seconds that a process may go on after its time, or after its last answer
 PR_SET_PDEATHSIG = 1  # option of Linux's prctl

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from bfenv import load_workload, write_swf
+from bfenv.cli import groups
 from bfenv.speed.measurements import PUBLISHED
 from tests.cli.conftest import SWF
 from tests.referee.programs import FCFS
@@ -240,3 +241,27 @@ def test_light_imports():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, capture_output=True)
+
+
+def test_help_imports_little():
+    """The help of no command imports numba or a learner, nor does `import bfenv`."""
+    program = (
+        "import sys, typer.main\n"
+        "from bfenv.cli.app import app\n"
+        "def check(command, name):\n"
+        "    context = command.make_context(name, [], resilient_parsing=True)\n"
+        "    assert command.get_help(context)\n"
+        "    heavy = {'numba', 'joblib', 'torch', 'rich.progress'} & set(sys.modules)\n"
+        "    assert not heavy, (name, heavy)\n"
+        "    names = command.list_commands(context) if hasattr(command, 'list_commands') else ()\n"
+        "    return 1 + sum(check(command.get_command(context, each), each) for each in names)\n"
+        "print(check(typer.main.get_command(app), 'bfenv'))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert int(run.stdout) > 30
+
+
+def test_list_of_commands():
+    """The help of `bfenv` lists each command with the first sentence of its help."""
+    for name, summary in groups.COMMANDS.items():
+        assert groups.load_command(name).get_short_help_str(100) == summary

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bfenv.cli import show, show_policies
+from bfenv.cli import progress_lines, show, show_policies
 
 
 def test_numbers_are_whole(run):
@@ -162,7 +162,7 @@ def test_steering_characters(capsys, format):
 
 def test_progress_without_a_terminal(monkeypatch, capsys):
     """A long run writes a line now and then, and none after its end."""
-    monkeypatch.setattr(show, "INTERVAL", 0.01)
+    monkeypatch.setattr(progress_lines, "INTERVAL", 0.01)
     with show.progress() as progress:
         task = progress.add_task("preparing", total=None)
         time.sleep(0.1)

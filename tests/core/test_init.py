@@ -32,3 +32,15 @@ def test_exports():
     for name in names:
         value = getattr(bfenv.core, name)
         assert getattr(value, "__module__", "bfenv.core.jobs").startswith("bfenv.core.")
+
+
+def test_parts_load_alone():
+    """Importing a module imports only what it needs; a public name is imported when it is used."""
+    program = (
+        "import sys, bfenv.core.errors, bfenv.analysis.formatting; print('numba' in sys.modules); "
+        "from bfenv.core import BfenvError, start; print('numba' in sys.modules); "
+        "assert BfenvError is bfenv.core.errors.BfenvError"
+    )
+    run = [sys.executable, "-c", program]
+    result = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == ["False", "True"]

@@ -3,9 +3,11 @@
 import typer
 
 from bfenv.cli.bench import compare, measure, show
+from bfenv.cli.groups import Group
 from bfenv.cli.options import Once
 
 app = typer.Typer(
+    cls=Group,
     help="""Measure how fast bfenv is on this machine. The best of several runs counts.
 
     \b
@@ -15,6 +17,7 @@ app = typer.Typer(
       bfenv bench show bench.json
     """,
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 for command in (

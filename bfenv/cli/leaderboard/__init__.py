@@ -2,10 +2,12 @@
 
 import typer
 
+from bfenv.cli.groups import Group
 from bfenv.cli.leaderboard import bound, commit, export, report, run, submit, verify
 from bfenv.cli.options import Once
 
 app = typer.Typer(
+    cls=Group,
     help="""Compare policies and agents on frozen suites of traces.
 
     \b
@@ -15,6 +17,7 @@ app = typer.Typer(
       bfenv leaderboard verify board --sample 10
     """,
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 COMMANDS = (

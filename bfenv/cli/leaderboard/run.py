@@ -11,8 +11,8 @@ import typer
 from bfenv.analysis.formatting import compound_duration, duration
 from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.suite import DEFAULT, SUITES
-from bfenv.parallel.worker_process import TIMEOUT
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.run import Outcome
@@ -139,7 +139,7 @@ def run(
         agents = [*agents, *({RANDOM} - set(agents) if agents else ())]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
-    with show.progress(show.ROWS) as progress:
+    with show.progress("rows") as progress:
         bar = progress.add_task("preparing", total=None, rows="")
         total, number = 0, count(1)
 

@@ -2,11 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 def fetch(
@@ -43,8 +44,11 @@ def fetch(
     print(f"terms: {log.terms}\nacknowledge: {thanks}\ncite: {catalogue.CITE}", file=sys.stderr)
 
 
-def _progress() -> Progress:
+def _progress() -> "Progress":
     """Return a progress bar of bytes on stderr; it is disabled if that is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),

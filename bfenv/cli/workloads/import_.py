@@ -6,7 +6,7 @@ import sys
 import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,7 +26,9 @@ from bfenv.cli.workloads.import_options import (
     unmapped,
 )
 from bfenv.core.errors import BfenvError
-from bfenv.core.jobs import Trace
+
+if TYPE_CHECKING:
+    from bfenv.core.jobs import Trace
 
 
 def import_log(
@@ -205,7 +207,7 @@ def import_log(
 
 def _import(
     log: Path, kind: Source, own: dict[str, Any], outages: str | None, common: dict[str, Any]
-) -> Trace:
+) -> "Trace":
     """Read the log, add outages, and print the warnings."""
     from bfenv.workloads.logs.outages import find_outages, load_outages
 
@@ -222,7 +224,7 @@ def _import(
     return trace
 
 
-def _tell(out: Path, trace: Trace, is_local: bool) -> None:
+def _tell(out: Path, trace: "Trace", is_local: bool) -> None:
     """Print what was written, what to know about it, and what to do next."""
     from bfenv.workloads.logs.header import estimates_filled_in, read_labels
     from bfenv.workloads.logs.outages import outage_texts
@@ -273,7 +275,7 @@ def _shared(kind: str, names: list[str], options: str) -> str:
     return f"Jobs of {len(names)} {kind} share one machine here ({there}): see {options}."
 
 
-def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> Trace:
+def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> "Trace":
     """Read the log; `own` are options of some kinds of log, `common` those of every kind."""
     if kind in (Source.csv, Source.parquet):
         from bfenv.workloads.logs.parquet import is_parquet
@@ -290,7 +292,7 @@ def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, An
     return READERS[kind.value](log, **own, **common)
 
 
-def _report(log: Path, trace: Trace) -> None:
+def _report(log: Path, trace: "Trace") -> None:
     """Print how many lines became jobs, were dropped or were changed, and why."""
     from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, count_reasons
 

@@ -5,9 +5,8 @@
 `what_if` compares variants of a site, which `bfenv.workloads.whatif` makes.
 """
 
+from bfenv.leaderboard.defaults import CANDIDATES, TODAY
 from bfenv.leaderboard.site.comparison import (
-    CANDIDATES,
-    TODAY,
     Finding,
     SiteComparison,
     compare_site,

@@ -9,16 +9,10 @@ from bfenv.analysis.intervals import Interval, batch_means
 from bfenv.analysis.parties import users_changed
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
+from bfenv.leaderboard.defaults import TODAY
 from bfenv.leaderboard.replay import schedule_of
 from bfenv.leaderboard.site.slurm import SlurmSupport, slurm_support
 from bfenv.leaderboard.store import Leaderboard
-
-TODAY = "easy"  # what counts as a site's policy of today unless it says otherwise
-CANDIDATES = (
-    "conservative-replan", "easy(reservations=10)", "easy-sqf", "easy-lqf", "easy-sjf",
-    "easy-saf", "easy-wfp3", "easy-lxf",
-)  # fmt: skip  # what Slurm can be configured, or extended, to do
-
 
 CLOSER = 0.05  # share of the jobs by which a simulation is clearly closer to the log
 
