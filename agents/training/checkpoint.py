@@ -5,6 +5,8 @@ This module needs torch.
 
 import io
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,17 +33,9 @@ def save_checkpoint(
     episodes: Episodes,
 ) -> None:
     """Write a checkpoint; a reader sees the old one or all of the new."""
-    state = episodes.state()
-    arrays = {f"network/{name}": value for name, value in network.state_dict().items()}
-    arrays["generator"] = generator.get_state()
-    values = {name: value.cpu().numpy() for name, value in arrays.items()}
-    values |= {"adam/mean": optimizer.mean, "adam/square": optimizer.square}
-    values["actions"] = state.pop("actions")
-    content = {"progress": asdict(progress), "episodes": state, "adam_steps": optimizer.count}
-    text = json.dumps({"format": FORMAT, **content})
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, json=np.array(text), **values)
-    write_atomically(path, buffer.getvalue())
+    arrays = network_arrays(network) | {"generator": generator.get_state().numpy()}
+    arrays |= {"adam/mean": optimizer.mean, "adam/square": optimizer.square}
+    write_state(path, progress, episodes, arrays, {"adam_steps": optimizer.count})
 
 
 def load_checkpoint(
@@ -58,25 +52,62 @@ def load_checkpoint(
     BfenvError
         If the file is not a checkpoint of this training.
     """
+    with reading(path, episodes) as (progress, arrays, content):
+        network.load_state_dict(tensors(arrays, "network/"))
+        optimizer.mean[:] = arrays["adam/mean"]
+        optimizer.square[:] = arrays["adam/square"]
+        optimizer.count = content["adam_steps"]
+        generator.set_state(torch.from_numpy(arrays["generator"]))
+    return progress
+
+
+def write_state(
+    path: Path,
+    progress: Progress,
+    episodes: Episodes,
+    arrays: dict[str, Any],
+    content: dict[str, Any],
+) -> None:
+    """Write progress and episodes, and what else a learner depends on: arrays, and JSON."""
+    state = episodes.state()
+    arrays = arrays | {"actions": state.pop("actions")}
+    content = {"progress": asdict(progress), "episodes": state, **content}
+    text = json.dumps({"format": FORMAT, **content})
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, json=np.array(text), **arrays)
+    write_atomically(path, buffer.getvalue())
+
+
+@contextmanager
+def reading(
+    path: Path, episodes: Episodes
+) -> Iterator[tuple[Progress, dict[str, np.ndarray], dict[str, Any]]]:
+    """Bring episodes to the state in a file of `write_state`; yield progress, arrays and JSON.
+
+    Raises
+    ------
+    BfenvError
+        If the file is something else, or what is done with it in the context fails.
+    """
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         content = json.loads(str(arrays.pop("json")))
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}")
-        network.load_state_dict(_tensors(arrays, "network/"))
-        optimizer.mean[:] = arrays["adam/mean"]
-        optimizer.square[:] = arrays["adam/square"]
-        optimizer.count = content["adam_steps"]
-        generator.set_state(torch.from_numpy(arrays["generator"]))
+        yield Progress(**content["progress"]), arrays, content
         episodes.restore({**content["episodes"], "actions": arrays["actions"]})
-        return Progress(**content["progress"])
     except (OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise BfenvError(f"{path}: not a checkpoint of this training: {reason}") from error
 
 
-def _tensors(arrays: dict[str, Any], prefix: str) -> dict[str, Tensor]:
+def network_arrays(network: nn.Module) -> dict[str, np.ndarray]:
+    """Return the weights of a network by name; `tensors` reverses it."""
+    return {f"network/{name}": value.cpu().numpy() for name, value in network.state_dict().items()}
+
+
+def tensors(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, Tensor]:
     """Return the arrays under a prefix as tensors."""
     return {
         name.removeprefix(prefix): torch.from_numpy(value)

@@ -62,18 +62,26 @@ class Episodes:
         self.mask = infos["action_mask"].astype(bool)
         over = terminated | truncated
         seconds, metrics = infos["dt"], []
-        self._actions.append(actions.astype(np.int32))
-        self.length += 1
+        self.record(actions, over)
         if over.any():
             final = infos["final_info"]
             seconds = np.where(over, final["dt"], seconds)
             for i in np.flatnonzero(over).tolist():
                 metrics.append({name: float(v[i]) for name, v in _values(final["metrics"])})
-                self._first[i], self._next[i] = self._next[i], self._generator_state(i)
-            self.length[over] = 0
+        return Step(reward, seconds, over, metrics)
+
+    def record(self, actions: np.ndarray, over: np.ndarray) -> None:
+        """Note the actions by which the environments were stepped, and which episodes that ended.
+
+        `step` does so; call it if something else steps the environments.
+        """
+        self._actions.append(actions.astype(np.int32))
+        self.length += 1
+        for i in np.flatnonzero(over).tolist():
+            self._first[i], self._next[i] = self._next[i], self._generator_state(i)
+        self.length[over] = 0
         while len(self._actions) > self.length.max():
             self._actions.popleft()
-        return Step(reward, seconds, over, metrics)
 
     def set_wait_penalty(self, weight: float) -> None:
         """Change the weight of the longest wait in the reward "log_ratio"."""

@@ -20,6 +20,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from torch import Tensor
 
 from bfenv.agents.training.agent_file import write_agent
+from bfenv.agents.training.episodes import Episodes
+from bfenv.agents.training.maskable_checkpoint import load_maskable, save_maskable
 from bfenv.agents.training.networks import (
     NETWORKS,
     Scorer,
@@ -35,6 +37,7 @@ from bfenv.agents.training.validation import Validation
 from bfenv.core.errors import BfenvError
 from bfenv.envs.sb3 import BackfillVecEnv
 from bfenv.envs.settings import EnvSettings
+from bfenv.envs.vector import BackfillVectorEnv
 
 OWN = ("warm_start", "wait_penalty_rate", "horizon")  # settings that MaskablePPO does not have
 
@@ -108,16 +111,15 @@ def train(
 ) -> Path:
     """Train as `bfenv.agents.training.ppo.train` does, with sb3-contrib's learner.
 
-    The folder also gets `model.zip`, a model for `MaskablePPO.load`.
+    The folder also gets `model.zip`, a model for `MaskablePPO.load`. A training that is interrupted
+    and resumed ends with the same weights, as there.
 
     Raises
     ------
     BfenvError
-        If a setting is wrong or MaskablePPO has no such option, or if `resume` is set: its state
-        cannot be saved exactly.
+        If a setting is wrong or MaskablePPO has no such option, or the folder has another training
+        in it.
     """
-    if resume:
-        raise BfenvError("--resume needs --algo ppo: the state of MaskablePPO cannot be saved")
     default = TrainSettings()
     for name in (*OWN, "credit"):
         if getattr(settings, name) != getattr(default, name):
@@ -126,9 +128,18 @@ def train(
     check_device(settings.device)
     envs = new_envs(settings)
     run = RunFolder(Path(folder), settings, resume, tensorboard)
-    model = new_model(settings, envs)
-    callback = Judge(settings, run, report)
-    model.learn(settings.steps, callback=callback)
+    model, episodes = new_model(settings, envs), Episodes(BackfillVectorEnv.of_batch(envs.batch))
+    if resume and run.checkpoint.is_file():
+        progress = load_maskable(run.checkpoint, model, episodes)
+        run.keep_rows(progress.update)
+    else:
+        episodes.reset(settings.seed)
+        progress = Progress()
+    model._last_obs = episodes.observation  # so `learn` does not reset the environments
+    model._last_episode_starts = episodes.length == 0
+    callback = Judge(settings, run, progress, episodes, report)
+    left = 0 if progress.is_over(settings.patience) else settings.steps - model.num_timesteps
+    model.learn(left, callback=callback, reset_num_timesteps=False)
     model.save(run.path / "model.zip")
     run.close()
     return run.agent
@@ -173,6 +184,8 @@ class Judge(BaseCallback):
         self,
         settings: TrainSettings,
         run: RunFolder,
+        progress: Progress,
+        episodes: Episodes,
         report: Callable[[dict[str, Any]], None] | None,
     ) -> None:
         super().__init__()
@@ -180,21 +193,24 @@ class Judge(BaseCallback):
         self.run = run
         self.report = report
         self.validation = Validation(settings)
-        self.progress = Progress()
+        self.progress = progress
+        self.episodes = episodes
         self.metrics: list[dict[str, float]] = []
         self._begin = 0.0
 
     def _on_training_start(self) -> None:
-        self._judge()
+        if not self.progress.update:
+            self._judge()
         self._begin = time.perf_counter()
 
     def _on_step(self) -> bool:
+        self.episodes.record(self.locals["actions"], self.locals["dones"])
         infos = self.locals["infos"]
         self.metrics += [info["metrics"] for info in infos if "metrics" in info]
         return not self.progress.is_over(self.settings.patience)
 
     def _on_rollout_start(self) -> None:  # the update behind the last rollout is made
-        if self.num_timesteps:
+        if self._updates() > self.progress.update:
             self._write()
 
     def _on_training_end(self) -> None:
@@ -210,11 +226,16 @@ class Judge(BaseCallback):
         progress.update = self._updates()
         progress.seconds += time.perf_counter() - self._begin
         row = {**progress.row(batch, self.metrics), **self._losses()}
-        if last or progress.update % settings.validate_every == 0:
+        is_judged = last or progress.update % settings.validate_every == 0
+        if is_judged:
             self._judge()
             row |= progress.scores()
         self.metrics.clear()
         self.run.write_row(row)
+        if is_judged:  # behind the row, as in `bfenv.agents.training.ppo`
+            save_maskable(
+                self.run.checkpoint, progress, cast(MaskablePPO, self.model), self.episodes
+            )
         if self.report is not None:
             self.report(row | progress.scores() | {"best": progress.best})
         self._begin = time.perf_counter()

@@ -123,8 +123,7 @@ def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool
         try:
             agent = learner(settings, out, resume=resume, tensorboard=tensorboard, report=report)
         except KeyboardInterrupt:
-            if settings.algo == "ppo":
-                _say_how_to_go_on(out)
+            _say_how_to_go_on(out)
             raise
     if not last:
         print(f"{agent}: this training is complete")

@@ -84,15 +84,27 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         copy: bool = True,
         **settings: Unpack[EnvSettings],
     ) -> None:
-        self.autoreset_mode = _autoreset_mode(autoreset_mode)
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.batch = EnvBatch(num_envs, workload, settings)
+        mode = _autoreset_mode(autoreset_mode)
+        batch = EnvBatch(num_envs, workload, settings)
         check_choice("copy", copy, (False, True))
         if not copy:
-            self.batch.reuse_buffers()
-        self.num_envs = num_envs
-        self.render_mode = self.batch.render_mode
-        self.handles = [EnvHandle(self.batch, i) for i in range(num_envs)]
+            batch.reuse_buffers()
+        self._attach(batch, mode)
+
+    @classmethod
+    def of_batch(cls, batch: EnvBatch) -> "BackfillVectorEnv":
+        """Return a vector environment over a batch that something else may step, too."""
+        envs = cls.__new__(cls)
+        envs._attach(batch, AutoresetMode.SAME_STEP)
+        return envs
+
+    def _attach(self, batch: EnvBatch, mode: AutoresetMode) -> None:
+        self.batch = batch
+        self.autoreset_mode = mode
+        self.metadata = {**self.metadata, "autoreset_mode": mode}
+        self.num_envs = num_envs = len(batch)
+        self.render_mode = batch.render_mode
+        self.handles = [EnvHandle(batch, i) for i in range(num_envs)]
         self.single_action_space = self.batch.action_space
         self.single_observation_space = self.batch.observation_space
         self.action_space = batch_space(self.single_action_space, num_envs)

@@ -11,6 +11,7 @@ from bfenv.agents.training.networks import MASKED
 from bfenv.agents.training.run_folder import read_progress
 from bfenv.core.errors import BfenvError
 from bfenv.envs.sb3 import BackfillVecEnv
+from tests.agents.training.test_training import Killed, assert_equal, weights_in
 
 pytestmark = pytest.mark.torch
 
@@ -36,6 +37,64 @@ def test_train(tmp_path):
     assert [row["steps"] for row in rows] == ["64", "128"]
     assert all(row["ratio"] and row["entropy"] for row in rows)
     assert (tmp_path / "model.zip").is_file()
+
+
+def progress_of(folder):
+    """The rows of a training, without their times."""
+    rows = read_progress(folder / "progress.csv")
+    return [
+        {k: v for k, v in row.items() if k not in ("seconds", "steps_per_second")} for row in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "last"),
+    [
+        ({"steps": 64 * 6, "validate_every": 2, "environment": {"episode_jobs": 8}}, 5),
+        ({"steps": 64 * 4, "anneal": True, "network": "attention"}, 2),
+        ({"steps": 64 * 4 - 8, "target_kl": 1e-3, "network": "ranker"}, 4),
+    ],
+)
+def test_resume(tmp_path, changes, last):
+    """Interrupted and resumed, the weights and all else are those of an uninterrupted training."""
+    settings = change(SMALL, changes)
+
+    def kill(row):
+        if row["update"] == last:  # perhaps between two checkpoints
+            raise Killed
+
+    train(settings, tmp_path / "whole")
+    with pytest.raises(Killed):
+        train(settings, tmp_path / "cut", report=kill)
+    np.random.seed(7)
+    torch.manual_seed(7)
+    train(settings, tmp_path / "cut", resume=True)
+    assert_equal(tmp_path / "whole", tmp_path / "cut")
+    assert progress_of(tmp_path / "whole") == progress_of(tmp_path / "cut")
+    agents = [(tmp_path / name / "agent.json").read_text() for name in ("whole", "cut")]
+    assert agents[0] == agents[1]
+
+
+def test_complete(tmp_path):
+    """A complete training is not trained any further, whether its steps or patience ended it."""
+    for name, changes in (
+        ("steps", {}),
+        ("patience", {"patience": 1, "learning_rate": 1e-9, "steps": 640}),
+    ):
+        settings, rows = change(SMALL, changes), []
+        train(settings, tmp_path / name)
+        before = (tmp_path / name / "checkpoint.npz").read_bytes()
+        train(settings, tmp_path / name, resume=True, report=rows.append)
+        assert rows == [] and (tmp_path / name / "checkpoint.npz").read_bytes() == before
+
+
+def test_seed(tmp_path):
+    """The same seed gives the same weights, another seed others."""
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        train(change(SMALL, {"seed": seed}), tmp_path / name)
+    assert_equal(tmp_path / "a", tmp_path / "b")
+    (a, _), (c, _) = weights_in(tmp_path / "a"), weights_in(tmp_path / "c")
+    assert not np.array_equal(a["network/scorer.score.weight"], c["network/scorer.score.weight"])
 
 
 def test_patience(tmp_path):
@@ -71,5 +130,3 @@ def test_refused(tmp_path, changes, message):
     """What MaskablePPO cannot do is refused."""
     with pytest.raises(BfenvError, match=message):
         train(change(SMALL, changes), tmp_path)
-    with pytest.raises(BfenvError, match="--resume needs"):
-        train(SMALL, tmp_path, resume=True)
