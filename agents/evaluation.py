@@ -46,6 +46,7 @@ class EvaluationRow(NamedTuple):
     outside_window: float = 0.0  # share of decisions at which jobs waited outside the window
     replaced_actions: int = 0  # illegal choices, replaced by the best legal ones of the model
     illegal_actions: int = 0  # that counted as the pass
+    scored_jobs: int = 0  # of all episodes together
 
 
 class Episode(NamedTuple):
@@ -270,6 +271,7 @@ def _row(name: str, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Evaluat
         wait_ratio=ratio,
         starves=ratio > STARVES,
         best=False,
+        scored_jobs=len(waits),
     )
 
 

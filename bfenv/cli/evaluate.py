@@ -89,7 +89,8 @@ def evaluate(
     how closely each policy repeats that schedule, followed by what is not simulated.
 
     With --agent, the agent plays --episodes of 256 jobs, and then one long episode of all jobs of
-    the split. Choose between agents by the long one; a note says where the two differ by more than
+    the split. Several agents share the two tables, unless their environments differ in which jobs
+    are scored. Choose between agents by the long one; a note says where the two differ by more than
     a factor of 1.5, or only the long one shows starved jobs. Random actions, EASY, easy-saf, every
     --policy, and the best policy that starves no jobs are scored on the same jobs. Agents that
     sample actions are scored with and without sampling.
@@ -260,10 +261,8 @@ def _evaluate_agents(
     from bfenv.agents.evaluation import REFERENCES, evaluate_agent
     from bfenv.envs.settings import DEFAULTS
     from bfenv.workloads.load import load_workload
-    from bfenv.workloads.transform import split_range
 
     trace = load_workload(workload, **({} if load is None else {"load": load}))
-    first, last = split_range(trace, split)
     lengths = {DEFAULTS["episode_jobs"]: episodes, None: 1}
     tables: list[list[dict[str, Any]]] = []
     errors: list[str] = []
@@ -294,18 +293,19 @@ def _evaluate_agents(
                     "split": split,
                     "episodes": count,
                     "episode_jobs": length,
-                    "jobs": length or last - first - DEFAULTS["warmup_jobs"],
+                    "jobs": rows[0].scored_jobs // count,
                 }
                 tables.append([_agent_row(identity, row) for row in rows])
                 progress.advance(task)
     if format in (Format.table, Format.markdown):
         from bfenv.cli import show_agents
 
-        for episodes_of_one, long in zip(tables[::2], tables[1::2], strict=True):
-            show_agents.scores(episodes_of_one, format)
-            show_agents.scores(long, format)
-            if differences := show_agents.disagreements(episodes_of_one, long):
-                show.prose("\n".join(differences) + "\n")
+        for table in show_agents.merged(tables):
+            show_agents.scores(table, format)
+        pairs = zip(tables[::2], tables[1::2], strict=True)
+        differences = [note for pair in pairs for note in show_agents.disagreements(*pair)]
+        if differences:
+            show.prose("\n".join(dict.fromkeys(differences)) + "\n")
     else:
         show.rows([row for table in tables for row in table], format)
     if errors:
@@ -316,6 +316,7 @@ def _evaluate_agents(
 def _agent_row(identity: dict[str, Any], row: "EvaluationRow") -> dict[str, Any]:
     """Return a row with the columns' names of the other rows."""
     values = row._asdict()
+    del values["scored_jobs"]  # the column "jobs" has those of an episode
     renamed = {"name": "policy", "longest_wait": "max_wait"}
     return identity | {renamed.get(name, name): value for name, value in values.items()}
 

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
+from bfenv.agents.evaluation import MANY_OUTSIDE, RANDOM, outside_note
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.cli.show_policies import MARK, MARK_MEANING
 from bfenv.core.text import counted
+
+Row = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
 
 COLUMNS = (
     "policy", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait", "longest\nwait",
@@ -18,8 +20,48 @@ BEST = "+"  # marks the best policy of bfenv that starves no jobs
 AGREEMENT = 1.5  # ratios of two protocols that differ by at most this factor agree
 
 
-def scores(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print the rows of one agent and its references on the same episodes."""
+def merged(tables: Sequence[Sequence[Row]]) -> list[list[Row]]:
+    """Put agents that were scored on the same jobs into one table.
+
+    Parameters
+    ----------
+    tables
+        For each agent and kind of episodes: the agent's rows, random actions, policies.
+
+    Returns
+    -------
+    list[list[Row]]
+        The rows of all agents, random actions, policies. Random actions depend on the settings of
+        an agent's environment, so there may be several rows of them.
+    """
+    groups: dict[str, list[Sequence[Row]]] = {}
+    for table in tables:
+        policies = repr([(row["policy"], _scores(row)) for row in table if not row["decisions"]])
+        groups.setdefault(policies, []).append(table)  # same scores, same jobs
+    return [_merge(group) for group in groups.values()]
+
+
+def _merge(tables: Sequence[Sequence[Row]]) -> list[Row]:
+    own, references = [], []
+    for first, *others in tables:
+        actors = [row for row in others if row["decisions"]]
+        own += [first, *(row for row in actors if row["policy"] != RANDOM)]
+        references += [row for row in actors if row["policy"] == RANDOM]
+    rows = list(own)
+    for row in references:
+        if not any(_scores(other) == _scores(row) for other in rows):
+            if any(other["policy"] == RANDOM for other in rows):
+                row = {**row, "policy": f"{RANDOM} (settings of {_short(row['agent'])})"}
+            rows.append(row)
+    return rows + [row for row in tables[0] if not row["decisions"]]
+
+
+def _scores(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("agent", "policy")}
+
+
+def scores(rows: Sequence[Row], format: Format) -> None:
+    """Print the rows of agents and their references on the same episodes."""
     lines = [
         (
             _short(row["policy"]) + (BEST if row["best"] else ""),
@@ -40,7 +82,7 @@ def scores(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     )
 
 
-def notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def notes(rows: Sequence[Row]) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
     found = [f"{BEST} the best policy of bfenv that starves no jobs"]
     if any(row["starves"] for row in rows):

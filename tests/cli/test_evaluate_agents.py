@@ -8,7 +8,7 @@ import pytest
 
 import bfenv
 from bfenv.agents import evaluate_agent
-from bfenv.cli.show_agents import disagreements, notes
+from bfenv.cli.show_agents import disagreements, merged, notes
 from tests.leaderboard.suites import SAMPLES
 
 WORKLOAD = "lublin:jobs=1500,procs=32,seed=5"
@@ -55,6 +55,25 @@ def test_table(run):
     assert markdown.count(f"| {SAMPLES}:easy |") == 2
 
 
+def test_several_agents(run):
+    """Agents that are scored on the same jobs share a table; each reference is in it once."""
+    agents = ("random:window=4", f"{SAMPLES}:easy", "random:window=16", f"{SAMPLES}:easy:window=16")
+    options = [word for agent in agents for word in ("-a", agent)]
+    arguments = ("evaluate", *options, "-w", WORKLOAD, "--episodes", 2, "-f")
+    _, out, _ = run(*arguments, "markdown")
+    lines = [line for line in out.splitlines() if line.startswith("| ")]
+    names = [line.split(" | ")[0].removeprefix("| ") for line in lines]
+    both = [names[: len(names) // 2], names[len(names) // 2 :]]
+    rows = json.loads(run(*arguments, "json")[1])
+    assert [row["agent"] for row in rows if row["policy"] == "easy"] == [
+        agent for agent in agents for _ in range(2)
+    ]
+    for table in both:
+        assert table[0] == "policy" and len(set(table)) == len(table) and "easy" in table
+        assert table[1:5] == list(agents)
+        assert [name for name in table[5:] if name.startswith("random")] == ["random"]
+
+
 def test_failing_policy(run, tmp_path, monkeypatch):
     """A policy that fails is one line that names it; the tables have all others."""
     monkeypatch.chdir(tmp_path)
@@ -75,6 +94,19 @@ ROW = {
     "illegal_actions": 0,
     "outside_window": 0.0,
 }
+
+
+def test_other_jobs():
+    """Agents that were scored on other jobs have a table of their own."""
+    tables = [
+        [
+            ROW | {"agent": agent, "policy": agent, "max_wait": wait},
+            ROW | {"agent": agent, "policy": "easy", "decisions": 0, "max_wait": wait},
+        ]
+        for agent, wait in (("a", 1.0), ("b", 2.0), ("c", 1.0))
+    ]
+    names = [[row["policy"] for row in table] for table in merged(tables)]
+    assert names == [["a", "c", "easy"], ["b", "easy"]]
 
 
 @pytest.mark.parametrize(
