@@ -93,7 +93,18 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
     @classmethod
     def of_batch(cls, batch: EnvBatch) -> "BackfillVectorEnv":
-        """Return a vector environment over a batch that something else may step, too."""
+        """Return a vector environment over a batch that something else may step, too.
+
+        Parameters
+        ----------
+        batch
+            The environments.
+
+        Returns
+        -------
+        BackfillVectorEnv
+            Its episodes begin again in the same step.
+        """
         envs = cls.__new__(cls)
         envs._attach(batch, AutoresetMode.SAME_STEP)
         return envs

@@ -1,5 +1,6 @@
 """Tutorials: each script runs, with fewer jobs and steps than on the site, and draws figures."""
 
+import ast
 import re
 import runpy
 import sys
@@ -16,7 +17,7 @@ SHORT = {  # the constants at the top of each script
     "compare_policies": {"JOBS": 500},
     "report_on_a_cluster": {"JOBS": 200},
     "search_a_formula": {"GENERATIONS": 1, "POPULATION": 4},
-    "train_an_agent": {"STEPS": 512, "SB3_STEPS": 512},
+    "train_an_agent": {"STEPS": 512},
     "write_a_scheduler": {"JOBS": 300},
 }
 
@@ -38,6 +39,17 @@ def shortened(name):
         text, count = re.subn(rf"^{constant} = [\d_]+", f"{constant} = {value}", text, flags=re.M)
         assert count == 1, f"{name}: no constant {constant}"
     return text
+
+
+def test_thirty_lines():
+    """The tutorial has at most thirty lines of code, from gymnasium.make to a ranked row."""
+    text = (FOLDER / "train_an_agent.py").read_text()
+    tree = ast.parse(text)
+    code = [line for line in text.splitlines()[tree.body[0].end_lineno :] if line.strip()]
+    code = [line for line in code if not line.startswith("#")]
+    assert len(code) <= 30
+    first, last = (text.index(call) for call in ("gymnasium.make(", "rank_policies(read"))
+    assert first < text.index("train(settings") < text.index("run_suite(suite") < last
 
 
 @pytest.mark.parametrize(
