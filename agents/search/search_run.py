@@ -226,10 +226,11 @@ def _call(done: Callable[[Progress, int], None], number: int, progress: Progress
     done(progress, number)
 
 
-def quantities_of(workloads: tuple[str, ...]) -> tuple[str, ...]:
+def quantities_of(workloads: tuple[str, ...], trials: bool) -> tuple[str, ...]:
     """Return the quantities to search with: those that vary in the training.
 
-    A search learns nothing about any other, which could then do harm on other workloads.
+    A search learns nothing about any other, which could then do harm on other workloads. `trials`
+    is whether jobs are started for a trial; else none was tried.
     """
     traces = [load_workload(each) for each in workloads]
     named = any((trace.jobs.user >= 0).any() for trace in traces)
@@ -237,7 +238,7 @@ def quantities_of(workloads: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(
         name
         for name in (QUANTITIES if named else WITHOUT_USERS)
-        if not (of_one_size and name == "processors")
+        if not (of_one_size and name == "processors") and (trials or name != "tried")
     )
 
 
@@ -245,7 +246,7 @@ def _make_searcher(settings: SearchSettings) -> GeneticSearch | EvolutionSearch:
     generator = np.random.default_rng((settings.seed, 0))
     template = read_template(settings.options, settings.searched)
     if settings.method == "gp":
-        limits = Limits(quantities=quantities_of(settings.workloads))
+        limits = Limits(quantities=quantities_of(settings.workloads, template.has_trials))
         for start in settings.starts:
             same = sorted(names_of(parse_tree(start)) - set(limits.quantities))
             if same:

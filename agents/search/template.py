@@ -37,6 +37,12 @@ class Template(NamedTuple):
     tuned: tuple[Range, ...] = ()
     searched: tuple[str, ...] = ("order",)  # options that are expressions, searched for
 
+    @property
+    def has_trials(self) -> bool:
+        """Whether the options start jobs for a trial first."""
+        some = self.policy(["estimate"] * len(self.searched), (0.0,) * len(self.tuned))
+        return find_policy(some).trials
+
     def policy(self, expressions: Sequence[str], point: tuple[float, ...] = ()) -> str:
         """Return the expression of a policy.
 

@@ -171,7 +171,8 @@ def test_quantities(tmp_path: Path) -> None:
         ((named, MODEL), True, False),
         ((named, larger), True, True),
     ):
-        quantities = quantities_of(workloads)
+        quantities = quantities_of(workloads, trials=users)
+        assert ("tried" in quantities) == users
         assert ("user_queued" in quantities) == users
         assert ("processors" in quantities) == processors
         assert "estimate" in quantities
@@ -221,6 +222,7 @@ def test_network(tmp_path: Path) -> None:
         ({"method": "cma-es", "starts": ("size",)}, "no number to tune"),
         ({"starts": ("sise",)}, "unknown name 'sise'"),
         ({"starts": ("size * processors",)}, "uses processors, which the training does not vary"),
+        ({"starts": ("size + tried",)}, "uses tried, which the training does not vary"),
         ({"loads": ()}, "loads must be a list with at least one load, got ()"),
         ({"loads": 0.9}, "loads must be a list with at least one load, got 0.9"),
         ({"loads": (float("nan"),)}, "load must be a finite number > 0, got nan"),

@@ -28,6 +28,13 @@ def test_numbers_in_expressions() -> None:
     assert policy == "easy(order='size', backfill_estimate='0.8 * prediction')"
 
 
+def test_trials() -> None:
+    """Only with the option trial are jobs started for a trial."""
+    assert read_template("guard=2, trial={60:600}").has_trials
+    assert not read_template("guard={1:2}, trial=0").has_trials
+    assert not read_template("").has_trials
+
+
 def test_several_expressions() -> None:
     """Several options are searched for, the order first."""
     template = read_template("guard=1", ("order", "backfill_estimate"))
