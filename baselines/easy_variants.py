@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from bfenv.baselines import easy_pass, expression_order
-from bfenv.baselines.age_guard import GUARDS
+from bfenv.baselines.age_guard_state import GUARDS
 from bfenv.baselines.easy_pass import Options
 from bfenv.baselines.expression_order import find_order_or_expression, uses_history
 from bfenv.baselines.expression_program import parse_expression
@@ -70,9 +70,11 @@ def easy(
         A job that has waited longer than this multiple of the `guard_scale` comes before all others
         in the queue, the oldest first. None for no limit.
     guard_scale
-        "easy", the longest wait, so far or expected, of EASY, which runs alongside; "backlog", one
-        day plus the largest predicted backlog so far; or "scaled_backlog", in which estimates of
-        users without a history count times the accuracy of all. See `bfenv.baselines.age_guard`.
+        "easy", the longest wait, so far or expected, of EASY, which runs alongside by predicted
+        runtimes; "corrected_easy", the same, but EASY's past is corrected as true runtimes become
+        known; "backlog", one day plus the largest predicted backlog so far; or "scaled_backlog", in
+        which estimates of users without a history count times the accuracy of all. See
+        `bfenv.baselines.age_guard`.
     backfill_estimate
         An expression for the runtime that a job is believed to have when it is backfilled, such as
         "prediction" or "0.9 * prediction"; at most the estimate counts. If it is too short, the

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard import AgeGuard, new_age_guard, note_starts, update_age_guard
+from bfenv.baselines.age_guard import note_starts, update_age_guard
+from bfenv.baselines.age_guard_state import AgeGuard, new_age_guard
 from bfenv.baselines.best_score import Scores, new_scores
 from bfenv.baselines.easy_pass import Memory as PassMemory
 from bfenv.baselines.easy_pass import Options, any_fits

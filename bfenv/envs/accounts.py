@@ -1,7 +1,7 @@
 """The sums over the jobs of an episode: what starts, trials and ends of jobs change in them."""
 
-from bfenv.baselines.age_guard import NONE as NO_GUARD
 from bfenv.baselines.age_guard import note_start
+from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.core.cluster import finished, now, start, try_start, waiting
 from bfenv.core.events import commit_starts
 from bfenv.core.kernel import kernel

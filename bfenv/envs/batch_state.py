@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard import NONE as NO_GUARD
-from bfenv.baselines.age_guard import STATE as GUARD_STATE
-from bfenv.baselines.age_guard import AgeGuard
+from bfenv.baselines.age_guard_state import NONE as NO_GUARD
+from bfenv.baselines.age_guard_state import STATE as GUARD_STATE
+from bfenv.baselines.age_guard_state import AgeGuard
 from bfenv.baselines.packed_program import columns_of as packed_columns
 from bfenv.baselines.packed_program import program_of
 from bfenv.baselines.priorities import ORDERS, new_ranking
@@ -345,6 +345,8 @@ def guard_of(state, tables, rules, i):
         state.guard_last_pass[i],
         state.guard_work[i],
         truth.runtime,
+        cluster,
+        truth,
         cluster,
         truth,
     )

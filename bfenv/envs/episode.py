@@ -3,8 +3,9 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
-from bfenv.baselines.age_guard import NONE as NO_GUARD
-from bfenv.baselines.age_guard import count_runtime, update_work
+from bfenv.baselines.age_guard import update_work
+from bfenv.baselines.age_guard_state import NONE as NO_GUARD
+from bfenv.baselines.age_guard_state import count_runtime
 from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.baselines.easy_pass import takes_trial
 from bfenv.baselines.user_history import learn, learn_job

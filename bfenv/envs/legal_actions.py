@@ -1,7 +1,7 @@
 """Which actions are legal: starts that delay no reservation, choices of a head, and the pass."""
 
-from bfenv.baselines.age_guard import NONE as NO_GUARD
 from bfenv.baselines.age_guard import limit_by_backlog
+from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.baselines.easy_pass import takes_trial
 from bfenv.core.cluster import FREE, PROCESSORS, free, may_start, now, waiting
 from bfenv.core.jobs import FOREVER

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bfenv.baselines.age_guard import GUARDS
-from bfenv.baselines.age_guard import NONE as NO_GUARD
+from bfenv.baselines.age_guard_state import GUARDS
+from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.baselines.packed_program import without_room
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines import run_orders
+from bfenv.baselines.age_guard_state import GUARDS
 from bfenv.baselines.easy_variants import easy
 from bfenv.baselines.run_metrics import METRICS
 from bfenv.core.errors import BfenvError, PolicyError
@@ -77,7 +78,7 @@ def requests(trace):
     trace=small_traces(jobs=12, processors=4),
     order=st.sampled_from(sorted(ORDERS)),
     guard=st.sampled_from([None, 0.0, 0.2, 0.5, 1.0, 1.5]),
-    scale=st.sampled_from(["easy", "backlog", "scaled_backlog"]),
+    scale=st.sampled_from(sorted(GUARDS)),
     belief=st.sampled_from([None, *BELIEFS]),
     trial=st.sampled_from([0, HOUR, 2 * HOUR]),
     keep=st.sampled_from([None, None, *KEEPS]),
@@ -171,13 +172,48 @@ def test_guard_learns_from_jobs_alone():
     assert (schedule.start // HOUR).tolist() == [0, 23, 24, 26]
 
 
+@given(
+    trace=small_traces(jobs=12, processors=4, outages=True),
+    guard=st.sampled_from([0.2, 0.5, 1.0]),
+    trial=st.sampled_from([0, HOUR]),
+)
+@settings(max_examples=100, deadline=None)
+def test_corrected_guard_of_exact_estimates(trace, guard, trial):
+    """With nothing to correct, both guards by EASY have the same limits, also beside outages."""
+    jobs = in_hours(trace).jobs
+    outages = [Outage(HOUR * begin, HOUR * end, size) for begin, end, size in trace.outages]
+    trace = bfenv.make_trace(
+        jobs.submit, jobs.size, jobs.estimate, trace.processors, outages=outages
+    )
+    starts = [
+        bfenv.simulate(trace, easy("lcfs", guard=guard, guard_scale=scale, trial=trial)).start
+        for scale in ("easy", "corrected_easy")
+    ]
+    assert starts[0].tolist() == starts[1].tolist()
+
+
+def test_guard_is_corrected():
+    """The limit grows as a job that EASY takes for one of an hour turns out to run for 40 h."""
+    #  Both jobs of the user that have ended ran for an hour, so EASY seems to start job 3 when it
+    #  comes, and it is past the limit of 1.2 * 6 h. As job 2 runs on, EASY lets it wait for 37 h,
+    #  so the limit is 44 h, and the last job comes first.
+    submit, runtime, estimate = [0, 1, 2, 5, 41, 42], [1, 1, 40, 20, 1, 1], [1, 1, 40, 40, 40, 40]
+    trace = bfenv.make_trace(submit, [1] * 6, runtime, 1, estimate=estimate, user=[0] * 6)
+    starts = [
+        bfenv.simulate(in_hours(trace), easy("lcfs", guard=1.2, guard_scale=scale)).start // HOUR
+        for scale in ("easy", "corrected_easy")
+    ]
+    assert starts[0].tolist() == [0, 1, 2, 42, 62, 63]
+    assert starts[1].tolist() == [0, 1, 2, 44, 43, 42]
+
+
 def test_guard_of_nothing_is_easy(crowd):
     """With a limit of 0 every job is past it, so the oldest comes first, as in EASY."""
     starts = bfenv.simulate(crowd, "easy").start.tolist()
     assert bfenv.simulate(crowd, "easy(order=sjf, guard=0)").start.tolist() == starts
 
 
-@pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("backlog", 45)])
+@pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("corrected_easy", 12), ("backlog", 45)])
 def test_guard_bounds_waits(scale, most):
     """A wide job that later ones overtake for ever waits for hours only, with the guard."""
     hours = np.array([0, 0.5, *range(1, 300)])
@@ -332,6 +368,7 @@ def test_unfinished_runtimes_change_nothing(trace, data):
     trace = in_hours(trace)
     jobs = trace.jobs
     options = {"trial": HOUR, "trial_above": HOUR} if data.draw(st.booleans()) else {}
+    options["guard_scale"] = data.draw(st.sampled_from(sorted(GUARDS)))
     policy = easy("-expansion / user_runtime", guard=0.5, backfill_estimate="prediction", **options)
     full = bfenv.make_trace(
         jobs.submit, jobs.size, jobs.estimate, trace.processors,
@@ -342,7 +379,7 @@ def test_unfinished_runtimes_change_nothing(trace, data):
     known = min(one.end[differ].min(), two.end[differ].min()) if differ.any() else 10**9
     begun = [np.where(s.trial_start >= 0, s.trial_start, s.start) for s in (one, two)]
     early = [np.where(s < known, s, -1).tolist() for s in begun]
-    if options:  # a job may end in its trial in one of the two only
+    if policy.trials:  # a job may end in its trial in one of the two only
         ends = [np.where(s.trial_end >= 0, s.trial_end, s.end)[differ] for s in (one, two)]
         if differ.any():
             known = min(ends[0].min(), ends[1].min())

@@ -72,7 +72,11 @@ def test_oracle(trace, policy):
     assert bfenv.simulate(trace, policy).check().start.tolist() == expected
 
 
-GUARDED = "easy(order=sjf, guard=1.5)", "easy(order=sjf, guard=1, guard_scale=scaled_backlog)"
+GUARDED = (
+    "easy(order=sjf, guard=1.5)",
+    "easy(order=sjf, guard=1, guard_scale=scaled_backlog)",
+    "easy(order=sjf, guard=1, guard_scale=corrected_easy)",
+)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ Everything is sorted and summed from scratch in every pass. A job is a dict of `
 requests with its `runtime`; times are seconds.
 """
 
-from math import ceil
+from math import ceil, sqrt
 
 from tests.oracles.user_history import quantities
 
@@ -26,9 +26,23 @@ class Alongside:
     """EASY on the same jobs, with the runtimes that are known or predicted."""
 
     def __init__(self, jobs, processors):
-        self.jobs, self.free = jobs, processors
+        self.jobs, self.processors = jobs, processors
+        self.expected, self.expected_at, self.corrected_at = 0, 0, 0
+        self.begin()
+
+    def begin(self):
+        """Go back to the empty machine."""
+        self.free, self.start = self.processors, {}
         self.arrived, self.queue, self.runs, self.longest = 0, [], [], 0
-        self.processors, self.expected, self.expected_at = processors, 0, 0
+
+    def correct(self, now, submitted, runtime_of, time_run):
+        """Run again up to `now`, by what is known now; time_run: of jobs that have not ended."""
+        if now < self.corrected_at:
+            return
+        self.begin()
+        self.follow(now, submitted, runtime_of)
+        uncertain = [self.start[job] + time for job, time in time_run.items() if job in self.start]
+        self.corrected_at = now + max(600, (now - min([now, *uncertain])) // 8)
 
     def follow(self, now, submitted, runtime_of):
         """Go on to `now`; the first `submitted` jobs have been submitted."""
@@ -74,6 +88,7 @@ class Alongside:
                 extra -= me["size"] if fits else 0
             if fits:
                 self.queue.remove(job)
+                self.start[job] = time
                 self.free -= me["size"]
                 self.longest = max(self.longest, time - me["submit"])
                 runtime = min(me["estimate"], max(1, runtime_of(job)))
@@ -148,6 +163,10 @@ class Simulation:
                     self.work[job] = self.jobs[job]["size"] * runtime
             self.most_work = max(self.most_work, sum(self.work.values()))
             return self.guard * (24 * HOUR + self.most_work / self.processors)
+        if self.scale.startswith("corrected"):
+            open_jobs = [*self.queue, *self.runs]
+            time_run = {job: self.time_run(job) for job in open_jobs}
+            self.easy.correct(self.now, self.submitted, self.runtime_of, time_run)
         self.easy.follow(self.now, self.submitted, self.runtime_of)
         return self.guard * max(6 * HOUR, self.easy.longest, self.easy.expected)
 
@@ -160,7 +179,15 @@ class Simulation:
         if me["user_ended"] < 2 and self.ended:
             estimates = sum(self.jobs[other]["estimate"] for other, _ in self.ended)
             prediction *= sum(runtime for _, runtime in self.ended) / estimates
+        time = self.time_run(job)
+        if self.scale.startswith("corrected") and time >= prediction:
+            prediction = max(time + 1, sqrt(time * me["estimate"]))
         return int(prediction)
+
+    def time_run(self, job):
+        """For how long a job that has not ended has run at a stretch, at least."""
+        trial = self.trial if job in self.tried else 0
+        return max(trial, self.now - self.runs[job][0]) if job in self.runs else trial
 
     def schedule(self):
         limit = self.age_limit = self.limit()

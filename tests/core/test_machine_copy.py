@@ -1,0 +1,47 @@
+"""A machine continued from another one runs on as that does."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.baselines.easy import decide
+from bfenv.core.cluster import HORIZON, running
+from bfenv.core.events import advance, new_cluster
+from bfenv.core.jobs import FOREVER
+from bfenv.core.machine_copy import copy_machine, renew_ends
+from tests.conftest import small_traces
+
+
+def run(cluster, jobs, truth, horizon=FOREVER):
+    cluster.state[HORIZON] = horizon
+    while advance(cluster, jobs, truth):
+        decide(cluster, jobs, ())
+
+
+@given(small_traces(jobs=12), st.integers(0, 30), st.integers(0, 30))
+def test_copy_runs_on(trace, horizon, later):
+    """A machine that has gone on becomes the other one, earlier; both then run to the same end."""
+    one, other = new_cluster(trace), new_cluster(trace)
+    run(one[0], trace.jobs, one[1], horizon)
+    run(other[0], trace.jobs, other[1], horizon + later)
+    copy_machine(*other, *one)
+    for cluster, truth in (one, other):
+        run(cluster, trace.jobs, truth)
+        assert cluster.start.tolist() == bfenv.simulate(trace, "easy").start.tolist()
+
+
+@given(small_traces(jobs=12), st.integers(1, 30))
+def test_renewed_ends(trace, horizon):
+    """What is learned of running jobs changes when they end, as if it had been known before."""
+    jobs, runtime = trace.jobs, trace.jobs.estimate.copy()
+    cluster, truth = new_cluster(trace)
+    run(cluster, jobs, truth._replace(runtime=runtime), horizon)
+    still = running(cluster)
+    runtime[still] = np.clip(trace.runtime, horizon - cluster.start, jobs.estimate)[still]
+    renew_ends(cluster, truth._replace(runtime=runtime))
+    run(cluster, jobs, truth._replace(runtime=runtime))
+    known = bfenv.make_trace(
+        jobs.submit, jobs.size, runtime, trace.processors, estimate=jobs.estimate
+    )
+    assert cluster.start.tolist() == bfenv.simulate(known, "easy").start.tolist()
