@@ -107,9 +107,9 @@ def disagreements(
 ) -> list[str]:
     """Return how the scores of an agent on short episodes differ from those on a long one."""
     found = []
-    for one, other in zip(episodes, long, strict=False):
-        if not one["decisions"] or one["policy"] != other["policy"]:
-            break  # the policies follow the agents
+    for i, (one, other) in enumerate(zip(episodes, long, strict=False)):
+        if not one["decisions"] or (i > 0 and one["policy"] == RANDOM):
+            break  # the references follow the agent
         name, ratios = _short(one["policy"]), (one["slowdown_ratio"], other["slowdown_ratio"])
         if max(ratios) > AGREEMENT * min(ratios):
             short, whole = (ratio(value) for value in ratios)

@@ -136,12 +136,12 @@ def test_notes(changes, note):
     ],
 )
 def test_disagreements(episodes, long, notes):
-    """A note says where the long episode tells something else of an agent, and not of policies."""
-    one, policy = ROW | {"slowdown_ratio": 0.4}, ROW | {"decisions": 0, "slowdown_ratio": 1.0}
-    tables = [one | episodes, policy], [one | long, policy | {"slowdown_ratio": 3.0}]
-    found = disagreements(*tables)
-    assert len(found) == len(notes)
-    assert all(line.startswith(note) for line, note in zip(found, notes, strict=True))
+    """A note says where the long episode tells something else of an agent, not of references."""
+    one = ROW | {"slowdown_ratio": 0.4}
+    for reference in (ROW | {"policy": "random"}, ROW | {"policy": "easy", "decisions": 0}):
+        near, far = (reference | {"slowdown_ratio": ratio} for ratio in (1.0, 3.0))
+        found = disagreements([one | episodes, near], [one | long, far])
+        assert all(line.startswith(note) for line, note in zip(found, notes, strict=True))
 
 
 @pytest.mark.parametrize(
