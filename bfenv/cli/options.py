@@ -126,9 +126,14 @@ class Once(TyperCommand):
         if rest:
             takes_none = all(param.param_type_name == "option" for param in self.params)
             names = {name for param in self.params for name in param.opts}
+            workload = ", a workload by --workload" if "--workload" in names else ""
             programs = "".join(f", a program by {name}" for name in PROGRAMS if name in names)
             is_policy = takes_none and "--policy" in names
-            hint = f"name a policy by --policy {rest[0]}{programs}" if is_policy else "see --help"
+            hint = (
+                f"name a policy by --policy {rest[0]}{workload}{programs}"
+                if is_policy
+                else "see --help"
+            )
             command = ctx.command_path.removeprefix("bfenv ")
             raise BfenvError(f"{command} takes no argument {rest[0]!r}; {hint}")
         for option in given:

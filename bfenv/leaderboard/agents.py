@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 from pathlib import Path
 
 from bfenv.agents.agent_names import SHIPPED, read_agent
@@ -10,7 +11,14 @@ from bfenv.agents.model_card import card_path
 from bfenv.core.errors import PolicyError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
-from bfenv.referee import CARDS, check_command, is_strange_agent, is_strange_policy, source_of
+from bfenv.referee import (
+    CARDS,
+    check_command,
+    is_strange_agent,
+    is_strange_policy,
+    module_of,
+    source_of,
+)
 
 
 def card_of(policy: Policy) -> str | None:
@@ -44,11 +52,15 @@ def code_files(kind: str, name: str) -> list[Path]:
     """Return the files of a policy's or agent's code that is not bfenv's own.
 
     That is the file of a saved model and its card, the file of a network, the card of an agent, or
-    the source of the module in "module:object"; of a player, the files on its command line. The
-    list is empty for what bfenv comes with.
+    the source of the module in "module:object"; of a player, the files on its command line, without
+    programs that are found by their names, such as perl. The list is empty for what bfenv comes
+    with.
     """
     if kind == "player":
-        return [Path(word) for word in check_command(name) if os.path.isfile(word)]
+        check_command(name)
+        first, *words = shlex.split(name)
+        words = [first] * (os.sep in first) + words
+        return [Path(word) for word in words if os.path.isfile(word)]
     if kind == "agent" and read_agent(name).is_saved:
         model = Path(read_agent(name).base)
         return [model, *(card for card in [card_path(model)] if card.is_file())]
@@ -61,6 +73,19 @@ def code_files(kind: str, name: str) -> list[Path]:
         source = source_of(name)
         return [source] if source else []
     return []
+
+
+def code_places(kind: str, name: str) -> dict[str, Path]:
+    """Return `code_files` by where they must be for Python to find modules by their names."""
+    files = code_files(kind, name)
+    is_module = kind != "player" and files and files[-1].suffix == ".py"
+    if not is_module:
+        return {file.name: file for file in files}
+    (file,) = files
+    parts = module_of(name).split(".")
+    if file.stem == "__init__":
+        parts.append(file.stem)
+    return {f"{'/'.join(parts)}.py": file}
 
 
 def code_hash(kind: str, name: str) -> str | None:

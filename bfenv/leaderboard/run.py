@@ -19,7 +19,7 @@ from bfenv.leaderboard.agent_schedule import warm_environment
 from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.row import Row
-from bfenv.leaderboard.store import find_row, open_store, write_row
+from bfenv.leaderboard.store import CONTENTS, find_row, open_store, write_row
 from bfenv.leaderboard.suite import FrozenTrace, Suite, load_frozen
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.shards import take_shard
@@ -114,7 +114,7 @@ def run_suite(
     check_number("timeout", timeout, most=LONGEST_TIMEOUT)
     _check_trust(agents, trust)
     folder = Path(out)
-    limits = limits.hiding([folder, *suite.files])
+    limits = limits.hiding([*(folder / part for part in CONTENTS), *suite.files])
     plan = take_shard(plan_rows(suite, policies, agents, seeds, players, limits), shard)
     open_store(folder, suite)
     existing = {task.key: _existing_row(folder, task, retry) for task in plan}

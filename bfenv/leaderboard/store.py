@@ -22,6 +22,8 @@ from bfenv.core.files import write_atomically
 from bfenv.leaderboard.row import Row, encode_json
 from bfenv.leaderboard.suite import Suite
 
+CONTENTS = ("suite.json", "rows", "timings", "schedules", "bounds")  # of a folder
+
 
 class Leaderboard(NamedTuple):
     """The rows of a folder, in the order of their files' names."""
@@ -122,12 +124,13 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def find_row(folder: Path, key: str) -> Row | None:
-    """Read the row of a key; None if it is missing, or damaged, as a full disk leaves it."""
+    """Read the row of a key; None if it is missing, damaged, or that of another key."""
     path = folder / "rows" / f"{key}.json"
     try:
-        return Row.from_json(path.read_bytes(), path)
-    except (FileNotFoundError, BfenvError):
+        row = Row.from_json(path.read_bytes(), path)
+    except (FileNotFoundError, BfenvError):  # a full disk leaves files that are cut off
         return None
+    return row if row.key == key else None
 
 
 def write_row(

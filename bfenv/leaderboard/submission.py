@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
-from bfenv.leaderboard.agents import code_files
+from bfenv.leaderboard.agents import code_places
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import read_leaderboard
 
@@ -43,8 +43,9 @@ def submit(folder: Path, out: Path) -> list[str]:
         for path in sorted((folder / part).glob(f"*{suffix}")):
             contents[f"{part}/{path.name}"] = _read(path)
     for row in leaderboard.rows:
-        if row.code is not None:
-            contents |= _code_of(row)
+        for name, data in {} if row.code is None else _code_of(row).items():
+            if contents.setdefault(name, data) != data:
+                raise BfenvError(f"{row.policy}: the code of another competitor is {name}, too")
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(contents.items())}
     manifest = {"format": FORMAT, "suite": leaderboard.suite, "files": hashes}
     contents[MANIFEST] = (json.dumps(manifest, indent=1) + "\n").encode()
@@ -57,12 +58,13 @@ def submit(folder: Path, out: Path) -> list[str]:
 
 
 def _code_of(row: Row) -> dict[str, bytes]:
-    files = code_files(row.kind, row.policy)
-    data = [_read(file) for file in files]
-    digest = f"sha256:{hashlib.sha256(b''.join(data)).hexdigest()}"
-    if not files or digest != row.code:
+    code = {
+        f"{CODE}/{place}": _read(file) for place, file in code_places(row.kind, row.policy).items()
+    }
+    digest = f"sha256:{hashlib.sha256(b''.join(code.values())).hexdigest()}"
+    if not code or digest != row.code:
         raise BfenvError(f"{row.policy}: its code is not here, or is not what made its rows")
-    return {f"{CODE}/{file.name}": content for file, content in zip(files, data, strict=True)}
+    return code
 
 
 def _read(path: Path) -> bytes:
@@ -124,6 +126,7 @@ def _is_allowed(name: str) -> bool:
     parts = name.split("/")
     if name == "suite.json":
         return True
-    if len(parts) != 2 or parts[1] in ("", ".", "..") or "\\" in name or "\0" in name:
+    if len(parts) < 2 or not {"", ".", ".."}.isdisjoint(parts) or "\\" in name or "\0" in name:
         return False
-    return parts[0] == CODE or parts[1].endswith(FOLDERS.get(parts[0], "\0"))
+    is_flat = len(parts) == 2
+    return parts[0] == CODE or (is_flat and parts[1].endswith(FOLDERS.get(parts[0], "\0")))

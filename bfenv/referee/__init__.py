@@ -29,7 +29,13 @@ from bfenv.referee.remote_policy import (
     program_policy,
 )
 from bfenv.referee.serve import python_player
-from bfenv.referee.strangers import CARDS, is_strange_agent, is_strange_policy, source_of
+from bfenv.referee.strangers import (
+    CARDS,
+    is_strange_agent,
+    is_strange_policy,
+    module_of,
+    source_of,
+)
 
 __all__ = [
     "CARDS",
@@ -52,6 +58,7 @@ __all__ = [
     "hide_memory",
     "is_strange_agent",
     "is_strange_policy",
+    "module_of",
     "play_remotely",
     "player_policy",
     "program_policy",

@@ -67,6 +67,13 @@ def is_strange_agent(name: str) -> bool:
     return agent.base not in AGENTS and not agent.is_network
 
 
+def module_of(name: str) -> str:
+    """Return the name of a stranger's module, of a name as `source_of` takes it."""
+    text = parse_name(name).base
+    module, _ = split_object_name(installed_policies().get(text.partition(":")[0], text))
+    return module
+
+
 def source_of(name: str) -> Path | None:
     """Return the source of a stranger's module; None if it has none in Python.
 
@@ -80,16 +87,15 @@ def source_of(name: str) -> Path | None:
     BfenvError
         If the name is not of that form, or there is no such module.
     """
-    text = parse_name(name).base
-    offered = installed_policies().get(text.partition(":")[0], text)
-    module, _ = split_object_name(offered)
+    module = module_of(name)
     importlib.invalidate_caches()
     parts = module.split(".")
     path: Sequence[str] | None = None
     for i in range(len(parts)):
         spec = _find(".".join(parts[: i + 1]), path)
         if spec is None:
-            raise BfenvError(f"{text}: cannot import {module!r}: there is no such module")
+            base = parse_name(name).base
+            raise BfenvError(f"{base}: cannot import {module!r}: there is no such module")
         path = spec.submodule_search_locations
     origin = None if spec is None or not spec.has_location else spec.origin
     return Path(origin) if origin and origin.endswith(".py") else None

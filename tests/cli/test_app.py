@@ -59,8 +59,11 @@ def test_closed_output(swf, tmp_path, words, name):
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        ("bound", "name a policy by --policy ./mine"),
-        ("evaluate", "name a policy by --policy ./mine, a program by --player"),
+        ("bound", "name a policy by --policy ./mine, a workload by --workload"),
+        (
+            "evaluate",
+            "name a policy by --policy ./mine, a workload by --workload, a program by --player",
+        ),
         ("conformance", "name a policy by --policy ./mine, a program by --command"),
     ],
 )

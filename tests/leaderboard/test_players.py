@@ -2,17 +2,19 @@
 
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 
 import bfenv
 from bfenv.leaderboard import competitors
+from bfenv.leaderboard.agents import code_files
 from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.task import plan_rows
 from bfenv.referee import PlayerKilledError
 from tests.leaderboard.suites import TINY, json_rows, row_files
-from tests.referee.programs import FCFS, QUICK
+from tests.referee.programs import FCFS, QUICK, has_landlock
 
 
 @pytest.fixture
@@ -37,6 +39,24 @@ def test_row(tmp_path, command):
     (tmp_path / "in order.py").write_text("changed")
     (task,) = plan_rows(TINY, [], [], players=[command])
     assert task.code != player["code"] and task.trials is None
+
+
+@pytest.mark.skipif(not has_landlock(), reason="this kernel keeps no player from reading files")
+def test_board_beside_the_program(tmp_path):
+    """A program cannot read the board, which has the seeds, though it may read the folder."""
+    program, board = tmp_path / "curious.py", tmp_path / "board"
+    first = f"open({str(program)!r}); open({str(board / 'suite.json')!r})"
+    program.write_text(FCFS.replace("FIRST", first))
+    run_suite(TINY, players=[shlex.join([sys.executable, "-S", str(program)])], out=board)
+    (row,) = json_rows(board)
+    assert "PermissionError" in row["error"] and "suite.json" in row["error"]
+
+
+def test_interpreter(command):
+    """An interpreter is part of a player's code only if it is given as a path."""
+    python, *_, program = shlex.split(command)
+    assert code_files("player", f"env python -S '{program}'") == [Path(program)]
+    assert code_files("player", command) == [Path(python), Path(program)]
 
 
 def test_killed_in_greeting(command, monkeypatch):

@@ -86,6 +86,8 @@ def test_write_row(store, tmp_path):
     assert find_row(tmp_path, row.key) == row
     name = f"{row.key}.json"
     assert (tmp_path / "rows" / name).read_bytes() == (store / "rows" / name).read_bytes()
+    (tmp_path / "rows" / "other.json").write_bytes(row.to_json())
+    assert find_row(tmp_path, "other") is None
     assert json.loads((tmp_path / "timings" / name).read_bytes()) == {"row_seconds": 1.0}
     with np.load(schedule_file(tmp_path, row.key)) as arrays:
         assert arrays["start"].tolist() == [0, 1, 2]

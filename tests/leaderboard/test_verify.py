@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -295,6 +296,41 @@ def test_a_bundle_has_the_code(tmp_path, monkeypatch, honest):
     module.write_text("policy = 1\n")
     with pytest.raises(BfenvError, match="mine:policy: its code is not here"):
         submit(folder, tmp_path / "bundle.zip")
+
+
+def test_a_bundle_of_packages(tmp_path, monkeypatch):
+    """Modules of packages are where Python finds them, also if their files have the same name."""
+    names = [f"{package}.mine:policy" for package in ("one", "two")]
+    for name, head in zip(names, ("import bfenv", "from bfenv import policies"), strict=True):
+        file = tmp_path / "modules" / name.partition(".")[0] / "mine.py"
+        file.parent.mkdir(parents=True)
+        file.write_text(f"{head}\nfrom bfenv.baselines.fcfs import FCFS as policy\n")
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    run_suite(TINY, names, out=tmp_path / "board", seeds=1)
+    names = submit(tmp_path / "board", tmp_path / "bundle.zip")
+    assert {"code/one/mine.py", "code/two/mine.py"} <= set(names)
+    shutil.rmtree(tmp_path / "modules")
+    monkeypatch.setattr("bfenv.leaderboard.verify.find_suite", lambda name: TINY)
+    with unpacked(tmp_path / "bundle.zip") as folder:
+        assert "there is no such module" in found(folder, sample=None)["run again", UNCHECKED]
+        monkeypatch.syspath_prepend(folder / "code")
+        assert not {check for check, _ in found(folder, sample=None)} & {"run again", "suite"}
+
+
+def test_equal_names(tmp_path):
+    """Two programs whose files have the same name cannot be in one bundle."""
+    for part in ("one", "two"):
+        (tmp_path / part).mkdir()
+        (tmp_path / part / "mine.py").write_text(f"{part} = 1")
+    programs = [f"{sys.executable} {tmp_path / part / 'mine.py'}" for part in ("one", "two")]
+    run_suite(TINY, players=programs, out=tmp_path / "board", seeds=1)
+    for path in (tmp_path / "board" / "rows").iterdir():
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"status": "ok"} | RESULTS))
+    with pytest.raises(BfenvError, match="another competitor is code/mine.py, too"):
+        submit(tmp_path / "board", tmp_path / "bundle.zip")
+
+
+RESULTS = {"metrics": {}, "classes": {}, "versus": {}, "curves": {}}
 
 
 def tampered(honest, path, **contents):

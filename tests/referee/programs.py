@@ -1,8 +1,10 @@
 """Small programs that play, in Python without bfenv, and what starts them."""
 
+import ctypes
 import sys
 
 from bfenv.core.jobs import make_trace
+from bfenv.referee.guard import CREATE_RULESET
 from bfenv.referee.limits import PlayerLimits
 from bfenv.referee.remote_policy import Flags, program_policy
 
@@ -53,3 +55,10 @@ def few_jobs():
     submit = [0, 0, 5, 10, 10, 20, 30, 31, 40, 60, 60, 80]
     estimate = [2 * seconds for seconds in runtime]
     return make_trace(submit, size, runtime, 4, estimate=estimate, name="few")
+
+
+def has_landlock() -> bool:
+    """Whether the kernel can keep players from signalling others (the sixth version)."""
+    if sys.platform != "linux":
+        return False
+    return ctypes.CDLL(None).syscall(CREATE_RULESET, None, 0, 1) >= 6

@@ -1,6 +1,5 @@
 """Cheating players: none learns what it may not know, changes another's row, or gains rank."""
 
-import ctypes
 import socket
 import sys
 
@@ -8,8 +7,8 @@ import pytest
 
 from bfenv.core.cache_folder import cache_root
 from bfenv.leaderboard.run import run_suite
-from bfenv.referee.guard import CREATE_RULESET
 from tests.leaderboard.suites import TINY, json_rows, row_files
+from tests.referee.programs import has_landlock
 
 # Serves jobs in order, and tries every cheat before. What succeeds is told in an error.
 CHEAT = """
@@ -214,13 +213,6 @@ class Agent:
             raise AssertionError("it went where it may not")
         return int(self.env.action_masks().argmax()), state
 """
-
-
-def has_landlock() -> bool:
-    """Whether the kernel can keep players from signalling others (the sixth version)."""
-    if sys.platform != "linux":
-        return False
-    return ctypes.CDLL(None).syscall(CREATE_RULESET, None, 0, 1) >= 6
 
 
 @pytest.fixture
