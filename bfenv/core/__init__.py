@@ -15,3 +15,6 @@ else:
     def __getattr__(name: str) -> Any:
         """Import the public names when one is first used, so that parts of the room load alone."""
         return getattr(import_module("bfenv.core.exports"), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__getattr__("__all__")})

@@ -44,3 +44,11 @@ def test_parts_load_alone():
     run = [sys.executable, "-c", program]
     result = subprocess.run(run, capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["False", "True"]
+
+
+def test_dir():
+    """Completion offers the public names of a room before they are imported."""
+    program = "import bfenv.parallel; print(*dir(bfenv.parallel))"
+    run = [sys.executable, "-c", program]
+    result = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert {"simulate_many", "call_in_worker"} <= set(result.stdout.split())
