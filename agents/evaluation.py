@@ -15,7 +15,7 @@ from bfenv.baselines.registry import find_policy, policies
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy, able
+from bfenv.core.policy import COMPLETION, TRIALS, Policy, able, division_of
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
@@ -41,12 +41,13 @@ class EvaluationRow(NamedTuple):
     slowdown_ratio: float  # mean bounded slowdown over EASY's
     wait_ratio: float  # longest wait over EASY's
     starves: bool  # wait_ratio is beyond STARVES, so the mean is bought by starved jobs
-    best: bool  # of the policies that starve no jobs it has the lowest mean bounded slowdown
+    best: bool  # of its division's policies that starve no jobs it has the lowest mean slowdown
     decisions: int = 0  # of agents; policies have none
     outside_window: float = 0.0  # share of decisions at which jobs waited outside the window
     replaced_actions: int = 0  # illegal choices, replaced by the best legal ones of the model
     illegal_actions: int = 0  # that counted as the pass
     scored_jobs: int = 0  # of all episodes together
+    division: str = COMPLETION  # one of `bfenv.core.policy.DIVISIONS`
 
 
 class Episode(NamedTuple):
@@ -107,7 +108,7 @@ def evaluate_agent(
     list[EvaluationRow]
         The agent, or the agent and "... (sampled)"; "random"; the references; and, if it is not
         among them, the best registered variant of EASY or LOS that starves no jobs. Policies see
-        every waiting job and need no masks.
+        every waiting job and need no masks. Compare rows of one division only.
 
     Raises
     ------
@@ -144,14 +145,34 @@ def evaluate_agent(
     policy_waits = _score_policies(env, windows, references, failed)
     easy = policy_waits[BASE] if BASE in policy_waits else next(iter(policy_waits.values()))
     modes = [True, False] if deterministic is None else [deterministic]
+    own = _division(chosen.get("trial_limit") is not None, traces)
     rows = []
     with as_policy_error(opened.name):
         for mode in modes if _samples(opened.make(env, seed)) else modes[:1]:
             name = opened.name if mode else f"{opened.name} (sampled)"
-            rows.append(_play_all(env, name, opened.make, plan, mode, easy))
+            rows.append(_play_all(env, name, opened.make, plan, mode, easy, own))
     if opened.name != RANDOM:
-        rows.append(_play_all(env, RANDOM, RandomAgent, plan, False, easy))
-    return rows + _policy_rows(policy_waits, references, easy)
+        rows.append(_play_all(env, RANDOM, RandomAgent, plan, False, easy, own))
+    divisions = {
+        name: _division(policy.trials, traces) for name, policy in _known(references).items()
+    }
+    return rows + _policy_rows(policy_waits, references, easy, divisions)
+
+
+def _division(trials: bool, traces: Sequence[Trace]) -> str:
+    """Return the division of rows on several traces; they are clairvoyant if all traces are."""
+    found = {division_of(trials, trace) for trace in traces}
+    return found.pop() if len(found) == 1 else TRIALS if trials else COMPLETION
+
+
+def _known(references: Sequence[str | Policy]) -> dict[str, Policy]:
+    """Return the references and the candidates by name."""
+    chosen = [find_policy(one) for one in references]
+    chosen += [one for name, one in policies().items() if _is_candidate(name, one)]
+    found: dict[str, Policy] = {}
+    for policy in chosen:
+        found.setdefault(policy.name, policy)
+    return found
 
 
 def _samples(agent: Any) -> bool:
@@ -174,6 +195,7 @@ def _play_all(
     plan: Sequence[Episode],
     deterministic: bool,
     easy: Sequence[Waits],
+    division: str,
 ) -> EvaluationRow:
     """Play all episodes with the agents that `make` returns."""
     waits, played = [], []
@@ -193,6 +215,7 @@ def _play_all(
         outside_window=outside / sum(decisions),
         replaced_actions=sum(one.replaced_actions for one in played),
         illegal_actions=sum(one.info["illegal_actions"] for one in played),
+        division=division,
     )
 
 
@@ -204,11 +227,9 @@ def _score_policies(
 ) -> dict[str, list[Waits]]:
     """Return what the references and the candidates make of the windows' jobs, by name."""
     traces = env.batch.source.traces
-    chosen = [find_policy(one) for one in references]
-    chosen += [one for name, one in policies().items() if _is_candidate(name, one)]
     waits = {}
-    for policy in chosen:
-        if policy.name not in waits and all(able(policy, trace.jobs) for trace in traces):
+    for policy in _known(references).values():
+        if all(able(policy, trace.jobs) for trace in traces):
             try:
                 with as_policy_error(policy.name):
                     waits[policy.name] = [
@@ -239,13 +260,22 @@ def _policy_rows(
     waits: Mapping[str, Sequence[Waits]],
     references: Sequence[str | Policy],
     easy: Sequence[Waits],
+    divisions: Mapping[str, str],
 ) -> list[EvaluationRow]:
-    """Return the rows of the references and of the best policy that starves no jobs."""
-    rows = {name: _row(name, values, easy) for name, values in waits.items()}
-    fair = [row for row in rows.values() if not row.starves]
-    best = min(fair, key=lambda row: row.mean_bounded_slowdown)  # EASY itself is among them
-    rows[best.name] = best._replace(best=True)
-    names = dict.fromkeys([*(find_policy(one).name for one in references), best.name])
+    """Return the rows of the references and of the best policies that starve no jobs."""
+    rows = {
+        name: _row(name, values, easy)._replace(division=divisions[name])
+        for name, values in waits.items()
+    }
+    fair = sorted(
+        (row for row in rows.values() if not row.starves),
+        key=lambda row: row.mean_bounded_slowdown,
+        reverse=True,
+    )
+    best = {row.division: row.name for row in fair}  # the last of each division
+    for name in best.values():
+        rows[name] = rows[name]._replace(best=True)
+    names = dict.fromkeys([*(find_policy(one).name for one in references), *best.values()])
     return [rows[name] for name in names if name in rows]
 
 

@@ -7,16 +7,17 @@ from bfenv.agents.evaluation import MANY_OUTSIDE, RANDOM, outside_note
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli import show
 from bfenv.cli.show import Format
-from bfenv.cli.show_policies import MARK, MARK_MEANING
+from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK, MARK_MEANING
+from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted
 
 Row = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
 
 COLUMNS = (
-    "policy", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait", "longest\nwait",
-    "with jobs\noutside"
+    "policy", "division", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait",
+    "longest\nwait", "with jobs\noutside",
 )  # fmt: skip
-BEST = "+"  # marks the best policy of bfenv that starves no jobs
+BEST = "+"  # marks the best policy of its division that starves no jobs
 AGREEMENT = 1.5  # ratios of two protocols that differ by at most this factor agree
 
 
@@ -65,6 +66,7 @@ def scores(rows: Sequence[Row], format: Format) -> None:
     lines = [
         (
             _short(row["policy"]) + (BEST if row["best"] else ""),
+            row["division"],
             slowdown(row["mean_bounded_slowdown"]),
             ratio(row["slowdown_ratio"]),
             duration(row["mean_wait"]),
@@ -77,16 +79,29 @@ def scores(rows: Sequence[Row], format: Format) -> None:
     first = rows[0]
     episodes = f"{counted(first['episodes'], 'episode')} of" if first["episode_jobs"] else "all"
     title = f"{first['workload']}, split {first['split']}: {episodes} {first['jobs']:,} jobs"
+    whole = format is Format.markdown or any(row["division"] != COMPLETION for row in rows)
+    shown = [i for i, heading in enumerate(COLUMNS) if whole or heading != "division"]
     show.table(
-        COLUMNS, lines, format, numbers=len(COLUMNS) - 1, title=title, note="\n".join(notes(rows))
+        [COLUMNS[i] for i in shown],
+        [[line[i] for i in shown] for line in lines],
+        format,
+        numbers=len(COLUMNS) - 2,
+        title=title,
+        note="\n".join(notes(rows)),
     )
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
-    found = [f"{BEST} the best policy of bfenv that starves no jobs"]
+    divisions = {row["division"] for row in rows}
+    where = "of bfenv" if len(divisions) == 1 else "of its division"
+    found = [f"{BEST} the best policy {where} that starves no jobs"]
     if any(row["starves"] for row in rows):
         found.append(MARK_MEANING)
+    if divisions == {CLAIRVOYANT}:
+        found.append(CLAIRVOYANT_MEANING)
+    elif divisions != {COMPLETION}:
+        found.append(DIVISIONS_MEANING)
     for row in rows:
         name, decisions = _short(row["policy"]), row["decisions"]
         if row["replaced_actions"]:

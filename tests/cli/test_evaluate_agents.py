@@ -74,6 +74,23 @@ def test_several_agents(run):
         assert [name for name in table[5:] if name.startswith("random")] == ["random"]
 
 
+def test_divisions(run):
+    """Who makes trials is in another division, with its own best policy."""
+    arguments = ("-a", "random:trial_limit=60", "-p", "multiqueue", "-w", WORKLOAD)
+    rows = json.loads(run("evaluate", *arguments, "--episodes", 1, "-f", "json")[1])
+    trials = {"random:trial_limit=60", "random", "multiqueue"}
+    assert {row["policy"] for row in rows if row["division"] == "trials"} == trials
+    assert {row["division"] for row in rows} == {"trials", "completion"}
+    for length in (256, None):
+        best = [row["division"] for row in rows if row["best"] and row["episode_jobs"] == length]
+        assert best.count("completion") == 1 and best.count("trials") <= 1
+    out = run("evaluate", *arguments, "--episodes", 1)[1]
+    assert "division" in out and "of its division that starves no jobs" in out
+    arguments = ("-a", "random", "-w", f"{WORKLOAD},estimates=exact", "--episodes", 1, "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(run("evaluate", *arguments)[1])))
+    assert {row["division"] for row in rows} == {"clairvoyant"}
+
+
 def test_failing_policy(run, tmp_path, monkeypatch):
     """A policy that fails is one line that names it; the tables have all others."""
     monkeypatch.chdir(tmp_path)
@@ -89,6 +106,7 @@ def test_failing_policy(run, tmp_path, monkeypatch):
 ROW = {
     "policy": "models/a.zip",
     "starves": False,
+    "division": "completion",
     "decisions": 200,
     "replaced_actions": 0,
     "illegal_actions": 0,
@@ -114,6 +132,8 @@ def test_other_jobs():
     [
         ({"starves": True}, "* starves: its longest wait is over 2 times EASY's"),
         ({"replaced_actions": 7}, "a.zip: 7 of 200 choices were illegal"),
+        ({"division": "trials"}, "Each division has its own ranks: "),
+        ({"division": "clairvoyant"}, "clairvoyant: the estimates are the runtimes"),
         ({"illegal_actions": 3}, "a.zip: 3 of 200 actions were illegal, and counted as passes"),
         ({"outside_window": 0.25}, "a.zip: at 25.0 % of its decisions jobs waited outside"),
     ],
