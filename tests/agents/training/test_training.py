@@ -118,6 +118,36 @@ def stop(*arguments):
     raise KeyboardInterrupt
 
 
+class Board:
+    """What a SummaryWriter of torch is asked to write."""
+
+    def __init__(self, folder):
+        self.folder, self.scalars = folder, {}
+        BOARDS.append(self)
+
+    def add_scalar(self, name, value, step):
+        self.scalars.setdefault(name, {})[step] = value
+
+    def close(self):
+        self.scalars["closed"] = True
+
+
+BOARDS = []
+
+
+def test_tensorboard(tmp_path, monkeypatch):
+    """TensorBoard gets what progress.csv has, by steps."""
+    BOARDS.clear()
+    monkeypatch.setattr("bfenv.agents.training.run_folder._summary_writer", lambda: Board)
+    train(SMALL, tmp_path, tensorboard=True)
+    (board,) = BOARDS
+    assert board.folder == str(tmp_path / "tensorboard") and board.scalars["closed"]
+    for name in ("ratio", "wait_ratio", "policy_loss", "steps_per_second"):
+        rows = read_progress(tmp_path / "progress.csv")
+        written = {int(row["steps"]): float(row[name]) for row in rows if row[name]}
+        assert board.scalars[f"train/{name}"] == pytest.approx(written) and len(written) > 2
+
+
 def test_no_tensorboard(tmp_path, monkeypatch):
     """Without TensorBoard, --tensorboard leaves no folder that stands in the way later."""
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
