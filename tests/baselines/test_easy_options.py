@@ -112,6 +112,30 @@ def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, 
     assert bfenv.simulate(trace, policy).check().start.tolist() == slow.run()
 
 
+@given(
+    trace=small_traces(jobs=20, processors=3),
+    scale=st.sampled_from(sorted(GUARDS)),
+    trial=st.sampled_from([0, HOUR]),
+)
+@settings(max_examples=150, deadline=None)
+def test_limits_equal_the_slow_version(trace, scale, trial):
+    """In each pass, the limit of the guard is that of plain Python."""
+    trace, limits = in_hours(trace), []
+    policy = easy("lcfs", guard=1.0, guard_scale=scale, trial=trial, trial_above=HOUR)
+
+    def decide(cluster, jobs, memory):
+        policy.decide(cluster, jobs, memory)
+        limits.append(memory.easy.queue.age_limit[0])
+
+    bfenv.simulate(trace, replace(policy, decide=decide, run=None))
+    slow = Simulation(
+        requests(trace), trace.processors, lambda job: -job["submit"], guard=1.0, scale=scale,
+        trial=trial, above=HOUR,
+    )  # fmt: skip
+    slow.run()
+    assert limits == pytest.approx(slow.limits, abs=1)
+
+
 @pytest.fixture(scope="module")
 def crowd():
     """A crowded machine with users, enough alike jobs, and estimates that are too long."""

@@ -108,6 +108,7 @@ class Simulation:
         self.start, self.ended, self.tried = {}, [], set()
         self.work, self.most_work = {}, 0
         self.easy, self.age_limit = Alongside(jobs, processors), float("inf")
+        self.limits = []  # in each pass
 
     def run(self):
         """Return the last start of each job."""
@@ -191,6 +192,7 @@ class Simulation:
 
     def schedule(self):
         limit = self.age_limit = self.limit()
+        self.limits.append(limit)
         late = [job for job in self.queue if self.now - self.jobs[job]["submit"] > limit]
         others = [job for job in self.queue if job not in late]
         line = late + sorted(others, key=lambda job: (self.order(self.known(job)), job))
