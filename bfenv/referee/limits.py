@@ -82,7 +82,8 @@ def readable(command: Sequence[str], limits: PlayerLimits) -> Readable:
     imports = {Path(folder).resolve() for folder in sys.path}
     imports = {path for path in imports if not any(map(path.is_relative_to, allowed))}
     modules = [entry for folder in sorted(imports) for entry in _modules_in(folder)]
-    hidden = [Path(path).resolve() for path in (*limits.hidden, *local_logs().values())]
+    hidden = [Path(path).resolve() for path in limits.hidden]
+    hidden += [path.resolve() for path in local_logs().values()]
     found = Readable([], [str(folder) for folder in sorted(imports)])
     for path in dict.fromkeys([*sorted(allowed), *modules]):
         _add_visible(path, hidden, found)
