@@ -21,7 +21,7 @@ from bfenv.core.policy import Policy, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of
-from bfenv.leaderboard.provenance import commit, model_versions, versions
+from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
 from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
 from bfenv.leaderboard.row import Row
@@ -215,7 +215,7 @@ def _row_without_results(task: Task, trace: Trace) -> Row:
         offered_load=load if np.isfinite(load) else None,
         seed=task.seed,
         status="ok",
-        versions=versions() | (model_versions() if is_saved else {}),
+        versions=versions() | {"sources": sources_hash()} | (model_versions() if is_saved else {}),
         commit=commit(),
         command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),
         code=task.code,

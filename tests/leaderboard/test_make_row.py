@@ -9,7 +9,7 @@ import bfenv
 from bfenv.agents.models import Card, write_card
 from bfenv.agents.models.training import training_record
 from bfenv.leaderboard.make_row import make_row, warm_seconds
-from bfenv.leaderboard.provenance import commit, versions
+from bfenv.leaderboard.provenance import commit, sources_hash, versions
 from bfenv.leaderboard.row import Curves, Versus
 from bfenv.leaderboard.suite import content_hash
 from bfenv.leaderboard.task import plan_rows
@@ -45,7 +45,7 @@ def test_policy():
     assert row.command == (
         "bfenv leaderboard run --suite tiny-v1 --policy 'easy(order=sjf)' --out DIR"
     )
-    assert (row.versions, row.commit) == (versions(), commit())
+    assert (row.versions, row.commit) == (versions() | {"sources": sources_hash()}, commit())
     expected = bfenv.metrics(schedule)
     assert {name: row.metrics[name] for name in expected} == expected
     easy = bfenv.metrics(bfenv.simulate(trace, "easy"))

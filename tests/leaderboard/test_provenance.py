@@ -1,12 +1,15 @@
-"""Versions, commit and machine."""
+"""Versions, hash and commit of the sources, and machine."""
 
 import re
+import shutil
 from importlib.metadata import version
 
 import numpy as np
 import pytest
 
-from bfenv.leaderboard.provenance import ATTEMPTS, commit, machine, versions
+from bfenv.leaderboard.provenance import ATTEMPTS, commit, machine, sources_hash, versions
+from tests.conftest import ROOT
+from tests.core.own_package import run_python
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 GIT = """#!/bin/sh
@@ -22,6 +25,23 @@ def test_provenance():
     assert versions()["bfenv"] == version("bfenv")
     assert commit() is None or re.fullmatch(r"[0-9a-f]{40}(-dirty)?", commit())
     assert re.fullmatch(r".+, \d+ cores", machine())
+
+
+def test_sources(tmp_path, monkeypatch):
+    """The hash of the sources is that of the files alone, and another if a policy has changed."""
+    for name in ("bfenv", "baselines", "agents"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.chdir(tmp_path)
+    program = "from bfenv.leaderboard.provenance import sources_hash; print(sources_hash())"
+
+    def hash_there():
+        output = run_python(program, tmp_path, tmp_path / "cache").stdout
+        return output.removesuffix("\n")
+
+    assert hash_there() == sources_hash()
+    easy = tmp_path / "baselines" / "easy.py"
+    easy.write_text(easy.read_text() + "# changed\n")
+    assert hash_there() != sources_hash()
 
 
 @pytest.mark.parametrize(("killed", "expected"), [(0, COMMIT), (2, COMMIT), (ATTEMPTS, None)])
