@@ -24,6 +24,7 @@ from bfenv.core.cluster import (
     NOW,
     OFFENDER,
     PROCESSORS,
+    QUEUE_BEGIN,
     QUEUE_END,
     RUNNING,
     STATE,
@@ -68,7 +69,9 @@ def known_machine(cluster: Cluster, jobs: Jobs) -> KnownMachine:
     most = min(count, int(cluster.state[PROCESSORS]))
     state = np.zeros(STATE, dtype=np.int64)
     state[[NOW, FREE, PROCESSORS]] = cluster.state[[NOW, FREE, PROCESSORS]]
-    state[QUEUE_END] = len(queue)
+    # A job whose trial ends returns to the queue, so there is a place before it for each that runs.
+    begin = len(running(cluster))
+    state[[QUEUE_BEGIN, QUEUE_END]] = begin, count
     state[RUNNING] = len(running(cluster))
     state[[NEXT_JOB, LAST_JOB]] = count
     state[HORIZON] = FOREVER
@@ -76,7 +79,7 @@ def known_machine(cluster: Cluster, jobs: Jobs) -> KnownMachine:
     state[OFFENDER] = -1
     copy = Cluster(
         state=state,
-        queue=_padded(np.searchsorted(job, np.sort(queue)), count),
+        queue=np.append(np.zeros(begin, dtype=np.int64), np.searchsorted(job, np.sort(queue))),
         running=_padded(np.searchsorted(job, running(cluster)), most),
         expected_end=_padded(expected_ends(cluster), most),
         started=np.zeros(most, dtype=np.int64),

@@ -15,7 +15,7 @@ from bfenv.baselines.futures import (
     with_arrivals,
 )
 from bfenv.baselines.user_history import UserHistory, learn, new_user_history
-from bfenv.core.cluster import may_start, now, running, start, waiting
+from bfenv.core.cluster import may_start, now, running, start, try_start, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.policy import Policy, new_memory
 from tests.conftest import small_traces
@@ -29,8 +29,18 @@ def first_that_fit(cluster, jobs, memory=()):
             start(cluster, jobs, job)
 
 
+def first_trials(cluster, jobs, memory=()):
+    for job in waiting(cluster):
+        if may_start(cluster, jobs, job):
+            if cluster.trial_start[job] < 0:
+                try_start(cluster, jobs, job, 2)
+            else:
+                start(cluster, jobs, job)
+
+
 EASY = bfenv.find_policy("easy")
 GREEDY = Policy("greedy", first_that_fit, requested_starts=True)
+TRYING = Policy("trying", first_trials, trials=True)
 
 
 def true_future(trace, machine):
@@ -108,6 +118,24 @@ def test_trials_go_on_in_a_future():
         assert np.array_equal(after.end, schedule.end[job])
         tried = schedule.trial_end[job]
         assert np.array_equal(after.trial_end, tried)
+
+
+@given(small_traces(jobs=10))
+def test_killed_jobs_wait_in_a_future(trace):
+    """Jobs whose trials end while others wait take their old places in the queue."""
+    futures = []
+
+    def look(cluster, jobs):
+        if now(cluster) >= trace.jobs.submit[-1]:
+            machine = known_machine(cluster, jobs)
+            futures.append(
+                (machine.job, run_future(TRYING, machine, true_future(trace, machine), ()))
+            )
+
+    schedule = watched(trace, TRYING, look)
+    for job, after in futures:
+        assert np.array_equal(after.start, schedule.start[job])
+        assert np.array_equal(after.trial_end, schedule.trial_end[job])
 
 
 @given(small_traces(jobs=8), st.integers(1, 12))
