@@ -37,6 +37,7 @@ from bfenv.core.profile import (
     begin_at,
     bring_forward,
     copy,
+    fit_before,
     join_steps,
     new_profile,
     place,
@@ -45,6 +46,7 @@ from bfenv.core.profile import (
     reserve,
     slide_point,
     step_at,
+    step_from_guess,
 )
 
 NONE = -1  # planned start of a job without a reservation
@@ -109,7 +111,8 @@ def followed(reservations, cluster, jobs):
     if reservations.missed_pass[0]:
         return False
     planned_free = reservations.profile.free[0]
-    for job in waiting(cluster):
+    for waiting_job in waiting(cluster):
+        job = np.uint64(waiting_job)  # an index that may be negative would cost more
         planned = reservations.planned_start[job]
         if planned == now(cluster):  # the profile holds its processors already
             planned_free += jobs.size[job]
@@ -205,26 +208,29 @@ def close_up(reservations, jobs, line, time):
     if profile.steps[0] > reservations.most_steps[0]:
         join_steps(profile)
         reservations.most_steps[0] = 3 * profile.steps[0]
-    for job in line:
+    for waiting_job in line:
+        job = np.uint64(waiting_job)  # an index that may be negative would cost more
         planned = reservations.planned_start[job]
         if planned <= time:
             continue
+        front = front_of(openings, jobs, job)
+        if front >= planned and not may_slide(openings, job, planned):
+            continue
         size, duration = jobs.size[job], jobs.estimate[job]
         earliest = max(time, jobs.requested_start[job])
-        search_from = max(earliest, front_of(openings, jobs, job))
         if not openings.noted[0]:
             anchor = anchor_before(profile, size, duration, earliest, planned)
             step = step_at(profile, anchor) if anchor < planned else 0
-        elif search_from < planned:
-            anchor = anchor_before(profile, size, duration, search_from, planned)
-            # it may begin before the front
-            anchor, step = slide_point(profile, size, earliest, anchor, openings.step[job])
-            if earliest == time < anchor:
-                put_forward(openings, jobs, job, anchor)
-        elif may_slide(openings, job, planned):
-            anchor, step = slide_point(profile, size, earliest, planned, openings.step[job])
         else:
-            continue
+            step = step_from_guess(profile, planned, openings.step[job])
+            anchor = planned
+            if front < planned:
+                search_from = max(earliest, front)
+                anchor, step = fit_before(profile, size, duration, search_from, planned, step)
+            # fronts do not count its own processors: a slide may begin before them
+            anchor, step = slide_point(profile, size, earliest, anchor, step)
+            if front < planned and earliest == time < anchor:
+                put_forward(openings, jobs, job, anchor)
         openings.step[job] = step
         if anchor < planned:
             end = planned + duration

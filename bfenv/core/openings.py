@@ -24,8 +24,8 @@ import numpy as np
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import inlined, kernel
 
-SLOTS = 8192  # of the wheel; a power of two
-SLOT_BITS = 12  # a slot has 4,096 s; times that are a turn of the wheel apart share one
+SLOTS = 4096  # of the wheel; a power of two
+SLOT_BITS = 13  # a slot has 8,192 s; times that are a turn of the wheel apart share one
 DURATIONS = 32  # classes at most
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
@@ -177,45 +177,44 @@ def note_gain(openings, profile, size, begin, end, first):
     most = len(openings.class_of) - 1
     column = openings.class_of[max(0, min(top, most))]
     smallest = openings.class_of[max(0, min(bottom - size, most))] + 1
-    if column < smallest or not _may_open(openings, profile, column, smallest, first, last):
+    if column < smallest:
         return
-    longest = len(openings.shortest) - 1
-    while column >= smallest and openings.front[column, longest] > profile.time[0]:
-        if not _bring_back(openings, profile, column, first, last):
+    begin, row = _longest_opening(openings, profile, openings.least[smallest], first, last)
+    while column >= smallest and openings.front[column, row] > begin:
+        if not _bring_back(openings, profile, column, row, first, last):
             openings.front[: column + 1] = 0
             break
         column -= 1
 
 
 @kernel
-def _may_open(openings, profile, column, smallest, first, last):
-    """Tell whether the front of a class from `smallest` up to `column` may be brought back.
+def _longest_opening(openings, profile, size, first, last):
+    """Return where an interval around a gain begins, and the class of the longest duration in it.
 
-    The smallest size has the longest interval, and the largest has the latest fronts.
+    Those of larger sizes are within it. One that is too long to be followed may begin at once.
     """
-    size, steps = openings.least[smallest], profile.steps[0]
-    low, high = max(0, first - NEAR), min(steps - 1, last + NEAR)
+    low, high = max(0, first - NEAR), min(profile.steps[0] - 1, last + NEAR)
     while first > low and profile.free[first - 1] >= size:
         first -= 1
     while last < high and profile.free[last] >= size:
         last += 1
     if (first == low and low > 0) or last >= high:
-        return True
-    length, row = profile.time[last] - profile.time[first], 0
-    while row + 1 < len(openings.shortest) and openings.shortest[row + 1] <= length:
-        row += 1
-    return openings.front[column, row] > profile.time[first]
+        return profile.time[0], len(openings.shortest) - 1
+    begin, length, row = profile.time[first], profile.time[last] - profile.time[first], -1
+    for duration in openings.shortest:  # to look at them all costs less than a mispredicted branch
+        row += int(duration <= length)
+    return begin, row
 
 
 @kernel
-def _bring_back(openings, profile, column, first, last):
+def _bring_back(openings, profile, column, row, first, last):
     """Bring the fronts of a class back to the intervals that meet the steps of a gain.
 
-    Return False if one of them is too long to be followed.
+    Durations of classes after `row` fit into none of them. Return False if one is too long to be
+    followed.
     """
     size, steps = openings.least[column], profile.steps[0]
-    longest = len(openings.shortest) - 1
-    latest = openings.front[column, longest]  # what begins later changes no front
+    latest = openings.front[column, row]  # what begins later changes no front
     step, low, high = first, max(0, first - NEAR), min(steps, last + NEAR)
     while step > low and profile.free[step] >= size and profile.free[step - 1] >= size:
         step -= 1
@@ -226,17 +225,16 @@ def _bring_back(openings, profile, column, first, last):
         if profile.free[step] >= size:
             begin = min(begin, profile.time[step])
         elif begin < FOREVER:
-            _bring_back_to(openings, column, begin, profile.time[step] - begin)
+            _bring_back_to(openings, column, row, begin, profile.time[step] - begin)
             begin = FOREVER
         step += 1
     if begin < FOREVER:  # as if without end
-        _bring_back_to(openings, column, begin, FOREVER)
+        _bring_back_to(openings, column, row, begin, FOREVER)
     return True
 
 
 @kernel
-def _bring_back_to(openings, column, begin, length):
-    row = len(openings.shortest) - 1
+def _bring_back_to(openings, column, row, begin, length):
     while row >= 0 and openings.front[column, row] > begin:  # fronts ascend
         if openings.shortest[row] <= length:
             openings.front[column, row] = begin

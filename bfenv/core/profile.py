@@ -183,13 +183,13 @@ def anchor_before(profile, size, duration, earliest, reserved):
 @kernel
 def _first_fit(profile, size, duration, earliest, latest):
     """Return the anchor point, or `latest` if that comes first: the job fits from there on."""
-    last = profile.steps[0] - 1  # all processors are free in it
-    step = step_at(profile, earliest)
+    last = np.uint64(profile.steps[0] - 1)  # all processors are free in it
+    step, one = np.uint64(step_at(profile, earliest)), np.uint64(1)
     anchor = earliest
     while step < last and profile.time[step] < min(anchor + duration, latest):
-        next_time = profile.time[step + 1]  # read in any case: a branch would be mispredicted
+        next_time = profile.time[step + one]  # read in any case: a branch would be mispredicted
         anchor = next_time if profile.free[step] < size else anchor
-        step += 1
+        step += one
     return min(anchor, latest)
 
 
@@ -356,13 +356,33 @@ def release(profile, size, begin, end):
 
 
 @kernel
-def slide_point(profile, size, earliest, reserved, guess):
+def fit_before(profile, size, duration, earliest, reserved, until):
+    """Return what `anchor_before` does for a time before `reserved`, and the first step from there.
+
+    `until` is the first step from `reserved` on.
+    """
+    first = step_from(profile, earliest)
+    step, last, one = np.uint64(first), np.uint64(until), np.uint64(1)
+    if first == until or profile.time[first] > earliest:
+        step -= one
+    first, anchor = np.uint64(first), earliest
+    while step < last and profile.time[step] < anchor + duration:
+        is_full = profile.free[step] < size
+        step += one
+        next_time = profile.time[step]  # read in any case: a branch would be mispredicted
+        anchor = next_time if is_full else anchor
+        first = step if is_full else first
+    if anchor >= reserved:
+        return reserved, until
+    return anchor, np.int64(first)
+
+
+@kernel
+def slide_point(profile, size, earliest, reserved, step):
     """Return the first time from `earliest` from which `size` are free until `reserved`.
 
-    Return the step that begins there as well; it is the next one if it is not `reserved` that a
-    step begins at. `guess` is a step that is probably near `reserved`.
+    Return the first step from there on as well; `step` is the one from `reserved` on.
     """
-    step = step_from_guess(profile, reserved, guess)
     anchor = reserved
     while step > 0 and profile.free[step - 1] >= size and anchor > earliest:
         step -= 1

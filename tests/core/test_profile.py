@@ -10,10 +10,12 @@ from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import make_trace
 from bfenv.core.profile import (
     LONG,
+    anchor_before,
     anchor_point,
     begin_at,
     bring_forward,
     copy,
+    fit_before,
     fits,
     join_steps,
     new_profile,
@@ -160,7 +162,7 @@ def test_slide_and_bring_forward(machine, wishes, is_long, data):
     for time in range(earliest, begin):
         if naive.free_at(used, PROCESSORS, time) < size:
             expected = time + 1
-    to, step = slide_point(profile, size, earliest, begin, data.draw(st.integers(0, 30)))
+    to, step = slide_point(profile, size, earliest, begin, step_from(profile, begin))
     assert to == expected
     if to == begin:
         return
@@ -173,6 +175,22 @@ def test_slide_and_bring_forward(machine, wishes, is_long, data):
     join_steps(profile)
     assert levels(profile) == levels(other)
     assert left == max(begin, to + end - begin)
+
+
+@given(machines(), reservations.filter(len), st.data())
+def test_fit_before(machine, wishes, data):
+    """The search with known steps finds the same anchor point, and the first step from there on."""
+    cluster, jobs, _ = machine
+    profile = new_profile(PROCESSORS, len(wishes))
+    rebuild(profile, cluster, jobs)
+    for size, duration, earliest in wishes:
+        begin = anchor_point(profile, size, duration, earliest)
+        reserve(profile, size, begin, begin + duration)
+    earliest = data.draw(st.integers(0, begin))
+    expected = anchor_before(profile, size, duration, earliest, begin)
+    until = step_from(profile, begin)
+    anchor, step = fit_before(profile, size, duration, earliest, begin, until)
+    assert (anchor, step) == (expected, step_from(profile, expected))
 
 
 @pytest.mark.parametrize("seed", range(5))
