@@ -361,11 +361,8 @@ def fit_before(profile, size, duration, earliest, reserved, until):
 
     `until` is the first step from `reserved` on.
     """
-    first = step_from(profile, earliest)
-    step, last, one = np.uint64(first), np.uint64(until), np.uint64(1)
-    if first == until or profile.time[first] > earliest:
-        step -= one
-    first, anchor = np.uint64(first), earliest
+    step, last, one = np.uint64(step_at(profile, earliest)), np.uint64(until), np.uint64(1)
+    first, anchor = step + np.uint64(profile.time[step] < earliest), earliest
     while step < last and profile.time[step] < anchor + duration:
         is_full = profile.free[step] < size
         step += one
