@@ -25,6 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.later_jobs import (
+    LaterJobs,
+    forget_later_jobs,
+    later_jobs_are_known,
+    new_later_jobs,
+    too_late,
+)
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import (
     NONE,
@@ -65,6 +72,7 @@ class Memory(NamedTuple):
     guarantee: np.ndarray  # (n,) int64 seconds: the first reservation and the slack
     kind: np.ndarray  # (n,) int64: jobs of one size and estimate are of one kind
     refused: np.ndarray  # (k,) int64: last job of the kind known to delay another too much; or NONE
+    later: LaterJobs
 
 
 @kernel
@@ -79,6 +87,7 @@ def decide(cluster, jobs, memory):
             memory.guarantee[job] = anchor + memory.slack[job]
         memory.refused[memory.kind[job]] = NONE
     next_start = start_due(reservations, cluster, jobs)
+    forget_later_jobs(memory.later)
     for job in waiting(cluster):
         if (
             may_start(cluster, jobs, job)
@@ -90,6 +99,7 @@ def decide(cluster, jobs, memory):
             forget(reservations, waiting(cluster))
             for other in waiting(cluster):
                 memory.refused[memory.kind[other]] = NONE
+            forget_later_jobs(memory.later)
             next_start = start_due(reservations, cluster, jobs)
     wake_at(cluster, next_start)
 
@@ -112,23 +122,32 @@ def others_can_wait(cluster, jobs, memory, job):
     Those are the ones that in this plan stand where their predecessor of the kind would have stood,
     had it been placed in its turn: exchange the two, and all else is as it was.
     """
-    tentative, kinds = memory.tentative, memory.kind
+    tentative, kinds, later = memory.tentative, memory.kind, memory.later
     size, estimate, kind = jobs.size[job], jobs.estimate[job], kinds[job]
     keep_running(tentative, cluster, jobs)
+    queue, guarantee = waiting(cluster), memory.guarantee
+    looks = later_jobs_are_known(later, tentative.openings, cluster, jobs, queue, guarantee)
     tentative.planned_start[job] = now(cluster)
     reserve(tentative.profile, size, now(cluster), now(cluster) + estimate)
     turn = NONE  # where the predecessor of the kind would stand
     last = FOREVER  # the last job that would meet this plan: all, if its own turn never comes
-    for other in waiting(cluster):
+    for other in queue:
         if cluster.start[other] >= 0:
             continue
         if other == job:
             turn, last = first_fit(tentative, cluster, jobs, job), job
             continue
         anchor = reserve_anchor_point(tentative, cluster, jobs, other)
-        if anchor > memory.guarantee[other]:
+        if anchor > guarantee[other]:
             memory.refused[kind] = last
             return False
+        if looks:
+            late = too_late(later, guarantee, other, anchor, job)
+            if late != NONE:
+                memory.refused[kind] = min(last, late - 1) if kinds[late] == kind else last
+                return False
+        else:
+            later.placed[0] += 1
         if kinds[other] == kind and turn == anchor:
             turn, last = first_fit(tentative, cluster, jobs, job), other
     return True
@@ -152,14 +171,16 @@ def new_memory(
     count = len(jobs.submit)
     requests = np.stack([jobs.size, jobs.estimate])
     kinds, kind = np.unique(requests, axis=1, return_inverse=True)
+    tentative = new_reservations(jobs, processors)
     return Memory(
         slack=np.minimum(slack(jobs), FOREVER // 4).astype(np.int64),
         reservations=new_reservations(jobs, processors),
-        tentative=new_reservations(jobs, processors),
+        tentative=tentative,
         first_reservation=np.full(count, NONE, dtype=np.int64),
         guarantee=np.full(count, NONE, dtype=np.int64),
         kind=kind.reshape(-1).astype(np.int64),
         refused=np.full(kinds.shape[1], NONE, dtype=np.int64),
+        later=new_later_jobs(jobs, tentative.openings),
     )
 
 
