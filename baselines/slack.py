@@ -118,6 +118,7 @@ def update(reservations, cluster, jobs):
 def others_can_wait(cluster, jobs, memory, job):
     """Plan all others beside one job started now; return whether each is within its slack.
 
+    The plan ends with the first job that is not, or that shows that a later one will not be.
     If one is not, later jobs of the kind that would meet the same plan are refused with this job.
     Those are the ones that in this plan stand where their predecessor of the kind would have stood,
     had it been placed in its turn: exchange the two, and all else is as it was.
