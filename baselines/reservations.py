@@ -111,8 +111,7 @@ def followed(reservations, cluster, jobs):
     if reservations.missed_pass[0]:
         return False
     planned_free = reservations.profile.free[0]
-    for waiting_job in waiting(cluster):
-        job = np.uint64(waiting_job)  # an index that may be negative would cost more
+    for job in waiting(cluster):
         planned = reservations.planned_start[job]
         if planned == now(cluster):  # the profile holds its processors already
             planned_free += jobs.size[job]
@@ -208,8 +207,7 @@ def close_up(reservations, jobs, line, time):
     if profile.steps[0] > reservations.most_steps[0]:
         join_steps(profile)
         reservations.most_steps[0] = 3 * profile.steps[0]
-    for waiting_job in line:
-        job = np.uint64(waiting_job)  # an index that may be negative would cost more
+    for job in line:
         planned = reservations.planned_start[job]
         if planned <= time:
             continue

@@ -183,13 +183,13 @@ def anchor_before(profile, size, duration, earliest, reserved):
 @kernel
 def _first_fit(profile, size, duration, earliest, latest):
     """Return the anchor point, or `latest` if that comes first: the job fits from there on."""
-    last = np.uint64(profile.steps[0] - 1)  # all processors are free in it
-    step, one = np.uint64(step_at(profile, earliest)), np.uint64(1)
+    last = profile.steps[0] - 1  # all processors are free in it
+    step = step_at(profile, earliest)
     anchor = earliest
     while step < last and profile.time[step] < min(anchor + duration, latest):
-        next_time = profile.time[step + one]  # read in any case: a branch would be mispredicted
+        next_time = profile.time[step + 1]  # read in any case: a branch would be mispredicted
         anchor = next_time if profile.free[step] < size else anchor
-        step += one
+        step += 1
     return min(anchor, latest)
 
 
@@ -204,13 +204,13 @@ def step_at(profile, time):
 @kernel
 def step_from(profile, time):
     """Return the first step that begins at `time` or later; without a step, the number of steps."""
-    begin, one, count = np.uint64(0), np.uint64(1), np.uint64(profile.steps[0])
-    while count > one:  # an index that may be negative would cost more
-        half = count >> one
-        if profile.time[begin + half - one] < time:
+    begin, count = 0, profile.steps[0]
+    while count > 1:
+        half = count >> 1
+        if profile.time[begin + half - 1] < time:
             begin += half
         count -= half
-    return np.int64(begin) + int(profile.time[begin] < time)
+    return begin + int(profile.time[begin] < time)
 
 
 @kernel
@@ -219,14 +219,14 @@ def step_from_guess(profile, time, guess):
 
     The earlier steps near the guess are counted, which needs no branch that may be mispredicted.
     """
-    begin, last = np.uint64(max(guess - NEAR, 0)), np.uint64(2 * NEAR - 1)
-    known = begin + last < np.uint64(profile.steps[0])
+    begin, last = max(guess - NEAR, 0), 2 * NEAR - 1
+    known = begin + last < profile.steps[0]
     if not known or profile.time[begin] >= time or profile.time[begin + last] < time:
         return step_from(profile, time)
     earlier = 0
     for i in range(2 * NEAR):
-        earlier += int(profile.time[begin + np.uint64(i)] < time)
-    return np.int64(begin) + earlier
+        earlier += int(profile.time[begin + i] < time)
+    return begin + earlier
 
 
 @kernel
@@ -361,17 +361,17 @@ def fit_before(profile, size, duration, earliest, reserved, until):
 
     `until` is the first step from `reserved` on.
     """
-    step, last, one = np.uint64(step_at(profile, earliest)), np.uint64(until), np.uint64(1)
-    first, anchor = step + np.uint64(profile.time[step] < earliest), earliest
-    while step < last and profile.time[step] < anchor + duration:
+    step = step_at(profile, earliest)
+    first, anchor = step + int(profile.time[step] < earliest), earliest
+    while step < until and profile.time[step] < anchor + duration:
         is_full = profile.free[step] < size
-        step += one
+        step += 1
         next_time = profile.time[step]  # read in any case: a branch would be mispredicted
         anchor = next_time if is_full else anchor
         first = step if is_full else first
     if anchor >= reserved:
         return reserved, until
-    return anchor, np.int64(first)
+    return anchor, first
 
 
 @kernel
@@ -501,19 +501,14 @@ def _move(profile, first, end, by):
 def _move_up(values, first, end, by):
     """Move the values from `first` up to `end` by `by`, to make room at `first`.
 
-    The compiler moves many values in one instruction only if the loop has one array and indices
-    that cannot be negative. With hundreds of steps this is ten times as fast.
+    The compiler moves many values in one instruction, because the loop has only one array.
     """
-    i, one, distance = np.uint64(end + by - 1), np.uint64(1), np.uint64(by)
-    for _ in range(end - first):
-        values[i] = values[i - distance]
-        i -= one
+    for i in range(end + by - 1, first + by - 1, -1):
+        values[i] = values[i - by]
 
 
 @kernel
 def _move_down(values, first, end, by):
     """Take `by` values out at `first`: those behind them, up to `end`, move down."""
-    i, one, distance = np.uint64(first), np.uint64(1), np.uint64(by)
-    for _ in range(end - first - by):
-        values[i] = values[i + distance]
-        i += one
+    for i in range(first, end - by):
+        values[i] = values[i + by]
