@@ -135,7 +135,7 @@ def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool
 
 
 def _say_how_to_go_on(out: Path) -> None:
-    """Tell whoever has stopped a training what --resume would do."""
+    """Say what --resume would do after a training was stopped."""
     if (out / "checkpoint.npz").is_file():
         then = "with --resume, the same command goes on from the last checkpoint"
     else:

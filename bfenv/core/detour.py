@@ -6,7 +6,7 @@ first that is too many is hidden as well, the starts are undone, and it decides 
 
 Some policies keep a plan from one pass to the next. The plan is wrong if other jobs are hidden than
 in the last pass, or if starts were undone. The pass numbers then have a gap. To the policy, the gap
-looks like a pass of another policy, so it plans anew.
+looks like a pass of another policy, so it makes a new plan.
 """
 
 from typing import Any, NamedTuple
