@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
@@ -84,9 +85,19 @@ def run_search(
     else:
         check_number("budget", budget, positive=True)
     check_workers(jobs, backend, scheduler)
-    workers = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
-    if backend == "dask":
-        workers["scheduler"] = connect(scheduler)
+    with connect(scheduler) if backend == "dask" else nullcontext() as client:
+        workers = {"jobs": jobs, "backend": backend, "scheduler": client}
+        return _run_generations(settings, out, generations, budget, done, workers)
+
+
+def _run_generations(
+    settings: SearchSettings,
+    out: Path,
+    generations: int | None,
+    budget: float | None,
+    done: Callable[[Progress], None],
+    workers: dict[str, Any],
+) -> dict[str, Any]:
     searcher = _make_searcher(settings)  # wrong settings are reported before wrong workloads
     cases = make_cases(
         settings.workloads,

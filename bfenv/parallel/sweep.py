@@ -8,7 +8,7 @@ its arrays, written once.
 import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
@@ -171,9 +171,9 @@ def _run_tasks(
 
     yields = "generator" if ordered else "generator_unordered"
     options: dict[str, Any] = {"batch_size": 1, "return_as": yields}
-    client, folder = None, None
+    connection, folder = ExitStack(), None
     if backend == "dask":
-        client = connect(scheduler)
+        client = connection.enter_context(connect(scheduler))
         with parallel_config(backend="dask", client=client):
             parallel = Parallel(n_jobs=-1, **options)
     else:
@@ -195,8 +195,7 @@ def _run_tasks(
             # joblib advises those who stop early to hand it fewer tasks; to close it is our way.
             warnings.filterwarnings("ignore", ".* adjusting the input task iterator", UserWarning)
             results.close()
-        if client is not None and client is not scheduler:
-            client.close()
+        connection.close()
 
 
 def _run_task(folder: str | None, function: Callable[..., T], i: int, *task: Any) -> tuple[int, T]:
@@ -226,8 +225,9 @@ def check_workers(jobs: int = 1, backend: str = "loky", scheduler: Any = None) -
         )
 
 
-def connect(scheduler: Any) -> Any:
-    """Return a Dask client of the scheduler at an address; a client is returned as it is.
+@contextmanager
+def connect(scheduler: Any) -> Iterator[Any]:
+    """Hold a Dask client of the scheduler at an address; a client is held, and left open.
 
     Raises
     ------
@@ -241,12 +241,15 @@ def connect(scheduler: Any) -> Any:
             "the backend dask needs `pip install 'bfenv[cluster]'`, here and on the workers"
         ) from None
     if isinstance(scheduler, Client):
-        return scheduler
+        yield scheduler
+        return
     open_client: Any = Client  # it has no types
     try:
-        return open_client(scheduler, timeout=10, set_as_default=False)
+        client = open_client(scheduler, timeout=10, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise BfenvError(f"no Dask scheduler answers at {scheduler}: {error}") from error
+    with client:
+        yield client
 
 
 def portable(policy: Policy | str) -> Policy | str:

@@ -1,8 +1,10 @@
 """Probes run in a process of their own, which can be stopped and cannot spoil this one."""
 
+import gc
 import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from typing import Any
@@ -54,6 +56,9 @@ def _send_findings(
     sender: "Connection[Any, Any]",
 ) -> None:
     """Send every finding, and None at the end; runs in the child."""
+    # The parent's garbage is not collected here: it may wait for threads, which forks leave behind.
+    gc.freeze()
+    traces = [replace(trace) for trace in traces]  # within reach of policies that search with gc
     names = [trace.name for trace in traces]
 
     def on_pass(trace: Trace, now: int) -> None:

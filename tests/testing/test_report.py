@@ -9,6 +9,7 @@ import os
 import random
 import re
 import sys
+import threading
 import time
 
 import numpy as np
@@ -61,7 +62,7 @@ def fill(cluster, jobs, order=None):
             start(cluster, jobs, job)
 
 
-def kinds(function, seconds=20.0, **options):
+def kinds(function, seconds=120.0, **options):
     """Return the kinds of faults found in a policy, and the report."""
     flags = {"stochastic", "memory", "run", "trials", "records"} & options.keys()
     policy = dataclasses.replace(
@@ -399,6 +400,36 @@ def test_isolation():
     before = len(CALLS)
     report_on(count_calls)
     assert len(CALLS) == before
+
+
+class WaitsWhenCollected:
+    """Waits for a thread when it is collected, as clients and pools do."""
+
+    def __init__(self):
+        self.itself = self
+        self.collected = threading.Event()
+        self.thread = threading.Thread(target=self.collected.wait, daemon=True)
+        self.thread.start()
+
+    def __del__(self):
+        self.collected.set()
+        self.thread.join()
+
+
+def collects(cluster, jobs):
+    gc.collect()
+    fill(cluster, jobs)
+
+
+def test_garbage_of_the_parent():
+    """Garbage of this process that waits for a thread does not stop a probe."""
+    gc.disable()
+    try:
+        WaitsWhenCollected()
+        report = report_on(collects, seconds=5.0)
+    finally:
+        gc.enable()
+    assert report.faults == ()
 
 
 TRACE = bfenv.load_workload("lublin:jobs=300")

@@ -1,6 +1,7 @@
 """The whole search: what it finds, how it resumes, and that it depends on nothing else."""
 
 import json
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,12 @@ def test_workers(tmp_path: Path) -> None:
     assert _scores(tmp_path / "one") == _scores(tmp_path / "two")
 
 
+def _clients(cluster: Any) -> list[str]:
+    """Those connected to a cluster, without those of its workers."""
+    names = [name for name in cluster.scheduler.clients if name.startswith("Client-")]
+    return [name for name in names if not name.startswith("Client-worker-")]
+
+
 @pytest.mark.dask
 def test_cluster(tmp_path: Path, cluster: Any) -> None:
     """Nor does it depend on where they are."""
@@ -121,6 +128,10 @@ def test_cluster(tmp_path: Path, cluster: Any) -> None:
     address = cluster.scheduler_address
     run_search(SMALL, tmp_path / "two", generations=2, backend="dask", scheduler=address)
     assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
+    deadline = time.monotonic() + 60
+    while (left := _clients(cluster)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left, "left open"
 
 
 def test_training_record(tmp_path: Path) -> None:
