@@ -5,17 +5,12 @@ reports, including comparisons with a reference on the same jobs. The other func
 of both. Pictures are in `bfenv.analysis.plots`; they need matplotlib, the numbers do not.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bfenv.core.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from bfenv.analysis.exports import *  # noqa: F403
     from bfenv.analysis.exports import __all__ as __all__
 else:
-
-    def __getattr__(name: str) -> Any:
-        """Import the public names when one is first used, so that parts of the room load alone."""
-        return getattr(import_module("bfenv.analysis.exports"), name)
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+    __getattr__, __dir__ = export_lazily(__name__)

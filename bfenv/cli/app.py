@@ -93,8 +93,9 @@ def _with_agents(error: BfenvError) -> BfenvError:
         return error
     from bfenv.agents.card_file import shipped_names
 
-    shipped = {f"agent:{name}" for name in shipped_names()}
-    return UnknownNameError(error.kind, error.name, {*error.known, *shipped})
+    shipped = shipped_names()
+    agents = {f"agent:{name}" for name in shipped}
+    return UnknownNameError(error.kind, error.name, agents | (set(error.known) - set(shipped)))
 
 
 def _fail(message: str, status: int = 2) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, FormatOption, LoadOption, WorkloadOption, check_new
+from bfenv.cli.options import ForceOption, FormatOption, LoadOption, WorkloadArgument, check_new
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -20,7 +20,7 @@ PARTS = 4  # what `find_gap` reports
 
 
 def bound(
-    workload: WorkloadOption = "lublin",
+    workload: WorkloadArgument = "lublin",
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,7 +56,7 @@ def bound(
     \b
     Examples:
       bfenv bound --policy easy-sjf --policy conservative
-      bfenv bound --workload lublin:jobs=500,load=0.9 --moves 1000
+      bfenv bound lublin:jobs=500,load=0.9 --moves 1000
       bfenv bound --out gap.npz
       bfenv bound --check gap.npz
     """

@@ -45,6 +45,10 @@ WorkloadOption = Annotated[
         help="Name or SWF file; see `bfenv workloads`.",
     ),
 ]
+WorkloadArgument = Annotated[
+    str,
+    typer.Argument(metavar="WORKLOAD", help="Name or SWF file, with options.", show_default=True),
+]
 LoadOption = Annotated[
     float | None,
     typer.Option(metavar="LOAD", help="Offered load to scale the workload to, such as 0.9."),

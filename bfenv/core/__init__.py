@@ -4,17 +4,12 @@ The names below are what you need to write and run a scheduler. To compile one, 
 `kernel` from `bfenv.core.kernel`. This package imports no other package of bfenv.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bfenv.core.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from bfenv.core.exports import *  # noqa: F403
     from bfenv.core.exports import __all__ as __all__
 else:
-
-    def __getattr__(name: str) -> Any:
-        """Import the public names when one is first used, so that parts of the room load alone."""
-        return getattr(import_module("bfenv.core.exports"), name)
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+    __getattr__, __dir__ = export_lazily(__name__)

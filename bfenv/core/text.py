@@ -36,4 +36,12 @@ def suggest(name: str, known: Iterable[str]) -> str:
     known = list(known)
     parts = [other for other in known if name and name.lower() in other.lower()]
     near = parts[:3] or difflib.get_close_matches(name, known, cutoff=LIKENESS)
+    if not near:  # prefixes such as "agent:" may be left out, or stand before a misspelled name
+        bare = {_bare(other): other for other in known}
+        alike = difflib.get_close_matches(_bare(name), bare, cutoff=LIKENESS)
+        near = [bare[each] for each in alike]
     return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+def _bare(name: str) -> str:
+    return name.rpartition(":")[2]

@@ -5,17 +5,12 @@ computes the ranking from them, and `bfenv.leaderboard.report` shows it. `Row` i
 all of them share.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bfenv.core.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.exports import *  # noqa: F403
     from bfenv.leaderboard.exports import __all__ as __all__
 else:
-
-    def __getattr__(name: str) -> Any:
-        """Import the public names when one is first used, so that parts of the room load alone."""
-        return getattr(import_module("bfenv.leaderboard.exports"), name)
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+    __getattr__, __dir__ = export_lazily(__name__)

@@ -38,12 +38,13 @@ def test_encodings(swf, encoding):
     environment = os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "100"}
     done = subprocess.run([sys.executable, *words], capture_output=True, env=environment)
     text = done.stdout.decode(encoding)
-    assert (done.returncode, done.stderr) == (0, b"")
+    errors = [line for line in done.stderr.splitlines() if b"compiling" not in line]
+    assert (done.returncode, errors) == (0, [])
     assert "-0 % processors (4)" in text and "?" not in text
 
 
 @pytest.mark.parametrize(
-    ("words", "name"), [(["whatif", "LOG"], "page.html"), (["bound", "-w", "LOG"], "gap.npz")]
+    ("words", "name"), [(["whatif", "LOG"], "page.html"), (["bound", "LOG"], "gap.npz")]
 )
 def test_closed_output(swf, tmp_path, words, name):
     """The file is there even if nobody reads the table, as in `| head -1`."""
@@ -59,7 +60,7 @@ def test_closed_output(swf, tmp_path, words, name):
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        ("bound", "name a policy by --policy ./mine, a workload by --workload"),
+        ("gantt", "name a policy by --policy ./mine, a workload by --workload"),
         (
             "evaluate",
             "name a policy by --policy ./mine, a workload by --workload, a program by --player",
@@ -212,7 +213,7 @@ def test_wrong_input(run, tmp_path, monkeypatch, arguments, value):
     [
         "simulate --workload lublin:jobs=20", "gantt --out gantt.png --workload lublin:jobs=20",
         "evaluate --workload lublin:jobs=20", "evaluate --workload lublin:jobs=20 --jobs 2",
-        "bound --workload lublin:jobs=20 --moves 1", "whatif lublin:jobs=20", "conformance",
+        "bound lublin:jobs=20 --moves 1", "whatif lublin:jobs=20", "conformance",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ def test_starvation():
     [
         ("EAS", ["fcfs", "easy", "easy-sjf"], "did you mean easy or easy-sjf?"),
         ("esay", ["fcfs", "easy"], "did you mean easy?"),
+        ("shrt", ["agent:short", "easy"], "did you mean agent:short?"),
+        ("agent:shrt", ["easy", "short"], "did you mean short?"),
         ("zzz", ["fcfs", "easy"], "known: easy, fcfs"),
         ("zzz", map(str, range(20)), "and 8 more"),
         ("", {"b": 1, "a": 2}, "known: a, b"),

@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -103,7 +104,8 @@ def run(
     environment and seed that returns one; a network of `bfenv train` (FOLDER/agent.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
     its environment may follow, as in random:reservation_depth=0. Without --policy and --all, EASY,
-    easy-saf and, beside agents, random actions run as well, for comparison.
+    easy-saf and, beside agents, random actions run as well, for comparison. EASY cannot plan for
+    requested start times, so logs that have some are run without it.
 
     Code that is not bfenv's own ("module:object", saved models, programs of --player) runs in a
     player: a process that is never given the trace, with limits on time, memory, processes and
@@ -121,7 +123,7 @@ def run(
         --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --player "./my-scheduler" --out board
     """
-    from bfenv.agents.evaluation import RANDOM, REFERENCES
+    from bfenv.agents.evaluation import RANDOM
     from bfenv.baselines.registry import policies
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
@@ -135,7 +137,7 @@ def run(
     if not (names or agents or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
     if not names:
-        names = list(REFERENCES)
+        names = _references(workload or ())
         agents = [*agents, *({RANDOM} - set(agents) if agents else ())]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
@@ -175,6 +177,17 @@ def run(
             scheduler=scheduler,
         )
     _tell(outcome, out)
+
+
+def _references(workloads: Sequence[str]) -> list[str]:
+    """Return the policies to compare with that can schedule the jobs of these logs."""
+    from bfenv.agents.evaluation import REFERENCES
+    from bfenv.baselines.registry import find_policy
+    from bfenv.core.policy import able
+    from bfenv.workloads.load import load_workload
+
+    logs = [load_workload(each).jobs for each in workloads]
+    return [name for name in REFERENCES if all(able(find_policy(name), jobs) for jobs in logs)]
 
 
 def _suite(name: str | None, salt: str | None, workloads: list[str] | None) -> "Suite":

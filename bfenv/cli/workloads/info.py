@@ -14,7 +14,7 @@ from bfenv.analysis.formatting import (
     processor_count,
 )
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, FormatOption, check_new
+from bfenv.cli.options import ForceOption, FormatOption, WorkloadArgument, check_new
 from bfenv.cli.show import Format
 from bfenv.core.durations import MINUTE
 
@@ -22,14 +22,7 @@ LOAD_MEANING = "work / capacity from first to last submission"
 
 
 def info(
-    workload: Annotated[
-        str,
-        typer.Argument(
-            metavar="WORKLOAD",
-            help="Name or SWF file, with options.",
-            show_default=True,
-        ),
-    ] = "lublin",
+    workload: WorkloadArgument = "lublin",
     plot: Annotated[
         Path | None,
         typer.Option(

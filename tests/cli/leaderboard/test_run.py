@@ -31,6 +31,14 @@ def test_failed_rows(run, tmp_path):
     assert out.endswith("board: 0 rows made, 8 there already\n")
 
 
+def test_references_with_requested_starts(run, tmp_path):
+    """EASY, which cannot plan for requested start times, is no reference where jobs have some."""
+    log, board = "lublin:jobs=60,requested_start_share=0.3", tmp_path / "board"
+    words = ("leaderboard", "run", "--workload", log, "--agent", "random", "--seeds", "1")
+    assert run(*words, "--out", board)[0] == 0
+    assert {row.policy for row in read_leaderboard(board).rows} == {"random"}
+
+
 def test_own_agent(tmp_path):
     """An agent is found in the current folder, and scored beside references."""
     (tmp_path / "mine.py").write_text(
