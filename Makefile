@@ -17,7 +17,7 @@ test: .venv/all  ## the whole suite
 	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
 	wait $$policies
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --durations 10
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 
 quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
 	$(BIN)/python -m pytest -n auto -q -m "not (slow or torch or browser or logs or dask)" -k "not fuzz" \

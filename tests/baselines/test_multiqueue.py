@@ -23,7 +23,7 @@ from tests.oracles import multiqueue as naive_multiqueue
 SMALL = {"bounds": (4, 8), "speculation": 3, "tried_above": 4}  # options for small traces
 
 # Few small traces have promises that get in each other's way; uncompiled, all is slow.
-MANY = 60 if numba.config.DISABLE_JIT else 1000
+MANY = 60 if numba.config.DISABLE_JIT else 400
 
 
 def schedule(policy, processors, *jobs, priority=None, requested_start=None, **options):
