@@ -131,7 +131,7 @@ def put_forward(openings, jobs, job, time):
     column = openings.class_of[jobs.size[job] - 1] + 1
     while column < front.shape[0] and first < front.shape[1] and front[column, first] < time:
         row = first
-        while row < front.shape[1] and front[column, row] < time:  # fronts ascend both ways
+        while row < front.shape[1] and front[column, row] < time:  # rows ascend
             front[column, row] = time
             row += 1
         column += 1
@@ -180,10 +180,11 @@ def note_gain(openings, profile, size, begin, end, first):
     if column < smallest:
         return
     begin, row = _longest_opening(openings, profile, openings.least[smallest], first, last)
-    while column >= smallest and openings.front[column, row] > begin:
-        if not _bring_back(openings, profile, column, row, first, last):
-            openings.front[: column + 1] = 0
-            break
+    while column >= smallest:  # a larger class may have been brought back further, see `high`
+        if openings.front[column, row] > begin:
+            if not _bring_back(openings, profile, column, row, first, last):
+                openings.front[: column + 1] = 0
+                break
         column -= 1
 
 

@@ -25,7 +25,7 @@ from bfenv.core.cluster import now, start, waiting
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.jobs import FOREVER
 from bfenv.core.openings import new_openings, note_gain
-from bfenv.core.profile import anchor_point, new_profile, place
+from bfenv.core.profile import anchor_point, new_profile, place, release, step_at
 
 
 class Machine:
@@ -286,7 +286,7 @@ def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, long):
                 slow.planned_start[job] = place(
                     slow.profile, jobs.size[job], jobs.estimate[job], time
                 )
-        check_fronts(fast)
+        check_fronts(fast.openings, fast.profile)
         start_due(fast, cluster, jobs)
 
 
@@ -303,9 +303,34 @@ def test_a_gain_in_a_long_interval_forgets_the_fronts_of_all_that_may_fit():
     assert (openings.front[fits] == 0).all() and (openings.front[~fits] == 10_000).all()
 
 
-def check_fronts(plan):
+def test_a_front_may_be_before_that_of_smaller_jobs():
+    """An interval too long to be followed brings back a larger class alone; later, the smaller."""
+    trace = bfenv.make_trace([0], [1], [500], 6)
+    openings, profile = new_openings(trace.jobs, 6, long=0), new_profile(0, 110)
+    openings.noted[0] = True
+    times = [*range(201), 300, 700, 800]
+    free = [2 + time % 2 for time in range(200)] + [0, 3, 0, 6]
+    free[90], free[100], free[170] = 1, 1, 0
+    profile.steps[0], profile.time[:204], profile.free[:204] = 204, times, free
+    for column, size in enumerate(openings.least):
+        for row, duration in enumerate(openings.shortest):
+            openings.front[column, row] = anchor_point(profile, size, duration, 0)
+    assert openings.front[0, 1] == openings.front[1, 1] == 800
+
+    give_back(openings, profile, 1, 100, 101)
+    assert openings.front[0, 1] == 800 and openings.front[1, 1] < 171
+    give_back(openings, profile, 2, 200, 300)
+    assert openings.front[0, 1] == anchor_point(profile, 1, 500, 0) == 171
+    check_fronts(openings, profile)
+
+
+def give_back(openings, profile, size, begin, end):
+    release(profile, size, begin, end)
+    note_gain(openings, profile, size, begin, end, step_at(profile, begin))
+
+
+def check_fronts(openings, profile):
     """No job of a class fits before the front of the class."""
-    openings, profile = plan.openings, plan.profile
     if not openings.noted[0]:
         return
     for column, size in enumerate(openings.least):
