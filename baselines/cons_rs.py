@@ -96,15 +96,16 @@ def search(cluster, jobs, memory, iterations):
     if count < 2:
         return False
     wait, slowdown = expect(reservations, jobs, queue)
+    copy_plan(reservations, memory.before_move, queue)
     for _ in range(iterations):
         job = queue[random_number(memory.stream) % count]
-        copy_plan(reservations, memory.before_move, queue)
         move(reservations, cluster, jobs, queue, job)
         new_wait, new_slowdown = expect(reservations, jobs, queue)
         # the sum of (new - old) / old, multiplied by both totals, as no job may have to wait
         change = (new_wait - wait) * slowdown + (new_slowdown - slowdown) * wait
         if change < -ROUNDING * wait * slowdown:
             wait, slowdown = new_wait, new_slowdown
+            copy_plan(reservations, memory.before_move, queue)
         else:
             copy_plan(memory.before_move, reservations, queue)
     return True
