@@ -26,7 +26,7 @@ from bfenv.core.kernel import inlined, kernel
 
 SLOTS = 4096  # of the wheel; a power of two
 SLOT_BITS = 13  # a slot has 8,192 s; times that are a turn of the wheel apart share one
-DURATIONS = 32  # classes at most
+DURATIONS = 64  # classes at most
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
 UNKNOWN = -1  # in `row_of`, until the job waits: its request may not be known before
