@@ -108,6 +108,7 @@ class BatchState(NamedTuple):
     sums: np.ndarray  # (N, len(SUMS)) float64
     slots: np.ndarray  # (N, window) int64: the job in each slot; -1 for none
     mask: np.ndarray  # (N, actions) int8, 1 for a legal action
+    last_keys: np.ndarray  # (N, orders) int64: of the last job that each order of the window took
     plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
     # Side by side, so that the compiler handles several slots with one instruction. An empty slot
     # has the size FOREVER: nothing takes it for one that fits.
@@ -264,6 +265,7 @@ def new_state(
         sums=zeros(len(SUMS), dtype=np.float64),
         slots=zeros(window),
         mask=zeros(actions, dtype=np.int8),
+        last_keys=zeros(len(rules.orders)),
         plan=zeros(2, 2 + running + 2 * jobs),
         slot_requests=zeros(len(SLOT_REQUESTS), window),
         slot_features=zeros(len(SLOT_FEATURES), window, dtype=np.float32),

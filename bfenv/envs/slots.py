@@ -40,6 +40,7 @@ from bfenv.envs.outages import is_hidden
 ORDER_NAMES = tuple(name for name, order in ORDERS.items() if not order.stochastic)
 WINDOW_ORDERS = ("mixed", "oldest", *ORDER_NAMES)
 LARGEST = 2**63 - 1  # int64; the key of a job that an order may not take
+NEAR = 4  # places from the wanted key at which it is looked for place by place
 
 
 class WindowRule(NamedTuple):
@@ -187,17 +188,18 @@ def _take_first(state, tables, cluster, jobs, rules, i, k, left):
     wanted = min(rules.order_slots, count, left)
     if wanted == 0:
         return 0
-    last = _nth(key, len(line), wanted)
-    ties = wanted  # how many of the jobs with the last key are taken, the oldest of them
+    last = _nth(key, len(line), wanted, state.last_keys[i, k])
+    state.last_keys[i, k] = last
+    surplus = -wanted
     for place in range(len(line)):
-        taken[place] |= key[place] < last
-        ties -= key[place] < last
-    for place in range(len(line)):
-        if ties == 0:
-            break
+        taken[place] |= key[place] <= last
+        surplus += key[place] <= last
+    place = len(line)
+    while surplus > 0:  # of the jobs with the last key, the oldest are taken
+        place -= 1
         if key[place] == last:
-            taken[place] = 1
-            ties -= 1
+            taken[place] = 0
+            surplus -= 1
     return wanted
 
 
@@ -220,7 +222,7 @@ def _write_keys(state, cluster, jobs, rules, i, order, number):
     `number` is that of `formula` by job; if the order has none, it is empty.
     """
     taken, key, line = state.per_job[i, TAKEN], state.per_job[i, KEY], waiting(cluster)
-    around, time, count = state.counters[i, MET] > 0, now(cluster), 0
+    time, count = now(cluster), 0
     for place in range(len(line)):
         job = line[place]
         value = formula(
@@ -232,9 +234,14 @@ def _write_keys(state, cluster, jobs, rules, i, order, number):
             number[job] if len(number) > 0 else 0.0,
             rules.order_weight,
         )
-        may_be_taken = taken[place] == 0 and not (around and is_hidden(state, i, job))
-        key[place] = _sortable(value) if may_be_taken else LARGEST
-        count += may_be_taken
+        own = _sortable(value)
+        key[place] = own if taken[place] == 0 else LARGEST  # without a branch
+        count += 1 - taken[place]
+    if state.counters[i, MET] > 0:
+        for place in range(len(line)):
+            if is_hidden(state, i, line[place]):
+                count -= key[place] < LARGEST
+                key[place] = LARGEST
     return count
 
 
@@ -263,28 +270,29 @@ def _sortable(value):
 
 
 @kernel
-def _nth(keys, count, n):
+def _nth(keys, count, n, guess):
     """Return the n-th smallest of the first `count` keys, by bisection of their range.
 
     LARGEST is no key. The compiler counts several keys with one instruction, so for the lengths of
-    queues this is faster than a heap.
+    queues this is faster than a heap. A good guess, the key of the last choice, leaves few steps.
     """
-    low, high = LARGEST, -LARGEST
-    for slot in range(count):
-        key = keys[slot]
-        low, high = min(low, key), max(high, key if key < LARGEST else -LARGEST)
+    low, high, middle = -LARGEST, LARGEST, guess
     while low < high:
-        middle = (low & high) + ((low ^ high) >> 1)  # the mean, rounded down
         up_to, below, above = 0, low, high  # the number of keys up to it, and its neighbours
         for slot in range(count):
             key = keys[slot]
             up_to += key <= middle
             below = max(below, key if key <= middle else low)
             above = min(above, key if key > middle else high)
+        if up_to == n:
+            return below
+        if up_to == n - 1:
+            return above
         if up_to < n:
             low = above
         else:
             high = below
-        if up_to == n:
-            break
+        middle = (low & high) + ((low ^ high) >> 1)  # the mean, rounded down
+        if abs(up_to - n) < NEAR:
+            middle = low if up_to < n else high - 1
     return high

@@ -10,6 +10,8 @@ from bfenv.agents import PolicyAgent
 from bfenv.agents.random import RandomAgent
 from bfenv.baselines.priorities import ORDERS
 from bfenv.core.cluster import now, waiting
+from bfenv.envs import slots
+from bfenv.envs.slots import LARGEST
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
@@ -28,6 +30,19 @@ def mixed(jobs, line, time, window):
         chosen = chosen + sorted(rest, key=lambda job, key=key: (key(job), job))[:share]
     rest = [job for job in line if job not in chosen]
     return sorted(chosen + rest[: window - len(chosen)])
+
+
+@given(
+    st.lists(st.integers(-6, 6) | st.integers(-LARGEST, LARGEST - 1), min_size=1, max_size=40),
+    st.integers(0, 9),
+    st.integers(-6, 6) | st.integers(-LARGEST, LARGEST - 1),
+    st.data(),
+)
+def test_nth(keys, excluded, guess, data):
+    """The n-th smallest key is found from any guess, whatever cannot be taken."""
+    n = data.draw(st.integers(1, len(keys)))
+    mixed_up = data.draw(st.permutations(keys + [LARGEST] * excluded))
+    assert slots._nth(np.array(mixed_up), len(mixed_up), n, guess) == sorted(keys)[n - 1]
 
 
 @given(small_traces(jobs=14), st.integers(1, 9), st.integers(0, 2**32 - 1))
