@@ -30,6 +30,7 @@ from bfenv.envs.batch_state import (
     MET,
     SHARE,
     SLOT_ESTIMATE,
+    SLOT_FLAGS,
     SLOT_REQUESTED_START,
     SLOT_SIZE,
     SLOT_SUBMIT,
@@ -67,6 +68,17 @@ ARC = 300  # seconds
 ANGLES = np.arange(DAY) * (2 * np.pi / DAY)  # of the seconds of a day
 # (k, 2) float64: sine and cosine of the angles that are ARC apart, and of the first ones
 ARCS, FIRST_ARC = (np.stack([np.sin(x), np.cos(x)], 1) for x in (ANGLES[::ARC], ANGLES[:ARC]))
+# The values of neighbouring columns by the bits of SLOT_FLAGS: one look-up instead of conversions
+FLAGS = JOB_FITS, JOB_HEAD, JOB_BEFORE_SHADOW, JOB_WITHIN_EXTRA
+FLAG_VALUES = ((np.arange(16)[:, None] >> np.arange(4)) & 1).astype(np.float32)  # (16, 4)
+STEP_BITS = 49  # bits of a float64 behind its exponent and three bits of its fraction
+FIRST_BITS = int(np.float64(1).view(np.int64)) >> STEP_BITS
+LAST_BITS = int(np.float64(AHEAD[-1] + 1).view(np.int64)) >> STEP_BITS
+# By the leading bits of 1 + a time ahead: the first step that the least such time reaches; the
+# largest reaches at most the next one
+STEPS = np.searchsorted(
+    AHEAD + 1, (np.arange(FIRST_BITS, LAST_BITS + 1) << STEP_BITS).view(np.float64)
+)
 LANES = 16  # slots: a multiple of how many the compiler handles with one instruction
 
 
@@ -92,27 +104,55 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
 @kernel
 def _write_queue(state, cluster, i, head, shadow_time, extra_nodes, queue):
     """Write the columns of QUEUE."""
-    slots, mask, time, available = state.slots[i], state.mask[i], now(cluster), free(cluster)
     _write_times(state, cluster, i)
-    features, requests = state.slot_features[i], state.slot_requests[i]
+    _write_flags(state, cluster, i, head, shadow_time, extra_nodes)
+    mask, features = state.mask[i], state.slot_features[i]
     share, log_estimate = features[SHARE], features[LOG_ESTIMATE]
     log_wait, expansion = features[LOG_WAIT], features[LOG_EXPANSION]
-    size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
-    requested_start = requests[SLOT_REQUESTED_START]
-    seen = min(len(slots), len(waiting(cluster)))
+    flags = state.slot_requests[i, SLOT_FLAGS]
+    seen = min(len(queue), len(waiting(cluster)))
     queue[seen:] = 0.0
     for slot in range(seen):
-        row = queue[slot]
+        row, values = queue[slot], FLAG_VALUES[flags[slot]]
+        # All are read before any is written, so that the compiler moves them at once.
+        fits, is_head, before_shadow, within_extra = values[0], values[1], values[2], values[3]
         row[JOB_PRESENT] = 1.0
         row[JOB_LEGAL] = mask[slot]
         row[JOB_SIZE] = share[slot]
         row[JOB_ESTIMATE] = log_estimate[slot]
         row[JOB_WAIT] = log_wait[slot]
         row[JOB_EXPANSION] = expansion[slot]
-        row[JOB_FITS] = (size[slot] <= available) & (requested_start[slot] <= time)
-        row[JOB_HEAD] = slots[slot] == head
-        row[JOB_BEFORE_SHADOW] = time + estimate[slot] <= shadow_time
-        row[JOB_WITHIN_EXTRA] = size[slot] <= extra_nodes
+        row[JOB_FITS] = fits
+        row[JOB_HEAD] = is_head
+        row[JOB_BEFORE_SHADOW] = before_shadow
+        row[JOB_WITHIN_EXTRA] = within_extra
+
+
+@kernel
+def _write_flags(state, cluster, i, head, shadow_time, extra_nodes):
+    """Fill SLOT_FLAGS: bit k is the value of column FLAGS[k]."""
+    slots, requests = state.slots[i], state.slot_requests[i]
+    time, available = now(cluster), free(cluster)
+    size, estimate = requests[SLOT_SIZE], requests[SLOT_ESTIMATE]
+    requested_start, flags = requests[SLOT_REQUESTED_START], requests[SLOT_FLAGS]
+    for slot in range(_lanes(state, cluster, i)):
+        fits = (size[slot] <= available) & (requested_start[slot] <= time)
+        before_shadow = time + estimate[slot] <= shadow_time
+        flags[slot] = (
+            fits
+            | (np.int64(slots[slot] == head) << 1)
+            | (np.int64(before_shadow) << 2)
+            | (np.int64(size[slot] <= extra_nodes) << 3)
+        )
+
+
+@kernel
+def _lanes(state, cluster, i):
+    """Return the number of slots with jobs, rounded up to whole instructions of the processor.
+
+    What these make of the empty slots behind the jobs is not looked at.
+    """
+    return min(len(state.slots[i]), (len(waiting(cluster)) + LANES - 1) // LANES * LANES)
 
 
 @kernel
@@ -130,8 +170,7 @@ def _write_times(state, cluster, i):
     time, features, requests = now(cluster), state.slot_features[i], state.slot_requests[i]
     estimate, submit = requests[SLOT_ESTIMATE], requests[SLOT_SUBMIT]
     log_wait, expansion = features[LOG_WAIT], features[LOG_EXPANSION]
-    # Whole instructions: what they make of the empty slots behind the jobs is not looked at.
-    seen = min(len(submit), (len(waiting(cluster)) + LANES - 1) // LANES * LANES)
+    seen = _lanes(state, cluster, i)
     for slot in range(seen):
         log_wait[slot] = log_time(time - submit[slot])
     for slot in range(seen):
@@ -189,22 +228,46 @@ def _scaled(value, which):
 
 @kernel
 def _write_profile(state, cluster, jobs, i, profile):
-    runs = running(cluster)
-    ends = expected_ends(cluster)
-    time, processors = now(cluster), cluster.state[PROCESSORS]
-    available, k, share = free(cluster), 0, free(cluster) / processors
-    coming, last = state.counters[i, COMING], state.counters[i, LAST_OUTAGE]
-    around = coming < last and jobs.submit[coming] <= time + AHEAD[len(AHEAD) - 1]
+    coming, last, time = state.counters[i, COMING], state.counters[i, LAST_OUTAGE], now(cluster)
+    if coming < last and jobs.submit[coming] <= time + AHEAD[len(AHEAD) - 1]:
+        _write_profile_with_outages(cluster, jobs, coming, last, profile)
+        return
+    runs, ends, processors = running(cluster), expected_ends(cluster), cluster.state[PROCESSORS]
+    available = free(cluster)
+    profile[0] = available / processors
+    profile[1:] = -np.inf
+    for k in range(len(runs)):
+        ahead = ends[k] - time
+        if ahead > AHEAD[len(AHEAD) - 1]:
+            break
+        available += jobs.size[runs[k]]
+        profile[_step_of(ahead)] = available / processors
+    share = profile[0]  # it never falls, so the steps at which no job ends take the largest so far
     for step in range(len(AHEAD)):
-        if k < len(runs) and ends[k] <= time + AHEAD[step]:
-            while k < len(runs) and ends[k] <= time + AHEAD[step]:
-                available += jobs.size[runs[k]]
-                k += 1
-            share = available / processors
-        if around:
-            out = out_of_service(jobs, coming, last, time + AHEAD[step])
-            share = (available - out) / processors
+        share = max(share, profile[step])
         profile[step] = share
+
+
+@kernel
+def _step_of(ahead):
+    """Return the first step of the profile that is at least `ahead` seconds ahead.
+
+    A look-up and a comparison: the processor would mispredict when a search ends.
+    """
+    step = STEPS[(np.float64(1 + max(ahead, 0)).view(np.int64) >> STEP_BITS) - FIRST_BITS]
+    return step + (AHEAD[step] < ahead)
+
+
+@kernel
+def _write_profile_with_outages(cluster, jobs, coming, last, profile):
+    runs, ends, processors = running(cluster), expected_ends(cluster), cluster.state[PROCESSORS]
+    time, available, k = now(cluster), free(cluster), 0
+    for step in range(len(AHEAD)):
+        while k < len(runs) and ends[k] <= time + AHEAD[step]:
+            available += jobs.size[runs[k]]
+            k += 1
+        out = out_of_service(jobs, coming, last, time + AHEAD[step])
+        profile[step] = (available - out) / processors
 
 
 @kernel

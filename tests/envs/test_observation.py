@@ -28,7 +28,7 @@ from bfenv.envs.features import (
     USERS,
     job_columns,
 )
-from bfenv.envs.observation import sine_and_cosine
+from bfenv.envs.observation import _step_of, sine_and_cosine
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles.user_history import quantities
@@ -52,6 +52,39 @@ def test_each_second_has_the_sine_and_cosine_of_its_angle():
     whole_day(found)
     exact = np.stack([np.sin(angle), np.cos(angle)], axis=1).astype(np.float32)
     np.testing.assert_array_equal(found, exact)
+
+
+def test_each_time_ahead_has_its_step():
+    """The look-up finds what a search finds, also beside the second of each step."""
+    for ahead in [*range(3000), *(AHEAD[1:, None] + [-1, 0, 1]).ravel().tolist()]:
+        if ahead <= AHEAD[-1]:
+            assert _step_of(ahead) == np.searchsorted(AHEAD, ahead)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 6 * DAY)), max_size=12),
+    st.integers(12, 200),
+)
+@settings(max_examples=60)
+def test_profile_of_many_running_jobs(requests, processors):
+    """Each step counts the processors of the jobs that are over by then."""
+    size, estimate = (list(column) for column in zip(*requests, (1, 5), strict=True))
+    trace = bfenv.make_trace(range(len(size)), size, estimate, processors)
+    env = whole(trace, window=4)
+    observation, info = env.reset(seed=0)
+    done = False
+    while not done:
+        expected = []
+        for ahead in AHEAD:
+            held = [
+                job
+                for job in running(env.cluster)
+                if env.cluster.kill_time[job] > now(env.cluster) + ahead
+            ]
+            expected.append(1 - sum(size[job] for job in held) / processors)
+        assert observation["profile"] == pytest.approx(expected)
+        action = int(np.flatnonzero(info["action_mask"])[0])
+        observation, _, done, _, info = env.step(action)
 
 
 def test_by_hand():
