@@ -26,13 +26,13 @@ def info_of(buffers: StepBuffers, i: int, mask: np.ndarray) -> Info:
 
 def infos_of(buffers: StepBuffers, masks: np.ndarray) -> dict[str, np.ndarray]:
     """Return the infos of all environments, in (N,) and (N, ...) arrays that do not change."""
-    now, dt, illegal_actions, forced_starts = buffers.infos.copy()
+    integers = buffers.infos.copy()
     return {
         "action_mask": masks.copy(),
-        "now": now,
-        "dt": dt,
-        "illegal_actions": illegal_actions,
-        "forced_starts": forced_starts,
+        "now": integers[0],
+        "dt": integers[1],
+        "illegal_actions": integers[2],
+        "forced_starts": integers[3],
         "illegal_action": buffers.illegal.copy(),
     }
 
