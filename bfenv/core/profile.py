@@ -283,9 +283,11 @@ def place(profile, size, duration, earliest):
     first = step = step_at(profile, earliest)
     anchor = earliest
     while step < steps and profile.time[step] < anchor + duration:
+        is_full = profile.free[step] < size
         step += 1
-        if profile.free[step - 1] < size:
-            first, anchor = step, profile.time[step]
+        next_time = profile.time[step]  # read in any case: a branch would be mispredicted
+        anchor = next_time if is_full else anchor
+        first = step if is_full else first
     _take(profile, size, first, anchor, step, anchor + duration)
     return anchor
 
