@@ -204,29 +204,38 @@ def step_at(profile, time):
 @kernel
 def step_from(profile, time):
     """Return the first step that begins at `time` or later; without a step, the number of steps."""
-    begin, count = 0, profile.steps[0]
-    while count > 1:
+    begin, steps = 0, profile.steps[0]
+    few, count = 2 * NEAR if steps >= 2 * NEAR else 1, steps
+    while count > few:
         half = count >> 1
         if profile.time[begin + half - 1] < time:
             begin += half
         count -= half
-    return begin + int(profile.time[begin] < time)
+    if few == 1:
+        return begin + int(profile.time[begin] < time)
+    return _count_earlier(profile, min(begin, steps - few), time)
 
 
 @kernel
-def step_from_guess(profile, time, guess):
-    """Return what `step_from` does, at once where it is a few steps from `guess`.
+def _count_earlier(profile, begin, time):
+    """Return the first step from `time` on, one of the next few from `begin` or right behind them.
 
-    The earlier steps near the guess are counted, which needs no branch that may be mispredicted.
+    The earlier ones are counted, which needs no branch that may be mispredicted.
     """
-    begin, last = max(guess - NEAR, 0), 2 * NEAR - 1
-    known = begin + last < profile.steps[0]
-    if not known or profile.time[begin] >= time or profile.time[begin + last] < time:
-        return step_from(profile, time)
     earlier = 0
     for i in range(2 * NEAR):
         earlier += int(profile.time[begin + i] < time)
     return begin + earlier
+
+
+@kernel
+def step_from_guess(profile, time, guess):
+    """Return what `step_from` does, at once where it is a few steps from `guess`."""
+    begin, last = max(guess - NEAR, 0), 2 * NEAR - 1
+    known = begin + last < profile.steps[0]
+    if not known or profile.time[begin] >= time or profile.time[begin + last] < time:
+        return step_from(profile, time)
+    return _count_earlier(profile, begin, time)
 
 
 @kernel
@@ -419,34 +428,40 @@ def bring_forward(profile, size, begin, end, to, step):
 
 
 @kernel
-def _change(profile, by, first, begin, end):
-    """Change the level from `begin`, with `first` the first step from there on, until `end`."""
-    _begin_step(profile, first, begin)
-    last = first + 1
-    while last < profile.steps[0] and profile.time[last] < end:
-        last += 1
-    _begin_step(profile, last, end)
-    for step in range(first, last):
-        profile.free[step] += by
+def _change(profile, by, step, begin, end):
+    """Change the level from `begin`, with `step` the first step from there on, until `end`."""
+    time, level = profile.time, profile.free
+    if step < profile.steps[0] and time[step] == end and level[step] == level[step - 1] + by:
+        time[step] = begin
+        return
+    _begin_step(profile, step, begin, 0)
+    while step < profile.steps[0] and time[step] < end:
+        level[step] += by
+        step += 1
+    _begin_step(profile, step, end, by)
 
 
 @kernel
-def _begin_step(profile, step, time):
+def _begin_step(profile, step, time, by):
     """Let a step begin at a time, if none does; `step` is the first from there on.
 
-    If one of the next steps is equal to the one before it, only the steps up to there move.
+    Its level is what that of the one before was before it changed by `by`. If one of the next
+    steps is equal to the one before it, only the steps up to there move.
     """
     starts, level, steps = profile.time, profile.free, profile.steps[0]
     if step < steps and starts[step] == time:
         return
-    equal, reach = step, min(step + REACH, steps)
-    while equal < reach and level[equal] != level[equal - 1]:
-        equal += 1
-    if equal == reach:
-        equal = steps
-        profile.steps[0] += 1
-    _move(profile, step, equal, 1)
-    starts[step], level[step] = time, level[step - 1]
+    before, reach = level[step - 1] - by, min(step + REACH, steps)
+    while step < reach:
+        next_time, next_level = starts[step], level[step]
+        starts[step], level[step] = time, before
+        if next_level == before:
+            return
+        time, before = next_time, next_level
+        step += 1
+    _move(profile, step, steps, 1)
+    starts[step], level[step] = time, before
+    profile.steps[0] += 1
 
 
 @kernel
