@@ -487,12 +487,10 @@ def join_steps(profile):
 @kernel
 def _step_from_there(profile, step, time):
     """Return what `step_from` does; the result is not before `step`, and most often near it."""
-    near = step + NEAR
-    if near >= profile.steps[0] or profile.time[near] < time:
+    last = step + 2 * NEAR - 1
+    if last >= profile.steps[0] or profile.time[last] < time:
         return step_from(profile, time)
-    while profile.time[step] < time:
-        step += 1
-    return step
+    return _count_earlier(profile, step, time)
 
 
 @kernel
