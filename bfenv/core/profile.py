@@ -16,7 +16,7 @@ from bfenv.core.kernel import kernel
 
 LONG = 256  # steps of a profile from which on not all are moved for one that comes
 REACH = 32  # steps among which one is then looked for that is not needed
-NEAR = 8  # steps to either side of a guess where no search is needed
+NEAR = 8  # steps that are counted at once, and to either side of a guess where that is enough
 
 
 class Profile(NamedTuple):
@@ -205,7 +205,7 @@ def step_at(profile, time):
 def step_from(profile, time):
     """Return the first step that begins at `time` or later; without a step, the number of steps."""
     begin, steps = 0, profile.steps[0]
-    few, count = 2 * NEAR if steps >= 2 * NEAR else 1, steps
+    few, count = NEAR if steps >= NEAR else 1, steps
     while count > few:
         half = count >> 1
         if profile.time[begin + half - 1] < time:
@@ -218,12 +218,12 @@ def step_from(profile, time):
 
 @kernel
 def _count_earlier(profile, begin, time):
-    """Return the first step from `time` on, one of the next few from `begin` or right behind them.
+    """Return the first step from `time` on: one of `NEAR` steps from `begin`, or the one behind.
 
     The earlier ones are counted, which needs no branch that may be mispredicted.
     """
     earlier = 0
-    for i in range(2 * NEAR):
+    for i in range(NEAR):
         earlier += int(profile.time[begin + i] < time)
     return begin + earlier
 
@@ -235,6 +235,7 @@ def step_from_guess(profile, time, guess):
     known = begin + last < profile.steps[0]
     if not known or profile.time[begin] >= time or profile.time[begin + last] < time:
         return step_from(profile, time)
+    begin += NEAR * int(profile.time[begin + NEAR - 1] < time)
     return _count_earlier(profile, begin, time)
 
 
@@ -411,7 +412,7 @@ def bring_forward(profile, size, begin, end, to, step):
     left, until = max(begin, to + end - begin), min(begin, to + end - begin)
     if _make_room(profile, 4):
         step = step_at(profile, to)
-    last = _step_from_there(profile, step, end)
+    last = step_from_guess(profile, end, step + NEAR)
     step = _step_back(profile, step, to)
     first = _step_back(profile, last - 1, left)
     if profile.steps[0] < LONG:
@@ -482,15 +483,6 @@ def join_steps(profile):
             last += 1
             profile.time[last], profile.free[last] = profile.time[step], profile.free[step]
     profile.steps[0] = last + 1
-
-
-@kernel
-def _step_from_there(profile, step, time):
-    """Return what `step_from` does; the result is not before `step`, and most often near it."""
-    last = step + 2 * NEAR - 1
-    if last >= profile.steps[0] or profile.time[last] < time:
-        return step_from(profile, time)
-    return _count_earlier(profile, step, time)
 
 
 @kernel
