@@ -129,26 +129,18 @@ def test_users_code_passes_a_strict_type_check(tmp_path, installed):
     """A script that uses the public names passes `mypy --strict`; a wrong call does not."""
     pytest.importorskip("mypy")
 
-    def check(text: str) -> subprocess.CompletedProcess[str]:
-        (tmp_path / "client.py").write_text(text)
-        return subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "mypy",
-                "--strict",
-                "--follow-imports=silent",
-                "--config-file=",
-                "client.py",
-            ],
-            cwd=tmp_path,
-            env={**_environment(), "MYPYPATH": str(installed)},
-            capture_output=True,
-            text=True,
-        )
-
-    good = check(CLIENT.read_text())
-    assert good.returncode == 0, good.stdout
-    wrong = check(CLIENT.read_text() + "bfenv.simulate(trace, 7)\nschedule.waits\n")
-    assert wrong.returncode == 1
-    assert "arg-type" in wrong.stdout and "attr-defined" in wrong.stdout
+    good, wrong = tmp_path / "good.py", tmp_path / "wrong.py"
+    good.write_text(CLIENT.read_text())
+    wrong.write_text(CLIENT.read_text() + "bfenv.simulate(trace, 7)\nschedule.waits\n")
+    options = ["--strict", "--follow-imports=silent", "--config-file="]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, good.name, wrong.name],
+        cwd=tmp_path,
+        env={**_environment(), "MYPYPATH": str(installed)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and good.name not in done.stdout, done.stdout
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    assert ["arg-type" in errors[0], "attr-defined" in errors[1]] == [True, True]
+    assert len(errors) == 2

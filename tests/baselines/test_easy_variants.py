@@ -260,7 +260,7 @@ both_event_orders = pytest.mark.parametrize("event_order", ["standard", "pyss"])
 
 
 @both_event_orders
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(trace=crowded_traces(), chosen=options())
 def test_every_combination_of_options_equals_the_naive_version(trace, chosen, event_order):
     agree(trace, chosen, event_order)
@@ -359,6 +359,7 @@ def test_as_many_reservations_as_jobs_is_one_for_everybody(trace):
 
 @pytest.mark.parametrize("backfill", [None, "sjf"])
 @pytest.mark.parametrize("order", sorted(set(ORDERS) - {"random", "random-sjf", "aged-random"}))
+@settings(max_examples=40)
 @given(trace=crowded_traces())
 def test_no_backfill_delays_the_promised_start_of_the_head(order, backfill, trace):
     """Each pass is made twice from the same state, first without the backfilling."""
