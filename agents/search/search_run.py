@@ -87,10 +87,10 @@ def run_search(
     check_workers(jobs, backend, scheduler)
     with connect(scheduler) if backend == "dask" else nullcontext() as client:
         workers = {"jobs": jobs, "backend": backend, "scheduler": client}
-        return _run_generations(settings, out, generations, budget, done, workers)
+        return _search(settings, out, generations, budget, done, workers)
 
 
-def _run_generations(
+def _search(
     settings: SearchSettings,
     out: Path,
     generations: int | None,

@@ -91,6 +91,8 @@ SALT = "BFENV_SALT"  # a variable of the environment, which other processes cann
 MEMORY = 4096  # MiB
 DECISION = MINUTE
 PROGRAMS = "--player", "--command"  # options that take a program
+WORKLOAD_OPTIONS = {"--workload", "-w"}  # of most commands
+WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG", "LOG..."}  # of the others
 PlayerMemoryOption = Annotated[
     int, typer.Option(min=16, metavar="MIB", help="Memory that a player may take, in MiB.")
 ]
@@ -115,7 +117,7 @@ def player_limits(memory: int, decision: int, reads: list[Path] | None) -> "Play
 
 
 class Once(TyperCommand):
-    """A command that refuses an option given twice, unless it is a list."""
+    """A command that refuses an option given twice, unless it is a list, and says what is meant."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments.
@@ -123,9 +125,17 @@ class Once(TyperCommand):
         Raises
         ------
         BfenvError
-            If an option that takes a single value is given more than once, or there is an argument
-            too many.
+            If an option that takes a single value is given more than once, there is an argument too
+            many, or the workload, an argument, is given as an option.
         """
+        command = ctx.command_path.removeprefix("bfenv ")
+        metavars = {param.metavar for param in self.params if param.param_type_name == "argument"}
+        for metavar in metavars & WORKLOAD_ARGUMENTS:
+            for word in {word.partition("=")[0] for word in args} & WORKLOAD_OPTIONS:
+                raise BfenvError(
+                    f"{command} has no option {word}: give the workload by itself, "
+                    f"as in `bfenv {command} {metavar}`"
+                )
         _, rest, given = self.make_parser(ctx).parse_args(list(args))
         if rest:
             takes_none = all(param.param_type_name == "option" for param in self.params)
@@ -138,8 +148,8 @@ class Once(TyperCommand):
                 if is_policy
                 else "see --help"
             )
-            command = ctx.command_path.removeprefix("bfenv ")
-            raise BfenvError(f"{command} takes no argument {rest[0]!r}; {hint}")
+            what = "argument" if takes_none else "further argument"
+            raise BfenvError(f"{command} takes no {what} {rest[0]!r}; {hint}")
         for option in given:
             flag_or_list = getattr(option, "is_flag", True) or option.multiple
             if given.count(option) > 1 and not flag_or_list:

@@ -227,7 +227,9 @@ def check_workers(jobs: int = 1, backend: str = "loky", scheduler: Any = None) -
 
 @contextmanager
 def connect(scheduler: Any) -> Iterator[Any]:
-    """Hold a Dask client of the scheduler at an address; a client is held, and left open.
+    """Open a Dask client of the scheduler at an address, and close it at the end.
+
+    A client that you pass stays open.
 
     Raises
     ------

@@ -56,9 +56,11 @@ def _send_findings(
     sender: "Connection[Any, Any]",
 ) -> None:
     """Send every finding, and None at the end; runs in the child."""
-    # The parent's garbage is not collected here: it may wait for threads, which forks leave behind.
+    # A fork has none of its parent's threads. If an inherited object were collected here and waited
+    # for one of them, this process would never go on. Frozen objects are not collected.
     gc.freeze()
-    traces = [replace(trace) for trace in traces]  # within reach of policies that search with gc
+    # gc does not find frozen objects either. New traces let a policy that looks for them be caught.
+    traces = [replace(trace) for trace in traces]
     names = [trace.name for trace in traces]
 
     def on_pass(trace: Trace, now: int) -> None:

@@ -14,6 +14,15 @@ from bfenv.speed.measurements import PUBLISHED
 from tests.cli.conftest import SWF
 from tests.referee.programs import FCFS
 
+NOTICE = re.compile(
+    r"bfenv: (compiling \w+ \(first use on this machine\) \.\.\.|.* after [\d.]+ (s|min|h))"
+)
+
+
+def without_notices(err):
+    """The lines of what a command wrote on stderr, but for those that depend on its speed."""
+    return [line for line in err.splitlines() if not NOTICE.fullmatch(line)]
+
 
 def test_version(run):
     """--version prints the versions that results depend on."""
@@ -38,8 +47,7 @@ def test_encodings(swf, encoding):
     environment = os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "100"}
     done = subprocess.run([sys.executable, *words], capture_output=True, env=environment)
     text = done.stdout.decode(encoding)
-    errors = [line for line in done.stderr.splitlines() if b"compiling" not in line]
-    assert (done.returncode, errors) == (0, [])
+    assert (done.returncode, without_notices(done.stderr.decode(encoding))) == (0, [])
     assert "-0 % processors (4)" in text and "?" not in text
 
 
@@ -72,6 +80,23 @@ def test_argument_too_many(run, command, hint):
     """An argument where a command takes none is answered with the options that may be meant."""
     status, _, err = run(command, "./mine")
     assert (status, err) == (2, f"bfenv: {command} takes no argument './mine'; {hint}\n")
+
+
+@pytest.mark.parametrize("command", [["bound"], ["whatif"], ["report"], ["workloads", "info"]])
+@pytest.mark.parametrize("option", ["-w", "--workload"])
+def test_workload_is_an_argument(run, command, option):
+    """Where the workload is an argument, one that is given as an option is told so."""
+    status, _, err = run(*command, option, "lublin")
+    name = " ".join(command)
+    assert status == 2
+    assert err.startswith(f"bfenv: {name} has no option {option}: give the workload by itself, ")
+    assert re.search(f"as in `bfenv {name} (WORKLOAD|LOG)", err)
+
+
+def test_further_argument(run):
+    """A second argument is refused where a command takes one."""
+    status, _, err = run("bound", "lublin", "extra")
+    assert (status, err) == (2, "bfenv: bound takes no further argument 'extra'; see --help\n")
 
 
 def test_short_help(run):
@@ -228,7 +253,7 @@ def test_failing_policy(run, tmp_path, monkeypatch, command, body, error):
     (tmp_path / f"{module}.py").write_text(f"def crash(cluster, jobs, memory):\n    {body}\n")
     status, out, err = run(*command.split(), "--policy", f"{module}:crash")
     assert (status, out) == (2, "")
-    (line,) = (line for line in err.splitlines() if "crash" in line)  # others tell of progress
+    (line,) = without_notices(err)
     assert f"{module}:crash" in line and error in line
     assert err.endswith(f"({module}.py, line 2)\n")
 

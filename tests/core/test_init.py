@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import bfenv.core
 
 PROGRAM = """
@@ -44,6 +46,12 @@ def test_parts_load_alone():
     run = [sys.executable, "-c", program]
     result = subprocess.run(run, capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["False", "True"]
+
+
+def test_unknown_name():
+    """A name that a room does not have is answered with the room's name."""
+    with pytest.raises(AttributeError, match="module 'bfenv.core' has no attribute 'nothing'"):
+        bfenv.core.nothing  # noqa: B018
 
 
 def test_dir():
