@@ -152,7 +152,8 @@ class Easy:
                 skip = False
                 continue
             if self.may_pass(job, now, shadow, extra):
-                if now + machine.length(job) > shadow or mistake == "extra nodes shrink always":
+                within = now + machine.length(job) <= self.latest_end(shadow)
+                if not within or mistake == "extra nodes shrink always":
                     extra -= machine.size(job) * (mistake != "extra nodes do not shrink")
                 machine.launch(job, now)
                 machine.backfilled.add(job)
@@ -204,11 +205,15 @@ class Easy:
         machine, mistake = self.machine, self.machine.mistake
         if mistake == "greedy":
             return True
-        limit = shadow + {"before the shadow time": -1, "after the shadow time": 1}.get(mistake, 0)
         if mistake == "two reservations" and not self.spares_second(job, now):
             return False
         end = now + machine.length(job)
-        return end <= limit or (mistake != "no extra nodes" and machine.size(job) <= extra)
+        return end <= self.latest_end(shadow) or (mistake != "no extra nodes" and machine.size(job) <= extra)
+
+    def latest_end(self, shadow: int) -> int:
+        """The latest end of a job that needs no extra nodes."""
+        later = {"before the shadow time": -1, "after the shadow time": 1}
+        return shadow + later.get(self.machine.mistake, 0)
 
     def spares_second(self, job: int, now: int) -> bool:
         """Whether the two first waiting jobs could still start where they can without this one."""
