@@ -208,7 +208,7 @@ def table(
             grid.add_row(*(escape(line[i]) for i in own))  # names may have brackets
         # A number that does not fit even beside folded words makes the table wider.
         needed = sum(fitted) + sum(widths[words + i] + 2 for i in part) + 2 * words
-        Console(width=max(width, needed) if part else width).print(grid)
+        Console(width=max(width, needed) if part else width, emoji=False).print(grid)
     if note:
         prose(f"{note}\n")
 

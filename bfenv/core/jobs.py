@@ -119,6 +119,8 @@ class Trace:
     def _check_outages(self) -> None:
         """Check that each outage is one, and that no two take the same processors."""
         for outage in self.outages:
+            if not isinstance(outage, Outage):
+                raise WorkloadError(f"{self.name}: outages must be Outage objects, got {outage!r}")
             check_integer(f"{self.name}: begin of an outage", outage.begin, 0, error=WorkloadError)
             name = f"{self.name}: end of the outage at {outage.begin} s"
             most = FOREVER // 4

@@ -5,7 +5,7 @@ and of stable-baselines3 on it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 from gymnasium import spaces
@@ -325,7 +325,10 @@ class EnvBatch:
         arguments = reward_arguments(totals, self.job_counts.item(i), reference)
         if self.reward.takes_ended:
             arguments = (*arguments, self.ended_jobs(i, totals))
-        return float(self.reward.function(*arguments))
+        reward = self.reward.function(*arguments)
+        if not isinstance(reward, SupportsFloat):
+            raise BfenvError(f"reward must return a number, got {reward!r}")
+        return float(reward)
 
     def ended_jobs(self, i: int, totals: StepTotals) -> EndedJobs:
         """Return the jobs of the episode that ended since the last decision in environment i."""

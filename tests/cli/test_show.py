@@ -35,6 +35,12 @@ def test_width(run):
             assert max(map(len, out[1:])) <= columns  # the first line may be a title
 
 
+def test_emoji(capsys):
+    """A name is shown as it is, even where a part of it is that of an emoji."""
+    show.table(("policy", "wait"), [("mine:star:depth=2", "1")], numbers=1)
+    assert "mine:star:depth=2" in capsys.readouterr().out
+
+
 def test_markdown(run):
     """Markdown has one line per row, and vertical bars in cells are escaped."""
     out = run("evaluate", "-w", "lublin:jobs=50", "-p", "easy", "-f", "markdown")[1].splitlines()

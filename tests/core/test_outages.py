@@ -241,6 +241,12 @@ def test_too_many_at_once():
         bfenv.make_trace([0], [1], [1], 4, outages=outages)
 
 
+def test_plain_tuple():
+    """An outage that is a plain tuple is refused by name."""
+    with pytest.raises(WorkloadError, match=r"outages must be Outage objects, got \(0, 5, 1\)"):
+        bfenv.make_trace([0], [1], [3], 4, outages=((0, 5, 1),))
+
+
 def test_hash_and_slice():
     """Outages are part of the content; a part of a trace has what is left of them."""
     trace = bfenv.make_trace([0, 100], [1, 1], [1, 1], 4)

@@ -9,6 +9,7 @@ from hypothesis import given
 
 import bfenv
 from bfenv.agents import PolicyAgent
+from bfenv.core.errors import BfenvError
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
@@ -127,6 +128,14 @@ def test_function():
         env = whole(bfenv.make_trace([0, 0, 5], [1, 1, 1], [3, 3, 3], 1), reward=reward)
         rewards, _ = play(env)
         assert rewards == [3.0, 3.0, 0.0]
+
+
+def test_no_number():
+    """A reward function that returns no number is named as the cause."""
+    env = whole(bfenv.make_trace([0, 0], [1, 1], [3, 3], 1), reward=lambda before, after: None)
+    env.reset(seed=0)
+    with pytest.raises(BfenvError, match="reward must return a number, got None"):
+        env.step(0)
 
 
 def test_illegal_first_action():
