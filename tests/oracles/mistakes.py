@@ -207,8 +207,8 @@ class Easy:
             return True
         if mistake == "two reservations" and not self.spares_second(job, now):
             return False
-        end = now + machine.length(job)
-        return end <= self.latest_end(shadow) or (mistake != "no extra nodes" and machine.size(job) <= extra)
+        within = now + machine.length(job) <= self.latest_end(shadow)
+        return within or (mistake != "no extra nodes" and machine.size(job) <= extra)
 
     def latest_end(self, shadow: int) -> int:
         """The latest end of a job that needs no extra nodes."""
