@@ -302,9 +302,9 @@ def try_start(cluster, jobs, job, limit):
     if cluster.trial_start[job] >= 0 or limit < 1:
         cluster.state[OFFENDER] = job
         raise ValueError("has had its trial, or a trial of no length")
+    _launch(cluster, jobs, job, min(limit, jobs.estimate[job]))
     if limit < jobs.estimate[job]:
         cluster.trial_start[job] = cluster.state[NOW]
-    _launch(cluster, jobs, job, min(limit, jobs.estimate[job]))
 
 
 @kernel

@@ -146,6 +146,18 @@ def test_a_trial_that_outlives_its_limit_is_killed_and_the_job_waits_in_its_old_
     assert cluster.end[1] == 11
 
 
+def test_a_trial_that_was_refused_can_be_made_later():
+    cluster, jobs, truth = machine((0, 3, 5, 5), (0, 2, 9, 5))
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    with pytest.raises(ValueError, match="does not wait, does not fit"):
+        try_start(cluster, jobs, 1, 3)
+    assert cluster.trial_start[1] == -1
+    advance(cluster, jobs, truth)
+    try_start(cluster, jobs, 1, 3)
+    assert cluster.trial_start[1] == 5
+
+
 def test_a_trial_that_is_long_enough_is_the_job_itself():
     cluster, jobs, truth = machine((0, 1, 9, 3))
     advance(cluster, jobs, truth)
