@@ -78,7 +78,7 @@ else:  # type checkers know the names above, and that there are no others
             value = getattr(import_module(_ROOM_OF[name]), name)
         elif name == "__version__":
             value = import_module("importlib.metadata").version("bfenv")
-        elif f"bfenv.{name}" in _ROOMS:
+        elif any(room.split(".")[1] == name for room in _ROOMS):
             return import_module(f"bfenv.{name}")
         else:
             raise AttributeError(f"module 'bfenv' has no attribute {name!r}")

@@ -48,6 +48,14 @@ def test_parts_load_alone():
     assert result.stdout.split() == ["False", "True"]
 
 
+def test_room_of_the_package():
+    """`import bfenv` is enough to reach the room by its name."""
+    program = "import bfenv; print(bfenv.core.BfenvError is bfenv.BfenvError)"
+    run = [sys.executable, "-c", program]
+    result = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert result.stdout == "True\n"
+
+
 def test_unknown_name():
     """A name that a room does not have is answered with the room's name."""
     with pytest.raises(AttributeError, match="module 'bfenv.core' has no attribute 'nothing'"):
