@@ -19,7 +19,7 @@ from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
 from bfenv.parallel.failures import as_policy_error
-from bfenv.parallel.worker_process import die_with_parent
+from bfenv.parallel.worker_process import watch_parent
 from bfenv.workloads.load import load_workload
 
 BACKENDS = ("loky", "dask")
@@ -182,7 +182,7 @@ def _run_tasks(
             for policy in warm:
                 warm_up(find_policy(policy))
         if workers > 1:  # from their first moment on, they end with this process
-            options |= {"initializer": die_with_parent, "initargs": (os.getpid(),)}
+            options |= {"initializer": watch_parent, "initargs": (os.getpid(),)}
             folder = os.getcwd()
         parallel = Parallel(n_jobs=workers, backend="loky", max_nbytes=SHARED, **options)
     calls = (delayed(_run_task)(folder, function, i, *task) for i, task in enumerate(tasks))

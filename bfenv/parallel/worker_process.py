@@ -28,6 +28,7 @@ PROGRAM = (
 )
 IDLE = 60  # seconds without work after which a process ends; it gets no work in the last half
 GRACE = 5  # seconds that a process may go on after its time, or after its last answer
+LOOK = 0.5  # seconds between two looks for the parent
 PR_SET_PDEATHSIG = 1  # option of Linux's prctl
 
 T = TypeVar("T")
@@ -194,6 +195,8 @@ def serve(parent: int) -> None:
 def die_with_parent(parent: int) -> None:
     """End this process when its parent ends, however that ends; on Linux only.
 
+    The parent must start it in a thread that lives as long as it is needed.
+
     Parameters
     ----------
     parent
@@ -203,6 +206,26 @@ def die_with_parent(parent: int) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+
+
+def watch_parent(parent: int) -> None:
+    """End this process within a second after its parent has ended, however that ends.
+
+    `die_with_parent` ends it with the thread of the parent that has started it. That is too early
+    for workers that several threads use one after the other.
+
+    Parameters
+    ----------
+    parent
+        Process id of the parent, which may have ended already.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="bfenv-parent", daemon=True).start()
 
 
 def _start() -> _Connection:

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -103,6 +104,18 @@ def test_closed_early():
     results = run_tasks(time.sleep, [(0.2,)] * 10, jobs=2)
     next(results)
     results.close()
+
+
+def test_threads():
+    """Workers that a thread has started serve others after that thread has ended."""
+
+    def run():
+        return len(list(bfenv.simulate_many(WORKLOAD, POLICIES, jobs=2)))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert run() == len(POLICIES)
 
 
 def test_dask(cluster):
