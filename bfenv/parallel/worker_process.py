@@ -80,7 +80,8 @@ class WorkerProcess:
         """
         if self._connection is not None:
             is_elsewhere = self._connection.folder != os.getcwd()  # paths may be relative
-            if is_elsewhere or time.monotonic() - self._used > IDLE / 2:
+            has_ended = self._connection.process.poll() is not None
+            if is_elsewhere or has_ended or time.monotonic() - self._used > IDLE / 2:
                 self.close()
         if self._connection is None:
             self._connection = _start()

@@ -101,6 +101,15 @@ def test_crash(worker, how, why):
     assert worker.call(my_id, timeout=LONG) != before
 
 
+def test_killed_between_calls(worker):
+    """A process that was killed while it had no work is replaced."""
+    before = worker.call(my_id, timeout=LONG)
+    os.kill(before, signal.SIGKILL)
+    while is_alive(before):
+        time.sleep(0.01)
+    assert worker.call(my_id, timeout=LONG) != before
+
+
 def test_folder(worker, tmp_path, monkeypatch):
     """Relative paths mean the same there as here, also after a change of the working directory."""
     assert worker.call(os.getcwd, timeout=LONG) == os.getcwd()
