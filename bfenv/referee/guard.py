@@ -1,10 +1,10 @@
 """The guard: a small process that starts a player, limits it, and ends it with all its children.
 
 It is run as a script, because it must not load what a player must not inherit. It stands between
-the referee and the player. Its argument, one line of JSON, says what to start. It reports how the
-player ended as one line of JSON on its standard output. The player's messages do not
-pass through it. Its standard input says when to stop: it ends when the referee closes it, or
-ends in any way itself.
+the referee and the player. The first line of its standard input, in JSON, says what to start; as an
+argument, long lists of files would be refused by the system. It reports how the player ended as one
+line of JSON on its standard output. The player's messages do not pass through it. Its standard
+input says when to stop: it ends when the referee closes it, or ends in any way itself.
 
 On Linux every process that the player starts remains a descendant of the guard, even a daemon
 (PR_SET_CHILD_SUBREAPER), so none outlives it. Landlock closes files, signals, debugging and the
@@ -40,7 +40,10 @@ OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL  # others are of 
 
 def main() -> None:
     """Start the player, watch over it, and report how it ended."""
-    order = json.loads(sys.argv[1])
+    line = sys.stdin.buffer.readline()
+    if not line.endswith(b"\n"):  # the referee has ended
+        return
+    order = json.loads(line)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_DUMPABLE, 0)  # no other process may read its memory
     signal.signal(signal.SIGINT, signal.SIG_IGN)

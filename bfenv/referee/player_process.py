@@ -75,16 +75,17 @@ class PlayerProcess:
         self._guard: subprocess.Popen[bytes] | None = None
         if os.name != "posix":
             raise BfenvError("code that is not bfenv's own needs Linux or macOS, to be contained")
+        program, paths = _program(command[0]), readable(command, limits)
         self._buffer = b""
         self._frame: Frame | None = None  # that it has sent
         self._temporary = tempfile.mkdtemp(prefix="bfenv-player-")
         to_player, self._requests = os.pipe()
         self._replies, from_player = os.pipe()
         order = {
-            "command": [_program(command[0]), *command[1:]],
+            "command": [program, *command[1:]],
             "input": to_player,
             "output": from_player,
-            **vars(readable(command, limits)),
+            **vars(paths),
             "writes": [self._temporary, *SYSTEM_WRITES],
             "environment": environment(self._temporary),
             "memory": limits.memory,
@@ -97,7 +98,7 @@ class PlayerProcess:
         }
         try:
             self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(GUARD), json.dumps(order)],
+                [sys.executable, "-I", "-S", str(GUARD)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=(to_player, from_player),
@@ -106,6 +107,10 @@ class PlayerProcess:
         finally:
             os.close(to_player)
             os.close(from_player)
+        assert self._guard.stdin is not None  # it is a pipe
+        with suppress(BrokenPipeError):  # it was killed, as the first message will find
+            self._guard.stdin.write(json.dumps(order).encode() + b"\n")
+            self._guard.stdin.flush()
         os.set_blocking(self._requests, False)
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(self._replies, select.POLLIN)

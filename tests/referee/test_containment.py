@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,26 @@ def test_killed_guard():
             for _ in range(10_000):  # until the player is ended, it may answer
                 greet(process)
     assert not [pid for pid in descendants(os.getpid()) if pid not in others and is_alive(pid)]
+
+
+def test_many_files(tmp_path):
+    """A player may read thousands of files of a folder in which one is hidden."""
+    for i in range(1500):
+        (tmp_path / f"{i:0100}").touch()
+    limits = QUICK.hiding([tmp_path / "log.swf"])
+    (tmp_path / "log.swf").touch()
+    with PlayerProcess(program(), replace(limits, reads=(str(tmp_path),))) as process:
+        greet(process)
+
+
+def test_no_such_program(tmp_path, monkeypatch):
+    """A player that cannot be started leaves no open file and no folder behind."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(bfenv.BfenvError, match="no such program"):
+        PlayerProcess(["no-such-program"])
+    assert os.listdir("/proc/self/fd") == before
+    assert not list(tmp_path.iterdir())
 
 
 def test_environment(monkeypatch):
