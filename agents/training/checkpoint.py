@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from bfenv.agents.training.adam import Adam
 from bfenv.agents.training.episodes import Episodes
 from bfenv.agents.training.progress import Progress
+from bfenv.core.array_file import load_arrays
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 
@@ -90,8 +91,7 @@ def reading(
         If the file is something else, or what is done with it in the context fails.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = load_arrays(path)
         content = json.loads(str(arrays.pop("json")))
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}")

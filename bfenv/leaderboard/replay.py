@@ -1,13 +1,13 @@
 """The schedule behind a row of a leaderboard: read from disk, or simulated again."""
 
 import hashlib
-import zipfile
 from pathlib import Path
 
 import numpy as np
 
 from bfenv.analysis.logged import logged_schedule
 from bfenv.baselines.registry import simulate
+from bfenv.core.array_file import load_arrays
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
@@ -90,12 +90,12 @@ def trace_of(row: Row) -> Trace:
 
 
 def _read_schedule(path: Path, trace: Trace, row: Row) -> Schedule:
-    no_trials = np.full(len(trace), -1)
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = [file[name] if name in file.files else no_trials for name in ARRAYS]
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        kept = load_arrays(path, ARRAYS)
+    except (OSError, ValueError) as error:
         raise BfenvError(f"{path}: cannot be read: {error}") from error
+    no_trials = np.full(len(trace), -1)
+    arrays = [kept.get(name, no_trials) for name in ARRAYS]
     if any(values.shape != (len(trace),) or values.dtype != np.int64 for values in arrays):
         raise PolicyError(f"{path}: not the schedule of {len(trace)} jobs")
     start, end, trial_start, trial_end = arrays

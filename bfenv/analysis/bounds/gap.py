@@ -5,7 +5,6 @@ A file of it holds the schedules and the prices, so anyone can check every numbe
 
 import io
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from bfenv.analysis.bounds.prices import lower_bound
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines import simulate
+from bfenv.core.array_file import load_arrays
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import Trace
@@ -181,9 +181,9 @@ def load_gap(path: Path, trace: Trace) -> Gap:
 
 def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as data:
-            head = json.loads(bytes(data["head"]))
-            arrays = [_integers(data[name]) for name in PARTS]
+        data = load_arrays(path, ("head", *PARTS))
+        head = json.loads(bytes(data["head"]))
+        arrays = [_integers(data[name]) for name in PARTS]
         if head["format"] != FORMAT:
             raise ValueError(f"format {head['format']!r}")
         workload_hash, metric = (str(head[name]) for name in GapNumbers._fields[:2])
@@ -192,7 +192,7 @@ def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
         return numbers, int(head["exponent"]), arrays
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
+    except (ValueError, LookupError, TypeError) as error:
         raise BfenvError(f"{path} is not a file of `bfenv bound --out`, or damaged") from error
 
 
