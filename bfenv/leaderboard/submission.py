@@ -21,7 +21,10 @@ FORMAT = "bfenv-submission-1"
 FOLDERS = {"rows": ".json", "schedules": ".npz", "bounds": ".npz"}
 CODE = "code"
 LARGEST = 4 << 30  # bytes of an unpacked submission
-DAMAGE = (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile, zlib.error)
+DAMAGE = (
+    OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile, zlib.error,
+    RuntimeError,  # encrypted, or compressed in a way that is not known here
+)  # fmt: skip
 DATE = (1980, 1, 1, 0, 0, 0)  # of all files, so that equal submissions have equal bytes
 
 
@@ -85,10 +88,15 @@ def unpacked(path: Path) -> Iterator[Path]:
         manifest says.
     """
     with tempfile.TemporaryDirectory(prefix="bfenv-submission-") as folder:
-        for name, data in _contents(path).items():
-            target = Path(folder, *PurePosixPath(name).parts)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+        contents = _contents(path)
+        try:
+            for name, data in contents.items():
+                target = Path(folder, *PurePosixPath(name).parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+        except OSError as error:  # a file has the name of a folder, or one that is too long
+            reason = error.strerror
+            raise BfenvError(f"{path}: {name[:80]!r} cannot be unpacked: {reason}") from error
         yield Path(folder)
 
 
@@ -99,7 +107,7 @@ def _contents(path: Path) -> dict[str, bytes]:
         with zipfile.ZipFile(path) as bundle:
             contents = {info.filename: bundle.read(info) for info in bundle.infolist()}
             manifest = json.loads(contents.pop(MANIFEST))
-            hashes = dict(manifest["files"])
+            hashes = {**manifest["files"]}
             if manifest["format"] != FORMAT:
                 raise ValueError(f"format {manifest['format']!r}")
     except DAMAGE as error:

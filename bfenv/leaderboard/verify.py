@@ -230,8 +230,10 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Verdi
     if row.schedule_hash not in (None, schedule_hash(schedule)):
         return Verdict("schedule", WRONG, "it is not the schedule of the row", row)
     for name, value in metrics(schedule).items():
-        if name in row.metrics and row.metrics[name] != value:
-            reason = f"{name} is {value:.6g}, the row says {row.metrics[name]:.6g}"
+        claimed = row.metrics.get(name, value)
+        if claimed != value:
+            says = "null" if claimed is None else f"{claimed:.6g}"
+            reason = f"{name} is {value:.6g}, the row says {says}"
             return Verdict("schedule", WRONG, reason, row)
     return Verdict("schedule", HOLDS, "", row)
 

@@ -63,14 +63,16 @@ def test_an_honest_folder_holds(honest):
     assert all(one.verdict == HOLDS for one in verdicts)
 
 
-def test_a_better_number_is_found(copy):
+@pytest.mark.parametrize("value", [None, 1])
+def test_a_better_number_is_found(copy, value):
     """A metric that the schedule does not have is found, with and without running the row."""
     path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
     row = json.loads(path.read_text())
-    row["metrics"]["mean_wait"] = 1.0
+    row["metrics"]["mean_wait"] = value
     path.write_text(json.dumps(row))
     reason = found(copy)["schedule", WRONG]
-    assert reason.startswith("mean_wait is ") and reason.endswith("the row says 1")
+    assert reason.startswith("mean_wait is ")
+    assert reason.endswith(f"the row says {json.dumps(value)}")
     for schedule in (copy / "schedules").iterdir():
         schedule.unlink()
     assert found(copy, sample=None)["run again", WRONG] == "metrics.mean_wait differs"
@@ -362,6 +364,42 @@ def test_a_tampered_bundle_is_refused(honest, tmp_path, name, message):
     with pytest.raises(BfenvError, match=message), unpacked(path):
         pass
     assert not Path(tmp_path, "evil.json").exists()
+
+
+@pytest.mark.parametrize("names", [["code/a", "code/a/b"], [f"code/{'a' * 300}"]])
+def test_a_bundle_of_impossible_files_is_refused(tmp_path, names):
+    """Files that cannot be written side by side are refused."""
+    path = bundle(tmp_path, {name: hashlib.sha256(b"").hexdigest() for name in names}, *names)
+    with pytest.raises(BfenvError, match=f"'{names[-1][:80]}' cannot be unpacked"), unpacked(path):
+        pass
+
+
+def test_a_bundle_with_another_manifest_is_refused(tmp_path):
+    """The files of a manifest must be an object."""
+    with pytest.raises(BfenvError, match="is not a bundle"), unpacked(bundle(tmp_path, [[1, "a"]])):
+        pass
+
+
+def test_an_encrypted_bundle_is_refused(tmp_path):
+    """A bundle that needs a password is not read."""
+    path = bundle(tmp_path, {})
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x03\x04") + 6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+    with pytest.raises(BfenvError, match="is not a bundle"), unpacked(path):
+        pass
+
+
+def bundle(folder, files, *names):
+    """Write a bundle of empty files, with what its manifest says of them."""
+    path = folder / "bundle.zip"
+    with zipfile.ZipFile(path, "w") as opened:
+        manifest = {"format": submission.FORMAT, "files": files}
+        opened.writestr(submission.MANIFEST, json.dumps(manifest))
+        for name in names:
+            opened.writestr(name, b"")
+    return path
 
 
 def test_a_large_bundle_is_refused(honest, tmp_path, monkeypatch):
