@@ -22,7 +22,7 @@ def time_spent(folder: str | os.PathLike[str]) -> dict[str, list[TimeSpent]]:
     """
     seconds: dict[str, dict[str, list[float]]] = {"policy": {}, "workload": {}}
     for file in sorted((Path(folder) / "timings").glob("*.json")):
-        with suppress(ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError):
             timing = json.loads(file.read_bytes())
             row_seconds = float(timing["row_seconds"])
             for column, by_name in seconds.items():

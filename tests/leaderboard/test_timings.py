@@ -15,6 +15,7 @@ def test_time_spent(tmp_path):
         (tmp_path / "timings" / f"{i}.json").write_text(json.dumps(timing))
     for i, text in enumerate(["", "{}", "[]", '{"row_seconds": "x"}']):
         (tmp_path / "timings" / f"bad{i}.json").write_text(text)
+    (tmp_path / "timings" / "folder.json").mkdir()
     assert time_spent(tmp_path) == {
         "policy": [TimeSpent("sjf", 2, 4.5), TimeSpent("easy", 2, 3.0)],
         "workload": [TimeSpent("a", 2, 5.0), TimeSpent("b", 2, 2.5)],
