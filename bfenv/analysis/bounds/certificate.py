@@ -21,6 +21,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.kernel import inlined, kernel
 
+MOST_EXPONENT = 900  # in magnitude; sums of prices below 2**124 are then finite
 ROUNDING = 8 * 2.0**-53  # relative error of a charge: four operations, with a factor of two
 
 
@@ -51,9 +52,12 @@ def certify(trace: Trace, certificate: Certificate, metric: str = COSTS[0]) -> f
     Raises
     ------
     BfenvError
-        If edges do not ascend, a price is negative, or sums would not be exact.
+        If edges do not ascend, a price is negative, sums would not be exact, or the exponent is out
+        of range.
     """
-    edges, price, _ = certificate
+    edges, price, exponent = certificate
+    if abs(exponent) > MOST_EXPONENT:
+        raise BfenvError(f"the certificate's exponent {exponent} is out of range")
     if len(edges) != len(price) + 1 or (np.diff(edges) <= 0).any():
         raise BfenvError("a certificate needs ascending edges, one more than prices")
     if (price < 0).any():
@@ -65,7 +69,7 @@ def certify(trace: Trace, certificate: Certificate, metric: str = COSTS[0]) -> f
     costs = job_costs(trace, metric)
     least_charges(costs, trace.jobs.size, trace.runtime, *priced(certificate), charge, start)
     charged = math.fsum(charge)
-    total = charged - math.ldexp(worth * trace.processors, -certificate.exponent)
+    total = charged - math.ldexp(worth * trace.processors, -exponent)
     bound = (total - ROUNDING * (charged + abs(total))) / len(trace)
     return max(bound, float(costs.base.mean()))
 

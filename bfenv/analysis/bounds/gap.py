@@ -5,6 +5,7 @@ A file of it holds the schedules and the prices, so anyone can check every numbe
 
 import io
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -188,11 +189,13 @@ def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
             raise ValueError(f"format {head['format']!r}")
         workload_hash, metric = (str(head[name]) for name in GapNumbers._fields[:2])
         bound, *values = (float(head[name]) for name in GapNumbers._fields[2:])
+        if not all(map(math.isfinite, (bound, *values))):  # NaN would be below no bound, nor above
+            raise ValueError("a number is not finite")
         numbers = GapNumbers(workload_hash, metric, bound, *values)
         return numbers, int(head["exponent"]), arrays
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, OverflowError) as error:
         raise BfenvError(f"{path} is not a file of `bfenv bound --out`, or damaged") from error
 
 

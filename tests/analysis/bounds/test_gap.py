@@ -1,5 +1,6 @@
 """A file of bounds can be checked by anyone, and cannot lie."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -83,6 +84,29 @@ def test_not_a_file_of_bounds(jobs, tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(BfenvError, match=r"gap\.npz is not a file of `bfenv bound"):
         load_gap(path, jobs)
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "error"),
+    [
+        ("bound", np.nan, "is not a file of `bfenv bound"),
+        ("bound", -np.inf, "is not a file of `bfenv bound"),
+        ("bound", 10**400, "is not a file of `bfenv bound"),
+        ("exponent", np.inf, "is not a file of `bfenv bound"),
+        ("exponent", -3000, "exponent -3000 is out of range"),
+    ],
+)
+def test_impossible_numbers(gap, jobs, tmp_path, number, value, error):
+    """Numbers that nothing can be compared with, or that are too large, are refused."""
+    path = tmp_path / "gap.npz"
+    save_gap(gap, path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    head = json.loads(bytes(arrays["head"])) | {number: value}
+    arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)
+    with pytest.raises(BfenvError, match=error):
+        check_gap(load_gap(path, jobs))
 
 
 def test_no_pickles(jobs, tmp_path):
