@@ -95,7 +95,7 @@ def share_done(description: str) -> Iterator[Callable[[Callable[[], float]], Non
 
 
 def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
-    """Print raw rows as JSON or CSV."""
+    """Print raw rows as JSON or CSV; of no rows, CSV has not even a heading."""
     if format is Format.json:
         finite = [
             {
@@ -105,6 +105,8 @@ def rows(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
             for row in rows
         ]
         print(json.dumps(finite, indent=1, allow_nan=False))
+        return
+    if not rows:
         return
     from bfenv.analysis.csv_text import csv_text
 

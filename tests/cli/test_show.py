@@ -41,6 +41,13 @@ def test_emoji(capsys):
     assert "mine:star:depth=2" in capsys.readouterr().out
 
 
+def test_no_rows(capsys):
+    """No rows are an empty list in JSON, and nothing in CSV."""
+    show.rows([], show.Format.json)
+    show.rows([], show.Format.csv)
+    assert capsys.readouterr().out == "[]\n"
+
+
 def test_markdown(run):
     """Markdown has one line per row, and vertical bars in cells are escaped."""
     out = run("evaluate", "-w", "lublin:jobs=50", "-p", "easy", "-f", "markdown")[1].splitlines()
