@@ -110,13 +110,14 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
     from bfenv.leaderboard.report.markdown import render_markdown
     from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, telling_columns, title
+    from bfenv.leaderboard.standings import Standing
 
     headings = [heading.replace(" ", "\n", 1) for heading in COLUMNS]
     lines = ranked(leaderboard)
     if format is Format.json:
         print(json.dumps([line._asdict() for line in lines], indent=1, allow_nan=False))
     elif format is Format.csv:
-        sys.stdout.write(csv_text(type(lines[0])._fields, lines))
+        sys.stdout.write(csv_text(Standing._fields, lines))
     elif format is Format.markdown:
         sys.stdout.write(render_markdown(leaderboard))
     else:

@@ -35,6 +35,20 @@ def test_formats(run, board):
     )
 
 
+def test_nothing_to_rank(run, tmp_path):
+    """Where only what a log records has been written so far, every format is without lines."""
+    board = make_store(tmp_path / "board", ("easy",), {"lublin": "lublin:jobs=50"})
+    (path,) = (board / "rows").iterdir()
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"policy": "logged", "kind": "log"}))
+    assert run("leaderboard", "report", board, "-f", "json")[:2] == (0, "[]\n")
+    status, text, _ = run("leaderboard", "report", board, "-f", "csv")
+    assert (status, list(csv.DictReader(io.StringIO(text)))) == (0, [])
+    assert text.startswith("policy,")
+    for format in ("table", "markdown"):
+        assert run("leaderboard", "report", board, "-f", format)[0] == 0
+    assert run("leaderboard", "report", board, "--html", tmp_path / "page.html")[0] == 0
+
+
 def test_narrow_terminal(run, board):
     """Numbers and names are whole on a narrow terminal."""
     for columns in (60, 80, 120):
