@@ -170,8 +170,14 @@ def _interval(logs: LogRatios, name: str) -> tuple[float | None, float | None, f
     if not logs.are_whole(name):
         return None, None, None
     interval = bootstrap(logs.by_policy[name], mean, **logs.options())
-    ratio, low, high = np.exp([interval.value, interval.low, interval.high]).tolist()
+    ratio, low, high = _exp([interval.value, interval.low, interval.high]).tolist()
     return _finite(ratio), _finite(low), _finite(high)
+
+
+def _exp(logs: Any) -> Any:
+    """The ratios, infinity where a row's numbers are too extreme for one."""
+    with np.errstate(over="ignore"):
+        return np.exp(logs)
 
 
 def _finite(value: float) -> float | None:
@@ -208,7 +214,7 @@ def _standing(
         wait_ratio=wait_ratio,
         wait_low=wait_low,
         wait_high=wait_high,
-        interquartile_ratio=float(interquartile_mean(np.exp(logs))) if logs.size else None,
+        interquartile_ratio=_finite(float(interquartile_mean(_exp(logs)))) if logs.size else None,
         improvement=float(np.mean((logs < 0) + 0.5 * (logs == 0))) if logs.size else None,
         mean_bounded_slowdown=over("mean_bounded_slowdown", np.mean),
         mean_wait=over("mean_wait", np.mean),

@@ -12,6 +12,8 @@ import math
 from collections.abc import Sequence
 from importlib.resources import files
 
+import numpy as np
+
 from bfenv.analysis.formatting import MISSING
 from bfenv.leaderboard.reference import (
     REFERENCE,
@@ -210,7 +212,7 @@ def _trade_off(
             if n in one and (reference := _reference(one)) is not None
         ]
         mean, longest = _mean_ratio(pairs, "mean_wait"), longest_ratio(line.policy, rows)
-        if mean and longest:
+        if mean and longest and math.isfinite(mean) and math.isfinite(longest):
             points[n] = (line.policy, mean, longest)
     starving = {n for n, line in enumerate(lines) if line.starves}
     drawing = charts.trade_off(points, starving, slots)
@@ -223,14 +225,15 @@ def _reference(summaries: Summaries) -> PolicySummary | None:
 
 
 def _mean_ratio(pairs: list[tuple[PolicySummary, PolicySummary]], name: str) -> float | None:
-    """The geometric mean of a metric's ratios to the reference; None if one is unknown."""
+    """The geometric mean of a metric's ratios to the reference; None if one is unknown or 0."""
     logs = []
     for summary, reference in pairs:
         value, usual = (one.metrics.get(name) or 0.0 for one in (summary, reference))
         if value <= 0 or usual <= 0:
             return None
-        logs.append(math.log(value / usual))
-    return math.exp(sum(logs) / len(logs)) if logs else None
+        logs.append(math.log(value) - math.log(usual))  # the quotient may be 0 or infinite
+    with np.errstate(over="ignore"):
+        return float(np.exp(np.mean(logs))) if logs else None
 
 
 def _failed(leaderboard: Leaderboard) -> Markup | None:

@@ -158,6 +158,16 @@ def test_any_row(store, tmp_path_factory, data):
     render_markdown(leaderboard)
 
 
+def test_extreme_waits(rows, tmp_path):
+    """Waits whose ratios are 0 or infinite as numbers have a page, too, and cause no warning."""
+    smallest, largest = 5e-324, 4e18
+    for values in ((smallest, largest), (largest, smallest)):
+        for (policy, _), row in rows.items():
+            for name in ("mean_wait", "max_wait", "mean_bounded_slowdown"):
+                row["metrics"][name] = values[policy == "easy"]
+        Page(page_of(read_leaderboard(write_store(tmp_path / str(values[0]), rows.values()))))
+
+
 def test_band_and_mark(rows, tmp_path):
     """A policy is in the band of starvation exactly if it is marked, on however many workloads."""
     for (policy, workload), row in rows.items():
