@@ -76,6 +76,14 @@ def test_the_examples_of_a_page_work(path, folder, monkeypatch, capsys):
             run_examples(text, namespace, f"{path.name}, block {i}")
 
 
+@pytest.mark.parametrize("path", list(pages()))
+def test_a_page_imports_bfenv_before_it_makes_the_environment(path):
+    """Here bfenv has been imported already; a reader's Python knows Backfill-v0 only afterwards."""
+    text = "".join(text for language, text in blocks(path) if language == "python")
+    before = re.split(r"gymnasium\.make", text)[0]
+    assert before == text or re.search(r"(import|from) bfenv\b", before)
+
+
 def run_examples(text, namespace, name):
     assert ">>>" in text, f"{name}: a block without examples and without the name of a file"
     test = doctest.DocTestParser().get_doctest(text, namespace, name, name, 0)
