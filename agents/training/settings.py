@@ -174,12 +174,18 @@ def find_settings(preset: str = DEFAULT) -> TrainSettings:
     UnknownNameError
         If there is no such preset.
     BfenvError
-        If the file cannot be read, or a setting is unknown or has a bad value.
+        If the file cannot be read, has several presets and none is named, or a setting is unknown
+        or has a bad value.
     """
     path, _, name = preset.rpartition(":") if ".yaml:" in preset else (preset, "", "")
     known = presets()
     if path.endswith(".yaml"):
         own = _read_file(Path(path))
+        if not name and len(own) > 1:
+            raise BfenvError(
+                f"{path} has several presets: {', '.join(map(str, own))}; choose one, as in "
+                f"{path}:{next(iter(own))}"
+            )
         name = name or next(iter(own))
         known |= own
     else:
@@ -301,7 +307,9 @@ def _value(value: Any) -> Any:
 def _read_file(path: Path) -> dict[str, dict[str, Any]]:
     try:
         return _read(path.read_text("utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise BfenvError(f"{path}: cannot be read: {error}") from error
 
 

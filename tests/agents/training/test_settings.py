@@ -99,13 +99,18 @@ def test_files(tmp_path):
     path = tmp_path / "own.yaml"
     for text, message in (
         ("a: 1", "expected presets"),
-        ("a: {like: b}\nb: {like: a}", "'a' is defined by itself: a is like b is like a"),
+        ("a: {like: a}", "'a' is defined by itself: a is like a"),
         ("a: {like: nothing}", "unknown preset 'nothing'"),
         ("a: !!python/object:os.system {}", "cannot be read as YAML"),
     ):
         path.write_text(text)
         with pytest.raises(BfenvError, match=message):
             find_settings(str(path))
-    with pytest.raises(BfenvError, match="cannot be read"):
+    path.write_text("a: {like: b}\nb: {like: a}")
+    with pytest.raises(BfenvError, match="'b' is defined by itself: b is like a is like b"):
+        find_settings(f"{path}:b")
+    with pytest.raises(BfenvError, match=r"has several presets: a, b; choose one, as in .*yaml:a$"):
+        find_settings(str(path))
+    with pytest.raises(BfenvError, match="yaml: cannot be read: No such file or directory$"):
         find_settings(str(tmp_path / "missing.yaml"))
     assert TrainSettings().horizon_seconds == float("inf")
