@@ -63,8 +63,9 @@ def describe_model(model: Any, env: Any = None) -> ModelCard:
     Raises
     ------
     BfenvError
-        If there is no such environment, its environments differ in how an agent acts, a wrapper
-        changes observations or actions (VecNormalize may), or the model has another VecNormalize.
+        If there is no such environment, its environments differ in how an agent acts, the model has
+        other spaces or another VecNormalize, or a wrapper changes observations or actions
+        (VecNormalize may).
     """
     from stable_baselines3.common.vec_env import unwrap_vec_normalize
 
@@ -85,8 +86,13 @@ def describe_model(model: Any, env: Any = None) -> ModelCard:
     if any(each != settings[0] for each in settings):
         raise BfenvError("the environments of the model have different settings")
     first = batches[0]
-    spaces = first.observation_space, first.action_space
-    if (model.observation_space, model.action_space) != spaces:
+    spaces = model.observation_space, model.action_space
+    if spaces != (env.observation_space, env.action_space):
+        raise BfenvError(
+            "the model's observations or actions are not those of env: give env the settings, such "
+            "as window, that the model was trained with"
+        )
+    if spaces != (first.observation_space, first.action_space):
         raise _not_restored("the model's spaces are not those of Backfill-v0")
     last = getattr(model, "_last_obs", None)
     if wrapper is None and last is not None and not _within(last, first.observation_space):

@@ -281,6 +281,9 @@ def test_unknown_settings(tmp_path):
     for one in (plain, model):
         with pytest.raises(bfenv.BfenvError, match="VecNormalize"):
             save_model(one, tmp_path / "x", bare)
+    other = BackfillVecEnv(2, TRACE, window=8, **SHORT)
+    with pytest.raises(bfenv.BfenvError, match="not those of env: give env the settings"):
+        save_model(plain, tmp_path / "x", other)
     assert not (tmp_path / "x.zip").exists()
     save_model(plain, tmp_path / "x", model.get_env())
     assert load_agent(tmp_path / "x.zip", trust=True).card.normalization is not None
