@@ -244,6 +244,11 @@ def _open_object(name: str, agent: Any) -> OpenAgent:
         raise _is_a_policy(name)
     trained_on = getattr(agent, "trained_on", None)
     if inspect.isclass(agent) or not hasattr(agent, "predict"):
+        if not callable(agent):
+            raise BfenvError(
+                f"{name} must have a method predict, or be a function that makes such an agent, "
+                f"got {agent!r}"
+            )
         return OpenAgent(name, lambda env, seed: _make(agent, env, seed), {}, trained_on)
     if ranks_actions(agent):
         agent = ModelAgent(agent, describe_model(agent))

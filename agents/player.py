@@ -156,7 +156,7 @@ def _play(
     while not done:
         masks = {"action_masks": env.action_masks()} if takes_masks else {}
         begin = time.perf_counter()
-        action, state = agent.predict(
+        answer = agent.predict(
             observation,
             state=state,
             episode_start=np.array([is_first]),
@@ -164,6 +164,11 @@ def _play(
             **masks,
         )
         seconds.append(time.perf_counter() - begin)
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise PolicyError(
+                f"{type(agent).__name__}.predict must return an action and a state, got {answer!r}"
+            )
+        action, state = answer
         slot, now = read_action(np.asarray(action)), info["now"]
         observation, _, terminated, truncated, info = env.step(slot)
         if strict:

@@ -114,6 +114,9 @@ def test_make():
         assert open_agent(factory).make(env, 7).generator.random() == other
     assert isinstance(open_agent(lambda env: PolicyAgent("easy", env)).make(env, 7), PolicyAgent)
     assert open_agent(sample_agents.first).make(env, 7) is sample_agents.first
+    for call in (lambda: open_agent(7), lambda: open_agent(lambda env: None).make(env, 7)):
+        with pytest.raises(bfenv.BfenvError, match="must have a method predict, or be a function"):
+            call()
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,18 @@ def test_no_integer(action):
         play(BackfillEnv(TRACE, **WHOLE), Scripted(action), 0)
 
 
+@pytest.mark.parametrize("answer", [None, 0, (0, None, None)])
+def test_no_pair(answer):
+    """A `predict` that does not return an action and a state is an error that says so."""
+
+    class Wrong:
+        def predict(self, observation, state=None, episode_start=None, deterministic=False):
+            return answer
+
+    with pytest.raises(bfenv.PolicyError, match=r"Wrong\.predict must return an action"):
+        play(BackfillEnv(TRACE, **WHOLE), Wrong(), 0)
+
+
 def test_options():
     """The options choose the episode."""
     env = BackfillEnv([TRACE, TRACE[:50]], episode_jobs=5, warmup_jobs=5)
