@@ -43,8 +43,8 @@ class Journal:
             lines.pop()
             write_atomically(path, b"".join(lines))
         try:
-            found, *self.entries = map(json.loads, lines)
-        except ValueError as error:
+            found, *self.entries = ({**json.loads(line)} for line in lines)
+        except (ValueError, TypeError) as error:
             raise BfenvError(f"{path}: is not the journal of a search: {error}") from error
         wanted = json.loads(_line(settings))
         different = [name for name in wanted if found.get(name) != wanted[name]]

@@ -3,14 +3,18 @@
 import csv
 import io
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bfenv.agents.training.run_folder import read_progress
 from bfenv.agents.training.settings import NAMES, find_settings
 from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.plots.figure import write_figure
 from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Point(NamedTuple):
@@ -65,13 +69,15 @@ def draw_curves(points: list[Point], path: Path) -> None:
     Raises
     ------
     BfenvError
-        If matplotlib is missing or cannot write such a file.
+        As `write_figure`.
     """
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
-    except ImportError as error:
-        raise BfenvError("plots need matplotlib: pip install 'bfenv[plot]'") from error
+    write_figure(path, draw=lambda: _figure(points), dpi=120)
+
+
+def _figure(points: list[Point]) -> "Figure":
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
     figure = Figure(figsize=(8, 6), layout="constrained")
     panels = figure.subplots(2, 1, sharex=True)
     texts = ("mean bounded slowdown / EASY's", "longest wait / EASY's")
@@ -99,7 +105,4 @@ def draw_curves(points: list[Point], path: Path) -> None:
     panels[1].legend()
     panels[1].set_xlabel("steps")
     panels[1].xaxis.set_major_formatter("{x:,.0f}")
-    try:
-        figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:
-        raise BfenvError(f"{path}: cannot be drawn: {error}") from error
+    return figure

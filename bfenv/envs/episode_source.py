@@ -131,7 +131,8 @@ def _episode_length(
     if room < (episode_jobs or 1):
         raise BfenvError(
             f"{trace.name}: the split {split!r} has {bounds[1] - bounds[0]} jobs, too few for "
-            f"warmup_jobs={warmup_jobs} and episode_jobs={episode_jobs}"
+            f"warmup_jobs={warmup_jobs} and episode_jobs={episode_jobs}; "
+            "choose a longer workload or another split"
         )
     return room if episode_jobs is None else episode_jobs
 

@@ -9,6 +9,7 @@ from bfenv.analysis.calibration import calibrate
 from bfenv.analysis.logged import LOGGED, logged_schedule
 from bfenv.analysis.schedule_metrics import metrics
 from bfenv.baselines.registry import find_policy, simulate
+from bfenv.core.arguments import check_integer
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import DIVISIONS, Policy, Watch, division_of
@@ -108,8 +109,9 @@ def plan_evaluation(
     Raises
     ------
     BfenvError
-        If a policy or the workload is unknown.
+        If a policy or the workload is unknown, or `seeds` is below 1.
     """
+    seeds = check_integer("seeds", seeds, 1)
     options = {} if load is None else {"load": load}
     is_generated = takes_seed(workload)
     takes_seeds = [is_generated or find_policy(policy).stochastic for policy in policies]

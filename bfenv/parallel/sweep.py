@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from bfenv.baselines.registry import ALL, find_policy, simulate
+from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.policy import Policy
@@ -61,7 +62,8 @@ def simulate_many(
     Raises
     ------
     BfenvError
-        What `simulate`, `find_policy`, `load_workload` and `run_tasks` raise.
+        If `seeds` is below 1, and what `simulate`, `find_policy`, `load_workload` and `run_tasks`
+        raise.
 
     Examples
     --------
@@ -73,7 +75,10 @@ def simulate_many(
     sources = [traces] if isinstance(traces, Trace | str) else list(traces)
     names = [policies] if isinstance(policies, Policy | str) else list(policies)
     resolved = [find_policy(name) for name in names]
-    numbers = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if isinstance(seeds, Iterable):
+        numbers = list(seeds)
+    else:
+        numbers = list(range(check_integer("seeds", seeds, 1)))
     loaded = [load_workload(source) if isinstance(source, str) else source for source in sources]
     trace_of_task, tasks = [], []
     for source, trace in zip(sources, loaded, strict=True):

@@ -189,4 +189,4 @@ def _logs(paper: Paper, quick: bool) -> list[str]:
 
 def _notes(paper: str) -> str:
     file: Any = files("bfenv.reproduce") / "notes" / f"{paper}.md"
-    return str(file.read_text()).strip() if file.is_file() else ""
+    return str(file.read_text("utf-8")).strip() if file.is_file() else ""

@@ -50,5 +50,5 @@ def _number(text: str, entry: Mapping[str, Any]) -> Printed:
 @cache
 def _file(paper: str) -> dict[str, Any]:
     file: Any = files("bfenv.reproduce") / "printed" / f"{paper}.json"
-    data: dict[str, Any] = json.loads(file.read_text()) if file.is_file() else {"items": {}}
+    data: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {"items": {}}
     return data

@@ -12,6 +12,7 @@ import pytest
 
 import bfenv
 from bfenv.core.cluster import may_start, start, waiting
+from bfenv.core.errors import BfenvError
 from bfenv.parallel.evaluation import evaluate
 from bfenv.parallel.sweep import portable, run_tasks
 from tests.parallel.processes import descendants, is_alive
@@ -53,8 +54,11 @@ def test_order():
 
 def test_single_arguments():
     """One trace, one policy and a number of seeds need no lists."""
-    seeds = [s.seed for s in bfenv.simulate_many(WORKLOAD, "easy-aged-random", 3)]
-    assert seeds == [0, 1, 2]
+    for count in (3, np.int64(3)):
+        schedules = bfenv.simulate_many(WORKLOAD, "easy-aged-random", count)
+        assert [schedule.seed for schedule in schedules] == [0, 1, 2]
+    with pytest.raises(BfenvError, match="seeds must be an integer >= 1, got -1"):
+        bfenv.simulate_many(WORKLOAD, "easy-aged-random", -1)
     assert [s.seed for s in bfenv.simulate_many(WORKLOAD, "easy", 3)] == [0]
     assert list(bfenv.simulate_many([], [])) == []
 

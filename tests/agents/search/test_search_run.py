@@ -273,9 +273,10 @@ def test_other_search(tmp_path: Path) -> None:
     journal.write_bytes(journal.read_bytes().replace(b'"policies": "', b'"policies": "x'))
     with pytest.raises(BfenvError, match="generation 0 scored other policies"):
         run_search(SMALL, tmp_path, generations=2)
-    journal.write_bytes(b"hello\n")
-    with pytest.raises(BfenvError, match="is not the journal of a search"):
-        run_search(SMALL, tmp_path, generations=2)
+    for damage in (b"hello\n", b"[1]\n"):
+        journal.write_bytes(damage)
+        with pytest.raises(BfenvError, match="is not the journal of a search"):
+            run_search(SMALL, tmp_path, generations=2)
     with pytest.raises(BfenvError, match="is not the result"):
         read_result(journal)
     with pytest.raises(BfenvError, match="cannot be read"):

@@ -37,7 +37,7 @@ def test_picture(tmp_path):
     draw_curves(points, tmp_path / "curves.svg")
     text = (tmp_path / "curves.svg").read_text()
     assert "svg" in text
-    with pytest.raises(BfenvError, match="cannot be drawn"):
+    with pytest.raises(BfenvError, match="suffix of a picture must be"):
         draw_curves(points, tmp_path / "curves.unknown")
 
 
