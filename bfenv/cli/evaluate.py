@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,7 +19,6 @@ from bfenv.cli.options import (
 )
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.core.text import counted
 
 if TYPE_CHECKING:
     from bfenv.agents.evaluation import EvaluationRow
@@ -230,15 +228,10 @@ def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> N
 
 def _show_dropped(trace: "Trace", workload: str) -> None:
     """Print how many jobs of the log are not in the comparison, and why, if some are not."""
-    from bfenv.workloads.logs.cleaning import DROPPED, count_reasons
+    from bfenv.workloads.logs.cleaning import left_out_text
 
-    dropped = trace.cleaning.dropped
-    if dropped:
-        jobs = counted(dropped, "job of the log is", "jobs of the log are")
-        reasons = count_reasons(asdict(trace.cleaning), DROPPED)
-        why = "; ".join(why if count == dropped else f"{why}: {count:,}" for count, why in reasons)
-        see = f"`bfenv workloads info {shlex.quote(workload)}`"
-        show.prose(f"{jobs} left out ({why}): see {see}.")
+    if left_out := left_out_text(trace.cleaning):
+        show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(workload)}`.")
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:

@@ -61,6 +61,17 @@ def test_told(run, site, tmp_path):
         assert words in out and words in page.read_text()
 
 
+def test_jobs_left_out(run, site, tmp_path):
+    """Jobs of the log that are in no variant are counted below the table and on the page."""
+    page = tmp_path / "page.html"
+    own = f"{site}:processors=16"
+    dropped = bfenv.load_workload(own).cleaning.dropped
+    assert dropped > 1
+    _, out, _ = run("whatif", own, "-o", page, columns=160)
+    line = f"as is: {dropped} jobs of the log are left out (larger than the machine)"
+    assert line in out and line in page.read_text()
+
+
 def test_long_labels(run, site):
     """The label of several changes is broken between them, and is there once with all its notes."""
     changes = "processors=+10%,split-estimate=10min,estimates=-30%"

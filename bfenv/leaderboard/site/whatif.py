@@ -11,6 +11,7 @@ from bfenv.leaderboard.report.element import Markup, element, join
 from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.page import document
 from bfenv.parallel.evaluation import simulate_safely
+from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv.workloads.whatif import Changed
 
 AS_IS = "as is"
@@ -64,7 +65,9 @@ def what_if(
     BfenvError
         If a policy is unknown or cannot run, or there is nothing to simulate.
     """
-    every = ({AS_IS: Changed(trace, ())} if as_is else {}) | dict(variants)
+    left_out = left_out_text(trace.cleaning)
+    own = Changed(trace, (left_out,) if left_out else ())
+    every = ({AS_IS: own} if as_is else {}) | dict(variants)
     if not every:
         raise BfenvError("there is no variant, and the site as it is was left out")
     outcomes = []

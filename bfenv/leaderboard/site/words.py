@@ -10,6 +10,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace
 from bfenv.core.text import counted
 from bfenv.leaderboard.site.comparison import Finding, SiteComparison
+from bfenv.workloads.logs.cleaning import left_out_text
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.outages import find_outages
 
@@ -58,12 +59,6 @@ def in_words(policy: str) -> str:
         return policy
 
 
-def date(trace: Trace, seconds: int) -> str:
-    """Write an instant of a trace as a date; as days since its begin if that has no date."""
-    moment = date_at(trace, seconds)
-    return f"day {seconds // 86_400}" if moment is None else f"{moment:%Y-%m-%d}"
-
-
 def less_or_more(interval: Interval, like: Sequence[float] | None = None) -> str:
     """Write the ends of an interval of differences, like "10 min to 50 min less".
 
@@ -72,6 +67,8 @@ def less_or_more(interval: Interval, like: Sequence[float] | None = None) -> str
     low, high = interval.low, interval.high
     if not low <= high:  # there is no interval
         return "with no interval: there are too few jobs"
+    if low == high == 0:
+        return "95 %: no difference"
     lower, upper = durations((abs(low), abs(high)), like)
     if high < 0:
         return f"95 %: {upper} to {lower} less"
@@ -82,17 +79,27 @@ def less_or_more(interval: Interval, like: Sequence[float] | None = None) -> str
 
 def _period(comparison: SiteComparison) -> str:
     trace = comparison.today.trace
-    last = int(trace.jobs.submit[-1])
+    left_out = left_out_text(trace.cleaning)
     return (
-        f"{comparison.workload}: {len(trace):,} jobs from {date(trace, 0)} to {date(trace, last)} "
-        f"on {trace.processors:,} processors."
+        f"{comparison.workload}: {counted(len(trace), 'job')} {_when(trace)} "
+        f"on {counted(trace.processors, 'processor')}{left_out and '; '}{left_out}."
     )
+
+
+def _when(trace: Trace) -> str:
+    """Return the dates of a trace; if they are not known, how long it is."""
+    last = int(trace.jobs.submit[-1])
+    begin, end = date_at(trace, 0), date_at(trace, last)
+    if begin is None or end is None:
+        return f"over {duration(last)}"
+    return f"from {begin:%Y-%m-%d} to {end:%Y-%m-%d}"
 
 
 def _mean(comparison: SiteComparison, best: Finding) -> str:
     today, then = durations((float(comparison.today.wait.mean()), best.mean_wait))
+    jobs = counted(len(comparison.today.trace), "job")
     return (
-        f"On your {len(comparison.today.trace):,} jobs, {best.policy} ({in_words(best.policy)}) "
+        f"On your {jobs}, {best.policy} ({in_words(best.policy)}) "
         f"would cut the mean wait of {comparison.today.policy} from {today} to {then} "
         f"({less_or_more(best.change)})."
     )

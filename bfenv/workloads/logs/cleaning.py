@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -117,6 +117,17 @@ def apply_overrun(
 def malformed_warning(count: int, first: str) -> str:
     """Return the warning that lines were skipped; `first` describes the first of them."""
     return f"{counted(count, 'malformed line')} skipped, first {first}"
+
+
+def left_out_text(cleaning: Cleaning) -> str:
+    """Return how many jobs of a log are not in its trace, and why; "" if all are."""
+    dropped = cleaning.dropped
+    if not dropped:
+        return ""
+    reasons = count_reasons(asdict(cleaning), DROPPED)
+    why = "; ".join(why if count == dropped else f"{why}: {count:,}" for count, why in reasons)
+    jobs = counted(dropped, "job of the log is", "jobs of the log are")
+    return f"{jobs} left out ({why})"
 
 
 def count_reasons(counts: Mapping[str, int], reasons: Mapping[str, str]) -> list[tuple[int, str]]:

@@ -62,6 +62,22 @@ def test_period(compared):
     assert sentences(comparison)[0] == text
 
 
+def test_period_of_few_dateless_jobs(site, tmp_path):
+    """Without dates there is a duration, and jobs that the trace lacks are counted."""
+    lines = site.read_text().splitlines()
+    path = tmp_path / "few.swf"
+    path.write_text("\n".join(line for line in lines if "UnixStartTime" not in line) + "\n")
+    today = bfenv.simulate(bfenv.load_workload(f"{path}:processors=1"), "easy")
+    dropped = 400 - len(today.trace)
+    assert dropped > 1
+    text = sentences(compare_site(today, [], None))[0]
+    assert re.fullmatch(
+        rf"few: {len(today.trace)} jobs over [0-9.]+ (h|d) on 1 processor; {dropped} jobs of the "
+        r"log are left out \(larger than the machine\)\.",
+        text,
+    )
+
+
 def test_mean(compared):
     """The mean waits are sums over jobs, the interval that of 20 batch means."""
     comparison, schedules, _ = compared
@@ -198,6 +214,7 @@ def test_slower_than_reality(compared):
         (600, 3_000, "95 %: 10.0 min to 50.0 min more"),
         (-600, 300, "95 %: from 10.0 min less to 5.0 min more, which may be chance"),
         (-43_560, -7_044, "95 %: 2.0 h to 12.1 h less"),
+        (0, 0, "95 %: no difference"),
         (float("nan"), float("nan"), "with no interval: there are too few jobs"),
     ],
 )

@@ -14,6 +14,7 @@ from bfenv.workloads.logs.cleaning import (
     check_options,
     check_processors,
     count_reasons,
+    left_out_text,
 )
 from tests.workloads.refusals import refused
 
@@ -29,6 +30,15 @@ def test_reasons():
     """Counts are listed in the order of their reasons, without zeros."""
     counts = {"too_large": 2, "headers": 1, "no_size": 0, "clipped": 9}
     assert count_reasons(counts, DROPPED) == [(1, DROPPED["headers"]), (2, DROPPED["too_large"])]
+
+
+def test_left_out():
+    """One reason needs no number of its own; of several, each has one; without any, no text."""
+    assert left_out_text(Conversion(clipped=3)) == ""
+    assert left_out_text(Conversion(steps=1)) == "1 job of the log is left out (job step)"
+    assert left_out_text(Conversion(steps=1_000, no_size=2)) == (
+        "1,002 jobs of the log are left out (job step: 1,000; no size: 2)"
+    )
 
 
 def test_overrun():
