@@ -92,6 +92,7 @@ def _reproduce(
     from bfenv.parallel.sweep import check_workers
     from bfenv.reproduce.page import is_complete, judge_items, write_page
     from bfenv.reproduce.results import Results
+    from bfenv.reproduce.rows import read_rows
     from bfenv.reproduce.run import plan, run
     from bfenv.reproduce.tables import grid, summary
 
@@ -126,7 +127,8 @@ def _reproduce(
             if verdict.cells:
                 columns, cells = grid(item, verdict, Results(rows))
                 show.table(columns, cells, numbers=len(columns) - 1, title=item.heading)
-    kept = plan(paper.items, folder, quick).rows | rows
+    every = plan(paper.items, folder, quick).wanted
+    kept = read_rows(folder, {one: set() for one in every}) | rows  # whatever their measures
     shown = [one for one in paper.items if one in items or is_complete(one, kept, quick)]
     page = write_page(paper, shown, kept, out, quick=quick)
     print(f"{page}: {len(rows)} rows, {len(planned.rows)} of them from earlier runs")

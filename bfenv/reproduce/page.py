@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bfenv.core.files import write_atomically
+from bfenv.core.text import counted
 from bfenv.reproduce.figures import write_figures
 from bfenv.reproduce.item import Item, Paper, Run
 from bfenv.reproduce.results import Results
@@ -35,8 +36,11 @@ def judge_items(
 
 
 def is_complete(item: Item, rows: Mapping[Run, Row], quick: bool) -> bool:
-    """Return whether all runs of an item have rows."""
-    return all(value.run in rows for value in item.build(quick).values())
+    """Return whether rows have all values of an item."""
+    return all(
+        value.run in rows and value.measure in rows[value.run]["values"]
+        for value in item.build(quick).values()
+    )
 
 
 def render(
@@ -157,9 +161,10 @@ def _provenance(
     seconds = sum(row["seconds"] for row in rows.values())
     versions = sorted({f"{k} {v}" for row in rows.values() for k, v in row["versions"].items()})
     commits = sorted({str(row["commit"])[:10] for row in rows.values() if row["commit"]})
+    made = f"{counted(len(rows), 'row')}, {counted(simulations, 'simulation')}"
     text = (
-        f"Made by `{command}`: {len(rows):,} rows, {simulations:,} simulations in "
-        f"{_time(seconds)} of one process. Versions: {', '.join(versions) or '–'}; sources: "
+        f"Made by `{command}`: {made} in {_time(seconds)} of one process. "
+        f"Versions: {', '.join(versions) or '–'}; sources: "
         f"{', '.join(commits) or '–'}. The rows are in `{paper.name}/rows.jsonl`."
     )
     if quick:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import check_workers, run_tasks
 from bfenv.reproduce.item import Item, Run
+from bfenv.reproduce.measures import MEASURES
 from bfenv.reproduce.rows import Row, is_available, make_row, read_rows, write_row
+from bfenv.reproduce.workload_measures import WORKLOAD_MEASURES
 
 
 class Plan(NamedTuple):
@@ -87,7 +89,9 @@ def run(
     (folder / "rows").mkdir(parents=True, exist_ok=True)
     missing = take_shard(planned.missing, shard)
     rows = dict(planned.rows)
-    tasks = [(one, tuple(sorted(planned.wanted[one]))) for one in missing]
+    # A row that is made again keeps the measures that other items wanted.
+    others = read_rows(folder, {one: set() for one in missing})
+    tasks = [(one, _measures(planned.wanted[one], others.get(one))) for one in missing]
     policies = sorted({name for one in missing for name in (one.policy, one.reference) if name})
     with closing(
         run_tasks(make_row, tasks, jobs=jobs, backend=backend, scheduler=scheduler, warm=policies)
@@ -97,3 +101,9 @@ def run(
             write_row(folder, missing[i], row)
             done(missing[i])
     return rows
+
+
+def _measures(wanted: set[str], row: Row | None) -> tuple[str, ...]:
+    """Return what to measure of a run: what is wanted, and what its row has so far."""
+    known = MEASURES.keys() | WORKLOAD_MEASURES.keys()
+    return tuple(sorted(wanted | (row["values"].keys() & known if row else set())))

@@ -22,6 +22,15 @@ def test_a_worked_example(run, tmp_path):
     assert "2 rows, 2 of them from earlier runs" in run(*arguments)[1]
 
 
+def test_items_one_by_one(run, tmp_path):
+    """A page has the items that were complete before, though they share a row, and no others."""
+    page = tmp_path / "shmueli-los2003.md"
+    for count, item in enumerate(("table-3.7", "table-3.1", "table-1.1"), 1):
+        assert run("reproduce", "shmueli-los2003", item, "--out", tmp_path)[0] == 0
+        assert page.read_text().count("Verdict: **agrees**") == count
+        assert "not comparable" not in page.read_text().partition("## Logs")[0]
+
+
 def test_quick(run, tmp_path):
     """Generated workloads stand in for the logs, and the page says so."""
     status, out, _ = run(
