@@ -52,7 +52,8 @@ def parse_limit(name: str, text: str, error: type[BfenvError] = BfenvError) -> i
     number = text.strip()
     if number.isdecimal() and int(number) > 0:
         raise error(f"{name}: {number} of what? Write {number}h, {number}min or {number}s")
-    return parse_duration(text, error)
+    seconds: int = in_seconds(name, text, error)
+    return seconds
 
 
 def in_seconds(name: str, value: Any, error: type[BfenvError] = BfenvError) -> Any:

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfenv.core.durations import DAY, HOUR, LONGEST, MINUTE, UNITS, format_duration, parse_duration
+from bfenv.core.durations import (
+    DAY,
+    HOUR,
+    LONGEST,
+    MINUTE,
+    UNITS,
+    format_duration,
+    parse_duration,
+    parse_limit,
+)
 from bfenv.core.errors import BfenvError, WorkloadError
 
 
@@ -48,6 +57,14 @@ def test_malformed(text):
     with pytest.raises(WorkloadError) as caught:
         parse_duration(text, WorkloadError)
     assert repr(text.strip().lower()) in str(caught.value) or repr(text) in str(caught.value)
+
+
+def test_limit():
+    """What is wrong with a time limit is said with what it is for."""
+    assert parse_limit("longest", "2d") == 2 * DAY
+    for text in ("2 days", "90", "9" * 20 + "w"):
+        with pytest.raises(WorkloadError, match="^longest: "):
+            parse_limit("longest", text, WorkloadError)
 
 
 @pytest.mark.parametrize("text", [str(LONGEST + 1), "9" * 5000, "9" * 400 + "s", "2000000000w"])

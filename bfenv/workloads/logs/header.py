@@ -10,6 +10,7 @@ from bfenv.workloads.logs.cleaning import CHANGED
 from bfenv.workloads.logs.records import SUBMIT
 from bfenv.workloads.logs.times import find_zone, time_of_day
 
+SIZES = ("MaxProcs", "MaxNodes")  # labels of the machine's size, the better one first
 NO_ESTIMATE = re.compile(rf"\s*Note\s*:\s*{CHANGED['no_estimate']}: ([0-9]{{1,15}})\s*")
 
 
@@ -31,7 +32,7 @@ def estimates_filled_in(header: Iterable[str]) -> int:
 
 def machine_size(labels: Mapping[str, str]) -> int | None:
     """Return the processors of the machine, MaxProcs or else MaxNodes; None if neither is known."""
-    sizes = (_leading_integer(labels.get(label)) for label in ("MaxProcs", "MaxNodes"))
+    sizes = (_leading_integer(labels.get(label)) for label in SIZES)
     return next(filter(None, sizes), None)
 
 

@@ -41,7 +41,8 @@ def select(runs: list[Run], counts: Counter[str], selection: Selection, zone: tz
     WorkloadError
         If a time cannot be read, or `until` is not after `since`.
     """
-    since, until = (_instant(text, zone) for text in (selection.since, selection.until))
+    since = _instant("since", selection.since, zone)
+    until = _instant("until", selection.until, zone)
     if since is not None and until is not None and since >= until:
         raise WorkloadError(
             f"until {selection.until!r:.60} is not after since {selection.since!r:.60}"
@@ -148,12 +149,12 @@ def _is_of(run: Run, selection: Selection) -> bool:
     )
 
 
-def _instant(text: str | None, zone: tzinfo) -> int | None:
+def _instant(name: str, text: str | None, zone: tzinfo) -> int | None:
     if text is None:
         return None
     try:
         return read_time(f"{text} 00:00:00" if len(text) == DATE else text, zone)[0]
     except (ValueError, IndexError):
         raise WorkloadError(
-            f"{text!r:.60} is not a date or time like 2026-01-31T12:00:00"
+            f"{name}: {text!r:.60} is not a date or time like 2026-01-31T12:00:00"
         ) from None

@@ -21,11 +21,14 @@ from bfenv.core.jobs import Cleaning, Jobs, Outage, Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.cleaning import (
+    DROPPED,
     apply_overrun,
     check_options,
     check_processors,
+    count_reasons,
 )
 from bfenv.workloads.logs.header import (
+    SIZES,
     clock_at,
     header_of,
     machine_size,
@@ -237,8 +240,10 @@ def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
     """Return the size of the machine, as given or as in the header."""
     processors = machine_size(labels) if processors is None else processors
     if processors is None:
+        known = [f"{label}: {labels[label]}" for label in SIZES if label in labels]
+        what = f"{known[0]!r:.60} is not a size" if known else "no MaxProcs or MaxNodes"
         raise WorkloadError(
-            f"{path}: no MaxProcs or MaxNodes in the header; set the number of processors, as in "
+            f"{path}: {what} in the header; set the number of processors, as in "
             f"{path}:processors=1024"
         )
     return check_processors(f"{path}: processors", processors)
@@ -261,7 +266,7 @@ def _find_jobs(
         usable &= ~fault
     jobs = np.flatnonzero(usable)
     if len(jobs) == 0:
-        reasons = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+        reasons = ", ".join(f"{why}: {count:,}" for count, why in count_reasons(counts, DROPPED))
         raise WorkloadError(f"{path}: the trace is empty: no usable job line ({reasons})")
     counts["reordered"] = int(np.sum(np.diff(submit[jobs]) < 0))
     return jobs[np.argsort(submit[jobs], kind="stable")], counts

@@ -471,6 +471,13 @@ def test_selection(tmp_path, selection, jobs, count):
     assert getattr(trace.cleaning, count) == 3 - len(jobs)
 
 
+@pytest.mark.parametrize("name", ["since", "until"])
+def test_no_date(tmp_path, name):
+    """A date that is none is refused with what it was given as."""
+    with refused(WorkloadError, f"{name}: '2026-99' is not a date"):
+        read_sacct(sacct(tmp_path, *LINES), selection=Selection(**{name: "2026-99"}))
+
+
 def test_unknown_partition(tmp_path):
     """A partition without jobs is an error that lists those there are, or why it has none."""
     with refused(WorkloadError, "'fat'", "cpu, gpu"):

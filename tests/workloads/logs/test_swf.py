@@ -375,11 +375,11 @@ def test_a_field_as_long_as_the_file_is_refused_at_once_and_in_one_line(tmp_path
         (HEADER, []),
         (
             HEADER + job(allocated=101) + job(runtime=-1) + job(runtime=0),
-            ["no_runtime 2", "too_large 1"],
+            ["ran for 0 s, or no runtime: 2", "larger than the machine: 1"],
         ),
         (job(), ["MaxProcs", "processors="]),
-        ("; MaxProcs: many\n" + job(), ["MaxProcs"]),
-        ("; MaxProcs: 0\n" + job(), ["MaxProcs"]),
+        ("; MaxProcs: many\n" + job(), ["'MaxProcs: many' is not a size"]),
+        ("; MaxProcs: 0\n" + job(), ["'MaxProcs: 0' is not a size"]),
         (f"; MaxProcs: {'9' * 5000}\n" + job(), ["processors", "9" * 18]),
     ],
 )
