@@ -91,6 +91,11 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
         )
     if is_table(lines) and not xdmod.is_json(lines):
         return "csv"
+    if not {"jobid", RAW_ID}.isdisjoint(re.split(r"[\s,;]+", first.lower())):
+        raise WorkloadError(
+            f"{path}: this looks like sacct without '|' between its columns; make the file with: "
+            f"{COMMAND}"
+        )
     kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
     raise WorkloadError(
         f"{path}: unknown kind of log: it has neither the columns of sacct or of a table (CSV) nor "

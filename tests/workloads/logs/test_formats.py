@@ -175,6 +175,9 @@ def test_not_found(tmp_path):
             find_format(written(tmp_path, text))
     with refused(WorkloadError, "columns of fixed width", "sacct -a -X -D -P"):
         find_format(written(tmp_path, "JobID   JobName\n------- -------\n7       a\n"))
+    for text in ("JobID,State,AllocTRES\n7,FAILED,cpu=1,mem=1G\n", " JobID  State\n 7  FAILED\n"):
+        with refused(WorkloadError, "without '|' between its columns", "sacct -a -X -D -P"):
+            find_format(written(tmp_path, text))
     with refused(WorkloadError, "a zip archive or a spreadsheet"):
         find_format(written(tmp_path, "PK\x03\x04, and more\n"))
 
