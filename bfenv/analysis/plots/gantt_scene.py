@@ -10,6 +10,7 @@ from bfenv.analysis.placement import Placed, place
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
+from bfenv.core.text import counted
 
 # Soft colours that only distinguish neighbours; a job has the same one under every policy.
 COLOURS = (
@@ -49,8 +50,9 @@ class Scene(NamedTuple):
             return f"{percent(self.used)} of the machine used in this time, no job starts"
         waits = self.schedule.wait[started]
         return (
-            f"{len(started):,} jobs start, {int(self.backfilled[started].sum()):,} of them "
-            f"backfilled, after waiting {duration(float(waits.mean()))} on average and "
+            f"{counted(len(started), 'job starts', 'jobs start')}, "
+            f"{int(self.backfilled[started].sum()):,} of them backfilled, after waiting "
+            f"{duration(float(waits.mean()))} on average and "
             f"{duration(int(waits.max()))} at most; {percent(self.used)} of the machine used in "
             "this time"
         )

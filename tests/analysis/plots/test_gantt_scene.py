@@ -15,6 +15,8 @@ def test_counts():
     assert one.started.tolist() == [1, 2]
     assert one.backfilled.tolist() == [False, False, True, False]
     assert "2 jobs start, 1 of them backfilled" in one.heading()
+    alone = scene(bfenv.simulate(FOUR, "easy"), 0, 1)
+    assert "1 job starts, 0 of them backfilled" in alone.heading()
     times, jobs = one.waiting()
     assert dict(zip(times.tolist(), jobs.tolist(), strict=True)) == {1: 1, 2: 1, 3: 2, 10: 1, 11: 1}
 
