@@ -5,7 +5,7 @@ look empty.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,15 +36,14 @@ def is_large(one: Scene) -> bool:
 
 def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
     """Return (k,) instants in seconds, ascending, and the use of each class, small jobs first."""
-    processors = one.schedule.trace.processors
-    ends = [max(int(share * processors), 1) for share in SHARES]
+    ends = _class_ends(one)
     labels = [f"jobs of up to {ends[0]:,} processors", f"up to {ends[1]:,}", "larger jobs"]
     size = one.schedule.trace.jobs.size[[run.job for run in one.runs]]
     begin, end = np.clip(
         np.array([(run.start, run.end) for run in one.runs]), one.begin, one.stop
     ).T
     times = np.unique(np.concatenate([begin, end, [one.begin, one.stop]]))
-    which = np.searchsorted(ends, size)
+    which = size_class(one, size)
     uses = []
     for k, label in enumerate(labels):
         change = np.zeros(len(times), dtype=np.int64)
@@ -53,6 +52,15 @@ def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
         np.add.at(change, np.searchsorted(times, end[members]), -size[members])
         uses.append(Use(label, np.cumsum(change)))
     return times, uses
+
+
+def size_class(one: Scene, size: Any) -> Any:
+    """Return the class of a size in processors, or of (n,) sizes: its place among the uses."""
+    return np.searchsorted(_class_ends(one), size)
+
+
+def _class_ends(one: Scene) -> list[int]:
+    return [max(int(share * one.schedule.trace.processors), 1) for share in SHARES]
 
 
 def largest(one: Scene) -> list[Placed]:
@@ -67,8 +75,9 @@ def largest(one: Scene) -> list[Placed]:
 
 
 def largest_label(runs: Sequence[Placed]) -> str:
-    """Name the largest jobs as a group."""
-    return "the largest job" if len(runs) == 1 else f"the {len(runs)} largest jobs"
+    """Name the largest jobs as a group, and say what the texts of their bars are."""
+    which = "the largest job" if len(runs) == 1 else f"the {len(runs)} largest jobs"
+    return f"{which} (job: processors)"
 
 
 def waited_from(one: Scene, run: Placed) -> int:
@@ -106,7 +115,7 @@ def draw_largest(axes: "Axes", one: Scene) -> None:
         hatch = "////" if one.backfilled[run.job] and not run.trial else None
         axes.barh(
             row, right - left, left=left, height=0.8, linewidth=0, edgecolor="#00000066",
-            color=COLOURS[run.job % len(COLOURS)], hatch=hatch,
+            color=COLOURS[int(size_class(one, one.schedule.trace.jobs.size[run.job]))], hatch=hatch,
         )  # fmt: skip
         if right - left > BAR_TEXT_WIDTH * (one.stop - one.begin):
             axes.text(

@@ -7,10 +7,11 @@ from bfenv.analysis.plots.gantt_overview import (
     describe_run,
     largest,
     largest_label,
+    size_class,
     use_by_size,
     waited_from,
 )
-from bfenv.analysis.plots.gantt_scene import COLOURS, Scene
+from bfenv.analysis.plots.gantt_scene import Scene
 from bfenv.leaderboard.report.element import Markup, element
 from bfenv.leaderboard.report.plot import SCALE, Axis, linear, percents, plot, stretched
 
@@ -71,7 +72,7 @@ def _largest(key: str, one: Scene, x: Axis) -> Markup:
                         y2=middle, class_="waited"),
                 element("rect", x=percents(left), width=percents(right - left),
                         y=percents((row + 0.1) * height), height=percents(0.8 * height),
-                        class_=f"job g{run.job % len(COLOURS)}"),
+                        class_=f"job g{size_class(one, one.schedule.trace.jobs.size[run.job])}"),
             )
         )  # fmt: skip
         if right - left > BAR_TEXT_WIDTH:

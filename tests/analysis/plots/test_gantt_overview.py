@@ -9,6 +9,7 @@ from bfenv.analysis.plots.gantt_overview import (
     is_large,
     largest,
     largest_label,
+    size_class,
     use_by_size,
     waited_from,
 )
@@ -42,6 +43,12 @@ def test_use():
     }
 
 
+def test_class():
+    """A job on its own has the colour of its class."""
+    shown = {run.job: int(size_class(seen(), JOBS.jobs.size[run.job])) for run in largest(seen())}
+    assert shown == {0: 0, 1: 1, 2: 2, 3: 2}
+
+
 def test_use_within_the_interval():
     """Runs are cut at both ends of the interval."""
     times, uses = use_by_size(seen(50, 20))
@@ -60,8 +67,8 @@ def test_largest(monkeypatch):
 
 def test_label():
     """One job is "the largest job"; more are counted."""
-    assert largest_label(largest(seen())) == "the 4 largest jobs"
-    assert largest_label(largest(seen())[:1]) == "the largest job"
+    assert largest_label(largest(seen())) == "the 4 largest jobs (job: processors)"
+    assert largest_label(largest(seen())[:1]) == "the largest job (job: processors)"
 
 
 @pytest.mark.parametrize("processors", [40, 400])

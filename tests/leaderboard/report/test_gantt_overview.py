@@ -35,5 +35,5 @@ def test_which(processors, large):
     text = gantt(GanttSelection("w", [bfenv.simulate(trace, "easy")], 0, 10, ""), set())
     Page(text)
     assert ("coloured by the size" in text) is large
-    assert (">the largest job<" in text) is large
+    assert (">the largest job (job: processors)<" in text) is large
     assert "both policies" not in text  # there is one
