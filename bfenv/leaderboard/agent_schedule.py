@@ -11,6 +11,8 @@ from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.referee import RemoteAgent, play_remotely, whole_trace_settings
 
+NOTES = ("decisions", "outside_window", "replaced_actions")  # see `agent_schedule`
+
 
 class AgentRun(NamedTuple):
     """What an agent made of a trace."""
@@ -48,14 +50,15 @@ def agent_schedule(
         trained on some of the jobs.
     """
     played = _play(trace, name, seed) if remote is None else play_remotely(trace, remote, seed)
+    notes = (
+        float(len(played.seconds)),
+        played.info["metrics"]["outside_window"],
+        float(played.replaced_actions),
+    )
     return AgentRun(
         played.times.schedule(trace, name, seed),
         played.seconds,
-        {
-            "decisions": float(len(played.seconds)),
-            "outside_window": played.info["metrics"]["outside_window"],
-            "replaced_actions": float(played.replaced_actions),
-        },
+        dict(zip(NOTES, notes, strict=True)),
     )
 
 

@@ -3,6 +3,7 @@
 import shlex
 import socket
 import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -82,11 +83,11 @@ def make_row(
 def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
     hide_memory()
     begin, busy = time.perf_counter(), time.process_time()
-    trace, reference, fair, logged = _load_trace(task.trace)
+    trace, _, _, logged = _load_trace(task.trace)
     row, arrays = _row_without_results(task, trace), {}
     seconds: dict[str, float] = {}
     try:
-        notes: dict[str, Any] = {}
+        notes: dict[str, float] = {}
         if task.kind == "log" and logged is not None:
             schedule = logged  # which need not be what this machine allows
         else:
@@ -98,15 +99,25 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
                     raise PolicyError("it starts jobs for trials, and has not declared it")
                 schedule.check()
                 row = replace(row, foresight=_foresight(task, trace, limits, remote))
-        results = summarize(schedule, reference, fcfs=fair, logged=logged)
-        row = row.with_results(results | {"metrics": results["metrics"] | notes})
-        row = replace(row, schedule_hash=schedule_hash(schedule))
+        row = with_schedule(row, schedule, task.trace, notes)
         if keep_schedule:
             arrays = schedule_arrays(schedule)
     except BaseException as error:  # KeyboardInterrupt, too: Ctrl-C does not reach this process
         row = replace(row, status="failed", error=describe_error(error))
     seconds["cpu_seconds"] = time.process_time() - busy
     return MadeRow(row, _timing(task, time.perf_counter() - begin, **seconds), arrays)
+
+
+def with_schedule(
+    row: Row, schedule: Schedule, frozen: FrozenTrace, notes: Mapping[str, float | None]
+) -> Row:
+    """Return a row with all results that follow from its schedule, and with an agent's notes."""
+    _, reference, fair, logged = _load_trace(frozen)
+    if row.kind == "log":
+        logged = schedule
+    results = summarize(schedule, reference, fcfs=fair, logged=logged)
+    row = row.with_results(results | {"metrics": {**results["metrics"], **notes}})
+    return replace(row, schedule_hash=schedule_hash(schedule))
 
 
 def _player(task: Task, limits: PlayerLimits) -> AbstractContextManager[RemoteAgent | None]:

@@ -1,5 +1,6 @@
 """Verify the rows of a leaderboard: run them again, and check all that they claim."""
 
+import math
 import random
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,15 +9,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bfenv.agents.agent_names import read_agent
-from bfenv.analysis.schedule_metrics import metrics
 from bfenv.core.errors import BfenvError
+from bfenv.core.policy import TRIALS, division_of
+from bfenv.core.schedule import Schedule
+from bfenv.leaderboard.agent_schedule import NOTES
 from bfenv.leaderboard.bounds import check_bounds
 from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.make_row import make_row
+from bfenv.leaderboard.make_row import make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.row import Row, encode_json
 from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
-from bfenv.leaderboard.suite import OWN, Suite, committed, find_suite, salted, suite_of
+from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, committed, find_suite, salted, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.worker_process import close_worker
 from bfenv.referee import DEFAULT, PlayerLimits
@@ -50,7 +53,7 @@ def verify(
     """Check a leaderboard's folder, which may come from anywhere.
 
     The suite must be the one of its name, and every row on one of its traces. Schedules that were
-    kept must be possible on the machine, and have the metrics of their rows. Rows are run again,
+    kept must be possible on the machine, and give all results of their rows. Rows are run again,
     and must have the same bytes, except for versions and commit. Bounds must hold, and no policy
     that runs jobs to completion may be below them.
 
@@ -95,6 +98,7 @@ def verify(
     if suite is not None and suite.salt:
         leaderboard = _with_sources(leaderboard, sources)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
+    rows.sort(key=lambda row: row.source)  # the traces loaded last are kept
     known = {row.key for row in rows if sources.get(_place(row)) == row.workload_hash}
     try:
         for row in rows:
@@ -218,7 +222,7 @@ def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> Verdict:
 
 
 def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Verdict:
-    """Check a schedule that was kept: against the machine, the row's hash and its metrics."""
+    """Check a schedule that was kept: against the machine, the row's hash and its results."""
     if not row.ok or not schedule_file(leaderboard.folder, row.key).exists():
         return Verdict("schedule", UNCHECKED, "it was not kept, see `run --keep-schedules`", row)
     if not is_known:
@@ -229,13 +233,33 @@ def _check_schedule(leaderboard: Leaderboard, row: Row, is_known: bool) -> Verdi
         return Verdict("schedule", WRONG, str(error), row)
     if row.schedule_hash not in (None, schedule_hash(schedule)):
         return Verdict("schedule", WRONG, "it is not the schedule of the row", row)
-    for name, value in metrics(schedule).items():
-        claimed = row.metrics.get(name, value)
-        if claimed != value:
-            says = "null" if claimed is None else f"{claimed:.6g}"
-            reason = f"{name} is {value:.6g}, the row says {says}"
-            return Verdict("schedule", WRONG, reason, row)
-    return Verdict("schedule", HOLDS, "", row)
+    made = _with_schedule(row, schedule)
+    names = _differences(row, made)
+    if not names:
+        return Verdict("schedule", HOLDS, "", row)
+    field, _, metric = names[0].partition(".")
+    reason = f"{field} is not that of the schedule"
+    if metric:
+        value, claim = (_number(one.metrics.get(metric)) for one in (made, row))
+        reason = f"{metric} is {value}, the row says {claim}"
+    return Verdict("schedule", WRONG, reason, row)
+
+
+def _with_schedule(row: Row, schedule: Schedule) -> Row:
+    """Compute again what follows from starts and ends: all results but what an agent notes.
+
+    A policy may have declared trials, and then have made none.
+    """
+    noted = {} if row.kind != "agent" else {name: row.metrics.get(name) for name in NOTES}
+    notes = {name: math.nan if value is None else value for name, value in noted.items()}
+    trials = bool((schedule.trial_end >= 0).any()) or row.division == TRIALS
+    frozen = FrozenTrace(row.source, row.jobs, row.workload_hash)
+    made = with_schedule(row, schedule, frozen, notes)
+    return replace(made, division=division_of(trials, schedule.trace))
+
+
+def _number(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:.6g}"
 
 
 def _run_again(
@@ -278,21 +302,19 @@ def _task_of(row: Row, suite: Suite, limits: PlayerLimits) -> Task | None:
 def _differences(row: Row, made: Row) -> list[str]:
     """Name the fields and metrics in which two rows differ, but for who made them."""
     made = replace(made, versions=row.versions, commit=row.commit)
-    if row.schedule_hash is None:
-        made = replace(made, schedule_hash=None)
-    one, other = row.to_dict(), made.to_dict()
-    return [name for name in _flat(one | other) if _at(one, name) != _at(other, name)]
+    one, other = _flat(row), _flat(made)
+    return [
+        name
+        for name in one | other
+        if name not in one or name not in other or one[name] != other[name]
+    ]
 
 
-def _flat(values: Mapping[str, Any]) -> list[str]:
-    """Names of the fields, with those of the metrics one by one."""
-    fields = [name for name in values if name != "metrics"]
-    return [*(f"metrics.{name}" for name in values.get("metrics", {})), *fields]
-
-
-def _at(values: Mapping[str, Any], name: str) -> Any:
-    field, _, metric = name.partition(".")
-    return values.get(field, {}).get(metric) if metric else values.get(field)
+def _flat(row: Row) -> dict[str, Any]:
+    """Return the fields of a row by name, those of its metrics one by one."""
+    fields = row.to_dict()
+    metrics = fields.pop("metrics", {})
+    return {f"metrics.{name}": value for name, value in metrics.items()} | fields
 
 
 def _check_bounds(leaderboard: Leaderboard, are_known: bool) -> Verdict:

@@ -78,6 +78,63 @@ def test_a_better_number_is_found(copy, value):
     assert found(copy, sample=None)["run again", WRONG] == "metrics.mean_wait differs"
 
 
+def forget_metrics(row):
+    del row["metrics"]["max_wait"], row["metrics"]["mean_bounded_slowdown"]
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (forget_metrics, "mean_bounded_slowdown is "),
+        (lambda row: row["metrics"].update(mine=1), "mine is nothing, the row says 1"),
+        (lambda row: row["versus"].clear(), "versus is not that of the schedule"),
+        (lambda row: row.update(curves={}), "curves is not that of the schedule"),
+        (lambda row: row.update(classes={}), "classes is not that of the schedule"),
+        (lambda row: row.pop("schedule_hash"), "schedule_hash is not that of the schedule"),
+        (lambda row: row.pop("division"), "division is not that of the schedule"),
+        (lambda row: row.update(division="clairvoyant"), "division is not that of the schedule"),
+    ],
+)
+def test_results_follow_from_the_schedule(copy, forge, reason):
+    """Whatever a row leaves out, or says otherwise than its schedule, is found without a run."""
+    path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
+    row = json.loads(path.read_text())
+    forge(row)
+    path.write_text(json.dumps(row))
+    reasons = found(copy)
+    assert list(reasons) == [("schedule", WRONG)]
+    assert reasons["schedule", WRONG].startswith(reason)
+
+
+def test_trials_are_seen_in_the_schedule(tmp_path):
+    """A policy with trials cannot be ranked among those that run jobs to completion."""
+    run_suite(SUITE, ["multiqueue"], out=tmp_path, seeds=1, keep_schedules=True)
+    assert found(tmp_path) == {}
+    change(tmp_path, "multiqueue", division="completion")
+    assert found(tmp_path) == {("schedule", WRONG): "division is not that of the schedule"}
+
+
+def test_notes_of_agents(tmp_path, monkeypatch):
+    """What an agent notes is taken from its row, and must be there."""
+    monkeypatch.setattr("bfenv.leaderboard.verify.find_suite", lambda name: TINY)
+    run_suite(TINY, agents=["random"], out=tmp_path, seeds=1, keep_schedules=True)
+    assert found(tmp_path) == {NO_BOUNDS: "there are none: see `bfenv leaderboard bound`"}
+    (path,) = (tmp_path / "rows").iterdir()
+    row = json.loads(path.read_text())
+    del row["metrics"]["decisions"]
+    path.write_text(json.dumps(row))
+    assert found(tmp_path)["schedule", WRONG] == "decisions is nan, the row says nothing"
+
+
+def test_no_hash(copy):
+    """A row without the hash of its schedule is not the one that a run makes."""
+    path = next((copy / "rows").glob("fcfs_lublin-32*.json"))
+    row = json.loads(path.read_text())
+    del row["schedule_hash"]
+    path.write_text(json.dumps(row))
+    assert found(copy, sample=None)["run again", WRONG] == "schedule_hash differs"
+
+
 def test_a_forged_schedule_is_found(copy):
     """A schedule other than the row's is found, even a possible one."""
     one, other = sorted((copy / "schedules").glob("*_lublin-32*.npz"))

@@ -56,7 +56,7 @@ def verify(
     """Check that the rows of a leaderboard are true.
 
     The suite and its traces are compared with bfenv's own. Schedules that were kept are checked
-    against the machine, and their metrics are computed again from starts and ends. Rows are run
+    against the machine, and their results are computed again from starts and ends. Rows are run
     again and must have the same bytes, except for versions and commit. Bounds are verified. The
     exit status is 1 if anything is wrong.
 
