@@ -6,7 +6,7 @@ import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -17,7 +17,7 @@ from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import read_leaderboard
 
 MANIFEST = "manifest.json"
-FORMAT = "bfenv-submission-1"
+FORMAT = "bfenv-submission-2"
 FOLDERS = {"rows": ".json", "schedules": ".npz", "bounds": ".npz"}
 CODE = "code"
 LARGEST = 4 << 30  # bytes of an unpacked submission
@@ -32,7 +32,8 @@ def submit(folder: Path, out: Path) -> list[str]:
     """Write a bundle of a leaderboard's folder, and return the names of the files in it.
 
     It holds the suite, rows, schedules, bounds and the code of competitors that are not bfenv's
-    own: the modules' sources, saved models, cards. A manifest has the hash of every file.
+    own: the modules' sources, saved models, cards. A manifest has the hash of every file, and the
+    files of each row's code.
 
     Raises
     ------
@@ -45,12 +46,16 @@ def submit(folder: Path, out: Path) -> list[str]:
     for part, suffix in FOLDERS.items():
         for path in sorted((folder / part).glob(f"*{suffix}")):
             contents[f"{part}/{path.name}"] = _read(path)
+    places = {}
     for row in leaderboard.rows:
-        for name, data in {} if row.code is None else _code_of(row).items():
+        code = {} if row.code is None else _code_of(row)
+        for name, data in code.items():
             if contents.setdefault(name, data) != data:
                 raise BfenvError(f"{row.policy}: the code of another competitor is {name}, too")
+        if code:
+            places[row.key] = list(code)
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(contents.items())}
-    manifest = {"format": FORMAT, "suite": leaderboard.suite, "files": hashes}
+    manifest = {"format": FORMAT, "suite": leaderboard.suite, "files": hashes, "code": places}
     contents[MANIFEST] = (json.dumps(manifest, indent=1) + "\n").encode()
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as bundle:
@@ -64,10 +69,14 @@ def _code_of(row: Row) -> dict[str, bytes]:
     code = {
         f"{CODE}/{place}": _read(file) for place, file in code_places(row.kind, row.policy).items()
     }
-    digest = f"sha256:{hashlib.sha256(b''.join(code.values())).hexdigest()}"
-    if not code or digest != row.code:
-        raise BfenvError(f"{row.policy}: its code is not here, or is not what made its rows")
+    _check_code(row, list(code.values()))
     return code
+
+
+def _check_code(row: Row, files: Sequence[bytes]) -> None:
+    """Check that these files are the code that the row names by its hash."""
+    if not files or f"sha256:{hashlib.sha256(b''.join(files)).hexdigest()}" != row.code:
+        raise BfenvError(f"{row.policy}: its code is not here, or is not what made its rows")
 
 
 def _read(path: Path) -> bytes:
@@ -79,16 +88,16 @@ def _read(path: Path) -> bytes:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """Unpack a bundle into a temporary folder, and check it against its manifest.
+    """Unpack a bundle into a temporary folder, and check it against its manifest and its rows.
 
     Raises
     ------
     BfenvError
-        If it is not a bundle of `submit`, is damaged or too large, or has other files than its
-        manifest says.
+        If it is not a bundle of `submit`, is damaged or too large, has other files than its
+        manifest says, or its code is not that of its rows.
     """
+    contents, places = _read_bundle(path)
     with tempfile.TemporaryDirectory(prefix="bfenv-submission-") as folder:
-        contents = _contents(path)
         try:
             for name, data in contents.items():
                 target = Path(folder, *PurePosixPath(name).parts)
@@ -97,10 +106,20 @@ def unpacked(path: Path) -> Iterator[Path]:
         except OSError as error:  # a file has the name of a folder, or one that is too long
             reason = error.strerror
             raise BfenvError(f"{path}: {name[:80]!r} cannot be unpacked: {reason}") from error
+        code = {name: data for name, data in contents.items() if name.startswith(f"{CODE}/")}
+        used = set()
+        for row in read_leaderboard(folder).rows:
+            if row.code is not None:
+                names = places.get(row.key, [])
+                _check_code(row, [code[name] for name in names if name in code])
+                used.update(names)
+        for name in sorted(code.keys() - used):
+            raise BfenvError(f"{path}: {name} is the code of no row")
         yield Path(folder)
 
 
-def _contents(path: Path) -> dict[str, bytes]:
+def _read_bundle(path: Path) -> tuple[dict[str, bytes], dict[str, list[str]]]:
+    """Return the content of each file, and the files of each row's code."""
     if _unpacked_size(path) > LARGEST:
         raise BfenvError(f"{path}: is too large to be unpacked")
     try:
@@ -108,6 +127,7 @@ def _contents(path: Path) -> dict[str, bytes]:
             contents = {info.filename: bundle.read(info) for info in bundle.infolist()}
             manifest = json.loads(contents.pop(MANIFEST))
             hashes = {**manifest["files"]}
+            places = {key: list(map(str, names)) for key, names in {**manifest["code"]}.items()}
             if manifest["format"] != FORMAT:
                 raise ValueError(f"format {manifest['format']!r}")
     except DAMAGE as error:
@@ -117,7 +137,7 @@ def _contents(path: Path) -> dict[str, bytes]:
             raise BfenvError(f"{path}: a submission has no file {name!r}")
         if name not in contents or hashlib.sha256(contents[name]).hexdigest() != hashes.get(name):
             raise BfenvError(f"{path}: {name} is not what its manifest says")
-    return contents
+    return contents, places
 
 
 def _unpacked_size(path: Path) -> int:

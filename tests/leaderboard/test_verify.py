@@ -403,6 +403,47 @@ def tampered(honest, path, **contents):
     return path
 
 
+@pytest.fixture
+def with_code(honest, tmp_path, monkeypatch):
+    """A bundle with the module of a policy, and its files."""
+    folder = shutil.copytree(honest, tmp_path / "copy")
+    monkeypatch.syspath_prepend(tmp_path)
+    code = b"policy = None\n"
+    (tmp_path / "mine.py").write_bytes(code)
+    digest = f"sha256:{hashlib.sha256(code).hexdigest()}"
+    change(folder, "fcfs", policy="mine:policy", code=digest)
+    submit(folder, tmp_path / "bundle.zip")
+    with zipfile.ZipFile(tmp_path / "bundle.zip") as bundle:
+        return tmp_path / "bundle.zip", {name: bundle.read(name) for name in bundle.namelist()}
+
+
+def without_code(files):
+    del files["code/mine.py"]
+
+
+@pytest.mark.parametrize(
+    ("forge", "message"),
+    [
+        (lambda files: files.update({"code/mine.py": b"import os\n"}), "not what made its rows"),
+        (lambda files: files.update({"code/numpy.py": b""}), "code/numpy.py is the code of no row"),
+        (without_code, "mine:policy: its code is not here"),
+    ],
+)
+def test_code_is_that_of_the_rows(with_code, forge, message):
+    """A bundle whose manifest is right, but whose code did not make its rows, is refused."""
+    path, files = with_code
+    with unpacked(path):
+        pass
+    forge(files)
+    manifest = json.loads(files.pop(submission.MANIFEST))
+    manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    with zipfile.ZipFile(path, "w") as bundle:
+        for name, data in (files | {submission.MANIFEST: json.dumps(manifest)}).items():
+            bundle.writestr(name, data)
+    with pytest.raises(BfenvError, match=message), unpacked(path):
+        pass
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
