@@ -268,11 +268,11 @@ def _run_again(
     check = "run again"
     if suite is None:
         return Verdict(check, UNCHECKED, "its workload is not known", row)
-    if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
-        return Verdict(check, UNCHECKED, "a saved model may run any code: add --trust", row)
     if row.kind == "player" and not trust:
         return Verdict(check, UNCHECKED, "a command may do anything: add --trust", row)
     try:
+        if row.kind == "agent" and read_agent(row.policy).is_saved and not trust:
+            return Verdict(check, UNCHECKED, "a saved model may run any code: add --trust", row)
         task = _task_of(row, suite, limits)
     except BfenvError as error:
         return Verdict(check, UNCHECKED, str(error), row)

@@ -444,6 +444,12 @@ def test_code_is_that_of_the_rows(with_code, forge, message):
         pass
 
 
+def test_a_missing_model(copy):
+    """The row of a saved model that is not here is not checked, and the others are."""
+    change(copy, "fcfs", kind="agent", policy="missing.zip")
+    assert found(copy, sample=None)["run again", UNCHECKED] == "no such saved model: missing.zip"
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
