@@ -259,7 +259,7 @@ def _with_schedule(row: Row, schedule: Schedule) -> Row:
 
 
 def _number(value: float | None) -> str:
-    return "nothing" if value is None else f"{value:.6g}"
+    return "null" if value is None else f"{value:.6g}"
 
 
 def _run_again(

@@ -499,11 +499,30 @@ def bundle(folder, files, *names):
     """Write a bundle of empty files, with what its manifest says of them."""
     path = folder / "bundle.zip"
     with zipfile.ZipFile(path, "w") as opened:
-        manifest = {"format": submission.FORMAT, "files": files}
+        manifest = {"format": submission.FORMAT, "files": files, "code": {}}
         opened.writestr(submission.MANIFEST, json.dumps(manifest))
         for name in names:
             opened.writestr(name, b"")
     return path
+
+
+@pytest.mark.parametrize("manifest", [b"[" * 100_000, b'{"files": {}, "code": 1}', b"\xff"])
+def test_a_hostile_manifest(tmp_path, manifest):
+    """A manifest that cannot be read is refused, also one that is nested too deep."""
+    with zipfile.ZipFile(tmp_path / "bundle.zip", "w") as bundle:
+        bundle.writestr(submission.MANIFEST, manifest)
+    with pytest.raises(BfenvError, match="is not a bundle"), unpacked(tmp_path / "bundle.zip"):
+        pass
+
+
+def test_damaged_schedules(copy):
+    """A schedule that cannot be decompressed is wrong, and the other rows are checked."""
+    path = next((copy / "schedules").glob("easy_lublin-32*.npz"))
+    content = bytearray(path.read_bytes())
+    content[100:200] = b"\xff" * 100
+    path.write_bytes(content)
+    verdicts = [one.verdict for one in verify(copy, sample=0) if one.check == "schedule"]
+    assert sorted(verdicts) == [HOLDS] * 3 + [WRONG]
 
 
 def test_a_large_bundle_is_refused(honest, tmp_path, monkeypatch):

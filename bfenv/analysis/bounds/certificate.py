@@ -21,7 +21,8 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import FOREVER, Trace
 from bfenv.core.kernel import inlined, kernel
 
-MOST_EXPONENT = 900  # in magnitude; sums of prices below 2**124 are then finite
+LATEST = 2**62  # seconds; sums with a runtime are exact
+LARGEST_EXPONENT = 900  # of either sign; no charge is too large or too small for a float
 ROUNDING = 8 * 2.0**-53  # relative error of a charge: four operations, with a factor of two
 
 
@@ -30,7 +31,7 @@ class Certificate(NamedTuple):
 
     edges: np.ndarray  # (k + 1,) int64 seconds, ascending
     price: np.ndarray  # (k,) int64 per processor and second, at least 0, in 2**-exponent
-    exponent: int
+    exponent: int  # at most LARGEST_EXPONENT, and at least its negative
 
 
 def certify(trace: Trace, certificate: Certificate, metric: str = COSTS[0]) -> float:
@@ -52,12 +53,11 @@ def certify(trace: Trace, certificate: Certificate, metric: str = COSTS[0]) -> f
     Raises
     ------
     BfenvError
-        If edges do not ascend, a price is negative, sums would not be exact, or the exponent is out
-        of range.
+        If edges do not ascend or are out of range, a price is negative, or sums would not be exact.
     """
     edges, price, exponent = certificate
-    if abs(exponent) > MOST_EXPONENT:
-        raise BfenvError(f"the certificate's exponent {exponent} is out of range")
+    if ((edges < 0) | (edges >= LATEST)).any() or abs(exponent) > LARGEST_EXPONENT:
+        raise BfenvError("an edge or the exponent of the certificate is out of range")
     if len(edges) != len(price) + 1 or (np.diff(edges) <= 0).any():
         raise BfenvError("a certificate needs ascending edges, one more than prices")
     if (price < 0).any():

@@ -189,13 +189,15 @@ def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
             raise ValueError(f"format {head['format']!r}")
         workload_hash, metric = (str(head[name]) for name in GapNumbers._fields[:2])
         bound, *values = (float(head[name]) for name in GapNumbers._fields[2:])
-        if not all(map(math.isfinite, (bound, *values))):  # NaN would be below no bound, nor above
-            raise ValueError("a number is not finite")
-        numbers = GapNumbers(workload_hash, metric, bound, *values)
-        return numbers, int(head["exponent"]), arrays
+        numbers, exponent = GapNumbers(workload_hash, metric, bound, *values), head["exponent"]
+        if metric not in COSTS or type(exponent) is not int:
+            raise ValueError(f"metric {metric!r}, exponent {exponent!r}")
+        if not all(map(math.isfinite, (bound, *values))):  # nan is not below anything
+            raise ValueError(f"expected finite numbers, got {numbers}")
+        return numbers, exponent, arrays
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (ValueError, LookupError, TypeError, OverflowError) as error:
+    except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise BfenvError(f"{path} is not a file of `bfenv bound --out`, or damaged") from error
 
 
@@ -224,7 +226,7 @@ def check_gap(gap: Gap) -> Gap:
     """
     trace = gap.reference.trace
     certified = certify(trace, gap.certificate, gap.metric)
-    if certified < gap.bound:
+    if not certified >= gap.bound:  # nan, too
         raise BfenvError(f"the prices certify {certified:.6g}, not {gap.bound:.6g}")
     for schedule in (gap.offline, gap.fair):
         schedule.check()

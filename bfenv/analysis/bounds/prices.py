@@ -23,7 +23,7 @@ PATIENCE = 8  # steps without progress until the target comes closer
 CLOSER = 0.6
 FARTHER = 1.5
 CLOSE_ENOUGH = 1e-5  # of the bound
-LARGEST_EXPONENT = 60
+FINEST = 60  # exponent
 
 
 def lower_bound(
@@ -96,7 +96,7 @@ class _Ascent:
     def certificate(self, edges: np.ndarray, prices: np.ndarray) -> Certificate:
         """Round prices per second to the finest unit whose sums are exact."""
         worth = float(np.dot(prices, np.diff(edges))) * float(self.trace.jobs.size.max())
-        exponent = min(LARGEST_EXPONENT, 60 - math.frexp(worth + 1e-9)[1])
+        exponent = min(FINEST, 60 - math.frexp(worth + 1e-9)[1])
         return Certificate(edges, np.rint(np.ldexp(prices, exponent)).astype(np.int64), exponent)
 
     def climb(self, edges: np.ndarray, prices: np.ndarray, steps: int) -> np.ndarray:

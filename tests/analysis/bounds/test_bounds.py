@@ -175,12 +175,25 @@ def test_blocks(monkeypatch):
         ([0, 10], [1, 1], "ascending"),
         ([0, 10, 20], [1, -1], "price 1 of the certificate is negative"),
         ([0, 2**40], [2**40], "summed exactly"),
+        ([-1, 10], [1], "out of range"),
+        ([0, 2**62], [0], "out of range"),
+        ([2**62, -(2**62) - 1, -(2**62)], [0, 0], "out of range"),  # sums that have overflowed
     ],
 )
 def test_bad_certificate(edges, price, message):
     """A certificate that proves nothing is refused."""
     with pytest.raises(BfenvError, match=message):
         certify(trace([0], [1], [5]), Certificate(np.array(edges), np.array(price), 0))
+
+
+@pytest.mark.parametrize("exponent", [901, -901, -5000, 10**30])
+def test_bad_exponent(exponent):
+    """Prices in units that are no floats are refused; all others have charges that are."""
+    jobs, edges, price = trace([0], [1], [5]), np.array([0, 2**31]), np.array([2**30])
+    with pytest.raises(BfenvError, match="exponent of the certificate is out of range"):
+        certify(jobs, Certificate(edges, price, exponent))
+    for largest in (900, -900):
+        assert certify(jobs, Certificate(edges, price, largest)) == 1
 
 
 def test_unknown_metric():

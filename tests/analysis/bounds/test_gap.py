@@ -1,6 +1,8 @@
 """A file of bounds can be checked by anyone, and cannot lie."""
 
 import json
+import math
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -70,6 +72,16 @@ def test_unfair(gap):
         check_gap(gap._replace(fair=late))
 
 
+def forged(gap, folder, head):
+    """A file of bounds with another head."""
+    path = folder / "gap.npz"
+    save_gap(gap, path)
+    with np.load(path) as data:
+        arrays = dict(data)
+    np.savez(path, **(arrays | {"head": np.frombuffer(head.encode(), dtype=np.uint8)}))
+    return path
+
+
 def test_other_jobs(gap, tmp_path):
     """A file about other jobs is refused by name."""
     save_gap(gap, tmp_path / "gap.npz")
@@ -87,26 +99,47 @@ def test_not_a_file_of_bounds(jobs, tmp_path, content):
 
 
 @pytest.mark.parametrize(
-    ("number", "value", "error"),
+    ("name", "value"),
     [
-        ("bound", np.nan, "is not a file of `bfenv bound"),
-        ("bound", -np.inf, "is not a file of `bfenv bound"),
-        ("bound", 10**400, "is not a file of `bfenv bound"),
-        ("exponent", np.inf, "is not a file of `bfenv bound"),
-        ("exponent", -3000, "exponent -3000 is out of range"),
+        *[(name, math.nan) for name in ("bound", "offline", "fair", "reference")],
+        ("bound", -math.inf),
+        ("bound", 10**400),
+        ("exponent", 1.5),
+        ("exponent", math.inf),
+        ("metric", "foo"),
     ],
 )
-def test_impossible_numbers(gap, jobs, tmp_path, number, value, error):
-    """Numbers that nothing can be compared with, or that are too large, are refused."""
+def test_bad_head(gap, jobs, tmp_path, name, value):
+    """Numbers that compare with nothing, and metrics without a bound, are refused."""
+    head = {"format": "bfenv-gap-2", "exponent": 9, **gap.numbers._asdict(), name: value}
+    path = forged(gap, tmp_path, json.dumps(head))
+    with pytest.raises(BfenvError, match="is not a file of `bfenv bound"):
+        load_gap(path, jobs)
+
+
+def test_no_bound(gap):
+    """A gap whose bound is not a number does not hold."""
+    with pytest.raises(BfenvError, match="the prices certify"):
+        check_gap(gap._replace(bound=math.nan))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged(gap, jobs, tmp_path, seed):
+    """Whatever a byte of the file becomes, it holds or is refused."""
     path = tmp_path / "gap.npz"
     save_gap(gap, path)
-    with np.load(path) as file:
-        arrays = dict(file)
-    head = json.loads(bytes(arrays["head"])) | {number: value}
-    arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
-    np.savez(path, **arrays)
-    with pytest.raises(BfenvError, match=error):
+    content = bytearray(path.read_bytes())
+    content[len(content) * seed // 30] ^= 0x15
+    path.write_bytes(content)
+    with suppress(BfenvError):
         check_gap(load_gap(path, jobs))
+
+
+def test_nested_too_deep(gap, jobs, tmp_path):
+    """A head that no recursion reads is refused."""
+    path = forged(gap, tmp_path, "[" * 100_000)
+    with pytest.raises(BfenvError, match="is not a file of `bfenv bound"):
+        load_gap(path, jobs)
 
 
 def test_no_pickles(jobs, tmp_path):
