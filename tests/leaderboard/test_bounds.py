@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bfenv.analysis.bounds import check_gap, load_gap, read_numbers
+from bfenv.analysis.bounds import check_gap, load_gap, read_numbers, save_gap
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.bounds import (
     KNOWN,
@@ -126,7 +126,11 @@ def suite_traces(*names):
 
 def test_known_bounds(tmp_path):
     """Bounds and best schedules of every trace of every suite come with bfenv, and no others."""
-    paths = {known_bounds(tmp_path, trace.hash): trace for trace in suite_traces(*SUITES)}
+    paths = {
+        path: trace
+        for trace in suite_traces(*SUITES)
+        for path in known_bounds(tmp_path, trace.hash)
+    }
     assert set(paths) == set(KNOWN.iterdir())
     for path, trace in paths.items():
         numbers = read_numbers(path)
@@ -138,23 +142,45 @@ def test_known_bounds_hold(tmp_path):
     """The certificates and schedules give the numbers of the files."""
     one_of_many = suite_traces("synthetic-v1")[0]
     for trace in (*suite_traces("smoke-v1"), one_of_many):
-        path = known_bounds(tmp_path, trace.hash)
+        (path,) = known_bounds(tmp_path, trace.hash)
         check_gap(load_gap(path, load_frozen(trace.source, trace.hash)))
 
 
 def test_known_bounds_are_shown(tmp_path):
-    """A board of smoke-v1 has its gap without a search; a file in its folder comes first."""
+    """A board of smoke-v1 has its gap without a search; a file in its folder counts as well."""
     run_suite(find_suite("smoke-v1"), ["easy", "fcfs"], out=tmp_path, seeds=1)
     leaderboard = read_leaderboard(tmp_path)
     assert not (tmp_path / "bounds").exists() and len(gap_lines(leaderboard)) == 2
     assert [is_new for _, is_new in find_bounds(leaderboard, jobs=1)] == [False, False]
     assert check_bounds(leaderboard) == 2
     hashes = {row.workload_hash for row in leaderboard.rows}
-    known = {one: known_bounds(tmp_path, one) for one in hashes}
     (tmp_path / "bounds").mkdir()
     for one in hashes:
-        shutil.copy(known[one], bounds_file(tmp_path, one))
-        assert known_bounds(tmp_path, one) == bounds_file(tmp_path, one)
+        (known,) = known_bounds(tmp_path, one)
+        shutil.copy(known, bounds_file(tmp_path, one))
+        assert known_bounds(tmp_path, one) == [known, bounds_file(tmp_path, one)]
     cheat = [replace(row, metrics=row.metrics | {METRIC: 1.0}) for row in leaderboard.rows]
     with pytest.raises(BfenvError, match="is below the bound"):
         check_bounds(leaderboard._replace(rows=cheat))
+
+
+def test_the_stricter_bounds_count(tmp_path):
+    """Bounds in a folder replace those that come with bfenv where they are stricter, only there."""
+    trace = suite_traces("smoke-v1")[0]
+    jobs = load_frozen(trace.source, trace.hash)
+    run_suite(find_suite("smoke-v1"), ["easy"], out=tmp_path, seeds=1)
+    leaderboard = read_leaderboard(tmp_path)
+    known = read_bounds(leaderboard)[trace.hash]
+    (path,) = known_bounds(tmp_path, trace.hash)
+    shipped = load_gap(path, jobs)
+    (tmp_path / "bounds").mkdir()
+    weak = shipped._replace(bound=1.0, offline=shipped.reference, fair=shipped.reference)
+    save_gap(weak, bounds_file(tmp_path, trace.hash))
+    assert read_bounds(leaderboard)[trace.hash] == known
+    assert check_bounds(leaderboard) == 3
+    below = (1 + known.bound) / 2
+    cheat = [replace(row, metrics=row.metrics | {METRIC: below}) for row in leaderboard.rows]
+    with pytest.raises(BfenvError, match="is below the bound"):
+        check_bounds(leaderboard._replace(rows=cheat))
+    strict = known._replace(bound=known.bound + 1, offline=known.offline - 1, fair=known.fair - 1)
+    assert known.stricter(strict) == strict.stricter(known) == strict

@@ -48,6 +48,14 @@ class GapNumbers(NamedTuple):
         gap = self.reference - self.offline
         return (self.reference - value) / gap if gap else float("nan")
 
+    def stricter(self, other: "GapNumbers") -> "GapNumbers":
+        """Return the higher bound and the better schedules of two searches on the same jobs."""
+        return self._replace(
+            bound=max(self.bound, other.bound),
+            offline=min(self.offline, other.offline),
+            fair=min(self.fair, other.fair),
+        )
+
 
 class Gap(NamedTuple):
     """The certified bound, the best schedules found, and the reference."""
