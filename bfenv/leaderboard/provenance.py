@@ -4,14 +4,15 @@ import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
 from bfenv.core.versions import versions
 
-__all__ = ["commit", "machine", "model_versions", "sources_hash", "versions"]
+__all__ = ["commit", "is_made_here", "machine", "model_versions", "sources_hash", "versions"]
 DECIDING = ("core", "baselines", "workloads", "analysis", "envs", "agents")  # rooms, see below
 ATTEMPTS = 10  # at a command that is killed
 
@@ -33,6 +34,15 @@ def sources_hash() -> str:
                 name = f"{room}/{file.relative_to(folder).as_posix()}"
                 digest.update(f"{name} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()[:16]
+
+
+def is_made_here(made_by: Mapping[str, str]) -> bool:
+    """Whether the versions of a row are those of the programs and sources here."""
+    here = versions() | {"sources": sources_hash()}
+    try:
+        return made_by == here or made_by == here | model_versions()
+    except PackageNotFoundError:
+        return False
 
 
 @cache

@@ -123,7 +123,7 @@ def test_notes_of_agents(tmp_path, monkeypatch):
     row = json.loads(path.read_text())
     del row["metrics"]["decisions"]
     path.write_text(json.dumps(row))
-    assert found(tmp_path)["schedule", WRONG] == "decisions is nan, the row says nothing"
+    assert found(tmp_path)["schedule", WRONG] == "decisions is nan, the row says null"
 
 
 def test_no_hash(copy):

@@ -12,6 +12,7 @@ import typer
 from bfenv.analysis.formatting import compound_duration, duration
 from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
+from bfenv.core.text import counted
 from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.suite import DEFAULT, SUITES
 
@@ -92,9 +93,10 @@ def run(
     """Run policies and agents on a suite.
 
     Each workload and seed is one row. Rows that the folder already has are skipped, so an
-    interrupted run resumes. If a policy fails or takes too long, only its row fails, and it records
-    the reason. Rows do not depend on how the work is split, so shards may share a folder, or you
-    can merge their folders. The exit status is 1 if any row has failed, now or before.
+    interrupted run resumes; a message counts those of other sources or versions. If a policy fails
+    or takes too long, only its row fails, and it records the reason. Rows do not depend on how the
+    work is split, so shards may share a folder, or you can merge their folders. The exit status is
+    1 if any row has failed, now or before.
 
     \b
     Suites:
@@ -211,7 +213,8 @@ run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
 
 
 def _tell(outcome: "Outcome", out: Path) -> None:
-    """Print where the time went, how many rows there are, and which failed."""
+    """Print where the time went, how many rows there are, and which are of others or failed."""
+    from bfenv.leaderboard.provenance import is_made_here
     from bfenv.leaderboard.report.ranking import failures
     from bfenv.leaderboard.timings import time_spent
 
@@ -228,7 +231,12 @@ def _tell(outcome: "Outcome", out: Path) -> None:
             + (f", first {MOST} of {len(lines)}" if len(lines) > MOST else ""),
         )
     failed = [row for row in outcome.new_rows + outcome.existing_rows if not row.ok]
+    others = sum(not is_made_here(row.versions) for row in outcome.existing_rows)
     print(f"{out}: {len(outcome.new_rows)} rows made, {len(outcome.existing_rows)} there already")
+    if others:
+        rows = counted(others, "row")
+        note = f"kept: {rows} of other sources or versions; another folder makes them again"
+        show.lines([note], sys.stderr)
     show.lines((f"failed: {text}" for text in failures(failed)), sys.stderr)
     if failed:
         raise typer.Exit(1)

@@ -8,6 +8,7 @@ from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
 from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted
+from bfenv.core.versions import versions
 from bfenv.leaderboard.reference import STARVES_MEANING
 from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.standings import Standing, rank_policies
@@ -173,12 +174,7 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
             "There are no ranks: a single run has no interval, so no difference is sure. Ranks "
             "need several workloads or seeds."
         )
-    makers = {f"{row.versions.get('bfenv')} ({row.commit})" for row in leaderboard.rows}
-    if len(makers) > 1:
-        texts.append(
-            "The rows were made by several versions of bfenv, and are comparable only if these "
-            f"give the same results: {', '.join(sorted(makers))}."
-        )
+    texts += version_notes(leaderboard.rows)
     if mark:
         texts += [f"Failed: {text}" for text in failures(leaderboard.failed)]
     return texts
@@ -215,6 +211,27 @@ def agent_notes(rows: Sequence[Row]) -> list[str]:
                 "model's best legal action replaced them"
             )
     return texts
+
+
+def version_notes(rows: Iterable[Row]) -> list[str]:
+    """Return what made the rows, if that is several versions of what results may depend on.
+
+    Of bfenv, these are the hash of its sources, or the commit in rows that are older than the hash.
+    """
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        made_by = dict.fromkeys(versions(), "unknown") | row.versions
+        sources = made_by.pop("sources", row.commit)
+        made_by["bfenv"] += f" ({sources})"
+        for name, version in made_by.items():
+            found.setdefault(name, set()).add(version)
+    several = [f"{name} {', '.join(sorted(found[name]))}" for name in found if len(found[name]) > 1]
+    if not several:
+        return []
+    return [
+        "The rows were made by several versions of programs, and are comparable only if these give "
+        f"the same results: {'; '.join(several)}."
+    ]
 
 
 def foresight_notes(rows: Sequence[Row]) -> list[str]:

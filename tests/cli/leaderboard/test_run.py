@@ -1,5 +1,6 @@
 """`bfenv leaderboard run`: what it prints, its exit status, and agents of your own."""
 
+import json
 import re
 import subprocess
 import sys
@@ -29,6 +30,19 @@ def test_failed_rows(run, tmp_path):
     status, out, err = run(*command, tmp_path / "board")
     assert (status, err.count("failed: ")) == (1, 1)
     assert out.endswith("board: 0 rows made, 8 there already\n")
+
+
+def test_rows_of_others(run, tmp_path):
+    """A run says once that it keeps rows of other sources, and says nothing of its own."""
+    command = ["leaderboard", "run", "-s", "smoke-v1", "-p", "easy", "-j", 1, "-o", tmp_path]
+    assert run(*command)[2] == "" == run(*command)[2]
+    for path in sorted((tmp_path / "rows").iterdir())[:3]:
+        row = json.loads(path.read_text())
+        row["versions"]["sources"] = "0" * 16
+        path.write_text(json.dumps(row))
+    status, out, err = run(*command)
+    assert (status, out) == (0, f"{tmp_path}: 0 rows made, 4 there already\n")
+    assert err == "kept: 3 rows of other sources or versions; another folder makes them again\n"
 
 
 def test_references_with_requested_starts(run, tmp_path):

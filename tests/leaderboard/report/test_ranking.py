@@ -9,6 +9,7 @@ from bfenv.leaderboard.report.ranking import (
     failures,
     foresight_notes,
     ranked,
+    version_notes,
 )
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.report.conftest import page_of
@@ -31,6 +32,28 @@ def test_agent_notes():
     outside, replaced = agent_notes(rows)
     assert outside.startswith("a.zip: at 30.0 % of its decisions jobs waited outside")
     assert replaced.startswith("a.zip: 10.0 % of its choices were illegal")
+
+
+def made_by(sources="a", commit="c", **others):
+    versions = {"bfenv": "1", "numpy": "2", "numba": "3", "python": "4", "sources": sources}
+    kept = {name: value for name, value in (versions | others).items() if value is not None}
+    return SimpleNamespace(versions=kept, commit=commit)
+
+
+def test_version_notes():
+    """Other sources and programs are pointed out, another commit of the same sources is not."""
+    first = made_by()
+    assert version_notes([first, made_by(), made_by(commit="d"), made_by(torch="5")]) == []
+    for other, text in [
+        (made_by("b"), "bfenv 1 (a), 1 (b)."),
+        (made_by(None), "bfenv 1 (a), 1 (c)."),
+        (made_by(numpy="3"), "numpy 2, 3."),
+        (made_by(numba=None), "numba 3, unknown."),
+        (made_by("b", python="5"), "bfenv 1 (a), 1 (b); python 4, 5."),
+    ]:
+        (note,) = version_notes([first, other])
+        assert "several versions" in note and note.endswith(f"same results: {text}")
+    assert len(version_notes([made_by(torch="5"), made_by(torch="6")])) == 1
 
 
 def test_random_agent():
