@@ -1,9 +1,10 @@
 """The system calls that are closed to players on Linux: a filter for `guard`, as seccomp takes it.
 
 Landlock closes files. What it leaves open is closed here: ways to leave a message for a later run
-or another player (times and attributes of files, memory and queues that outlive a process, keys),
-sockets, memory that no process shows, and limits and priorities of other processes. A closed call
-fails with EPERM.
+or another player (times and attributes of files, locks, memory and queues that outlive a process,
+keys, the kernel's log), to watch what another does (changes of files, cached pages), sockets,
+memory that no process shows, and limits and priorities of other processes. A closed call fails
+with EPERM.
 """
 
 import errno
@@ -14,12 +15,24 @@ import sys
 # What a filter is made of, see <linux/bpf_common.h> and <linux/seccomp.h>
 LOAD, JUMP_EQUAL, JUMP_GREATER_EQUAL, RETURN = 0x20, 0x15, 0x35, 0x06
 ALLOW, DENY = 0x7FFF0000, 0x00050000 | errno.EPERM
-NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16  # where they are in what a filter reads
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # where they are in what a filter reads
 X32 = 0x40000000  # begins the numbers of another interface of x86_64
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # their numbers in <linux/audit.h>
-PRLIMIT = (302, 261)  # allowed if a process changes or reads limits of its own
-# Numbers on x86_64 and on aarch64, -1 if the call does not exist there
+# Calls that are open with some values of an argument only: the numbers on x86_64 and on aarch64,
+# which argument, and its values. Of an argument, the lower 32 bits are compared.
+LIMITED = {
+    "prlimit64": (302, 261, 0, (0,)),  # limits of its own
+    # The commands that duplicate descriptors, get and set their flags, and get the size of a pipe;
+    # others set locks, leases, watches, owners and hints
+    "fcntl": (72, 25, 1, (0, 1, 2, 3, 4, 1030, 1032)),
+    # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2; others set file attributes
+    "ioctl": (16, 29, 1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x802C542A)),
+    # Streams, with SOCK_NONBLOCK and SOCK_CLOEXEC; datagrams can be sent to others
+    "socketpair": (53, 199, 1, (1, 0x801, 0x80001, 0x80801)),
+    "preadv2": (327, 286, 5, (0,)),  # a flag asks whether a page is cached
+}
+# Closed calls: the numbers, -1 if the call does not exist there
 CLOSED = {
     # Modes, owners, times and attributes of files
     "chmod": (90, -1),
@@ -43,6 +56,15 @@ CLOSED = {
     "setxattrat": (463, 463),
     "removexattrat": (466, 466),
     "file_setattr": (469, 469),
+    # Locks and watches of files, and which of their pages are cached
+    "flock": (73, 32),
+    "inotify_init": (253, -1),
+    "inotify_init1": (294, 26),
+    "fanotify_init": (300, 262),
+    "readahead": (187, 213),
+    "fadvise64": (221, 223),
+    "mincore": (27, 232),
+    "cachestat": (451, 451),
     # Memory, queues, semaphores and keys that outlive a process
     "shmget": (29, 194),
     "shmat": (30, 196),
@@ -60,8 +82,10 @@ CLOSED = {
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
-    # Sockets, and what makes them on its own
+    # Sockets, what makes them on its own, and names of those in pairs
     "socket": (41, 198),
+    "bind": (49, 200),
+    "connect": (42, 203),
     "io_uring_setup": (425, 425),
     # Memory that belongs to no process
     "memfd_create": (319, 279),
@@ -77,6 +101,8 @@ CLOSED = {
     "sched_setscheduler": (144, 119),
     "sched_setaffinity": (203, 122),
     "sched_setattr": (314, 274),
+    # The kernel's log, which outlives all
+    "syslog": (103, 116),
     # Ways to other rights
     "unshare": (272, 97),
     "setns": (308, 268),
@@ -92,21 +118,29 @@ def filter_of_calls() -> bytes:
         return b""
     column = list(MACHINES).index(platform.machine())
     numbers = sorted(calls[column] for calls in CLOSED.values() if calls[column] >= 0)
-    # Each of these jumps to the last instruction, which denies.
-    denials = [(JUMP_EQUAL, number) for number in numbers]
-    if column == 0:
-        denials.insert(0, (JUMP_GREATER_EQUAL, X32))
     program = [
         (LOAD, 0, 0, ARCHITECTURE),
-        (JUMP_EQUAL, 0, len(denials) + 5, MACHINES[platform.machine()]),
+        (JUMP_EQUAL, 1, 0, MACHINES[platform.machine()]),
+        (RETURN, 0, 0, DENY),
         (LOAD, 0, 0, NUMBER),
     ]
-    program += [(kind, len(denials) - i + 3, 0, number) for i, (kind, number) in enumerate(denials)]
+    for *both, argument, values in LIMITED.values():
+        program += [
+            (JUMP_EQUAL, 0, len(values) + 3, both[column]),
+            (LOAD, 0, 0, ARGUMENTS + 8 * argument),
+            *_jumps_behind([(JUMP_EQUAL, value) for value in values]),
+            (RETURN, 0, 0, DENY),
+            (RETURN, 0, 0, ALLOW),
+        ]
+    x32 = [(JUMP_GREATER_EQUAL, X32)] if column == 0 else []
     program += [
-        (JUMP_EQUAL, 0, 2, PRLIMIT[column]),
-        (LOAD, 0, 0, FIRST_ARGUMENT),
-        (JUMP_EQUAL, 0, 1, 0),
+        *_jumps_behind(x32 + [(JUMP_EQUAL, number) for number in numbers]),
         (RETURN, 0, 0, ALLOW),
         (RETURN, 0, 0, DENY),
     ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+def _jumps_behind(tests: list[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
+    """Return tests in a row, each of which jumps behind the instruction that follows them all."""
+    return [(kind, len(tests) - i, 0, value) for i, (kind, value) in enumerate(tests)]
