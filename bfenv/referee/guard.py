@@ -35,6 +35,7 @@ CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, on ever
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8  # rights to files
 TRUNCATE, IOCTL = 1 << 14, 1 << 15
 READ = EXECUTE | READ_FILE | READ_DIR
+ITSELF = "/proc/self"  # of the player, not of the processes that it starts
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL  # others are of folders
 
 
@@ -56,6 +57,8 @@ def main() -> None:
         except BaseException as error:
             os.write(2, f"cannot start {order['command'][0]}: {error}\n".encode())
         os._exit(127)
+    if sys.platform == "linux":
+        os.open(f"/proc/{player}", os.O_PATH)  # keeps the folder that the rule on ITSELF is about
     for fd in (errors_of_player, order["input"], order["output"]):
         os.close(fd)
     report = watch(order, player, errors)
@@ -83,7 +86,7 @@ def become_player(order: dict[str, Any], guard: int, errors: int) -> None:
     limit(resource.RLIMIT_FSIZE, order["file_size"])
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     drop_capabilities()
-    restrict(order["reads"], order["lists"], order["writes"])
+    restrict([*order["reads"], ITSELF], order["lists"], order["writes"])
     close_calls(bytes.fromhex(order["filter"]))
     os.execvpe(order["command"][0], order["command"], order["environment"])
 

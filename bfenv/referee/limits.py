@@ -19,7 +19,12 @@ PR_SET_DUMPABLE = 4  # option of Linux's prctl
 # Of the environment only these variables reach a player, and what begins with these prefixes.
 VARIABLES = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TZ", "USER", "VIRTUAL_ENV", "BFENV_CACHE")
 PREFIXES = ("LC_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "PYTHON")
-SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/proc", "/run", "/sys")
+SYSTEM = ("/bin", "/etc", "/lib", "/lib32", "/lib64", "/opt", "/run", "/sys", "/usr")
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "random", "urandom", "zero"))
+# What others do is below /proc, too; a player can change what its own processes show there.
+KERNEL = tuple(
+    f"/proc/{name}" for name in ("cgroups", "cpuinfo", "filesystems", "meminfo", "stat", "sys")
+)
 PROGRAM_OPTION = "-c"  # of Python; the words after the program are files that it may read
 MODULES = tuple(all_suffixes())  # end the files' names of modules
 SYSTEM_WRITES = ("/dev/null", "/dev/zero")
@@ -77,7 +82,8 @@ def readable(command: Sequence[str], limits: PlayerLimits) -> Readable:
     rooms = [str(package), *(str(package.parent / room) for room in ("agents", "baselines"))]
     cache = cache_root()
     caches = [] if cache is None else [str(cache)]
-    folders = [*SYSTEM, "/usr", *own, *programs, *python, *rooms, *caches, *limits.reads]
+    system = [*SYSTEM, *DEVICES, *KERNEL]
+    folders = [*system, *own, *programs, *python, *rooms, *caches, *limits.reads]
     allowed = {Path(folder).resolve() for folder in folders}
     imports = {Path(folder).resolve() for folder in sys.path}
     imports = {path for path in imports if not any(map(path.is_relative_to, allowed))}

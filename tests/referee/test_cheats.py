@@ -1,5 +1,6 @@
 """Cheating players: none learns what it may not know, changes another's row, or gains rank."""
 
+import os
 import socket
 import sys
 
@@ -7,6 +8,7 @@ import pytest
 
 from bfenv.core.cache_folder import cache_root
 from bfenv.leaderboard.run import run_suite
+from bfenv.parallel.worker_process import call_in_worker
 from tests.leaderboard.suites import TINY, json_rows, row_files
 from tests.referee.programs import has_landlock
 
@@ -18,7 +20,12 @@ from bfenv.core.jobs import FOREVER, Trace
 
 WORKLOAD, BOARD, CACHE = PATHS
 KEY = 0x62666E76  # of what would outlive this process
-REFEREE = int(open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[1])
+from referee_number import REFEREE
+
+try:
+    os.kill(REFEREE, 0)  # ProcessLookupError if there is no such process
+except PermissionError:
+    pass
 
 
 def opens(path, mode="r"):
@@ -60,6 +67,10 @@ def read_memory(cluster, jobs):
 
 def read_environment(cluster, jobs):
     return opens(f"/proc/{REFEREE}/environ")
+
+
+def read_command(cluster, jobs):
+    return opens(f"/proc/{REFEREE}/cmdline")
 
 
 def read_files(cluster, jobs):
@@ -155,7 +166,7 @@ ATTEMPTS = [
     collected, framed, looked_ahead, read_memory, read_environment, read_files, traced, signalled,
     signalled_guard, read_workload, wrote_rows, wrote_kernels, wrote_itself, connected,
     read_beside, left_mode, left_time, left_attribute, left_memory, left_queue, limited, slowed,
-    sent, talked,
+    sent, talked, read_command,
 ]
 tried = []
 
@@ -266,6 +277,8 @@ def test_board(cheat, tmp_path):
     honest = row_files(tmp_path / "honest")
     agent = f"{cheat}:Agent:window=8"
     board = tmp_path / "board"
+    referee = call_in_worker(os.getpid, timeout=60)  # the worker that makes the rows, too
+    (tmp_path / "modules" / "referee_number.py").write_text(f"REFEREE = {referee}")
     run_suite(TINY, ["easy", "fcfs", f"{cheat}:policy", *names], [agent], out=board)
     assert honest.items() <= row_files(board).items()
     rows = {row["policy"]: row for row in json_rows(board)}

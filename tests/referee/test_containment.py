@@ -16,7 +16,7 @@ from bfenv.referee.limits import MIB, PlayerLimits
 from bfenv.referee.player_process import PlayerKilledError, PlayerProcess
 from bfenv.referee.remote_policy import greet
 from tests.parallel.processes import descendants, is_alive
-from tests.referee.programs import QUICK, few_jobs, player, program
+from tests.referee.programs import QUICK, few_jobs, has_landlock, player, program
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and prctl")
 TRACE = few_jobs()
@@ -191,6 +191,24 @@ def test_environment(monkeypatch):
     first = "assert 'SECRET_TOKEN' not in os.environ and 'PATH' in os.environ"
     bfenv.simulate(TRACE, player(first))
     assert "SECRET_TOKEN" in os.environ
+
+
+PROCESSES = """
+for path in ('/proc/self/status', '/proc/thread-self/stat', '/proc/cpuinfo', '/dev/urandom'):
+    open(path, 'rb').close()
+for path in (f'/proc/{os.getppid()}/cmdline', '/proc/1/comm', '/proc/locks', '/dev/kmsg'):
+    try:
+        open(path)
+    except PermissionError:
+        continue
+    raise AssertionError(path)
+"""
+
+
+@pytest.mark.skipif(not has_landlock(), reason="this kernel keeps no player from reading files")
+def test_other_processes():
+    """A player reads what the kernel tells of the machine and of itself, and not of others."""
+    bfenv.simulate(TRACE, player(PROCESSES))
 
 
 def test_failed_run():
