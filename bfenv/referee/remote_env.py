@@ -23,13 +23,13 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
     begin
         The message that begins the episode.
     exchange
-        Sends a reply, unless it is None, and returns the next message.
+        Sends a reply and returns the next message. The first reply is that to `begin`.
     """
 
     def __init__(
         self,
         begin: dict[str, Any],
-        exchange: Callable[[dict[str, Any] | None], dict[str, Any]],
+        exchange: Callable[[dict[str, Any]], dict[str, Any]],
     ) -> None:
         self.settings: EnvSettings = begin["settings"]
         self.window = int(begin["window"])
@@ -51,13 +51,21 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
         """
         super().reset(seed=seed)
         if self._begun:
-            raise BfenvError("the referee plays one episode, which has begun")
+            raise BfenvError("the referee resets the environment, once: an agent may not")
         self._begun = True
-        observation, _, _, _, info = self._read(self._exchange(None))
+        observation, _, _, _, info = self._read(self._exchange({}))
         return observation, info
 
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Send an action to the referee, and return what comes of it."""
+        """Send an action to the referee, and return what comes of it.
+
+        Raises
+        ------
+        BfenvError
+            Before the episode has begun.
+        """
+        if not self._begun:
+            raise BfenvError("call reset() before step()")
         return self._read(self._exchange({"action": int(np.asarray(action).reshape(()))}))
 
     def action_masks(self) -> np.ndarray:

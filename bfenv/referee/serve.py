@@ -92,9 +92,8 @@ def _serve_agent(name: str, connection: Connection) -> None:
         }
     )
 
-    def exchange(reply: dict[str, Any] | None) -> dict[str, Any]:
-        if reply is not None:
-            connection.send(reply)
+    def exchange(reply: dict[str, Any]) -> dict[str, Any]:
+        connection.send(reply)
         message: dict[str, Any] = connection.receive()
         return message
 
@@ -103,6 +102,5 @@ def _serve_agent(name: str, connection: Connection) -> None:
         env, seed = RemoteEnv(begin, exchange), begin["seed"]
         agent = opened.make(env, seed)  # type: ignore[arg-type]  # it has what agents may use
         replaced = getattr(agent, "replaced_actions", 0)
-        connection.send({})
         play_episode(env, agent, seed, deterministic=read_agent(name).deterministic)
         connection.send({"replaced_actions": int(getattr(agent, "replaced_actions", 0) - replaced)})
