@@ -133,7 +133,7 @@ def evaluate(
     plan = take_shard(plan, read_shard(shard))
 
     def note(run: "Run", error: PolicyError) -> None:
-        errors.append(_failure(run.policy, error))
+        errors.append(str(error))
 
     with show.progress() as progress:
         task = progress.add_task("simulating", total=len(plan))
@@ -183,12 +183,6 @@ def _find_players(commands: list[str], workload: str) -> "tuple[list[Policy], li
 
 def _name(policy: "Policy | str") -> str:
     return policy if isinstance(policy, str) else policy.name
-
-
-def _failure(policy: "Policy | str", error: PolicyError) -> str:
-    """Return what a policy raised, and its name, which a player's error does not have."""
-    name, text = _name(policy), str(error)
-    return text if name in text else f"{name}: {text}"
 
 
 def _show_errors(errors: list[str]) -> None:
@@ -261,7 +255,7 @@ def _evaluate_agents(
     errors: list[str] = []
 
     def note(policy: "Policy", error: PolicyError) -> None:
-        errors.append(_failure(policy, error))
+        errors.append(str(error))
 
     with show.progress() as progress:
         task = progress.add_task("playing", total=len(agents) * len(lengths))

@@ -15,9 +15,16 @@ OWN = __name__.partition(".")[0]
 
 @contextmanager
 def as_policy_error(name: str) -> Iterator[None]:
-    """Turn any exception but a BfenvError into a PolicyError: name of the policy, cause, line."""
+    """Turn any exception but a BfenvError into a PolicyError: name of the policy, cause, line.
+
+    A PolicyError without the name, such as that of a player, gets it.
+    """
     try:
         yield
+    except PolicyError as error:
+        if name in str(error):
+            raise
+        raise PolicyError(f"{name}: {error}") from error
     except BfenvError:
         raise
     except (Exception, SystemExit) as error:

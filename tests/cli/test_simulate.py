@@ -55,3 +55,12 @@ def test_force(run, swf):
     assert str(swf) in err and "--force" in err
     assert run("simulate", "-w", swf, "-o", swf, "--force")[0] == 0
     assert "\n2 1 3 4 4 " in swf.read_text()  # as SWF, the second job having waited 3 s
+
+
+def test_failing_player(run, tmp_path):
+    """The error of a program that fails in the run names it."""
+    program = tmp_path / "mine"
+    program.write_text("#!/bin/sh\nfor i in 1 2; do read -r message; echo '{}'; done\nexit 3\n")
+    program.chmod(0o755)
+    status, _, err = run("simulate", "-w", "lublin:jobs=30", "--player", str(program))
+    assert status == 2 and err == f"bfenv: {program}: its process died (exit status 3)\n"
