@@ -37,10 +37,10 @@ def naming_illegal_start(cluster: Cluster, jobs: Jobs, policy: str) -> Iterator[
 def _obstacle(cluster: Cluster, jobs: Jobs, job: int) -> str:
     """Tell why a job may not start now."""
     state = cluster.state
-    if not 0 <= job < len(jobs.submit):
+    if job < 0:
         return "does not exist"
-    if job >= state[NEXT_JOB]:
-        return f"is only submitted at {jobs.submit[job]} s"
+    if job >= state[NEXT_JOB]:  # a player may read this: not when it comes, nor whether it does
+        return "has not been submitted"
     if job < state[FIRST_JOB]:
         return f"is not part of this run, whose first job is {state[FIRST_JOB]}"
     if cluster.start[job] >= 0:

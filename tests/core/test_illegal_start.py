@@ -34,9 +34,9 @@ CAUSES = [
     (2, start, "asks to start at 40 s"),
     (3, lambda *these: try_start(*these, 5), "has had its trial, at 0 s"),
     (4, lambda *these: try_start(*these, 0), "was to be tried for less than 1 s"),
-    (5, start, "is only submitted at 50 s"),
-    (6, start, "does not exist"),
-    (10**12, start, "does not exist"),
+    (5, start, "has not been submitted"),
+    (6, start, "has not been submitted"),
+    (10**12, start, "has not been submitted"),
     (-1, start, "does not exist"),
     (-7, start, "does not exist"),
 ]

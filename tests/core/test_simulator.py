@@ -101,7 +101,7 @@ def run_both(cluster, jobs, truth, memory):
 
 ILLEGAL = {
     "needs 1 processors; free: 0": ([0, 0], {}),
-    "is only submitted at 9 s": ([0, 9], {}),
+    "has not been submitted": ([0, 9], {}),
     "asks to start at 7 s": ([0, 0], {"processors": 2, "requested_start": [0, 7]}),
 }
 

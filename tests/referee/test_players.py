@@ -39,7 +39,8 @@ def test_documented_program():
     ("first", "error"),
     [
         ("reply = {'start': [0, 1]}", "illegal start of job 1 at 0 s: it needs 4 processors"),
-        ("reply = {'start': [11]}", "illegal start of job 11 at 0 s: it is only submitted at 80 s"),
+        ("reply = {'start': [11]}", "illegal start of job 11 at 0 s: it has not been submitted$"),
+        ("reply = {'start': [12]}", "illegal start of job 12 at 0 s: it has not been submitted$"),
         ("reply = {'start': [-1]}", "illegal start of job -1 at 0 s: it does not exist"),
         ("reply = {'start': [2 ** 80]}", "its start must be an integer between"),
         ("reply = {'start': [0.0]}", "its start must be an integer between"),
