@@ -23,6 +23,7 @@ from bfenv.core.schedule import Schedule
 from bfenv.workloads.requests import with_estimates
 
 BLOCK = 3_000  # jobs that a local search looks at; larger profiles are slow
+CALL = 1_000  # moves, or jobs placed, in one call of a kernel: Python hears Ctrl-C between calls
 HEAT = 2.0  # mean costs of a job by which a first move may raise the total cost, on average
 LARGEST_MOVE = 24  # jobs
 ORDERS = (  # of EASY, ascending
@@ -139,7 +140,9 @@ def _place_list(trace: Trace, costs: Costs, limit: int) -> np.ndarray:
         moved = submitted if limit < FOREVER and attempt == 0 else submitted[late]
         rest = order[~np.isin(order, moved)]
         profile, whole = _empty_machine(trace, 0), np.concatenate([moved, rest])
-        _place(profile, whole, costs.release, jobs.size, runtime, start)
+        for first in range(0, len(whole), CALL):
+            part = whole[first : first + CALL]
+            _place(profile, part, costs.release, jobs.size, runtime, start)
         too_late = start - jobs.submit > limit
         if not too_late.any():
             return start
@@ -172,11 +175,13 @@ def _improve_block(
     _occupy(profile, busy, size, np.maximum(start, begin), np.minimum(start + runtime, end))
     latest = np.minimum(end - runtime, trace.jobs.submit + min(limit, FOREVER // 2))
     heat = HEAT * float(cost_of_starts(costs, start)[members].mean())
-    _search(
-        profile, costs, size, runtime, members, start, latest, moves * len(members), heat,
-        np.empty(LARGEST_MOVE, dtype=np.int64), np.empty(LARGEST_MOVE, dtype=np.int64),
-        np.empty(LARGEST_MOVE), generator,
-    )  # fmt: skip
+    moved, before = np.empty(LARGEST_MOVE, dtype=np.int64), np.empty(LARGEST_MOVE, dtype=np.int64)
+    key, total = np.empty(LARGEST_MOVE), moves * len(members)
+    for first in range(0, total, CALL):
+        _search(
+            profile, costs, size, runtime, members, start, latest, first,
+            min(first + CALL, total), total, heat, moved, before, key, generator,
+        )  # fmt: skip
 
 
 @kernel
@@ -201,6 +206,8 @@ def _search(
     members,
     start,
     latest,
+    first,
+    last,
     moves,
     heat,
     moved,
@@ -208,8 +215,11 @@ def _search(
     key,
     generator,
 ):
-    """Make moves; `members` (m,) is in order of start, and `latest` (n,) the last start allowed."""
-    for move in range(moves):
+    """Make the moves `first` to `last` - 1 of all `moves`.
+
+    `members` (m,) is in order of start, and `latest` (n,) the last start allowed.
+    """
+    for move in range(first, last):
         count = _choose(costs, runtime, members, start, moved, generator)
         cost_before = 0.0
         for i in range(count):

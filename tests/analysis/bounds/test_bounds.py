@@ -1,5 +1,8 @@
 """Lower bounds are below every schedule, and the best schedules found are near the optimum."""
 
+import signal
+import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -166,6 +169,25 @@ def test_blocks(monkeypatch):
     listed = offline_schedule(jobs, moves=0)
     found = offline_schedule(jobs, moves=20).check()
     assert metrics(found)["mean_bounded_slowdown"] < metrics(listed)["mean_bounded_slowdown"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="sends a signal to a thread")
+def test_interrupted_search():
+    """Ctrl-C ends a search at once that would take many seconds."""
+    jobs = bfenv.load_workload("lublin:jobs=200,load=0.9")
+    offline_schedule(jobs, moves=1)  # compiles
+    main = threading.main_thread().ident
+    bell = threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT])
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    begin = time.process_time()
+    bell.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            offline_schedule(jobs, moves=5_000)
+    finally:
+        bell.join()
+        signal.signal(signal.SIGINT, previous)
+    assert time.process_time() - begin < 2
 
 
 @pytest.mark.parametrize(
