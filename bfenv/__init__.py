@@ -8,7 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
+from bfenv.core.interrupt import end_at_interrupt
+
+with end_at_interrupt():
+    import gymnasium
 
 if TYPE_CHECKING:
     from bfenv.agents import PolicyAgent

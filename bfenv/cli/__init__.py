@@ -1,5 +1,8 @@
 """The command `bfenv`: one file per command; `options` and `show` hold what several of them use."""
 
-from bfenv.cli.app import main
+from bfenv.core.interrupt import end_at_interrupt
+
+with end_at_interrupt():
+    from bfenv.cli.app import main
 
 __all__ = ["main"]

@@ -9,9 +9,9 @@ import typer
 from bfenv.cli.groups import AllCommands
 from bfenv.cli.output import accept_any_text
 from bfenv.core.errors import BfenvError, UnknownNameError
+from bfenv.core.interrupt import INTERRUPTED
 from bfenv.core.text import one_line
 
-INTERRUPTED = 130  # exit status after Ctrl-C
 app = typer.Typer(
     cls=AllCommands,
     no_args_is_help=True,
@@ -66,6 +66,8 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         _fail("interrupted", INTERRUPTED)
     except Exception as error:
+        if _is_interrupt(error):
+            _fail("interrupted", INTERRUPTED)
         # Wrong usage. Typer may have a copy of click's exceptions, so their class is unknown.
         if not hasattr(error, "format_message"):
             raise
@@ -73,6 +75,13 @@ def main() -> None:
             print(error.format_message())
             sys.exit(2)
         _fail(_usage(error))
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Return whether Ctrl-C caused an error, as in a class body of Python 3.11."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _usage(error: Any) -> str:

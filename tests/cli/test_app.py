@@ -40,6 +40,34 @@ def test_as_a_module():
     assert done.returncode == 2 and done.stderr.startswith("bfenv: ")
 
 
+INTERRUPT = """
+import os, signal
+
+class Field:
+    def __set_name__(self, owner, name):  # Python 3.11 turns what it raises into a RuntimeError
+        os.kill(os.getpid(), signal.SIGINT)
+
+class Owner:
+    field = Field()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize("module", ["gymnasium", "typer", "numba"])
+def test_interrupted_import(tmp_path, module):
+    """Ctrl-C while the command imports ends it with one line and status 130."""
+    (tmp_path / f"{module}.py").write_text(INTERRUPT)
+    # A shell's background jobs, and their children, ignore the signal otherwise.
+    program = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);"
+        "os.execv(sys.executable, [sys.executable, '-m', 'bfenv', 'bound'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "bfenv: interrupted\n")
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_encodings(swf, encoding):
     """Where the output's encoding lacks the minus sign, a hyphen stands for it."""

@@ -1,0 +1,40 @@
+"""Ctrl-C while the command `bfenv` still imports what it needs."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+INTERRUPTED = 130  # exit status after Ctrl-C
+
+
+@contextmanager
+def end_at_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the command at once, in a block that imports.
+
+    An exception would end in a traceback, because the code that catches it is not imported yet, and
+    some imports turn it into an error of their own. Other programs that import bfenv, and workers
+    of the command, handle Ctrl-C as before.
+    """
+    if not _is_command() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _is_command() -> bool:
+    """Return whether Python was started as `bfenv` or `python -m bfenv`."""
+    program = sys.orig_argv[-len(sys.argv) :][0]  # what stands before the program's arguments
+    return Path(program).stem == "bfenv"
+
+
+def _end(*_: Any) -> None:
+    print("bfenv: interrupted", file=sys.stderr, flush=True)
+    os._exit(INTERRUPTED)
