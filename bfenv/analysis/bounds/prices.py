@@ -2,17 +2,22 @@
 
 Subgradient ascent: where the cheapest starts of all jobs need more processors than there are, the
 price rises, and where they need fewer it falls. Steps follow Polyak's rule, with a target that
-comes closer whenever the ascent stalls, and moves away while it is quick. Coarse intervals of time
-are priced first and then halved: from flat prices on fine intervals the ascent would take a hundred
-times as long.
+comes closer whenever the ascent stalls, and moves away while it is quick.
+
+One ascent begins without prices, on coarse intervals of time that are then halved: from flat prices
+on fine intervals it would take a hundred times as long. Jobs that are alike make it jump, because
+they all move at once. Another begins near the end, with the prices of a simpler machine. The better
+result is kept.
 """
 
 import math
+from operator import itemgetter
 
 import numpy as np
 
 from bfenv.analysis.bounds.certificate import Certificate, certify, least_charges, priced
 from bfenv.analysis.bounds.costs import COSTS, Costs, job_costs
+from bfenv.analysis.bounds.preemption import preemptive_prices
 from bfenv.core.arguments import check_integer
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import kernel
@@ -56,24 +61,39 @@ def lower_bound(
     intervals = min(max(len(trace), COARSEST), 16_384) if intervals is None else intervals
     check_integer("intervals", intervals, 1)
     check_integer("steps", steps, 1)
+    found = [
+        _climb_from_coarse(trace, costs, intervals, steps),
+        _climb_from_preemption(trace, costs, intervals, steps),
+    ]
+    bounds = [(certify(trace, certificate, metric), certificate) for certificate in found]
+    return max(bounds, key=itemgetter(0))
+
+
+def _climb_from_coarse(trace: Trace, costs: Costs, intervals: int, steps: int) -> Certificate:
     ascent = _Ascent(trace, costs)
-    begin, end = int(trace.jobs.submit[0]), _horizon(trace, costs)
     count = min(intervals, COARSEST)
-    edges = _edges(begin, end, count)
+    edges = _edges(trace, costs, count)
     prices = ascent.climb(edges, np.zeros(len(edges) - 1), steps)
     while count < intervals:
         count = min(2 * count, intervals)
-        finer = _edges(begin, end, count)
+        finer = _edges(trace, costs, count)
         middle = (finer[:-1] + finer[1:]) / 2
         prices = prices[np.searchsorted(edges, middle, side="right") - 1]
         edges = finer
         prices = ascent.climb(edges, prices, steps)
-    certificate = ascent.certificate(edges, prices)
-    return certify(trace, certificate, metric), certificate
+    return ascent.certificate(edges, prices)
 
 
-def _edges(begin: int, end: int, count: int) -> np.ndarray:
+def _climb_from_preemption(trace: Trace, costs: Costs, intervals: int, steps: int) -> Certificate:
+    ascent = _Ascent(trace, costs)
+    edges = _edges(trace, costs, intervals)
+    prices = preemptive_prices(trace, costs, (edges[:-1] + edges[1:]) / 2)
+    return ascent.certificate(edges, ascent.climb(edges, prices, steps))
+
+
+def _edges(trace: Trace, costs: Costs, count: int) -> np.ndarray:
     """Return the ends (k + 1,) of `count` equal intervals, or of every second if there are less."""
+    begin, end = int(trace.jobs.submit[0]), _horizon(trace, costs)
     return np.unique(np.linspace(begin, end, count + 1).astype(np.int64))
 
 

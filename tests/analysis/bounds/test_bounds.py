@@ -16,9 +16,11 @@ from bfenv.analysis.bounds import (
     COSTS,
     Certificate,
     certify,
+    job_costs,
     lower_bound,
     offline_schedule,
 )
+from bfenv.analysis.bounds.preemption import preemptive_prices
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Outage
 from tests.conftest import small_traces
@@ -68,6 +70,37 @@ def test_full_machine():
     best = optimum(jobs, "mean_wait")
     assert best == 250
     assert 0.75 * best < bound <= best
+
+
+@pytest.mark.parametrize("metric", COSTS)
+@pytest.mark.parametrize(("count", "runtime"), [(30, 1), (50, 5), (300, 100)])
+def test_identical_jobs(count, runtime, metric):
+    """Where jobs that are alike come together, the bound is close to the optimum, that of FCFS."""
+    jobs = trace([0] * count, [1] * count, [runtime] * count)
+    best = metrics(bfenv.simulate(jobs, "fcfs"))[metric]
+    assert 0.99 * best < lower_bound(jobs, metric)[0] <= best
+
+
+def test_preemptive_prices_by_hand():
+    """On one processor, a job of 1 s (rate 1) interrupts one of 2 s (rate 1/2) for a second."""
+    jobs = trace([10, 11], [1, 1], [2, 1])
+    times = np.array([9.5, 10.5, 11.5, 12.5, 13.5])
+    prices = preemptive_prices(jobs, job_costs(jobs, "mean_wait"), times)
+    # The first job pays 1/2 x 3 at 10 s and nothing at 13 s; at 12 s, 1/2, both pay the same.
+    assert prices.tolist() == [0, 1.25, 1.0, 0.25, 0]
+    wide = trace([10, 11], [4, 4], [2, 1], 4)
+    assert (preemptive_prices(wide, job_costs(wide, "mean_wait"), times) == prices / 4).all()
+
+
+@settings(max_examples=40)
+@given(small_traces(jobs=5, requested_starts=True), st.sampled_from(COSTS))
+def test_preemptive_prices(jobs, metric):
+    """No price is negative, and nothing costs anything once all work could be done."""
+    costs = job_costs(jobs, metric)
+    end = int(costs.release.max() + np.dot(jobs.runtime, jobs.jobs.size) / jobs.processors) + 1
+    prices = preemptive_prices(jobs, costs, np.arange(end + 1))
+    assert (prices >= 0).all()
+    assert prices[-1] == 0
 
 
 @pytest.mark.parametrize("metric", COSTS)
