@@ -220,7 +220,7 @@ def version_notes(rows: Iterable[Row]) -> list[str]:
     """
     found: dict[str, set[str]] = {}
     for row in rows:
-        made_by = dict.fromkeys(versions(), "unknown") | row.versions
+        made_by = {**dict.fromkeys(versions(), "unknown"), **row.versions}
         sources = made_by.pop("sources", row.commit)
         made_by["bfenv"] += f" ({sources})"
         for name, version in made_by.items():
