@@ -86,7 +86,7 @@ def forget_metrics(row):
     ("forge", "reason"),
     [
         (forget_metrics, "mean_bounded_slowdown is "),
-        (lambda row: row["metrics"].update(mine=1), "mine is nothing, the row says 1"),
+        (lambda row: row["metrics"].update(mine=1), "mine is null, the row says 1"),
         (lambda row: row["versus"].clear(), "versus is not that of the schedule"),
         (lambda row: row.update(curves={}), "curves is not that of the schedule"),
         (lambda row: row.update(classes={}), "classes is not that of the schedule"),
