@@ -72,6 +72,9 @@ class StarvationError(PolicyError):
         return f"{self.policy} {self.reason}"
 
 
+LISTED_BY = {"policy": "bfenv policies", "workload": "bfenv workloads"}  # commands, by kind
+
+
 class UnknownNameError(BfenvError):
     """A name that nothing is registered under; the message suggests the nearest known names.
 
@@ -93,7 +96,10 @@ class UnknownNameError(BfenvError):
 
     def __str__(self) -> str:
         name, known = self.name, self.known
-        hint = suggest(name, known) or f"known: {listed(known)}"
+        hint = suggest(name, known)
+        if not hint:
+            command = LISTED_BY.get(self.kind)
+            hint = f"known: {listed(known)}" + (f"; see `{command}`" if command else "")
         several = [part.strip() for part in name.split(",")]
         if len(several) > 1 and set(several) <= set(known):
             hint = f"give each by itself: {' and '.join(several)}"

@@ -5,7 +5,7 @@ and of stable-baselines3 on it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, SupportsFloat
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -326,9 +326,10 @@ class EnvBatch:
         if self.reward.takes_ended:
             arguments = (*arguments, self.ended_jobs(i, totals))
         reward = self.reward.function(*arguments)
-        if not isinstance(reward, SupportsFloat):
-            raise BfenvError(f"reward must return a number, got {reward!r}")
-        return float(reward)
+        try:
+            return float(reward)
+        except (TypeError, ValueError):
+            raise BfenvError(f"reward must return a number, got {reward!r}") from None
 
     def ended_jobs(self, i: int, totals: StepTotals) -> EndedJobs:
         """Return the jobs of the episode that ended since the last decision in environment i."""

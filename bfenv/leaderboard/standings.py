@@ -170,12 +170,12 @@ def _interval(logs: LogRatios, name: str) -> tuple[float | None, float | None, f
     if not logs.are_whole(name):
         return None, None, None
     interval = bootstrap(logs.by_policy[name], mean, **logs.options())
-    ratio, low, high = _exp([interval.value, interval.low, interval.high]).tolist()
+    ratio, low, high = ratios_of([interval.value, interval.low, interval.high]).tolist()
     return _finite(ratio), _finite(low), _finite(high)
 
 
-def _exp(logs: Any) -> Any:
-    """The ratios, infinity where a row's numbers are too extreme for one."""
+def ratios_of(logs: Any) -> Any:
+    """Return the ratios of logarithms; infinity where they are too large for a number."""
     with np.errstate(over="ignore"):
         return np.exp(logs)
 
@@ -204,6 +204,7 @@ def _standing(
 
     ratio, low, high = _interval(slowdowns, name)
     wait_ratio, wait_low, wait_high = _interval(waits, name)
+    quartiles = float(interquartile_mean(ratios_of(logs))) if logs.size else np.nan
     return Standing(
         policy=name,
         division=place,
@@ -214,7 +215,7 @@ def _standing(
         wait_ratio=wait_ratio,
         wait_low=wait_low,
         wait_high=wait_high,
-        interquartile_ratio=_finite(float(interquartile_mean(_exp(logs)))) if logs.size else None,
+        interquartile_ratio=_finite(quartiles),
         improvement=float(np.mean((logs < 0) + 0.5 * (logs == 0))) if logs.size else None,
         mean_bounded_slowdown=over("mean_bounded_slowdown", np.mean),
         mean_wait=over("mean_wait", np.mean),

@@ -61,22 +61,25 @@ def lower_bound(
     intervals = min(max(len(trace), COARSEST), 16_384) if intervals is None else intervals
     check_integer("intervals", intervals, 1)
     check_integer("steps", steps, 1)
+    span = int(trace.jobs.submit[0]), _horizon(trace, costs)
     found = [
-        _climb_from_coarse(trace, costs, intervals, steps),
-        _climb_from_preemption(trace, costs, intervals, steps),
+        _climb_from_coarse(trace, costs, span, intervals, steps),
+        _climb_from_preemption(trace, costs, span, intervals, steps),
     ]
     bounds = [(certify(trace, certificate, metric), certificate) for certificate in found]
     return max(bounds, key=itemgetter(0))
 
 
-def _climb_from_coarse(trace: Trace, costs: Costs, intervals: int, steps: int) -> Certificate:
+def _climb_from_coarse(
+    trace: Trace, costs: Costs, span: tuple[int, int], intervals: int, steps: int
+) -> Certificate:
     ascent = _Ascent(trace, costs)
     count = min(intervals, COARSEST)
-    edges = _edges(trace, costs, count)
+    edges = _edges(*span, count)
     prices = ascent.climb(edges, np.zeros(len(edges) - 1), steps)
     while count < intervals:
         count = min(2 * count, intervals)
-        finer = _edges(trace, costs, count)
+        finer = _edges(*span, count)
         middle = (finer[:-1] + finer[1:]) / 2
         prices = prices[np.searchsorted(edges, middle, side="right") - 1]
         edges = finer
@@ -84,16 +87,17 @@ def _climb_from_coarse(trace: Trace, costs: Costs, intervals: int, steps: int) -
     return ascent.certificate(edges, prices)
 
 
-def _climb_from_preemption(trace: Trace, costs: Costs, intervals: int, steps: int) -> Certificate:
+def _climb_from_preemption(
+    trace: Trace, costs: Costs, span: tuple[int, int], intervals: int, steps: int
+) -> Certificate:
     ascent = _Ascent(trace, costs)
-    edges = _edges(trace, costs, intervals)
+    edges = _edges(*span, intervals)
     prices = preemptive_prices(trace, costs, (edges[:-1] + edges[1:]) / 2)
     return ascent.certificate(edges, ascent.climb(edges, prices, steps))
 
 
-def _edges(trace: Trace, costs: Costs, count: int) -> np.ndarray:
+def _edges(begin: int, end: int, count: int) -> np.ndarray:
     """Return the ends (k + 1,) of `count` equal intervals, or of every second if there are less."""
-    begin, end = int(trace.jobs.submit[0]), _horizon(trace, costs)
     return np.unique(np.linspace(begin, end, count + 1).astype(np.int64))
 
 

@@ -38,12 +38,12 @@ def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
     """Return (k,) instants in seconds, ascending, and the use of each class, small jobs first."""
     ends = _class_ends(one)
     labels = [f"jobs of up to {ends[0]:,} processors", f"up to {ends[1]:,}", "larger jobs"]
-    size = one.schedule.trace.jobs.size[[run.job for run in one.runs]]
+    jobs = [run.job for run in one.runs]
+    size, which = one.schedule.trace.jobs.size[jobs], size_class(one, jobs)
     begin, end = np.clip(
         np.array([(run.start, run.end) for run in one.runs]), one.begin, one.stop
     ).T
     times = np.unique(np.concatenate([begin, end, [one.begin, one.stop]]))
-    which = size_class(one, size)
     uses = []
     for k, label in enumerate(labels):
         change = np.zeros(len(times), dtype=np.int64)
@@ -54,9 +54,9 @@ def use_by_size(one: Scene) -> tuple[np.ndarray, list[Use]]:
     return times, uses
 
 
-def size_class(one: Scene, size: Any) -> Any:
-    """Return the class of a size in processors, or of (n,) sizes: its place among the uses."""
-    return np.searchsorted(_class_ends(one), size)
+def size_class(one: Scene, job: Any) -> Any:
+    """Return the class of a job by its size, or of several jobs: the place among the uses."""
+    return np.searchsorted(_class_ends(one), one.schedule.trace.jobs.size[job])
 
 
 def _class_ends(one: Scene) -> list[int]:
@@ -115,7 +115,7 @@ def draw_largest(axes: "Axes", one: Scene) -> None:
         hatch = "////" if one.backfilled[run.job] and not run.trial else None
         axes.barh(
             row, right - left, left=left, height=0.8, linewidth=0, edgecolor="#00000066",
-            color=COLOURS[int(size_class(one, one.schedule.trace.jobs.size[run.job]))], hatch=hatch,
+            color=COLOURS[size_class(one, run.job)], hatch=hatch,
         )  # fmt: skip
         if right - left > BAR_TEXT_WIDTH * (one.stop - one.begin):
             axes.text(

@@ -72,7 +72,7 @@ def _largest(key: str, one: Scene, x: Axis) -> Markup:
                         y2=middle, class_="waited"),
                 element("rect", x=percents(left), width=percents(right - left),
                         y=percents((row + 0.1) * height), height=percents(0.8 * height),
-                        class_=f"job g{size_class(one, one.schedule.trace.jobs.size[run.job])}"),
+                        class_=f"job g{size_class(one, run.job)}"),
             )
         )  # fmt: skip
         if right - left > BAR_TEXT_WIDTH:

@@ -40,7 +40,7 @@ from bfenv.leaderboard.report.ranking import (
     title,
 )
 from bfenv.leaderboard.report.summary import PolicySummary, summarize
-from bfenv.leaderboard.standings import Standing
+from bfenv.leaderboard.standings import Standing, ratios_of
 from bfenv.leaderboard.store import Leaderboard
 
 HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
@@ -232,8 +232,7 @@ def _mean_ratio(pairs: list[tuple[PolicySummary, PolicySummary]], name: str) -> 
         if value <= 0 or usual <= 0:
             return None
         logs.append(math.log(value) - math.log(usual))  # the quotient may be 0 or infinite
-    with np.errstate(over="ignore"):
-        return float(np.exp(np.mean(logs))) if logs else None
+    return float(ratios_of(np.mean(logs))) if logs else None
 
 
 def _failed(leaderboard: Leaderboard) -> Markup | None:

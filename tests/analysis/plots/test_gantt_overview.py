@@ -45,7 +45,7 @@ def test_use():
 
 def test_class():
     """A job on its own has the colour of its class."""
-    shown = {run.job: int(size_class(seen(), JOBS.jobs.size[run.job])) for run in largest(seen())}
+    shown = {run.job: int(size_class(seen(), run.job)) for run in largest(seen())}
     assert shown == {0: 0, 1: 1, 2: 2, 3: 2}
 
 
