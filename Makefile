@@ -31,7 +31,7 @@ lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 
 bounds: .venv/all  ## the tests of kernels, with an error where an index is outside of its array
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/core tests/baselines tests/envs \
-		tests/analysis tests/agents tests/referee tests/reproduce tests/testing
+		tests/analysis tests/agents tests/players tests/reproduce tests/testing
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
 	@# Uncompiled, numpy warns of the undefined values that scores may have. A signal within coverage's

@@ -20,7 +20,7 @@ is a multiple of one of four things:
 * "scaled_backlog": the same, but where the estimate stands in for a prediction, it counts times the
   accuracy of all, as in "easy". Else a new user who submits many jobs loosens the limit for good.
 
-Predictions are those of `bfenv.baselines.user_history`. Nothing here depends on the runtime of a
+Predictions are those of `bfenv.knowledge.user_history`. Nothing here depends on the runtime of a
 job that has not ended.
 """
 
@@ -40,10 +40,10 @@ from bfenv.baselines.age_guard_state import (
     predict,
 )
 from bfenv.baselines.easy_alongside import follow_easy
-from bfenv.baselines.following import new_from
 from bfenv.core.cluster import PROCESSORS, finished, now, started, waiting
 from bfenv.core.durations import DAY, HOUR
 from bfenv.core.kernel import kernel
+from bfenv.knowledge.following import new_from
 
 ALLOWANCE = DAY  # added to the backlog
 FLOOR = 6 * HOUR  # the least longest wait that counts

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.user_history import predict_runtime
 from bfenv.core.cluster import NEXT_JOB, Cluster, finished
 from bfenv.core.events import Truth, allocate, reset
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
+from bfenv.knowledge.user_history import predict_runtime
 
 NONE, BACKLOG, SCALED_BACKLOG, EASY, CORRECTED_EASY = range(5)
 # What limits are multiples of

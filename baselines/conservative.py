@@ -23,7 +23,6 @@ import numpy as np
 
 from bfenv.baselines.conservative_replan import replan_policy
 from bfenv.baselines.policy_names import expression
-from bfenv.baselines.priorities import Order, Ranking, check_weight, find_order
 from bfenv.baselines.reservations import (
     NONE,
     Reservations,
@@ -43,6 +42,7 @@ from bfenv.core.events import advance
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
+from bfenv.knowledge.priorities import Order, Ranking, check_weight, find_order
 
 
 class Memory(NamedTuple):
@@ -135,7 +135,7 @@ def conservative(
     Parameters
     ----------
     order
-        A name of `bfenv.baselines.priorities.ORDERS`. With guarantees, jobs move up in this order;
+        A name of `bfenv.knowledge.priorities.ORDERS`. With guarantees, jobs move up in this order;
         without, they are planned in it.
     guarantees
         If false, every pass plans all jobs from scratch and forgets the reservations again.

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.priorities import Order, Ranking, find_order
 from bfenv.baselines.reservations import place_job
 from bfenv.baselines.shuffling import new_stream, shuffled_ranking, sort
 from bfenv.core.cluster import may_start, now, start
@@ -24,6 +23,7 @@ from bfenv.core.kernel import kernel
 from bfenv.core.openings import Openings, forget_fronts, new_openings, note_from_now
 from bfenv.core.policy import Policy
 from bfenv.core.profile import Profile, fits, new_profile, place, rebuild
+from bfenv.knowledge.priorities import Order, Ranking, find_order
 
 CHECK_EVERY = 4  # jobs that are placed
 LONG = 256  # waiting jobs from which on remembering how early they may fit is worth its cost

@@ -10,17 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.following import new_from
-from bfenv.baselines.predictor import Predictor, new_predictor, predict, predicted_cluster
-from bfenv.baselines.priorities import (
-    FCFS,
-    Order,
-    Ranking,
-    durations,
-    new_ranking,
-    rank,
-    score,
-)
 from bfenv.core.cluster import PROCESSORS, free, now, start, started, try_start, waiting
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs
@@ -34,6 +23,17 @@ from bfenv.core.profile import (
     reserve,
     shadow,
     shadow_of_room,
+)
+from bfenv.knowledge.following import new_from
+from bfenv.knowledge.predictor import Predictor, new_predictor, predict, predicted_cluster
+from bfenv.knowledge.priorities import (
+    FCFS,
+    Order,
+    Ranking,
+    durations,
+    new_ranking,
+    rank,
+    score,
 )
 
 

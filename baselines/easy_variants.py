@@ -11,15 +11,15 @@ from bfenv.baselines import easy_pass, expression_order
 from bfenv.baselines.age_guard_state import GUARDS
 from bfenv.baselines.easy_pass import Options
 from bfenv.baselines.expression_order import find_order_or_expression, uses_history
-from bfenv.baselines.expression_program import parse_expression
 from bfenv.baselines.policy_names import expression
-from bfenv.baselines.predictor import check_predictor
-from bfenv.baselines.priorities import EXPRESSION, check_weight
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import in_seconds
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import Policy
+from bfenv.knowledge.expression_program import parse_expression
+from bfenv.knowledge.predictor import check_predictor
+from bfenv.knowledge.priorities import EXPRESSION, check_weight
 
 LONG = 720  # seconds; estimates above it get trials
 
@@ -49,8 +49,8 @@ def easy(
     Parameters
     ----------
     order, backfill
-        Names of `bfenv.baselines.priorities.ORDERS`, or expressions in the quantities of
-        `bfenv.baselines.user_history`, such as "size * estimate", of which the smallest comes
+        Names of `bfenv.knowledge.priorities.ORDERS`, or expressions in the quantities of
+        `bfenv.knowledge.user_history`, such as "size * estimate", of which the smallest comes
         first. A backfill of None has the same order.
     reservations
         1 in EASY, RESERVATIONDEPTH in Maui, "all" for every job (planned from scratch in each
@@ -58,7 +58,7 @@ def easy(
     lookahead
         Number of jobs, from the head on, that a pass looks at; None for all.
     predictor
-        A name of `bfenv.baselines.predictor.PREDICTORS`; None for the users' estimates.
+        A name of `bfenv.knowledge.predictor.PREDICTORS`; None for the users' estimates.
     weight
         Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
     shadow_intervals

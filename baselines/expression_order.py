@@ -1,6 +1,6 @@
 """EASY with expressions: orders, believed runtimes, processors to keep free; and the age guard.
 
-Before each pass of `easy_pass`, the values of the expressions (`bfenv.baselines.expressions`) and
+Before each pass of `easy_pass`, the values of the expressions (`bfenv.knowledge.expressions`) and
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
 Expressions and options are data: one compiled kernel serves all of them.
 
@@ -16,16 +16,22 @@ import numpy as np
 
 from bfenv.baselines.age_guard import note_starts, update_age_guard
 from bfenv.baselines.age_guard_state import AgeGuard, new_age_guard
-from bfenv.baselines.best_score import Scores, new_scores
 from bfenv.baselines.easy_pass import Memory as PassMemory
 from bfenv.baselines.easy_pass import Options, any_fits
 from bfenv.baselines.easy_pass import decide as easy_pass
 from bfenv.baselines.easy_pass import new_memory as new_pass_memory
-from bfenv.baselines.expression_program import parse_expression, score_jobs
-from bfenv.baselines.expressions import RUNTIME, suggest_quantity
-from bfenv.baselines.priorities import EXPRESSION, ORDERS, Order, find_order
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
-from bfenv.baselines.user_history import (
+from bfenv.core.cluster import free, waiting
+from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance
+from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.kernel import kernel
+from bfenv.core.text import suggest
+from bfenv.knowledge.best_score import Scores, new_scores
+from bfenv.knowledge.expression_program import parse_expression, score_jobs
+from bfenv.knowledge.expressions import RUNTIME, suggest_quantity
+from bfenv.knowledge.priorities import EXPRESSION, ORDERS, Order, find_order
+from bfenv.knowledge.user_history import (
     NAMES,
     UserHistory,
     count_jobs,
@@ -33,12 +39,6 @@ from bfenv.baselines.user_history import (
     new_user_history,
     note_age_limit,
 )
-from bfenv.core.cluster import free, waiting
-from bfenv.core.errors import PolicyError
-from bfenv.core.events import advance
-from bfenv.core.jobs import FOREVER, Jobs
-from bfenv.core.kernel import kernel
-from bfenv.core.text import suggest
 
 
 class Memory(NamedTuple):

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from bfenv.baselines.predictor import Predictor
-from bfenv.baselines.user_history import UserHistory
 from bfenv.core.cluster import (
     FIRST_JOB,
     FREE,
@@ -41,6 +39,8 @@ from bfenv.core.events import Truth, advance
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.policy import Policy
+from bfenv.knowledge.predictor import Predictor
+from bfenv.knowledge.user_history import UserHistory
 
 T = TypeVar("T")
 

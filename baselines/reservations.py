@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.following import has_missed_pass
 from bfenv.core.cluster import finished, free, may_start, now, start, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
@@ -48,6 +47,7 @@ from bfenv.core.profile import (
     step_at,
     step_from_guess,
 )
+from bfenv.knowledge.following import has_missed_pass
 
 NONE = -1  # planned start of a job without a reservation
 

@@ -2,20 +2,20 @@
 
 It makes the pass of `bfenv.baselines.easy_pass` with one reservation. Only the head and the jobs
 that may be backfilled need exact values, so the time of a pass depends on the number of those jobs
-and of those whose bounds have changed (`bfenv.baselines.best_score`), and hardly on the queue.
+and of those whose bounds have changed (`bfenv.knowledge.best_score`), and hardly on the queue.
 
 `memory` is that of `bfenv.baselines.expression_order`.
 """
 
 import math
 
-from bfenv.baselines.best_score import find_best, find_best_of_few, write_firsts
 from bfenv.baselines.easy_pass import may_backfill, room, start_or_try, try_backfill
-from bfenv.baselines.expression_program import score_jobs
-from bfenv.baselines.user_history import count_jobs
 from bfenv.core.cluster import free, now, waiting
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow_of_room
+from bfenv.knowledge.best_score import find_best, find_best_of_few, write_firsts
+from bfenv.knowledge.expression_program import score_jobs
+from bfenv.knowledge.user_history import count_jobs
 
 
 @kernel

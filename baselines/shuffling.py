@@ -9,10 +9,10 @@ head would otherwise lose its reservation to the next number drawn.
 
 import numpy as np
 
-from bfenv.baselines.priorities import Order, Ranking, new_ranking, rank
 from bfenv.core.cluster import waiting
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
+from bfenv.knowledge.priorities import Order, Ranking, new_ranking, rank
 
 
 def shuffled_ranking(

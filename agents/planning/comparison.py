@@ -13,13 +13,13 @@ from bfenv.baselines.futures import (
     run_future,
     with_arrivals,
 )
-from bfenv.baselines.runtime_sampler import RuntimeHistory, known_runtimes, sample_runtimes
-from bfenv.baselines.user_history import UserHistory
 from bfenv.core.cluster import NOW, PROCESSORS, Cluster, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.jobs import Jobs
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import bounded_slowdown
+from bfenv.knowledge.runtime_sampler import RuntimeHistory, known_runtimes, sample_runtimes
+from bfenv.knowledge.user_history import UserHistory
 
 
 class Options(NamedTuple):

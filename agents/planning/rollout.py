@@ -6,7 +6,7 @@ bounded slowdown are made. This is the rollout algorithm with several base polic
 Tsitsiklis and Wu 1997; "parallel rollout" of Chang, Givan and Chong 2000).
 
 * A future holds the running and the waiting jobs. Their runtimes are sampled by
-  `bfenv.baselines.runtime_sampler`; the true ones are not used.
+  `bfenv.knowledge.runtime_sampler`; the true ones are not used.
 * Jobs to come are unknown. In a future, jobs arrive as they did from this time of day on, on a past
   day drawn for each future. With `arrivals=None` there are none: then postponing long jobs looks
   cheaper than it is.
@@ -27,8 +27,6 @@ import numpy as np
 from bfenv.agents.planning.comparison import Memory, Options, compare, memory_of
 from bfenv.baselines.futures import Start, first_starts, known_machine
 from bfenv.baselines.registry import find_policy
-from bfenv.baselines.runtime_sampler import ended_jobs, history_of_ended, learn_runtimes
-from bfenv.baselines.user_history import learn, learn_jobs, new_user_history
 from bfenv.core.arguments import check_choice, check_integer
 from bfenv.core.cluster import FREE, NOW, Cluster, start, try_start, waiting, wake_at
 from bfenv.core.durations import DAY, in_seconds
@@ -36,6 +34,8 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.names import format_name
 from bfenv.core.policy import Policy
+from bfenv.knowledge.runtime_sampler import ended_jobs, history_of_ended, learn_runtimes
+from bfenv.knowledge.user_history import learn, learn_jobs, new_user_history
 
 ARRIVALS = ("past", None)
 RUNTIMES = ("sampled", "estimates")

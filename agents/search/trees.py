@@ -1,4 +1,4 @@
-"""Expression trees: formulas in the grammar of `bfenv.baselines.expressions`, as data to vary.
+"""Expression trees: formulas in the grammar of `bfenv.knowledge.expressions`, as data to vary.
 
 A tree is a number, the name of a quantity, or a tuple of a symbol and its one or two arguments:
 `("*", "size", ("log", "estimate"))` is size * log(estimate). Trees are equal if their texts are.
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.expression_program import parse_expression
-from bfenv.baselines.user_history import NAMES
+from bfenv.knowledge.expression_program import parse_expression
+from bfenv.knowledge.user_history import NAMES
 
 Tree = float | str | tuple[Any, ...]
 Path = tuple[int, ...]  # which argument to follow at each step from the root

@@ -12,19 +12,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bfenv.baselines.expression_program import (
+from bfenv.core.cluster import now
+from bfenv.core.kernel import kernel
+from bfenv.envs.batch_state import cluster_of, history_of, jobs_of
+from bfenv.envs.legal_actions import longest_allowed_wait
+from bfenv.envs.vector import BackfillVectorEnv
+from bfenv.knowledge.expression_program import (
     CHUNK,
     evaluate,
     new_columns,
     parse_expression,
     write_waits,
 )
-from bfenv.baselines.user_history import count_jobs
-from bfenv.core.cluster import now
-from bfenv.core.kernel import kernel
-from bfenv.envs.batch_state import cluster_of, history_of, jobs_of
-from bfenv.envs.legal_actions import longest_allowed_wait
-from bfenv.envs.vector import BackfillVectorEnv
+from bfenv.knowledge.user_history import count_jobs
 
 UNKNOWN = -1  # a version that no column has
 
@@ -38,7 +38,7 @@ class OrderTeacher:
     Parameters
     ----------
     order
-        An expression in the quantities of `bfenv.baselines.user_history`.
+        An expression in the quantities of `bfenv.knowledge.user_history`.
     age, weight
         From which age on jobs come the earlier the older they are, and how much.
     envs

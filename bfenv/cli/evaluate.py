@@ -167,7 +167,7 @@ def evaluate(
 
 def _find_players(commands: list[str], workload: str) -> "tuple[list[Policy], list[str]]":
     """Start each player; return the policies of those that greet, and the errors of the others."""
-    from bfenv.referee import DEFAULT, check_command, player_policy
+    from bfenv.players import DEFAULT, check_command, player_policy
     from bfenv.workloads.load import path_in
 
     limits = DEFAULT.hiding([path_in(workload)])

@@ -12,7 +12,7 @@ from bfenv.core.durations import MINUTE, parse_duration
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.referee import PlayerLimits
+    from bfenv.players import PlayerLimits
 
 
 def choices(options: type[StrEnum]) -> str:
@@ -110,7 +110,7 @@ PlayerReadsOption = Annotated[
 
 def player_limits(memory: int, decision: int, reads: list[Path] | None) -> "PlayerLimits":
     """Return the limits that the options of players set."""
-    from bfenv.referee import MIB, PlayerLimits
+    from bfenv.players import MIB, PlayerLimits
 
     paths = tuple(str(path.absolute()) for path in reads or ())
     return PlayerLimits(memory=memory * MIB, decision=float(decision), reads=paths)

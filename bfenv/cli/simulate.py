@@ -79,7 +79,7 @@ def _policy(name: str, player: str | None, workload: str) -> "str | Policy":
     """Return the policy to simulate: by its name, or that of a program."""
     if player is None:
         return name
-    from bfenv.referee import DEFAULT, check_command, player_policy
+    from bfenv.players import DEFAULT, check_command, player_policy
     from bfenv.workloads.load import path_in
 
     return player_policy(check_command(player), player, DEFAULT.hiding([path_in(workload)]))

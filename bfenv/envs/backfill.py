@@ -59,7 +59,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     `window_order` may be an expression in what a scheduler may know of a waiting job, such as
     "-(wait + likely_runtime) / likely_runtime". The quantities are those of
-    `bfenv.baselines.user_history.QUANTITIES`. The job with the smallest value comes first, the
+    `bfenv.knowledge.user_history.QUANTITIES`. The job with the smallest value comes first, the
     older one of two with the same value; undefined values (NaN) come last, as infinite ones do.
 
     A start is legal when a job is in the slot, it fits now, its requested start time has come, it

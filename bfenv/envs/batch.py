@@ -12,7 +12,6 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
-from bfenv.baselines.user_history import learn_jobs
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
@@ -42,6 +41,7 @@ from bfenv.envs.slots import ORDER_NAMES
 from bfenv.envs.spaces import observation_space
 from bfenv.envs.truncation import charge_unstarted
 from bfenv.envs.warm_up import Reference, ReferenceTotals, is_warmed_by_easy, warm_up
+from bfenv.knowledge.user_history import learn_jobs
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 NONE_ENDED = np.empty(0, dtype=np.int64)

@@ -13,16 +13,16 @@ import numpy as np
 from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.baselines.age_guard_state import STATE as GUARD_STATE
 from bfenv.baselines.age_guard_state import AgeGuard
-from bfenv.baselines.packed_program import columns_of as packed_columns
-from bfenv.baselines.packed_program import program_of
-from bfenv.baselines.priorities import ORDERS, new_ranking
-from bfenv.baselines.user_history import UserHistory, new_user_history
 from bfenv.core.cluster import STATE, Cluster
 from bfenv.core.events import Truth
 from bfenv.core.jobs import FOREVER, Jobs, Trace
 from bfenv.core.kernel import inlined
 from bfenv.core.outages import with_outages
 from bfenv.envs.features import LOG_LONGEST
+from bfenv.knowledge.packed_program import columns_of as packed_columns
+from bfenv.knowledge.packed_program import program_of
+from bfenv.knowledge.priorities import ORDERS, new_ranking
+from bfenv.knowledge.user_history import UserHistory, new_user_history
 
 # Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. HIDDEN_IN holds
 # the number of the last pass in which the job could not start because of an outage, see
@@ -41,7 +41,7 @@ JOB_ROWS = (
     LEFT,  # of these, what is left beside the jobs with a reservation that may start now
 ) = range(11)
 # The rows behind them, if an expression orders the window: the two versions of each job, the value
-# of its expression, and its columns (`bfenv.baselines.expression_program`), floats as their bits.
+# of its expression, and its columns (`bfenv.knowledge.expression_program`), floats as their bits.
 VERSIONS = len(JOB_ROWS)
 VALUE = VERSIONS + 2
 COLUMNS = VALUE + 1
@@ -154,7 +154,7 @@ class EnvRules(NamedTuple):
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
-    orders: np.ndarray  # (k,) int64 codes of bfenv.baselines.priorities
+    orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities
     order_weight: float  # Ranking.weight
     expression: np.ndarray  # (p,) int64: the order's, see `pack_program`; (0,) for none
     user_column: int  # first column of these features in the observation's "queue"; -1: none

@@ -8,7 +8,6 @@ from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.baselines.age_guard_state import count_runtime
 from bfenv.baselines.easy import decide as decide_by_easy
 from bfenv.baselines.easy_pass import takes_trial
-from bfenv.baselines.user_history import learn, learn_job
 from bfenv.core.cluster import NEXT_JOB, may_start, now, waiting
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER
@@ -65,6 +64,7 @@ from bfenv.envs.outages import begin_pass, look_ahead
 from bfenv.envs.outputs import write_outputs
 from bfenv.envs.slots import forget_values, write_slots
 from bfenv.envs.warm_up import begin_warm_up, end_warm_up
+from bfenv.knowledge.user_history import learn, learn_job
 
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.user_history import (
+from bfenv.core.durations import DAY
+from bfenv.knowledge.user_history import (
     ACCURACY,
     LAST_RUNTIME,
     PREDICTED_EXPANSION,
@@ -24,7 +25,6 @@ from bfenv.baselines.user_history import (
     USER_RUNNING,
     USER_RUNTIME,
 )
-from bfenv.core.durations import DAY
 
 # `log` takes half the time of `log1p`, which would change nothing here
 LOG_LONGEST = math.log1p(100 * DAY)

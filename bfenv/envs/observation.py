@@ -5,15 +5,6 @@ Everything is computed from requests, the clock, expected ends and jobs that hav
 
 import numpy as np
 
-from bfenv.baselines.user_history import (
-    ACCURACY,
-    PREDICTED_EXPANSION,
-    USER_ENDED,
-    USER_QUEUED,
-    USER_RUNNING,
-    count_jobs,
-    quantity,
-)
 from bfenv.core.cluster import PROCESSORS, expected_ends, free, now, running, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
@@ -63,6 +54,15 @@ from bfenv.envs.features import (
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.envs.log_scale import log_count, log_expansion, log_time
 from bfenv.envs.outages import is_withheld, oldest
+from bfenv.knowledge.user_history import (
+    ACCURACY,
+    PREDICTED_EXPANSION,
+    USER_ENDED,
+    USER_QUEUED,
+    USER_RUNNING,
+    count_jobs,
+    quantity,
+)
 
 ARC = 300  # seconds
 ANGLES = np.arange(DAY) * (2 * np.pi / DAY)  # of the seconds of a day

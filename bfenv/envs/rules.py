@@ -6,13 +6,13 @@ import numpy as np
 
 from bfenv.baselines.age_guard_state import GUARDS
 from bfenv.baselines.age_guard_state import NONE as NO_GUARD
-from bfenv.baselines.packed_program import without_room
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules
 from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns
 from bfenv.envs.legal_actions import IDLE
 from bfenv.envs.settings import EnvSettings, first_trial_of, seconds_of, trial_seconds_of
 from bfenv.envs.slots import find_window_rule
+from bfenv.knowledge.packed_program import without_room
 
 
 def find_job_features(settings: EnvSettings, traces: Sequence[Trace]) -> tuple[Feature, ...]:

@@ -86,7 +86,7 @@ class EnvSettings(TypedDict, total=False):
             'which jobs are in slots when more wait than the window holds: "mixed" (a quarter each '
             "the oldest, the shortest estimates, the smallest sizes, the largest expansion "
             'factors), "oldest", or the oldest job and the first ones of an order: the '
-            "name of one of `bfenv.baselines.priorities.ORDERS`, or an expression as in "
+            "name of one of `bfenv.knowledge.priorities.ORDERS`, or an expression as in "
             '`easy(order=...)`, such as "size*estimate", the smallest values first.',
         ),
     ]

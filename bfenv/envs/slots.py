@@ -11,10 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.expression_order import find_order_or_expression
-from bfenv.baselines.expression_program import parse_expression, score_jobs
-from bfenv.baselines.packed_program import pack_program, program_of
-from bfenv.baselines.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
-from bfenv.baselines.user_history import count_jobs, note_age_limit
 from bfenv.core.cluster import now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import inlined, kernel, shared_kernel
@@ -36,6 +32,10 @@ from bfenv.envs.batch_state import (
 )
 from bfenv.envs.legal_actions import is_guarded, longest_allowed_wait
 from bfenv.envs.outages import is_hidden
+from bfenv.knowledge.expression_program import parse_expression, score_jobs
+from bfenv.knowledge.packed_program import pack_program, program_of
+from bfenv.knowledge.priorities import EXPRESSION, LXF, ORDERS, SJF, SQF, formula
+from bfenv.knowledge.user_history import count_jobs, note_age_limit
 
 ORDER_NAMES = tuple(name for name, order in ORDERS.items() if not order.stochastic)
 WINDOW_ORDERS = ("mixed", "oldest", *ORDER_NAMES)
@@ -48,7 +48,7 @@ class WindowRule(NamedTuple):
 
     oldest_slots: int
     order_slots: int
-    orders: np.ndarray  # (k,) int64 codes of bfenv.baselines.priorities
+    orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities
     order_weight: float
     expression: np.ndarray  # (p,) int64, see `pack_program`; (0,) if no order is an expression
 

@@ -1,7 +1,7 @@
 """Snapshots of an environment for planning: what is known of it, and futures made of that.
 
 A snapshot holds nothing that a scheduler may not know. A future made of it has runtimes sampled by
-`bfenv.baselines.runtime_sampler` in place of the true ones, and no jobs to come.
+`bfenv.knowledge.runtime_sampler` in place of the true ones, and no jobs to come.
 """
 
 from copy import deepcopy
@@ -12,13 +12,6 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from bfenv.baselines.futures import future_events
-from bfenv.baselines.runtime_sampler import (
-    RuntimeHistory,
-    ended_jobs,
-    history_of_ended,
-    known_runtimes,
-    sample_runtimes,
-)
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, running, waiting
 from bfenv.core.errors import BfenvError
@@ -51,6 +44,13 @@ from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import Info
 from bfenv.envs.rules import plain_rules
+from bfenv.knowledge.runtime_sampler import (
+    RuntimeHistory,
+    ended_jobs,
+    history_of_ended,
+    known_runtimes,
+    sample_runtimes,
+)
 
 # The fields of BatchState that are a UserHistory. They follow from the jobs that have ended, but
 # number groups of jobs to come as well.

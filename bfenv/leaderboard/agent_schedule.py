@@ -9,7 +9,7 @@ from bfenv.agents.player import Played, play
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.referee import RemoteAgent, play_remotely, whole_trace_settings
+from bfenv.players import RemoteAgent, play_remotely, whole_trace_settings
 
 NOTES = ("decisions", "outside_window", "replaced_actions")  # see `agent_schedule`
 

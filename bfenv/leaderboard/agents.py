@@ -11,7 +11,7 @@ from bfenv.agents.model_card import card_path
 from bfenv.core.errors import PolicyError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
-from bfenv.referee import (
+from bfenv.players import (
     CARDS,
     check_command,
     is_strange_agent,

@@ -11,7 +11,7 @@ from bfenv.agents.seen_jobs import Span
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.agents import code_files, code_hash
-from bfenv.referee import (
+from bfenv.players import (
     DEFAULT,
     PlayerError,
     PlayerKilledError,

@@ -31,7 +31,7 @@ from bfenv.leaderboard.task import Task
 from bfenv.parallel.failures import describe_error
 from bfenv.parallel.sweep import warm_up
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker
-from bfenv.referee import (
+from bfenv.players import (
     DEFAULT,
     NONE_FOUND,
     NOT_CHECKED,

@@ -132,7 +132,7 @@ class Row:
     error: str = ""  # why it failed
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
     division: str | None = None  # one of DIVISIONS; None in rows that are older than these
-    foresight: str | None = None  # what was found, see `bfenv.referee.foresight`; None: not tried
+    foresight: str | None = None  # what was found, see `bfenv.players.foresight`; None: not tried
     schedule_hash: str | None = None  # of all starts and ends; None if it failed, or is older
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # see `bfenv.metrics`
     classes: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # of jobs

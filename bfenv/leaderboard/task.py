@@ -10,7 +10,7 @@ from bfenv.leaderboard.agents import network_of
 from bfenv.leaderboard.competitors import Competitor, find_competitor
 from bfenv.leaderboard.row import KINDS, row_key
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
-from bfenv.referee import DEFAULT, PlayerLimits
+from bfenv.players import DEFAULT, PlayerLimits
 
 
 class Task(NamedTuple):

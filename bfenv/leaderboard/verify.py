@@ -22,7 +22,7 @@ from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, sch
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, committed, find_suite, salted, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.worker_process import close_worker
-from bfenv.referee import DEFAULT, PlayerLimits
+from bfenv.players import DEFAULT, PlayerLimits
 
 HOLDS, WRONG, UNCHECKED = "holds", "wrong", "not checked"
 CHECKS = ("suite", "workload", "schedule", "run again", "bounds")

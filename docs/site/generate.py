@@ -25,12 +25,12 @@ from bfenv.agents.models import read_card
 from bfenv.agents.models.cards import agent_names
 from bfenv.agents.network_agent import load_network, network_names
 from bfenv.baselines import policies
-from bfenv.baselines.priorities import ORDERS
-from bfenv.baselines.user_history import QUANTITIES
 from bfenv.cli.app import app
 from bfenv.core.files import write_atomically
 from bfenv.core.names import import_object
 from bfenv.envs import BackfillEnv
+from bfenv.knowledge.priorities import ORDERS
+from bfenv.knowledge.user_history import QUANTITIES
 from bfenv.speed import PUBLISHED, read_measurements
 
 SCORES = ("scored on", "load", "ratio", "lowest to highest", "longest wait")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv import find_policy
 from bfenv.baselines.easy_variants import POLICIES, easy, queue
-from bfenv.baselines.priorities import ORDERS, score
 from bfenv.core.cluster import now, retract, start, started, waiting
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Outage
 from bfenv.core.profile import shadow
+from bfenv.knowledge.priorities import ORDERS, score
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import easy as naive_easy
 from tests.oracles.machine import simulate as naive_simulate

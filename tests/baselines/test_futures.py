@@ -14,10 +14,10 @@ from bfenv.baselines.futures import (
     run_future,
     with_arrivals,
 )
-from bfenv.baselines.user_history import UserHistory, learn, new_user_history
 from bfenv.core.cluster import may_start, now, running, start, try_start, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.policy import Policy, new_memory
+from bfenv.knowledge.user_history import UserHistory, learn, new_user_history
 from tests.conftest import small_traces
 
 STATELESS = ("easy", "fcfs", "easy-sjf", "easy-wfp3", "easy(reservations=2)")

@@ -12,7 +12,7 @@ from bfenv import load_workload, write_swf
 from bfenv.cli import groups
 from bfenv.speed.measurements import PUBLISHED
 from tests.cli.conftest import SWF
-from tests.referee.programs import FCFS
+from tests.players.programs import FCFS
 
 NOTICE = re.compile(
     r"bfenv: (compiling \w+ \(first use on this machine\) \.\.\.|.* after [\d.]+ (s|min|h))"

@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bfenv.baselines.user_history import QUANTITIES
 from bfenv.envs import features
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import (
@@ -24,6 +23,7 @@ from bfenv.envs.features import (
     job_columns,
 )
 from bfenv.envs.log_scale import log, log_count, log_expansion, log_time
+from bfenv.knowledge.user_history import QUANTITIES
 
 
 @given(st.floats(1, 1e15))

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.user_history import NAMES
 from bfenv.core.cluster import now, running, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
@@ -29,6 +28,7 @@ from bfenv.envs.features import (
     job_columns,
 )
 from bfenv.envs.observation import _step_of, sine_and_cosine
+from bfenv.knowledge.user_history import NAMES
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles.user_history import quantities

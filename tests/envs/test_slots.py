@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.agents import PolicyAgent
 from bfenv.agents.random import RandomAgent
-from bfenv.baselines.priorities import ORDERS
 from bfenv.core.cluster import now, waiting
 from bfenv.envs import slots
 from bfenv.envs.slots import LARGEST
+from bfenv.knowledge.priorities import ORDERS
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 

@@ -20,11 +20,11 @@ from pathlib import Path
 
 from bfenv.cli.app import main as bfenv
 from bfenv.parallel.worker_process import die_with_parent
-from bfenv.referee.guard import PR_SET_CHILD_SUBREAPER
+from bfenv.players.guard import PR_SET_CHILD_SUBREAPER
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.swf import write_swf
 from tests.parallel.processes import descendants, is_alive
-from tests.referee.programs import FCFS
+from tests.players.programs import FCFS
 
 WORKLOAD = "lublin:procs=16,jobs=40,load=0.8,seed={}"
 SEEDS = (7, 8)

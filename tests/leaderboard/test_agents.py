@@ -12,7 +12,7 @@ from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.task import plan_rows
 from tests.leaderboard import sample_agents
 from tests.leaderboard.suites import SAMPLES, TINY
-from tests.referee.programs import QUICK
+from tests.players.programs import QUICK
 
 
 def digest(data):

@@ -12,9 +12,9 @@ from bfenv.leaderboard.agents import code_files
 from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.task import plan_rows
-from bfenv.referee import PlayerKilledError
+from bfenv.players import PlayerKilledError
 from tests.leaderboard.suites import TINY, json_rows, row_files
-from tests.referee.programs import FCFS, QUICK, has_landlock
+from tests.players.programs import FCFS, QUICK, has_landlock
 
 
 @pytest.fixture

@@ -130,7 +130,7 @@ def run(
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
     from bfenv.parallel.shards import read_shard
-    from bfenv.referee import hide_arguments, hide_memory
+    from bfenv.players import hide_arguments, hide_memory
 
     hide_memory()
     if salt is not None:

@@ -14,10 +14,10 @@ from bfenv.agents.search.evolution import (
     network_order,
 )
 from bfenv.agents.search.template import read_template
-from bfenv.baselines.expression_program import new_columns, parse_expression, score_jobs
-from bfenv.baselines.user_history import NAMES, count_jobs, learn, new_user_history, quantity
 from bfenv.core.cluster import start, waiting
 from bfenv.core.events import advance, new_cluster
+from bfenv.knowledge.expression_program import new_columns, parse_expression, score_jobs
+from bfenv.knowledge.user_history import NAMES, count_jobs, learn, new_user_history, quantity
 
 WIDTH = 2 + len(FEATURES)  # of the row of a hidden unit
 

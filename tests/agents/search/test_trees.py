@@ -23,7 +23,7 @@ from bfenv.agents.search.trees import (
     with_numbers,
     with_subtree,
 )
-from bfenv.baselines.expression_program import parse_expression
+from bfenv.knowledge.expression_program import parse_expression
 
 seeds = st.integers(0, 2**32)
 

@@ -1,0 +1,189 @@
+"""How the value of an expression changes while a job waits: it rises, falls, stays, or neither.
+
+A value that only falls or only rises is bounded by its value at one end of a period, so a search
+for the smallest need not look at each job in each pass. Signs come from interval arithmetic. Rules
+are about real numbers; addition, subtraction, multiplication, division and square roots keep them
+when they round, and the other functions nearly do. Where a value may be undefined (NaN) at some
+time, or overflow, nothing is known.
+"""
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import NamedTuple
+
+from bfenv.knowledge import expressions as ops
+from bfenv.knowledge.expressions import Node
+from bfenv.knowledge.user_history import (
+    ACCURACY,
+    PRIORITY,
+    SUBMIT,
+    TRIED,
+    USER_ENDED,
+    USER_RUNNING,
+    WAIT,
+)
+
+LARGEST_EXPONENT = 300.0
+FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
+COMPARISONS = {ops.LESS: RISES, ops.LESS_EQUAL: RISES, ops.GREATER: FALLS, ops.GREATER_EQUAL: FALLS}
+LOWEST = {  # of the quantities; that of the others is 1
+    SUBMIT: 0.0,
+    PRIORITY: -math.inf,
+    WAIT: 0.0,
+    ACCURACY: 0.0,
+    USER_RUNNING: 0.0,
+    USER_ENDED: 0.0,
+    TRIED: 0.0,
+}
+HIGHEST = {ACCURACY: 1.0, TRIED: 1.0}  # that of the others is infinite
+
+
+class Range(NamedTuple):
+    """Between which numbers a value is, and where it goes."""
+
+    low: float
+    high: float
+    direction: int  # FALLS, STAYS, RISES or UNKNOWN
+
+
+def direction(node: Node) -> int:
+    """Return FALLS, STAYS, RISES or UNKNOWN: how the value changes while a job waits.
+
+    It holds for the time between two changes of what is known of the user, the counts of the user's
+    jobs included. So it also tells how the value differs, at one instant, between newer and older
+    jobs of one user with the same requests.
+    """
+    return _range(node).direction
+
+
+def _range(node: Node) -> Range:
+    if node.operation == ops.CONSTANT:
+        return Range(node.constant, node.constant, STAYS)
+    if node.operation == ops.LOAD:
+        goes = RISES if node.quantity == WAIT else STAYS
+        low, high = LOWEST.get(node.quantity, 1.0), HIGHEST.get(node.quantity, math.inf)
+        return Range(low, high, goes)
+    ranges = [_range(operand) for operand in node.operands]
+    if all(each.direction == STAYS for each in ranges):
+        goes_to = STAYS
+    elif len(ranges) == 1:
+        goes_to = _direction_of_one(node.operation, *ranges)
+    else:
+        goes_to = _direction_of_two(node.operation, *ranges)
+    return Range(*_interval(node.operation, ranges), goes_to)
+
+
+def _direction_of_one(operation: int, a: Range) -> int:
+    if operation == ops.NEGATE:
+        return _turned(a.direction)
+    if operation == ops.ABS:
+        return _times(a.direction, a)
+    if (operation in (ops.LOG, ops.SQRT) and a.low < 0) or (
+        operation == ops.EXP and a.high > LARGEST_EXPONENT
+    ):
+        return UNKNOWN
+    return a.direction
+
+
+def _direction_of_two(operation: int, a: Range, b: Range) -> int:
+    if operation in (ops.ADD, ops.MIN, ops.MAX):
+        return _both(a.direction, b.direction)
+    if operation == ops.SUBTRACT:
+        return _both(a.direction, _turned(b.direction))
+    if operation == ops.MULTIPLY:
+        return _both(_times(a.direction, b), _times(b.direction, a))
+    if operation == ops.DIVIDE:
+        if b.low < 0 < b.high or (a.low <= 0 <= a.high and b.low <= 0 <= b.high):
+            return UNKNOWN
+        return _both(_times(a.direction, b), _times(_turned(b.direction), a))
+    if operation == ops.POWER:
+        return _direction_of_power(a, b)
+    turn = COMPARISONS[operation]  # a < b rises with b and falls with a
+    return (
+        _both(_turned(a.direction), b.direction)
+        if turn == RISES
+        else _both(a.direction, _turned(b.direction))
+    )
+
+
+def _direction_of_power(a: Range, b: Range) -> int:
+    if b.direction != STAYS:
+        return UNKNOWN
+    if a.low >= 0:
+        return _times(a.direction, b)
+    if b.low == b.high and b.low > 0 and b.low % 2 == 1:
+        return a.direction
+    return UNKNOWN
+
+
+def _turned(goes: int) -> int:
+    return goes if goes == UNKNOWN else -goes
+
+
+def _times(goes: int, factor: Range) -> int:
+    """Return the direction of a value times a factor that stays."""
+    if goes == STAYS or factor.low >= 0:
+        return goes
+    return _turned(goes) if factor.high <= 0 else UNKNOWN
+
+
+def _both(one: int, other: int) -> int:
+    """Return the direction of a sum."""
+    if one == STAYS or one == other:
+        return other
+    return one if other == STAYS else UNKNOWN
+
+
+def _interval(operation: int, ranges: list[Range]) -> tuple[float, float]:
+    """Return between which numbers the result of an operation is."""
+    if operation in COMPARISONS:
+        return 0.0, 1.0
+    if operation == ops.ABS and ranges[0].low < 0 < ranges[0].high:
+        return 0.0, math.inf
+    if operation == ops.DIVIDE and ranges[1].low <= 0 <= ranges[1].high:
+        # A number divided by -0.0 has the other sign
+        positive = ranges[0].low >= 0 and math.copysign(1.0, ranges[1].low) > 0
+        return (0.0, math.inf) if positive else (-math.inf, math.inf)
+    if operation == ops.POWER and ranges[0].low < 0:
+        return -math.inf, math.inf
+    corners = product(*((each.low, each.high) for each in ranges))
+    try:
+        values = [_calculate(operation, *corner) for corner in corners]
+    except (ArithmeticError, ValueError):
+        values = [math.nan]
+    if any(math.isnan(value) for value in values):
+        if operation in (ops.MULTIPLY, ops.DIVIDE):
+            return _interval_by_sign(ranges)
+        positive = operation in (ops.EXP, ops.SQRT, ops.POWER)
+        return (0.0, math.inf) if positive else (-math.inf, math.inf)
+    return min(values), max(values)
+
+
+def _interval_by_sign(factors: list[Range]) -> tuple[float, float]:
+    """Return between which numbers a product or a quotient is, from the signs alone."""
+    negative = False
+    for each in factors:
+        if each.low < 0 < each.high:
+            return -math.inf, math.inf
+        negative ^= each.low < 0
+    return (-math.inf, 0.0) if negative else (0.0, math.inf)
+
+
+def _calculate(operation: int, a: float, b: float = 0.0) -> float:
+    """Return the result of an operation on one corner of the ranges."""
+    results: dict[int, Callable[[], float]] = {
+        ops.NEGATE: lambda: -a,
+        ops.LOG: lambda: math.log(a) if a > 0 else -math.inf,
+        ops.EXP: lambda: math.exp(a),
+        ops.SQRT: lambda: math.sqrt(max(a, 0.0)),
+        ops.ABS: lambda: abs(a),
+        ops.ADD: lambda: a + b,
+        ops.SUBTRACT: lambda: a - b,
+        ops.MULTIPLY: lambda: a * b,
+        ops.DIVIDE: lambda: a / b,
+        ops.POWER: lambda: float(a**b),
+        ops.MIN: lambda: min(a, b),
+        ops.MAX: lambda: max(a, b),
+    }
+    return results[operation]()

@@ -1,0 +1,421 @@
+"""Expressions as programs: a stack machine that works on blocks of jobs.
+
+One instruction is one loop over up to CHUNK jobs, so that no expression is ever compiled, and none
+costs much more than a compiled function. Division by zero, the logarithm of a negative number and
+overflows give infinities and NaN.
+
+A program has four parts, by how often values change. The largest subexpressions of requests alone,
+of what is known of ended jobs, and with the counts of a user's jobs are the columns of the first
+three parts. A column is kept for each job and computed again only when what it is about has
+changed. Columns may be about earlier columns. The main part computes the rest from the columns and
+the wait.
+"""
+
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.knowledge.expression_direction import FALLS, STAYS, direction
+
+# isort: off
+from bfenv.knowledge.expressions import (
+    ABS, ADD, COLUMN, CONSTANT, DIVIDE, EXP, GREATER, LESS, LESS_EQUAL, LOAD, LOG, MAX, MIN,
+    MULTIPLY, NEGATE, POWER, SQRT, STORE, SUBTRACT, Node, read_expression, wrong,
+)  # fmt: skip
+
+# isort: on
+from bfenv.core.cluster import PROCESSORS, now
+from bfenv.core.kernel import kernel, shared_kernel
+from bfenv.knowledge.user_history import (
+    AGE_LIMIT,
+    ESTIMATE,
+    MACHINE_SIZE,
+    NAMES,
+    PRIORITY,
+    QUANTITIES,
+    SIZE,
+    SUBMIT,
+    TRIED,
+    USER_QUEUED,
+    USER_RUNNING,
+    WAIT,
+    quantity,
+)
+
+CHUNK = 128  # jobs
+DEEPEST = 32  # values on the stack
+LOWEST = -1e280  # no value is below it, so that jobs past a deadline or an age limit come before
+FIXED = {i for i, each in enumerate(QUANTITIES) if each.fixed}
+COUNTS = {USER_QUEUED, USER_RUNNING}
+LEARNT = set(range(len(NAMES))) - FIXED - COUNTS - {WAIT, TRIED}
+LONGEST_LIMIT = 1 << 30  # seconds; longer age limits count as one
+ASKED, KNOWN, COUNTED, MAIN = range(4)  # the parts: of requests, of ended jobs, of counts, the rest
+
+Instruction = tuple[int, int, float]  # operation, operand, constant
+
+
+class Program(NamedTuple):
+    """An expression as instructions, and room for the values they work on."""
+
+    operation: np.ndarray  # (m,) int64, of one part after another
+    operand: np.ndarray  # (m,) int64: which of QUANTITIES a LOAD loads, or a column
+    constant: np.ndarray  # (m,) float64: what a CONSTANT puts on the stack
+    end: np.ndarray  # (4,) int64: where the instructions of each part end
+    columns: np.ndarray  # (1,) int64: how many there are
+    stack: np.ndarray  # (depth, CHUNK) float64
+    wait: np.ndarray  # (CHUNK,) float64 seconds: the waits that a WAIT loads
+    changes: np.ndarray  # (1,) bool: the value of a waiting job may change
+    counts: np.ndarray  # (2,) bool: uses the numbers of a user's waiting and of its running jobs
+    learns: np.ndarray  # (1,) bool: uses what is known of ended jobs
+    direction: np.ndarray  # (1,) int64: see `bfenv.knowledge.expression_direction`
+    by_age: np.ndarray  # (1,) bool: of jobs with equal requests the oldest has the smallest value
+    varies: np.ndarray  # (1,) bool: what is known of a job may change the value
+    limited: np.ndarray  # (1,) bool: uses the limit of the age guard
+
+
+class Columns(NamedTuple):
+    """The values of a program's columns for each job."""
+
+    value: np.ndarray  # (columns, n) float64
+    version: np.ndarray  # (n, 2) int64, see `known_version` and `counts_version`; -1: none yet
+    stale: np.ndarray  # (MAIN, CHUNK) int64 jobs whose columns of a part are to be computed
+    stale_count: np.ndarray  # (MAIN,) int64: how many that are
+
+
+def new_columns(program: Program, count: int) -> Columns:
+    """Make room for the columns of a program and `count` jobs."""
+    return Columns(
+        np.empty((program.columns[0], count)),
+        np.full((count, 2), -1),
+        np.empty((MAIN, CHUNK), dtype=np.int64),
+        np.empty(MAIN, dtype=np.int64),
+    )
+
+
+def parse_expression(text: str, option: str = "order") -> Program:
+    """Read an expression and make a program of it.
+
+    Raises
+    ------
+    PolicyError
+        If it cannot be read; the message points at the column.
+    """
+    program = _parse(text, option)
+    return program._replace(stack=np.empty_like(program.stack), wait=np.empty(CHUNK))
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str, option: str) -> Program:
+    tree = read_expression(text, option)
+    try:
+        parts, columns, depth = _compile(tree)
+        loaded, goes = _quantities(tree), direction(tree)
+    except RecursionError:
+        raise wrong(option, text, 1, "cannot be read") from None
+    if depth > DEEPEST:
+        raise wrong(option, text, 1, f"keeps {depth} values at once, at most {DEEPEST} are kept")
+    operation, operand, constant = zip(*chain(*parts), strict=True)
+    return Program(
+        np.array(operation, dtype=np.int64),
+        np.array(operand, dtype=np.int64),
+        np.array(constant, dtype=np.float64),
+        np.cumsum([len(part) for part in parts]),
+        np.array([columns]),
+        np.empty((depth, CHUNK)),
+        np.empty(CHUNK),
+        changes=np.array([bool(loaded - FIXED)]),
+        counts=np.array([USER_QUEUED in loaded, USER_RUNNING in loaded]),
+        learns=np.array([bool(loaded & LEARNT)]),
+        direction=np.array([goes]),
+        by_age=np.array([goes in (FALLS, STAYS) and SUBMIT not in loaded]),
+        varies=np.array([bool(loaded & (LEARNT | {TRIED}))]),
+        limited=np.array([AGE_LIMIT in loaded]),
+    )
+
+
+def _compile(tree: Node) -> tuple[list[list[Instruction]], int, int]:
+    """Return the instructions of each part, the number of columns, and how deep the stack gets."""
+    columns: dict[Node, int] = {}
+    _find_columns(tree, MAIN, columns)
+    # A column comes after those in it: smaller ones, of its own part or an earlier one.
+    ordered = sorted(columns, key=lambda node: (_part(node), _size(node)))
+    columns = {node: number for number, node in enumerate(ordered)}
+    parts: list[list[Instruction]] = [[] for _ in range(MAIN + 1)]
+    depth = 0
+    for node, number in columns.items():
+        part = parts[_part(node)]
+        depth = max(depth, _translate_inside(node, part, columns))
+        part.append((STORE, number, 0.0))
+    depth = max(depth, _translate(tree, parts[MAIN], columns))
+    return parts, len(columns), depth
+
+
+def _part(node: Node) -> int:
+    """Return the part that a node would be a column of."""
+    loaded = _quantities(node)
+    if WAIT in loaded:
+        return MAIN
+    if loaded & COUNTS:
+        return COUNTED
+    return KNOWN if loaded & (LEARNT | {TRIED}) else ASKED
+
+
+def _find_columns(node: Node, outside: int, columns: dict[Node, int]) -> None:
+    """Add the largest subexpressions that change less often than what is around them."""
+    part = _part(node)
+    # A request needs no column: it is there. A constant is the same for all jobs.
+    if part < outside and _quantities(node) and not (part == ASKED and node.operation == LOAD):
+        columns[node] = 0
+    for operand in node.operands:
+        _find_columns(operand, part, columns)
+
+
+def _quantities(node: Node) -> set[int]:
+    """Return which of QUANTITIES are in a tree."""
+    if node.operation == LOAD:
+        return {node.quantity}
+    return set().union(*map(_quantities, node.operands))
+
+
+def _size(node: Node) -> int:
+    """Return how many nodes are in a tree."""
+    return 1 + sum(map(_size, node.operands))
+
+
+def _translate(node: Node, instructions: list[Instruction], columns: dict[Node, int]) -> int:
+    """Append the instructions of a node; return how deep the stack gets."""
+    if node in columns:
+        instructions.append((COLUMN, columns[node], 0.0))
+        return 1
+    return _translate_inside(node, instructions, columns)
+
+
+def _translate_inside(node: Node, instructions: list[Instruction], columns: dict[Node, int]) -> int:
+    """Append the instructions that compute a node, also if it is a column."""
+    if not node.operands:
+        instructions.append((node.operation, node.quantity, node.constant))
+        return 1
+    depth = 0
+    for above, operand in enumerate(node.operands):
+        depth = max(depth, above + _translate(operand, instructions, columns))
+    instructions.append((node.operation, 0, 0.0))
+    return depth
+
+
+@kernel
+def known_version(program, history, cluster, jobs, job):
+    """Return a number >= 0 that changes when what is known of a job may change."""
+    if not program.varies[0]:
+        return 0
+    number = 1 if cluster.trial_end[job] >= 0 else 0
+    if program.learns[0] and jobs.user[job] >= 0:
+        number += 2 * history.ended[jobs.user[job]]
+    if program.limited[0]:
+        number += min(history.age_limit[0], LONGEST_LIMIT) << 32
+    return number
+
+
+@kernel
+def counts_version(program, history, jobs, job):
+    """Return a number >= 0 that changes when the counts of a job's user change."""
+    user, number = jobs.user[job], 0
+    if user >= 0:
+        if program.counts[0]:
+            number = history.queued[user]
+        if program.counts[1]:
+            number += history.running[user] << 32
+    return number
+
+
+@kernel
+def has_changed(program, columns, history, cluster, jobs, job):
+    """Return whether the value of a waiting job may have changed otherwise than by its wait."""
+    if program.columns[0] == 0:  # it is about requests and the wait
+        return False
+    version = columns.version[job]
+    return version[0] != known_version(program, history, cluster, jobs, job) or (
+        version[1] != counts_version(program, history, jobs, job)
+    )
+
+
+@kernel
+def _find_stale(program, columns, history, cluster, jobs, part):
+    """List the jobs of which columns are to be computed again; note their new versions."""
+    stale, version = columns.stale, columns.version
+    asked, known, counted = 0, 0, 0
+    for job in part:
+        newest = known_version(program, history, cluster, jobs, job)
+        newest_counts = counts_version(program, history, jobs, job)
+        if version[job, 0] != newest or version[job, 1] != newest_counts:
+            if version[job, 0] != newest:
+                if version[job, 0] < 0:
+                    stale[ASKED, asked] = job
+                    asked += 1
+                stale[KNOWN, known] = job
+                known += 1
+            stale[COUNTED, counted] = job
+            counted += 1
+            version[job, 0] = newest
+            version[job, 1] = newest_counts
+    columns.stale_count[ASKED] = asked
+    columns.stale_count[KNOWN] = known
+    columns.stale_count[COUNTED] = counted
+
+
+@kernel
+def write_waits(program, cluster, jobs, part):
+    """Write how long up to CHUNK jobs have waited, for `evaluate`."""
+    for i in range(len(part)):
+        program.wait[i] = now(cluster) - jobs.submit[part[i]]
+
+
+@shared_kernel
+def evaluate(program, columns, history, cluster, jobs, part):
+    """Compute the values that up to CHUNK jobs have after the waits in program.wait.
+
+    They are then in stack[0]. NaN becomes inf, and values below LOWEST become LOWEST. `history`
+    must be up to date (`learn`, `count_jobs`). The jobs of which some column was computed again are
+    in columns.stale[COUNTED].
+    """
+    columns.stale_count[COUNTED] = 0
+    if program.columns[0] > 0:
+        _find_stale(program, columns, history, cluster, jobs, part)
+    first = MAIN if columns.stale_count[COUNTED] == 0 else ASKED
+    for number in range(first, MAIN + 1):
+        begin = program.end[number - 1] if number > 0 else 0
+        stale = columns.stale[min(number, COUNTED)]
+        todo = part if number == MAIN else stale[: columns.stale_count[number]]
+        if len(todo) > 0:
+            _run(program, columns, begin, program.end[number], history, cluster, jobs, todo)
+    value = program.stack[0]
+    for i in range(len(part)):
+        value[i] = max(value[i], LOWEST) if value[i] == value[i] else np.inf
+
+
+@kernel
+def score_jobs(program, columns, history, cluster, jobs, queue, value):
+    """Write the value of the expression for each job of a queue into value[job].
+
+    NaN becomes inf, and values below LOWEST become LOWEST. `history` must be up to date (`learn`,
+    `count_jobs`).
+    """
+    for first in range(0, len(queue), CHUNK):
+        part = queue[first : first + CHUNK]
+        write_waits(program, cluster, jobs, part)
+        evaluate(program, columns, history, cluster, jobs, part)
+        for i in range(len(part)):
+            value[part[i]] = program.stack[0, i]
+
+
+@kernel
+def _run(program, columns, begin, end, history, cluster, jobs, part):
+    """Run some of the instructions for up to CHUNK jobs; the result is then in stack[0]."""
+    stack, count = program.stack, len(part)
+    top = -1
+    for step in range(begin, end):
+        operation, operand = program.operation[step], program.operand[step]
+        if operation == CONSTANT:
+            top += 1
+            for i in range(count):
+                stack[top, i] = program.constant[step]
+        elif operation == COLUMN:
+            top += 1
+            for i in range(count):
+                stack[top, i] = columns.value[operand, part[i]]
+        elif operation == STORE:
+            for i in range(count):
+                columns.value[operand, part[i]] = stack[top, i]
+            top -= 1
+        elif operation == LOAD:
+            top += 1
+            _load(program, history, cluster, jobs, part, operand, stack[top])
+        elif operation <= ABS:
+            _apply_to_one(operation, stack[top, :count])
+        else:
+            top -= 1
+            _apply_to_two(operation, stack[top, :count], stack[top + 1, :count])
+
+
+@kernel
+def _load(program, history, cluster, jobs, part, which, row):
+    if which == WAIT:
+        for i in range(len(part)):
+            row[i] = program.wait[i]
+    elif which == ESTIMATE:
+        for i in range(len(part)):
+            row[i] = jobs.estimate[part[i]]
+    elif which == SIZE:
+        for i in range(len(part)):
+            row[i] = jobs.size[part[i]]
+    elif which == SUBMIT:
+        for i in range(len(part)):
+            row[i] = jobs.submit[part[i]]
+    elif which == PRIORITY:
+        for i in range(len(part)):
+            row[i] = jobs.priority[part[i]]
+    elif which == MACHINE_SIZE:
+        for i in range(len(part)):
+            row[i] = cluster.state[PROCESSORS]
+    else:
+        for i in range(len(part)):
+            row[i] = quantity(history, cluster, jobs, part[i], which)
+
+
+@kernel
+def _apply_to_one(operation, row):
+    if operation == NEGATE:
+        for i in range(len(row)):
+            row[i] = -row[i]
+    elif operation == LOG:
+        for i in range(len(row)):
+            row[i] = np.log(row[i])
+    elif operation == EXP:
+        for i in range(len(row)):
+            row[i] = np.exp(row[i])
+    elif operation == SQRT:
+        for i in range(len(row)):
+            row[i] = np.sqrt(row[i])
+    else:
+        for i in range(len(row)):
+            row[i] = abs(row[i])
+
+
+@kernel
+def _apply_to_two(operation, left, right):
+    """Apply an operation to two rows; the result is in the left one."""
+    count = len(left)
+    if operation == ADD:
+        for i in range(count):
+            left[i] += right[i]
+    elif operation == SUBTRACT:
+        for i in range(count):
+            left[i] -= right[i]
+    elif operation == MULTIPLY:
+        for i in range(count):
+            left[i] *= right[i]
+    elif operation == DIVIDE:
+        for i in range(count):
+            left[i] /= right[i]
+    elif operation == POWER:
+        for i in range(count):
+            left[i] **= right[i]
+    elif operation == MIN:
+        for i in range(count):
+            left[i] = np.minimum(left[i], right[i])
+    elif operation == MAX:
+        for i in range(count):
+            left[i] = np.maximum(left[i], right[i])
+    elif operation == LESS:
+        for i in range(count):
+            left[i] = left[i] < right[i]
+    elif operation == LESS_EQUAL:
+        for i in range(count):
+            left[i] = left[i] <= right[i]
+    elif operation == GREATER:
+        for i in range(count):
+            left[i] = left[i] > right[i]
+    else:
+        for i in range(count):
+            left[i] = left[i] >= right[i]

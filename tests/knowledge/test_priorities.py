@@ -1,0 +1,216 @@
+"""The orders of the queue against their formulas, and their upkeep from pass to pass."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.cluster import may_start, now, retract, start, waiting
+from bfenv.core.durations import DAY
+from bfenv.core.errors import PolicyError
+from bfenv.core.events import advance, new_cluster
+from bfenv.knowledge.merging import sort_by_merging
+from bfenv.knowledge.priorities import (
+    ORDERS,
+    check_weight,
+    find_order,
+    new_ranking,
+    rank,
+    score,
+)
+from tests.conftest import small_traces
+from tests.oracles import easy as naive_easy
+
+every_order = pytest.mark.parametrize("order", ORDERS)
+
+
+def ranked(order, now_at, *jobs, weight=None):
+    """The order of jobs (submit, size, estimate) that wait at `now_at` behind a full machine."""
+    submit, size, estimate = zip((0, 9, 10**6), *jobs, (now_at, 9, 10**6), strict=True)
+    trace = bfenv.make_trace(submit, size, estimate, 9)
+    cluster, truth = new_cluster(trace)
+    ranking = new_ranking(find_order(order), trace.jobs, np.random.default_rng(0), weight)
+    advance(cluster, trace.jobs, truth)
+    start(cluster, trace.jobs, 0)
+    while now(cluster) < now_at:
+        advance(cluster, trace.jobs, truth)
+    count = rank(ranking, cluster, trace.jobs)
+    return [job - 1 for job in ranking.line[:count].tolist() if job <= len(jobs)]
+
+
+# Three jobs (submit, size, estimate): A waits 90 s of its 40, B 80 s of its 10, C 50 s of its 20.
+A, B, C = (10, 1, 40), (20, 8, 10), (50, 3, 20)
+
+
+@pytest.mark.parametrize(
+    "order, expected",
+    [
+        ("fcfs", "ABC"),
+        ("lcfs", "CBA"),
+        ("sjf", "BCA"),
+        ("lpt", "ACB"),
+        ("sqf", "ACB"),
+        ("lqf", "BCA"),
+        ("saf", "ACB"),  # 40, 60, 80
+        ("laf", "BCA"),
+        ("srf", "BCA"),  # 1.25, 6.7, 40
+        ("lrf", "ACB"),
+        ("lxf", "BCA"),  # slowdowns so far 9, 3.5, 3.25
+        ("sxf", "ACB"),
+        ("wfp3", "BCA"),  # 8^3 x 8 = 4096, 2.5^3 x 3 = 46.9, 2.25^3 = 11.4
+        ("unicef", "ABC"),  # serial: first; 80 / (3 x 10) = 2.67; 50 / (1.58 x 20) = 1.58
+        ("f1", "ABC"),  # 870 + 1.6, 1132 + 8, 1478 + 3.9
+        ("f2", "ABC"),  # 25600 log10 s outweighs the rest by far, as in F3 and F4
+        ("f3", "ABC"),
+        ("f4", "ABC"),
+        ("aged-sjf", "BCA"),
+    ],
+)
+def test_three_jobs_are_ordered_as_by_hand(order, expected):
+    assert "".join("ABC"[job] for job in ranked(order, 100, A, B, C)) == expected
+
+
+@pytest.mark.parametrize("order", ["f1", "f2", "f3", "f4"])
+def test_submitted_together_the_smaller_demand_comes_first_by_f1_to_f4(order):
+    assert ranked(order, 100, (10, 4, 900), (10, 4, 100)) == [1, 0]
+    assert ranked(order, 100, (10, 4, 100), (10, 3, 100)) == [1, 0]
+
+
+def test_a_serial_job_that_has_waited_precedes_all_parallel_ones_in_unicef():
+    assert ranked("unicef", 1000, (0, 2, 1), (999, 1, 10**5)) == [1, 0]
+
+
+@pytest.mark.parametrize("order", [name for name in ORDERS if not ORDERS[name].stochastic])
+def test_equal_jobs_keep_the_order_of_their_indices(order):
+    assert ranked(order, 100, *[(10, 2, 30)] * 5) == [0, 1, 2, 3, 4]
+
+
+def test_a_day_is_how_long_a_job_may_be_overtaken_by_new_ones_of_a_minute():
+    """Zotkin et al. 2000, section 8: delay = (r - r_min) / (weight r_min r), at most a day here."""
+    longest = 10**9  # seconds
+    limit = (longest - 60) / (ORDERS["aged-sjf"].weight * 60 * longest)
+    assert limit == pytest.approx(DAY)
+    assert ranked("aged-sjf", DAY - 1, (0, 1, longest), (DAY - 1, 1, 60)) == [1, 0]
+    assert ranked("aged-sjf", DAY + 1, (0, 1, longest), (DAY + 1, 1, 60)) == [0, 1]
+    assert ranked("aged-random", DAY, (0, 1, longest), (DAY, 1, 1)) == [0, 1]
+
+
+def test_a_larger_weight_is_closer_to_arrival_order():
+    jobs = (0, 1, 50), (10, 1, 5)
+    assert ranked("aged-sjf", 10, *jobs, weight=0.01) == [1, 0]
+    assert ranked("aged-sjf", 10, *jobs, weight=0.02) == [0, 1]
+
+
+def test_random_orders_depend_on_the_generator_and_the_others_do_not():
+    trace = bfenv.make_trace(range(50), [1] * 50, [9] * 50, 1)
+    cluster, truth = new_cluster(trace)
+    while now(cluster) < 49:
+        advance(cluster, trace.jobs, truth)
+    for name, order in ORDERS.items():
+        lines = set()
+        for seed in range(3):
+            ranking = new_ranking(order, trace.jobs, np.random.default_rng(seed))
+            count = rank(ranking, cluster, trace.jobs)
+            lines.add(ranking.line[:count].tobytes())
+        assert (len(lines) > 1) == order.stochastic, name
+
+
+def test_the_larger_random_number_by_length_comes_first():
+    trace = bfenv.make_trace([0, 0], [1, 1], [1000, 1], 1)
+    ranking = new_ranking(find_order("random-sjf"), trace.jobs, np.random.default_rng(0))
+    assert (ranking.number > 0.01).all()
+    assert score(ranking, trace.jobs, 1, 0) < score(ranking, trace.jobs, 0, 0)
+
+
+@every_order
+@settings(max_examples=30)
+@given(trace=small_traces(jobs=12), data=st.data())
+def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(order, trace, data):
+    cluster, truth = new_cluster(trace)
+    ranking = new_ranking(ORDERS[order], trace.jobs, np.random.default_rng(1))
+    weight, numbers = ORDERS[order].weight, np.random.default_rng(1).random(len(trace)).tolist()
+    oracle = naive_easy.Easy(naive_easy.Options(order, weight=weight), numbers, [])
+    oracle.length = dict(enumerate(trace.jobs.estimate.tolist()))
+    machine = naive_easy.Machine(
+        [
+            naive_easy.Job(*row, 1)
+            for row in zip(*map(np.ndarray.tolist, trace.jobs[:3]), strict=True)
+        ],
+        trace.processors,
+    )
+    while advance(cluster, trace.jobs, truth):
+        machine.now = int(now(cluster))
+        for _ in range(data.draw(st.integers(0, 2))):  # some passes are not ranked, some twice
+            count = rank(ranking, cluster, trace.jobs)
+            left = [job for job in waiting(cluster).tolist() if cluster.start[job] < 0]
+            expected = sorted(left, key=lambda job: oracle.key(machine, order, job))
+            assert ranking.line[:count].tolist() == expected
+            for job in data.draw(st.permutations(left)):
+                if may_start(cluster, trace.jobs, job):
+                    start(cluster, trace.jobs, job)
+            if data.draw(st.booleans()):
+                retract(cluster, trace.jobs)
+        for job in waiting(cluster):
+            if may_start(cluster, trace.jobs, job) and data.draw(st.booleans()):
+                start(cluster, trace.jobs, job)
+
+
+@every_order
+def test_long_lines(order):
+    """So are hundreds of new jobs, also when some start and the others get new random numbers."""
+    numbers = np.random.default_rng(5)
+    size, estimate = numbers.integers(1, 9, 400), numbers.choice([60, 300, 3600, 7200], 400)
+    trace = bfenv.make_trace(np.arange(400) // 8, size, estimate, 4_000)
+    cluster, truth = new_cluster(trace)
+    ranking = new_ranking(ORDERS[order], trace.jobs, np.random.default_rng(1))
+    ranking.dynamic[0] |= ORDERS[order].stochastic
+    while now(cluster) < 49:
+        advance(cluster, trace.jobs, truth)
+    for _ in range(3):
+        if ORDERS[order].stochastic:
+            ranking.number[:] = numbers.random(400)
+        count, time = rank(ranking, cluster, trace.jobs), now(cluster)
+        left = [job for job in waiting(cluster).tolist() if cluster.start[job] < 0]
+        key = {job: (score(ranking, trace.jobs, job, time), job) for job in left}
+        assert ranking.line[:count].tolist() == sorted(left, key=key.get)
+        assert ranking.score[:count].tolist() == sorted(value for value, _ in key.values())
+        for job in numbers.choice(left, 30, replace=False):
+            start(cluster, trace.jobs, job)
+
+
+@given(st.lists(st.sampled_from([-1.5, 0.0, 2.0, 7.0, np.inf]), max_size=40), st.randoms())
+def test_merging(scores, random):
+    """Jobs are sorted by score, then by index."""
+    count = len(scores)
+    line = random.sample(range(count), count)
+    score_of, order = np.array(scores + [9.0] * count), np.array(line + [9] * count, dtype=int)
+    sort_by_merging(score_of, order, count)
+    pairs = zip(score_of[:count].tolist(), order[:count].tolist(), strict=True)
+    assert list(pairs) == sorted(zip(scores, line, strict=True))
+
+
+def test_an_unknown_order_is_refused_by_the_option_that_names_it():
+    """The error names the option, the value, and what is known."""
+    with pytest.raises(PolicyError, match="backfill.*'sjf'.*'sfj'"):
+        find_order("sfj", "backfill")
+
+
+def test_a_weight_is_of_aged_orders_only():
+    """One of two orders is enough; zero counts unless the weight must be positive."""
+    fcfs, aged = ORDERS["fcfs"], ORDERS["aged-sjf"]
+    check_weight(None, fcfs)
+    check_weight(0, aged)
+    check_weight(0.5, fcfs, aged, positive=True)
+    with pytest.raises(PolicyError, match="weight.*fcfs"):
+        check_weight(0.5, fcfs)
+    with pytest.raises(PolicyError, match="weight.*0"):
+        check_weight(0, aged, positive=True)
+    with pytest.raises(PolicyError, match="weight.*-1"):
+        check_weight(-1, aged)
+
+
+def test_every_order_says_what_it_is_and_where_it_comes_from():
+    assert [order.name for order in ORDERS.values()] == list(ORDERS)
+    assert [order.code for order in ORDERS.values()] == list(range(len(ORDERS)))
+    assert all(order.meaning and order.formula and order.source for order in ORDERS.values())

@@ -1,0 +1,221 @@
+"""Sampled runtimes: their distribution against the slow versions, and what they must not know."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.cluster import finished, may_start, now, running, start, try_start, waiting
+from bfenv.core.policy import Policy
+from bfenv.knowledge.runtime_sampler import (
+    history_of_ended,
+    known_runtimes,
+    learn_runtimes,
+    new_runtime_history,
+    sample_runtimes,
+)
+from tests.conftest import small_traces
+from tests.oracles import runtime_sampler as oracle
+
+
+def first_that_fit(cluster, jobs):
+    for job in waiting(cluster):
+        if may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+
+
+def watch(trace, look):
+    """Run the trace by starting whatever fits; call look(cluster, jobs, history) at every pass."""
+    history = new_runtime_history(trace.jobs)
+
+    def decide(cluster, jobs, memory):
+        learn_runtimes(history, cluster, jobs)
+        look(cluster, jobs, history)
+        first_that_fit(cluster, jobs)
+
+    return bfenv.simulate(trace, Policy("watching", decide))
+
+
+def mixed_trace(seed, jobs=60):
+    """Jobs of four users and unknown ones, with few different estimates."""
+    rng = np.random.default_rng(seed)
+    estimate = rng.choice([6, 9, 20], jobs)
+    return bfenv.make_trace(
+        np.sort(rng.integers(0, 200, jobs)),
+        rng.integers(1, 4, jobs),
+        rng.integers(1, estimate + 1),
+        5,
+        estimate=estimate,
+        user=rng.integers(-1, 4, jobs),
+    )
+
+
+def unfinished(cluster):
+    return np.sort(np.concatenate([running(cluster), waiting(cluster)]))
+
+
+def exact(ended, jobs, job, known):
+    return oracle.distribution(ended, int(jobs.user[job]), int(jobs.estimate[job]), int(known))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_frequencies_are_the_exact_chances(seed):
+    """The strata of many futures hit every runtime as often as the slow version says."""
+    futures, ended, checked = 4_000, [], []
+    generator = np.random.default_rng(seed)
+
+    def look(cluster, jobs, history):
+        for job in finished(cluster).tolist():
+            runtime = int(cluster.end[job] - cluster.start[job])
+            ended.append((int(jobs.user[job]), int(jobs.estimate[job]), runtime))
+        if now(cluster) % 7:
+            return
+        chosen = unfinished(cluster)
+        known = known_runtimes(cluster, jobs, chosen)
+        samples = sample_runtimes(history, jobs, chosen, known, generator, futures)
+        for k, job in enumerate(chosen.tolist()):
+            chances = exact(ended, jobs, job, known[k])
+            runtimes, counts = np.unique(samples[:, k], return_counts=True)
+            counted = dict(zip(runtimes.tolist(), counts.tolist(), strict=True))
+            assert set(counted) <= set(chances)
+            for runtime, chance in chances.items():
+                expected = float(chance) * futures
+                assert abs(counted.get(runtime, 0) - expected) <= 3 + 6 * expected**0.5
+            checked.append(known[k])
+
+    watch(mixed_trace(seed), look)
+    assert len(checked) > 50 and max(checked) > 3
+
+
+def test_rejection_and_inversion_agree():
+    """Single samples are distributed as those of the sampler that rejects; a chi-square test."""
+    ended = [(0, 10, 3), (0, 10, 10), (1, 20, 2), (0, 20, 14), (1, 10, 9), (0, 10, 7)]
+    count = len(ended) + 1
+    trace = bfenv.make_trace(
+        [*range(0, 100 * count, 100)],
+        [1] * count,
+        [*(runtime for _, _, runtime in ended), 10],
+        1,
+        estimate=[*(estimate for _, estimate, _ in ended), 10],
+        user=[*(user for user, _, _ in ended), 0],
+    )
+    draws, generator = 6_000, np.random.default_rng(3)
+    samples = []
+
+    def look(cluster, jobs, history):
+        if now(cluster) == 600:
+            samples.extend(
+                int(sample_runtimes(history, jobs, np.array([6]), np.array([2]), generator)[0, 0])
+                for _ in range(draws)
+            )
+
+    watch(trace, look)
+    random.seed(4)
+    slow = [oracle.sample(ended, 0, 10, 2) for _ in range(draws)]
+    one, two = (np.bincount(each, minlength=11)[3:] for each in (samples, slow))
+    statistic = np.sum((one - two) ** 2 / np.maximum(one + two, 1))
+    assert statistic < 27.9  # the 0.9995 quantile with 8 degrees of freedom
+
+
+@given(small_traces(jobs=12), st.integers(0, 2**16), st.integers(1, 5))
+@settings(max_examples=30)
+def test_samples_are_possible(trace, seed, futures):
+    """Every sample is longer than the job has run, and at most its estimate."""
+    generator = np.random.default_rng(seed)
+
+    def look(cluster, jobs, history):
+        chosen = unfinished(cluster)
+        known = known_runtimes(cluster, jobs, chosen)
+        samples = sample_runtimes(history, jobs, chosen, known, generator, futures)
+        assert samples.shape == (futures, len(chosen))
+        ran = np.where(cluster.start[chosen] >= 0, now(cluster) - cluster.start[chosen], 0)
+        assert (samples > ran).all() and (samples <= jobs.estimate[chosen]).all()
+
+    watch(trace, look)
+
+
+@given(small_traces(jobs=10), st.integers(0, 40), st.randoms(use_true_random=False))
+@settings(max_examples=30)
+def test_no_true_runtime_of_an_unfinished_job_is_used(trace, moment, source):
+    """Other runtimes of the jobs that end after a moment change no sample until then."""
+
+    def samples_of(trace):
+        seen, generator = [], np.random.default_rng(0)
+
+        def look(cluster, jobs, history):
+            chosen = unfinished(cluster)
+            known = known_runtimes(cluster, jobs, chosen)
+            drawn = sample_runtimes(history, jobs, chosen, known, generator, 3)
+            seen.append((int(now(cluster)), chosen.tolist(), drawn.tolist()))
+
+        return watch(trace, look), seen
+
+    schedule, seen = samples_of(trace)
+    late = schedule.end > moment
+    least = np.where(late, np.maximum(1, moment + 1 - schedule.start), trace.runtime)
+    other = [
+        source.randint(min(low, high), high) if is_late else runtime
+        for low, high, is_late, runtime in zip(
+            least.tolist(),
+            trace.jobs.estimate.tolist(),
+            late.tolist(),
+            trace.runtime.tolist(),
+            strict=True,
+        )
+    ]
+    columns = trace.jobs._asdict()
+    submit, size = columns.pop("submit"), columns.pop("size")
+    _, twin = samples_of(bfenv.make_trace(submit, size, other, trace.processors, **columns))
+    until = [[each for each in one if each[0] <= moment] for one in (seen, twin)]
+    assert until[0] == until[1]
+
+
+def test_the_seed_decides():
+    """The same seed gives the same samples, another seed others."""
+    trace = mixed_trace(5)
+    chosen, known = np.arange(20), np.zeros(20, dtype=np.int64)
+    history = new_runtime_history(trace.jobs)
+    one, same, other = (
+        sample_runtimes(history, trace.jobs, chosen, known, np.random.default_rng(seed), 4)
+        for seed in (7, 7, 8)
+    )
+    assert np.array_equal(one, same) and not np.array_equal(one, other)
+
+
+def test_a_history_can_be_made_later():
+    """The history of all ended jobs equals the one that learned pass by pass."""
+
+    def look(cluster, jobs, history):
+        late = history_of_ended(cluster, jobs)
+        assert all(np.array_equal(*pair) for pair in zip(history, late, strict=True))
+
+    watch(mixed_trace(6), look)
+
+
+def test_a_killed_trial_is_evidence():
+    """A job that outlived a trial of 4 s is sampled beyond 4 s while it waits again."""
+    trace = bfenv.make_trace([0], [1], [9], 1, estimate=[12])
+    known = []
+
+    def decide(cluster, jobs, memory):
+        known.append((int(now(cluster)), int(known_runtimes(cluster, jobs, np.array([0]))[0])))
+        if now(cluster) == 0:
+            try_start(cluster, jobs, 0, 4)
+        elif may_start(cluster, jobs, 0):
+            start(cluster, jobs, 0)
+
+    bfenv.simulate(trace, Policy("trying", decide, trials=True))
+    assert known[:2] == [(0, 0), (4, 4)]
+
+
+@pytest.mark.parametrize("futures", [0, 1.5, "many"])
+def test_a_wrong_number_of_futures_is_refused(futures):
+    """The number of futures must be a positive integer."""
+    trace = mixed_trace(0, 3)
+    history = new_runtime_history(trace.jobs)
+    none = np.zeros(0, dtype=np.int64)
+    with pytest.raises(bfenv.BfenvError, match="futures must be an integer >= 1"):
+        sample_runtimes(history, trace.jobs, none, none, np.random.default_rng(0), futures)

@@ -1,0 +1,130 @@
+"""What is known of a job's user, against the slow version, and what must not be known."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bfenv
+from bfenv.core.cluster import finished, may_start, now, running, start, waiting
+from bfenv.core.policy import Policy
+from bfenv.knowledge.user_history import (
+    NAMES,
+    QUANTITIES,
+    count_jobs,
+    learn,
+    new_user_history,
+    quantity,
+)
+from tests.conftest import small_traces
+from tests.oracles import user_history as oracle
+
+
+def known(cluster, jobs, history):
+    """All quantities of all waiting jobs, (jobs, quantities)."""
+    learn(history, cluster, jobs)
+    count_jobs(history, cluster, jobs, True, True)
+    return np.array(
+        [
+            [quantity(history, cluster, jobs, job, which) for which in range(len(NAMES))]
+            for job in waiting(cluster)
+        ]
+    )
+
+
+def first_that_fit(cluster, jobs):
+    for job in waiting(cluster):
+        if may_start(cluster, jobs, job):
+            start(cluster, jobs, job)
+
+
+def observed(trace):
+    """What is known at every pass of a run that starts whatever fits: [(time, {job: values})]."""
+    seen = []
+    history = new_user_history(trace.jobs)
+    ended = []
+    rows = [
+        {name: int(getattr(trace.jobs, name)[job]) for name in trace.jobs._fields}
+        for job in range(len(trace))
+    ]
+
+    def decide(cluster, jobs, memory):
+        ended.extend((job, int(cluster.end[job] - cluster.start[job])) for job in finished(cluster))
+        values = known(cluster, jobs, history)
+        queue = waiting(cluster).tolist()
+        expected = [
+            oracle.quantities(
+                job,
+                int(now(cluster)),
+                rows,
+                trace.processors,
+                ended,
+                queue,
+                running(cluster).tolist(),
+                set(),
+            )
+            for job in queue
+        ]
+        seen.append((int(now(cluster)), dict(zip(queue, values, strict=True)), expected))
+        first_that_fit(cluster, jobs)
+
+    bfenv.simulate(trace, Policy("watching", decide))
+    return seen
+
+
+@given(small_traces(jobs=10))
+@settings(max_examples=30)
+def test_it_is_what_the_slow_version_says(trace):
+    """Every quantity of every waiting job at every pass equals the recomputed one."""
+    for _, values, expected in observed(trace):
+        for row, one in zip(values.values(), expected, strict=True):
+            assert row == pytest.approx([one[name] for name in NAMES], rel=1e-12)
+
+
+@given(small_traces(jobs=8), st.integers(0, 40), st.randoms(use_true_random=False))
+@settings(max_examples=30)
+def test_runtimes_of_unfinished_jobs_are_in_none_of_it(trace, moment, random):
+    """Other runtimes of jobs that end after a moment change nothing that is known until then."""
+    ends = bfenv.simulate(trace, Policy("greedy", lambda c, j, m: first_that_fit(c, j))).end
+    late = ends > moment
+    start_times = ends - trace.runtime
+    least = np.maximum(1, np.where(late, moment + 1 - start_times, 1))
+    other = [
+        random.randint(int(min(low, high)), int(high)) if is_late else int(runtime)
+        for low, high, is_late, runtime in zip(
+            least, trace.jobs.estimate, late, trace.runtime, strict=True
+        )
+    ]
+    twin = bfenv.make_trace(
+        trace.jobs.submit,
+        trace.jobs.size,
+        other,
+        trace.processors,
+        estimate=trace.jobs.estimate,
+        user=trace.jobs.user,
+    )
+    until = [
+        [(time, {job: row.tolist() for job, row in values.items()}) for time, values, _ in seen]
+        for seen in (observed(trace), observed(twin))
+    ]
+    for one, two in zip(*until, strict=False):
+        if one[0] <= moment and two[0] <= moment:
+            assert one == two
+
+
+def test_names_and_quantities_agree():
+    """Each quantity has a name, a unit and a meaning."""
+    assert len(set(NAMES)) == len(NAMES) == len(QUANTITIES)
+    assert all(each.unit and each.meaning for each in QUANTITIES)
+
+
+def test_a_log_without_users_knows_requests_only():
+    """Without users, estimates stand in for runtimes, and a job counts itself only."""
+    trace = bfenv.make_trace([0, 0, 5], [1, 1, 1], [3, 3, 3], 1, estimate=[4, 9, 6], user=[-1] * 3)
+    for _, values, _ in observed(trace):
+        for job, row in values.items():
+            by_name = dict(zip(NAMES, row, strict=True))
+            assert by_name["user_runtime"] == by_name["prediction"] == trace.jobs.estimate[job]
+            assert by_name["user_queued"] == 1
+            assert by_name["user_running"] == by_name["user_ended"] == 0
+            assert by_name["accuracy"] == 1

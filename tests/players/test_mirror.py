@@ -1,0 +1,157 @@
+"""The mirror: what a policy sees of the machine through messages is what it sees in one process."""
+
+import json
+from itertools import chain
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.core.cluster import (
+    expected_ends,
+    finished,
+    free,
+    may_start,
+    now,
+    running,
+    start,
+    try_start,
+    waiting,
+    wake_at,
+)
+from bfenv.core.jobs import FOREVER
+from bfenv.core.policy import make_policy, new_memory
+from bfenv.players.limits import DEFAULT
+from bfenv.players.memory_check import check_memory
+from bfenv.players.mirror import SOMETIME, Mirror
+from bfenv.players.remote_policy import Flags, policy_of
+from bfenv.testing.probes import probe_traces
+
+
+class LocalPlayer:
+    """A player in this process; its messages go through frames or JSON all the same."""
+
+    limits = DEFAULT
+
+    def __init__(self, policy, frames):
+        self.policy, self.uses_frames = policy, frames
+
+    def ask(self, message, seconds):
+        message = json.loads(json.dumps(message))
+        if message["message"] == "begin":
+            keys = ("processors", "jobs", "users", "requested_starts")
+            self.mirror = Mirror(*(message[key] for key in keys))
+            seed, processors = message["seed"], message["processors"]
+            self.memory = new_memory(self.policy, self.mirror.jobs, processors, seed)
+            return {}
+        parts = [message.get(key, []) for key in ("submitted", "ended", "killed")]
+        submitted = chain.from_iterable(parts[0])
+        numbers = [message["now"], *map(len, parts), *submitted, *parts[1], *parts[2]]
+        wake, *starts = self.decide(np.array(numbers)).tolist()
+        pairs = zip(starts[::2], starts[1::2], strict=True)
+        reply = {"start": [job if limit == FOREVER else [job, limit] for job, limit in pairs]}
+        return json.loads(json.dumps(reply if wake == FOREVER else reply | {"wake": wake}))
+
+    def exchange(self, frame, count, seconds):
+        return self.decide(frame.numbers[:count].copy()).copy()
+
+    def decide(self, message):
+        self.mirror.follow(message)
+        self.policy.decide(self.mirror.cluster, self.mirror.jobs, self.memory)
+        frame, count = self.mirror.answer()
+        return frame.numbers[:count]
+
+
+def remote(policy, frames=True):
+    flags = Flags(*(getattr(policy, flag) for flag in Flags._fields))
+    return policy_of(LocalPlayer(policy, frames), policy.name, flags)
+
+
+def tries_and_wakes(cluster, jobs, generator):
+    """Tries long jobs once, in random order, and wakes up now and then."""
+    for job in generator.permutation(waiting(cluster)):
+        if may_start(cluster, jobs, job):
+            if jobs.estimate[job] > 300 and cluster.trial_start[job] < 0:
+                try_start(cluster, jobs, job, 120)
+            else:
+                start(cluster, jobs, job)
+    if len(waiting(cluster)) and now(cluster) % 7:
+        wake_at(cluster, now(cluster) + 50)
+
+
+# Of bfenv's policies, some whose memory needs no request of a job to come.
+PLAYABLE = (
+    "conservative",
+    "conservative-replan",
+    "easy++",
+    "easy-lxf",
+    "easy(order='size / processors * estimate')",
+    "easy(keep='processors / 8 * tried')",
+)
+TRIES = make_policy(tries_and_wakes, stochastic=True, trials=True, stateful=True)
+
+
+@pytest.mark.parametrize("frames", [True, False])
+@pytest.mark.parametrize("name", ["fcfs", "easy", "cons-rs", "tries", *PLAYABLE])
+def test_schedules(name, frames):
+    """A policy behind messages makes the schedule that it makes in one process."""
+    policy = TRIES if name == "tries" else bfenv.find_policy(name)
+    for trace in probe_traces(policy.requested_starts):
+        one, other = (bfenv.simulate(trace, each, 3) for each in (policy, remote(policy, frames)))
+        for field in ("start", "end", "trial_start", "trial_end"):
+            assert np.array_equal(getattr(one, field), getattr(other, field))
+    assert name != "tries" or (one.trial_end >= 0).any() or len(trace) == 1
+
+
+def test_memory():
+    """A policy is refused if its memory is made from requests, which a player has later."""
+    for name in ("fcfs", "easy", "cons-rs", "selective", "tries"):
+        check_memory(TRIES if name == "tries" else bfenv.find_policy(name), False)
+    for name in PLAYABLE:
+        check_memory(bfenv.find_policy(name), bfenv.find_policy(name).requested_starts)
+    for name in ("easy-unicef", "slack", "multiqueue"):
+        with pytest.raises(bfenv.PolicyError, match=f"{name} makes its memory from the requests"):
+            check_memory(bfenv.find_policy(name), True)
+
+
+@pytest.mark.parametrize("name", ["easy(order='likely_runtime')", "easy-speculative"])
+def test_memory_of_groups(name):
+    """A policy is refused if it groups jobs by requests: placeholders are all in one group."""
+    with pytest.raises(bfenv.PolicyError, match="makes its memory from the requests"):
+        check_memory(bfenv.find_policy(name), False)
+
+
+def test_view():
+    """At every pass, all that the mirror shows of known jobs is what the machine shows."""
+    seen, views = [], (free, waiting, running, expected_ends, finished, now)
+
+    def watch(cluster, jobs):
+        known = int(np.searchsorted(jobs.submit, now(cluster), side="right"))
+        parts = [np.array(view(cluster)) for view in views]
+        parts += [getattr(cluster, name)[:known].copy() for name in ("start", "end", "trial_end")]
+        parts += [column[:known].copy() for column in jobs]
+        seen.append(parts)
+        for job in waiting(cluster):
+            if may_start(cluster, jobs, job):
+                start(cluster, jobs, job)
+
+    policy = make_policy(watch)
+    trace = probe_traces(False)[0]
+    bfenv.simulate(trace, policy)
+    direct = seen.copy()
+    seen.clear()
+    bfenv.simulate(trace, remote(policy))
+    assert len(direct) == len(seen) > len(trace)
+    for one, other in zip(direct, seen, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def test_future():
+    """Nothing of a job is in the mirror before it is submitted, and its arrays are read-only."""
+    mirror = Mirror(8, 4, 2, False)
+    mirror.follow(np.array([3, 1, 0, 0, 0, 3, 5, 60, 1, 2, 0]))
+    assert [column[0] for column in mirror.jobs] == [3, 5, 60, 1, 2, 0]
+    assert (mirror.jobs.submit[1:] == SOMETIME).all()
+    assert all(len(set(column[1:].tolist())) == 1 for column in mirror.jobs)
+    with pytest.raises(ValueError, match="read-only"):
+        mirror.jobs.estimate[0] = 1

@@ -1,0 +1,113 @@
+"""Programs that play: the same schedule as in this process, and what their mistakes lead to."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.players.player_process import PlayerError, PlayerProcess, check_command
+from bfenv.players.remote_policy import player_policy
+from tests.conftest import ROOT
+from tests.players.programs import QUICK, few_jobs, player, program
+
+TRACE = few_jobs()
+
+
+def test_program():
+    """A program that serves jobs in order makes the schedule of FCFS, pickled as well."""
+    policy = player_policy(program(), "mine", QUICK)
+    assert (policy.name, policy.trials, policy.stochastic) == ("mine", False, False)
+    expected = bfenv.simulate(TRACE, "fcfs")
+    for each in (policy, pickle.loads(pickle.dumps(policy))):
+        schedule = bfenv.simulate(TRACE, each).check()
+        assert np.array_equal(schedule.start, expected.start)
+        assert np.array_equal(schedule.end, expected.end)
+
+
+def test_documented_program():
+    """The program in the documentation makes the schedule of FCFS."""
+    text = (ROOT / "docs" / "referee.md").read_text()
+    code = text.partition("```python\n")[2].partition("```")[0]
+    policy = player_policy([sys.executable, "-S", "-c", code], "mine", QUICK)
+    start = bfenv.simulate(TRACE, policy).start
+    assert np.array_equal(start, bfenv.simulate(TRACE, "fcfs").start)
+
+
+@pytest.mark.parametrize(
+    ("first", "error"),
+    [
+        ("reply = {'start': [0, 1]}", "illegal start of job 1 at 0 s: it needs 4 processors"),
+        ("reply = {'start': [11]}", "illegal start of job 11 at 0 s: it has not been submitted$"),
+        ("reply = {'start': [12]}", "illegal start of job 12 at 0 s: it has not been submitted$"),
+        ("reply = {'start': [-1]}", "illegal start of job -1 at 0 s: it does not exist"),
+        ("reply = {'start': [2 ** 80]}", "its start must be an integer between"),
+        ("reply = {'start': [0.0]}", "its start must be an integer between"),
+        ("reply = {'start': [True]}", "its start must be an integer between .*, got true"),
+        ("reply = {'start': True}", "its start is not a list: true"),
+        ("reply = {'start': [[0]]}", "its start is not a list of jobs"),
+        ("reply = {'start': [[0, 5]]}", "it starts job 0 for a trial, and has not declared trials"),
+        ("reply = {'wake': 'soon'}", 'its wake must be an integer between .*, got "soon"'),
+        ("reply = {'error': 'out of\\x1b[2J\\nluck'}", r"^out of\?\[2J luck$"),
+        ("reply = [0]", "its reply is not a JSON object"),
+        ("print('hello')", "its reply is not JSON: 'hello'"),
+        ("print('[' * 10 ** 6)", "its reply is not JSON"),
+        ("sys.stdout.write('1' * 3 * 2 ** 20)", "its reply has more than 2,097,152 bytes"),
+        ("sys.exit('no more')", r"its process died \(exit status 1\): no more"),
+        ("os._exit(0)", r"its process died \(exit status 0\)"),
+        ("os.kill(os.getpid(), 11)", r"its process died \(SIGSEGV\)"),
+        ("starts.clear(); size.clear(); queue.clear()", "leaves .* jobs waiting"),
+    ],
+)
+def test_mistakes(first, error):
+    """What a program answers is checked, and how it ends is said."""
+    with pytest.raises(bfenv.PolicyError, match=error):
+        bfenv.simulate(TRACE, player(first))
+
+
+def test_closed_output(monkeypatch):
+    """A program that closes its output, and goes on, is not waited for."""
+    monkeypatch.setattr("bfenv.players.player_process.GRACE", 0.2)
+    with pytest.raises(PlayerError, match="it ended the connection"):
+        bfenv.simulate(TRACE, player("os.close(1); time.sleep(60)"))
+
+
+def test_trials():
+    """A program that declares trials is told which jobs were killed at the end of theirs."""
+    first = "reply['start'] = [[job, 7] for job in starts]"
+    schedule = bfenv.simulate(TRACE, player(first, trials=True)).check()
+    assert schedule.trial_start[0] == 0 and schedule.trial_end[0] == 7
+    assert schedule.start[0] >= 7
+    assert (schedule.trial_start[1:] < 0).all()
+
+
+def test_outages():
+    """A player does not follow outages, and that is an error, not a wrong schedule."""
+    outage = bfenv.core.jobs.Outage(100, 200, 4)
+    trace = bfenv.core.jobs.Trace(TRACE.jobs, TRACE.runtime, 4, outages=(outage,))
+    with pytest.raises(PlayerError, match="follow neither outages"):
+        bfenv.simulate(trace, player())
+
+
+@pytest.mark.parametrize(
+    ("text", "error"), [("", "empty"), ("'", "cannot read"), ("./no-such-program", "no such")]
+)
+def test_bad_command(text, error):
+    """A command that cannot be run is refused by name."""
+    with pytest.raises(bfenv.BfenvError, match=error):
+        check_command(text)
+
+
+def test_bad_greeting():
+    """A program that declares nonsense is refused."""
+    text = "print('{\"trials\": 1}', flush=True); input()"
+    with pytest.raises(PlayerError, match="its trials is not true or false"):
+        player_policy([sys.executable, "-S", "-c", text], "mine", QUICK)
+
+
+def test_close_twice():
+    """A player may be closed more than once, and what it wrote is gone."""
+    process = PlayerProcess(program(), QUICK)
+    process.close()
+    process.close()

@@ -1,0 +1,68 @@
+"""Names of strangers are told from bfenv's own, and nothing of them is imported for it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import bfenv
+from bfenv.agents.models import Card, write_card
+from bfenv.baselines.registry import ALL
+from bfenv.players.strangers import is_strange_agent, is_strange_policy, source_of
+
+
+def test_own_policies(tmp_path):
+    """Shipped policies, with or without options, are bfenv's own; so are cards that name them."""
+    names = [*ALL, "easy(order=sjf)", "easy:order=sjf", "rollout(policies=(easy, easy-sjf))"]
+    assert not any(map(is_strange_policy, names))
+    for policy, strange in (("easy(order=sjf)", False), ("mine:policy", True)):
+        path = tmp_path / "mine.json"
+        write_card(path, Card("mine", "completion", "policy", "", policy, {}, ()))
+        assert is_strange_policy(f"agent:{path}") == strange
+        assert is_strange_policy(f"agent(name='{path}')") == strange
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mine:policy",
+        "mine:policy(x=1)",
+        "bfenv.baselines.registry:find_policy(policy='mine:policy')",
+        "rollout(policies=(easy, mine:policy))",
+    ],
+)
+def test_strange_policies(name):
+    """An object in a module is a stranger's, by whatever way its name is given."""
+    assert is_strange_policy(name)
+
+
+def test_agents(tmp_path):
+    """Random actions and networks are bfenv's own; saved models and objects are not."""
+    model = tmp_path / "model.zip"
+    model.write_bytes(b"")
+    for name, strange in {
+        "random": False,
+        "random:window=3": False,
+        "agent:scorer-lublin": False,
+        "run/agent.json": False,
+        "mine:agent": True,
+        str(model): True,
+    }.items():
+        assert is_strange_agent(name) == strange, name
+
+
+def test_source(tmp_path, monkeypatch):
+    """The source of a module in a package is found without importing either."""
+    package = tmp_path / "strange_package"
+    package.mkdir()
+    for file in ("__init__.py", "module.py"):
+        (package / file).write_text("raise SystemExit")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert source_of("strange_package.module:policy(x=1)") == package / "module.py"
+    assert source_of("strange_package:policy") == package / "__init__.py"
+    assert source_of("math:sin") is None
+    assert "strange_package" not in sys.modules
+    with pytest.raises(bfenv.BfenvError, match="there is no such module"):
+        source_of("strange_package.nothing:policy")
+    with pytest.raises(bfenv.BfenvError, match="name the module, not its file"):
+        source_of(f"{Path('x.py')}:policy")
