@@ -52,6 +52,7 @@ class AgeGuard(NamedTuple):
     last_pass: np.ndarray  # (1,) int64 in which work was added, see `new_from`
     work: np.ndarray  # (n,) int64 processor-seconds of a waiting job; -1 before it arrives
     runtime: np.ndarray  # (n,) int64 seconds, what `truth` and `certain_truth` read
+    requests: np.ndarray  # (6, n) int64, the same of the jobs submitted so far
     machine: Cluster  # on which EASY runs
     truth: Truth
     certain: Cluster  # on which EASY runs as far as its past is certain
@@ -64,26 +65,34 @@ def new_age_guard(
     """Make the guard of a run that has not begun; a factor of None is no guard."""
     code = NONE if factor is None else GUARDS[scale]
     follows = code in (EASY, CORRECTED_EASY)
-    runtime = (jobs.estimate if follows else np.ones(1, dtype=np.int64)).copy()
-    read_only = runtime.view()
-    read_only.flags.writeable = False
+    count = len(jobs.submit)
+    runtime = np.ones(count if follows else 1, dtype=np.int64)
+    requests = np.zeros((len(jobs), len(runtime)), dtype=np.int64)
+    certain = len(runtime) if code == CORRECTED_EASY else 1
     return AgeGuard(
         np.array([code]),
         np.array([factor or 0.0]),
         np.zeros(len(STATE), dtype=np.int64),
-        np.empty(min(len(jobs.submit), processors), dtype=np.int64),
+        np.empty(min(count, processors), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
-        np.full(len(jobs.submit) if code in (BACKLOG, SCALED_BACKLOG) else 0, -1),
+        np.full(count if code in (BACKLOG, SCALED_BACKLOG) else 0, -1),
         runtime,
-        *_new_machine(read_only, processors),
-        *_new_machine(read_only if code == CORRECTED_EASY else read_only[:1], processors),
+        requests,
+        *_new_machine(requests, runtime, processors),
+        *_new_machine(requests, runtime[:certain], processors),
     )
 
 
-def _new_machine(runtime: np.ndarray, processors: int) -> tuple[Cluster, Truth]:
+def _new_machine(
+    requests: np.ndarray, runtime: np.ndarray, processors: int
+) -> tuple[Cluster, Truth]:
+    """Return a machine to which jobs are submitted that are known already."""
     most = min(len(runtime), 2 * processors)  # twice, because outages come without notice
-    machine, truth = allocate(runtime, most, most)
-    reset(machine, truth, processors, 0, len(runtime))
+    read_only = requests.view(), runtime.view()
+    for values in read_only:
+        values.flags.writeable = False
+    machine, truth = allocate(*read_only, requests, most, most)
+    reset(machine, truth, processors, 0, 0)
     return machine, truth
 
 

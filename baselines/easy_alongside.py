@@ -36,7 +36,7 @@ from bfenv.core.cluster import (
     waiting,
 )
 from bfenv.core.durations import MINUTE
-from bfenv.core.events import advance, occupy
+from bfenv.core.events import advance, begin_outage
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.machine_copy import copy_machine, renew_ends
@@ -101,8 +101,10 @@ def _run(guard, history, cluster, jobs, machine, truth, until, longest):
     """
     state = machine.state
     if state[PASSES] == 0:
-        state[FIRST_JOB] = state[NEXT_JOB] = cluster.state[FIRST_JOB]
-    state[LAST_JOB] = cluster.state[NEXT_JOB]
+        state[FIRST_JOB] = state[NEXT_JOB] = state[LAST_JOB] = cluster.state[FIRST_JOB]
+    while state[LAST_JOB] < cluster.state[NEXT_JOB]:
+        _note_request(guard, jobs, state[LAST_JOB])
+        state[LAST_JOB] += 1
     for outage in range(guard.state[FIRST_OUTAGE], guard.state[LAST_OUTAGE]):
         begin = cluster.start[outage]
         if machine.start[outage] == FOREVER and begin < until:
@@ -111,9 +113,18 @@ def _run(guard, history, cluster, jobs, machine, truth, until, longest):
             if until <= begin:
                 return until
             state[NOW] = begin
-            occupy(machine, jobs, truth, outage)
+            _note_request(guard, jobs, outage)
+            guard.runtime[outage] = jobs.estimate[outage]
+            begin_outage(machine, jobs, truth, outage)
     state[HORIZON] = until
     return _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest)
+
+
+@kernel
+def _note_request(guard, jobs, job):
+    """Note the request of a job that has been submitted, or of an outage that has begun."""
+    for row, column in enumerate(jobs):
+        guard.requests[row, job] = column[job]
 
 
 @kernel

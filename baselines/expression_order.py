@@ -206,7 +206,7 @@ def new_memory(
         backfill,
         belief,
         keep,
-        history=new_user_history(jobs, learns),
+        history=new_user_history(jobs),
         guard=new_age_guard(jobs, processors, options.guard_scale, options.guard),
         scored=np.array([*scored, believes, options.keep is not None]),
         learns=np.array([learns]),

@@ -35,10 +35,11 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.durations import DAY
 from bfenv.core.errors import IllegalStartError
-from bfenv.core.events import Truth, advance
+from bfenv.core.events import Truth, advance, shown, unknown_jobs
 from bfenv.core.illegal_start import find_illegal_start
-from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, Jobs
 from bfenv.core.policy import Policy
+from bfenv.knowledge.groups import Groups
 from bfenv.knowledge.predictor import Predictor
 from bfenv.knowledge.user_history import UserHistory
 
@@ -49,8 +50,21 @@ class KnownMachine(NamedTuple):
     """A machine at one instant, with the jobs that have been submitted and have not ended."""
 
     job: np.ndarray  # (k,) int64: their numbers in the trace; of an arrival, that of its model
-    jobs: Jobs  # their requests, (k,) each
+    requests: np.ndarray  # (6, k) int64, see `Trace.requests`
     cluster: Cluster  # the machine, where they are numbered 0 .. k - 1
+
+    @property
+    def known(self) -> np.ndarray:
+        """What a policy knows of the jobs now, a new (6, k + 1) int64, see Truth.known."""
+        known = unknown_jobs(self.requests, int(self.cluster.state[PROCESSORS]))
+        submitted = self.cluster.state[NEXT_JOB]
+        known[:, :submitted] = self.requests[:, :submitted]
+        return known
+
+    @property
+    def jobs(self) -> Jobs:
+        """What a policy sees of the jobs now."""
+        return shown(self.known)
 
 
 class Start(NamedTuple):
@@ -90,7 +104,7 @@ def known_machine(cluster: Cluster, jobs: Jobs) -> KnownMachine:
         trial_start=cluster.trial_start[job],
         trial_end=cluster.trial_end[job],
     )
-    return KnownMachine(job, _read_only(Jobs(*(column[job] for column in jobs))), copy)
+    return KnownMachine(job, _read_only(np.stack([column[job] for column in jobs])), copy)
 
 
 def with_arrivals(
@@ -128,12 +142,10 @@ def with_arrivals(
     if not len(model):
         return machine
     known, count = len(machine.job), len(model)
-    requested = jobs.requested_start[model]
-    arrivals = Jobs(*(column[model] for column in jobs))._replace(
-        submit=jobs.submit[model] + shift,
-        requested_start=np.where(requested > 0, requested + shift, 0),
-    )
-    all_jobs = Jobs(*(np.concatenate(pair) for pair in zip(machine.jobs, arrivals, strict=True)))
+    arrivals = np.stack([column[model] for column in jobs])
+    arrivals[SUBMIT] += shift
+    arrivals[REQUESTED_START] += np.where(arrivals[REQUESTED_START] > 0, shift, 0)
+    all_requests = np.concatenate([machine.requests, arrivals], axis=1)
     copy = machine.cluster
     state = copy.state.copy()
     state[LAST_JOB] = known + count
@@ -142,7 +154,7 @@ def with_arrivals(
     none = (FOREVER, -1, -1, -1, -1)  # start, end, kill_time, trial_start, trial_end
     per_job = (_longer(column, count, value) for column, value in zip(copy[6:], none, strict=True))
     longer = Cluster(state, _longer(copy.queue, count, 0), *per_run, *per_job)
-    return KnownMachine(np.concatenate([machine.job, model]), _read_only(all_jobs), longer)
+    return KnownMachine(np.concatenate([machine.job, model]), _read_only(all_requests), longer)
 
 
 def first_starts(
@@ -159,7 +171,8 @@ def first_starts(
     """
     cluster = _copy(machine.cluster)
     cluster.state[WAKE] = FOREVER
-    _call(policy, machine, cluster, lambda: policy.decide(cluster, machine.jobs, memory))
+    jobs = machine.jobs
+    _call(policy, machine, cluster, lambda: policy.decide(cluster, jobs, memory))
     time = int(cluster.state[NOW])
     numbers = started(cluster).tolist()
     starts = (Start(int(machine.job[n]), int(cluster.kill_time[n]) - time) for n in numbers)
@@ -168,13 +181,14 @@ def first_starts(
 
 def new_future(machine: KnownMachine, runtime: np.ndarray) -> Truth:
     """Return the truth of a future in which the jobs have these runtimes, (k,) int64 seconds."""
-    cluster, jobs = machine.cluster, machine.jobs
-    times, entries = future_events(cluster, jobs, runtime)
-    capacity = len(cluster.running) + int(np.count_nonzero(jobs.requested_start))
+    cluster, requests = machine.cluster, machine.requests
+    times, entries = future_events(cluster, Jobs(*requests), runtime)
+    capacity = len(cluster.running) + int(np.count_nonzero(requests[REQUESTED_START]))
     runtime = np.ascontiguousarray(runtime)
     runtime.flags.writeable = False
     count = np.array([len(times)])
-    return Truth(runtime, _padded(times, capacity), _padded(entries, capacity), count)
+    events = _padded(times, capacity), _padded(entries, capacity), count
+    return Truth(runtime, requests, machine.known, *events)
 
 
 def run_future(
@@ -207,14 +221,15 @@ def run_future(
     cluster = _copy(machine.cluster)
     if horizon is not None:
         cluster.state[HORIZON] = min(FOREVER, int(cluster.state[NOW]) + horizon + 1)
-    truth = Truth(future.runtime, *(events.copy() for events in future[1:]))
+    truth = Truth(future.runtime, future.requests, *(part.copy() for part in future[2:]))
+    jobs = shown(truth.known)
 
     def run() -> None:
         if policy.run is not None:
-            policy.run(cluster, machine.jobs, truth, memory)
+            policy.run(cluster, jobs, truth, memory)
             return
-        while advance(cluster, machine.jobs, truth):
-            policy.decide(cluster, machine.jobs, memory)
+        while advance(cluster, jobs, truth):
+            policy.decide(cluster, jobs, memory)
 
     _call(policy, machine, cluster, run)
     return cluster
@@ -223,8 +238,9 @@ def run_future(
 def recall(memory: T, machine: KnownMachine, users: UserHistory) -> T:
     """Return a policy's memory with the history of users in it, wherever it has a place for one."""
     if isinstance(memory, UserHistory):
-        group = users.estimate_group[machine.job], users.size_group[machine.job]
-        return UserHistory(*group, *(column.copy() for column in users[2:]))  # type: ignore[return-value]
+        groups = Groups(*(part.copy() for part in users.groups))
+        own = memory.group  # the jobs have other numbers here
+        return UserHistory(groups, own, *(part.copy() for part in users[2:]))  # type: ignore[return-value]
     if isinstance(memory, Predictor):
         recent = memory.recent
         recent[:] = users.recent[: len(recent)]
@@ -244,7 +260,7 @@ def _call(policy: Policy, machine: KnownMachine, cluster: Cluster, call: Any) ->
     try:
         call()
     except ValueError as error:
-        illegal = find_illegal_start(cluster, machine.jobs, policy.name)
+        illegal = find_illegal_start(cluster, Jobs(*machine.requests), policy.name)
         if illegal is None:  # a fault of the policy's own code
             raise
         known = 0 <= illegal.job < len(machine.job)
@@ -280,11 +296,10 @@ def _copy(cluster: Cluster) -> Cluster:
     return Cluster(*(column.copy() for column in cluster))
 
 
-def _read_only(jobs: Jobs) -> Jobs:
-    """Freeze the columns, as a trace's are: kernels are compiled for either."""
-    for column in jobs:
-        column.flags.writeable = False
-    return jobs
+def _read_only(requests: np.ndarray) -> np.ndarray:
+    """Freeze a table, as a trace's is: kernels are compiled for either."""
+    requests.flags.writeable = False
+    return requests
 
 
 def _padded(values: np.ndarray, length: int) -> np.ndarray:

@@ -84,10 +84,10 @@ def run_orders(
     policies = [_policy_of(variant, options) for variant in variants]
     results = np.empty((len(policies), len(METRICS)))
     for policy, result in zip(policies, results, strict=True):
-        cluster, truth = new_cluster(trace)
-        memory = new_memory(policy, trace.jobs, trace.processors, seed)
+        cluster, jobs, truth = new_cluster(trace)
+        memory = new_memory(policy, jobs, trace.processors, seed)
         if policy.run is not None:
-            policy.run(cluster, trace.jobs, truth, memory)
+            policy.run(cluster, jobs, truth, memory)
         measure(cluster, trace.jobs, trace.runtime, first, last, trace.processors, result)
     return results
 

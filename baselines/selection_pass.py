@@ -103,7 +103,8 @@ def _first(cluster, jobs, memory):
             break
         if cluster.start[job] < 0:
             return job
-    count = write_firsts(memory.queue, cluster, waiting(cluster), memory.firsts)
+    queue, history = waiting(cluster), memory.history
+    count = write_firsts(memory.queue, history, cluster, jobs, queue, memory.firsts)
     return find_best(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
 
 
@@ -130,7 +131,7 @@ def _first_of(cluster, jobs, memory, fitting):
     """Return which of some waiting jobs comes first."""
     if _is_overdue(cluster, jobs, memory, fitting[0]):
         return fitting[0]  # the oldest
-    count = write_firsts(memory.queue, cluster, fitting, memory.firsts)
+    count = write_firsts(memory.queue, memory.history, cluster, jobs, fitting, memory.firsts)
     return find_best_of_few(memory.queue, memory.history, cluster, jobs, memory.firsts[:count])
 
 

@@ -19,7 +19,6 @@ Choices where that description is silent:
 * `relaxed`: `factor` (1 by default) times the estimate of the job that may be delayed.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -57,6 +56,7 @@ from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 from bfenv.core.profile import reserve
+from bfenv.knowledge.groups import Groups, group_of, new_groups
 
 SECONDS = HOUR
 FACTOR = 1.0
@@ -65,13 +65,16 @@ FACTOR = 1.0
 class Memory(NamedTuple):
     """The plan of the waiting jobs, and the plan that is tried beside it."""
 
-    slack: np.ndarray  # (n,) int64 seconds
+    by_priority: np.ndarray  # (1,) bool: slack by priority, else by estimate
+    unit: np.ndarray  # (1,) float64: slack of priority 0 in seconds, or in estimates
     reservations: Reservations
     tentative: Reservations  # if the job that is tried is backfilled
     first_reservation: np.ndarray  # (n,) int64 seconds: planned start on arrival
     guarantee: np.ndarray  # (n,) int64 seconds: the first reservation and the slack
+    kinds: Groups
     kind: np.ndarray  # (n,) int64: jobs of one size and estimate are of one kind
-    refused: np.ndarray  # (k,) int64: last job of the kind known to delay another too much; or NONE
+    refused: np.ndarray  # (n + 1,) int64: last job of the kind known to delay another too much; or
+    # NONE
     later: LaterJobs
 
 
@@ -84,7 +87,8 @@ def decide(cluster, jobs, memory):
         if reservations.planned_start[job] == NONE:
             anchor = reserve_anchor_point(reservations, cluster, jobs, job)
             memory.first_reservation[job] = anchor
-            memory.guarantee[job] = anchor + memory.slack[job]
+            memory.guarantee[job] = anchor + slack_of(memory, jobs, job)
+            memory.kind[job] = group_of(memory.kinds, 0, jobs.size[job], jobs.estimate[job])
         memory.refused[memory.kind[job]] = NONE
     next_start = start_due(reservations, cluster, jobs)
     forget_later_jobs(memory.later)
@@ -102,6 +106,16 @@ def decide(cluster, jobs, memory):
             forget_later_jobs(memory.later)
             next_start = start_due(reservations, cluster, jobs)
     wake_at(cluster, next_start)
+
+
+@kernel
+def slack_of(memory, jobs, job):
+    """Return the slack (s) of a job, from its own request alone."""
+    if memory.by_priority[0]:
+        slack = memory.unit[0] * 2.0 ** -max(-60, min(60, jobs.priority[job]))
+    else:
+        slack = memory.unit[0] * jobs.estimate[job]
+    return int(min(slack, float(FOREVER // 4)))
 
 
 @kernel
@@ -166,21 +180,22 @@ def new_memory(
     processors: int,
     generator: np.random.Generator,
     *,
-    slack: Callable[[Jobs], np.ndarray],
+    by_priority: bool,
+    unit: float,
 ) -> Memory:
-    """Return an empty plan; `slack` gives (n,) seconds, from each job's own request alone."""
+    """Return an empty plan."""
     count = len(jobs.submit)
-    requests = np.stack([jobs.size, jobs.estimate])
-    kinds, kind = np.unique(requests, axis=1, return_inverse=True)
     tentative = new_reservations(jobs, processors)
     return Memory(
-        slack=np.minimum(slack(jobs), FOREVER // 4).astype(np.int64),
+        by_priority=np.array([by_priority]),
+        unit=np.array([min(float(unit), float(FOREVER))]),
         reservations=new_reservations(jobs, processors),
         tentative=tentative,
         first_reservation=np.full(count, NONE, dtype=np.int64),
         guarantee=np.full(count, NONE, dtype=np.int64),
-        kind=kind.reshape(-1).astype(np.int64),
-        refused=np.full(kinds.shape[1], NONE, dtype=np.int64),
+        kinds=new_groups(count),
+        kind=np.zeros(count, dtype=np.int64),
+        refused=np.full(count + 1, NONE, dtype=np.int64),
         later=new_later_jobs(jobs, tentative.openings),
     )
 
@@ -188,16 +203,6 @@ def new_memory(
 def records(memory: Memory) -> dict[str, np.ndarray]:
     """Return each job's planned start on arrival and its latest start, in seconds."""
     return {"reservation": memory.first_reservation, "guarantee": memory.guarantee}
-
-
-def slack_by_priority(jobs: Jobs, *, seconds: float) -> np.ndarray:
-    """Return (n,) seconds, halved by every step of priority."""
-    return np.asarray(min(seconds, float(FOREVER)) * 2.0 ** -np.clip(jobs.priority, -60, 60))
-
-
-def slack_by_estimate(jobs: Jobs, *, factor: float) -> np.ndarray:
-    """Return (n,) seconds, in proportion to the estimates."""
-    return np.asarray(min(float(factor), float(FOREVER)) * jobs.estimate)
 
 
 def slack(seconds: float | str = SECONDS) -> Policy:
@@ -217,7 +222,8 @@ def slack(seconds: float | str = SECONDS) -> Policy:
     check_number("seconds", length, 0, error=PolicyError)
     return _policy(
         expression(slack, {"seconds": length}),
-        partial(slack_by_priority, seconds=length),
+        by_priority=True,
+        unit=length,
         summary="backfills what delays no job by more than a slack that its priority sets",
         source="Talby and Feitelson 1999, as in Shmueli 2003, chapter 2",
     )
@@ -239,18 +245,19 @@ def relaxed(factor: float = FACTOR) -> Policy:
     check_number("factor", factor, 0, error=PolicyError)
     return _policy(
         expression(relaxed, {"factor": factor}),
-        partial(slack_by_estimate, factor=factor),
+        by_priority=False,
+        unit=factor,
         summary="backfills what delays no job by more than a multiple of its estimate",
         source="Ward, Mahood and West 2002, as in Shmueli 2003, chapter 2",
     )
 
 
-def _policy(name: str, slack: Callable[[Jobs], np.ndarray], *, summary: str, source: str) -> Policy:
+def _policy(name: str, *, by_priority: bool, unit: float, summary: str, source: str) -> Policy:
     return Policy(
         name=name,
         decide=decide,
         run=run,
-        memory=partial(new_memory, slack=slack),
+        memory=partial(new_memory, by_priority=by_priority, unit=unit),
         records=records,
         summary=summary,
         source=source,

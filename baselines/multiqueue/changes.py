@@ -3,9 +3,11 @@
 from bfenv.baselines.multiqueue.memory import (
     BEGUN,
     GAINED,
+    HIGHEST,
     LAST_PASS,
     LEFT_FREE,
     LEFT_WAITING,
+    LOWEST,
     NEXT_PROMISE,
     QUEUED,
     SEEN,
@@ -14,6 +16,7 @@ from bfenv.baselines.multiqueue.memory import (
     UNTRIED,
     stage_of,
 )
+from bfenv.baselines.multiqueue.partitions import partition_of
 from bfenv.baselines.multiqueue.promises import put_back, reserve_requested, withdraw
 from bfenv.baselines.reservations import NONE, bring_up_to_now
 from bfenv.core.cluster import PASSES, free, now, started, waiting, wake_at
@@ -40,8 +43,8 @@ def update(cluster, jobs, memory):
         _start_over(cluster, jobs, memory)
         return skip_unchanged(cluster, memory, 0, 0, 0)
     first_new_trial = state[UNTRIED]
-    first_new_job = _find_new(cluster, memory)
-    if first_new_job != state[LEFT_WAITING] or memory.priorities[0] > 1:
+    first_new_job = _find_new(cluster, jobs, memory)
+    if first_new_job != state[LEFT_WAITING] or state[LOWEST] < state[HIGHEST]:
         _find_pivots(cluster, jobs, memory)
     return skip_unchanged(cluster, memory, first_new_job, first_new_trial, due)
 
@@ -50,15 +53,15 @@ def update(cluster, jobs, memory):
 def skip_unchanged(cluster, memory, first_new_job, first_new_trial, due):
     """Return the first positions in the queue and in `untried` that this pass must consider.
 
-    The shortcut: where all jobs have one priority and no room was gained since the last pass began,
-    by an early end, a lost promise or one that moved up, no promised start can move up in this pass
-    (SETTLED). If besides none is due and no job has come back from its trial, only new trials are
-    planned. If besides the free processors are those that the last pass left, a job refused then
-    would be refused again, because time alone only shortens what is free from now on: only new jobs
-    are considered.
+    The shortcut: where all jobs so far have one priority and no room was gained since the last pass
+    began, by an early end, a lost promise or one that moved up, no promised start can move up in
+    this pass (SETTLED). If besides none is due and no job has come back from its trial, only new
+    trials are planned. If besides the free processors are those that the last pass left, a job
+    refused then would be refused again, because time alone only shortens what is free from now on:
+    only new jobs are considered.
     """
     state = memory.state
-    state[SETTLED] = memory.priorities[0] == 1 and not state[GAINED]
+    state[SETTLED] = state[LOWEST] >= state[HIGHEST] and not state[GAINED]
     state[GAINED] = 0
     if not state[SETTLED] or due > 0 or first_new_job != state[LEFT_WAITING]:
         return 0, 0
@@ -121,26 +124,28 @@ def _start_over(cluster, jobs, memory):
     """Make the profile of what runs, of reservations, and of the promises that still have room."""
     state = memory.state
     state[UNTRIED] = state[SEEN] = 0
-    _find_new(cluster, memory)
+    _find_new(cluster, jobs, memory)
     _find_pivots(cluster, jobs, memory)
     rebuild(memory.promises.profile, cluster, jobs)
     if memory.any_requested[0]:
         reserve_requested(cluster, jobs, memory)
-    put_back(cluster, jobs, memory, memory.priorities[0])
+    put_back(cluster, jobs, memory, FOREVER)
     state[GAINED] = 1
 
 
 @kernel
-def _find_new(cluster, memory):
+def _find_new(cluster, jobs, memory):
     """Return the position in the queue of the first job that came since the last pass."""
     queue, state = waiting(cluster), memory.state
     first_new = len(queue)
     while first_new > 0 and queue[first_new - 1] >= state[SEEN]:
         first_new -= 1
     for job in queue[first_new:]:
-        if stage_of(cluster, memory, job) == TO_BE_TRIED:
+        if stage_of(cluster, jobs, memory, job) == TO_BE_TRIED:
             memory.untried[state[UNTRIED]] = job
             state[UNTRIED] += 1
+        state[LOWEST] = min(state[LOWEST], jobs.priority[job])
+        state[HIGHEST] = max(state[HIGHEST], jobs.priority[job])
         state[SEEN] = job + 1
     return first_new
 
@@ -148,15 +153,17 @@ def _find_new(cluster, memory):
 @kernel
 def _find_pivots(cluster, jobs, memory):
     """Make the first queued job of each partition its pivot; one that was loses its promise."""
-    rank = memory.priority_rank
     for p in range(len(memory.pivot)):
         pivot_p = NONE
         for job in waiting(cluster):
-            if memory.partitions.partition[job] != p or stage_of(cluster, memory, job) != QUEUED:
+            if (
+                partition_of(memory.partitions, jobs, job) != p
+                or stage_of(cluster, jobs, memory, job) != QUEUED
+            ):
                 continue
-            if pivot_p == NONE or rank[job] > rank[pivot_p]:
+            if pivot_p == NONE or jobs.priority[job] > jobs.priority[pivot_p]:
                 pivot_p = job
-                if rank[job] == memory.priorities[0] - 1:
+                if jobs.priority[job] == memory.state[HIGHEST]:
                     break
         if memory.pivot[p] not in (pivot_p, NONE):
             withdraw(cluster, jobs, memory, memory.pivot[p])

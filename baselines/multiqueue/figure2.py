@@ -41,6 +41,7 @@ from typing import Any
 
 from bfenv.baselines.multiqueue.changes import remember, update
 from bfenv.baselines.multiqueue.memory import (
+    NO_PRIORITY,
     QUEUED,
     TO_BE_TRIED,
     UNTRIED,
@@ -49,7 +50,7 @@ from bfenv.baselines.multiqueue.memory import (
     records,
     stage_of,
 )
-from bfenv.baselines.multiqueue.partitions import reassign_processors
+from bfenv.baselines.multiqueue.partitions import partition_of, reassign_processors
 from bfenv.baselines.multiqueue.promises import promise
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import NONE
@@ -58,6 +59,7 @@ from bfenv.core.cluster import free, now, start, try_start, waiting
 from bfenv.core.durations import in_seconds
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
+from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 from bfenv.core.profile import fits, reserve
@@ -80,18 +82,18 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
     """Consider the trials and the queued jobs from these positions on, by priority."""
     if memory.any_requested[0]:
         _start_reservations(cluster, jobs, memory)
-    rank = next_priority(cluster, memory, memory.priorities[0])
-    while rank >= 0:
-        _execute_speculatively(cluster, jobs, memory, rank, first_trial)
+    priority = next_priority(cluster, jobs, memory, FOREVER)
+    while priority > NO_PRIORITY:
+        _execute_speculatively(cluster, jobs, memory, priority, first_trial)
         for job in waiting(cluster)[first_job:]:
             # one too large to start now matters as a pivot only
             if (
-                (jobs.size[job] <= free(cluster) or _is_pivot(memory, job))
-                and memory.priority_rank[job] == rank
-                and stage_of(cluster, memory, job) == QUEUED
+                (jobs.size[job] <= free(cluster) or _is_pivot(jobs, memory, job))
+                and jobs.priority[job] == priority
+                and stage_of(cluster, jobs, memory, job) == QUEUED
             ):
                 _consider(cluster, jobs, memory, job)
-        rank = next_priority(cluster, memory, rank)
+        priority = next_priority(cluster, jobs, memory, priority)
 
 
 @kernel
@@ -110,13 +112,12 @@ def _start_reservations(cluster, jobs, memory):
 
 
 @kernel
-def _execute_speculatively(cluster, jobs, memory, rank, first):
+def _execute_speculatively(cluster, jobs, memory, priority, first):
     """Promise starts to the trials of one priority, and start those whose time has come."""
     kept = first
     for job in memory.untried[first : memory.state[UNTRIED]]:
-        if memory.priority_rank[job] == rank and promise(cluster, jobs, memory, job) == now(
-            cluster
-        ):
+        is_next = jobs.priority[job] == priority
+        if is_next and promise(cluster, jobs, memory, job) == now(cluster):
             _start(cluster, jobs, memory, job)
         else:
             memory.untried[kept] = job
@@ -125,15 +126,15 @@ def _execute_speculatively(cluster, jobs, memory, rank, first):
 
 
 @kernel
-def _is_pivot(memory, job):
+def _is_pivot(jobs, memory, job):
     """Return whether a queued job is the pivot of its partition, or would become it."""
-    return memory.pivot[memory.partitions.partition[job]] in (job, NONE)
+    return memory.pivot[partition_of(memory.partitions, jobs, job)] in (job, NONE)
 
 
 @kernel
 def _consider(cluster, jobs, memory, job):
     """The loop of Figure 2 for one queued job."""
-    p = memory.partitions.partition[job]  # line 1
+    p = partition_of(memory.partitions, jobs, job)  # line 1
     if memory.pivot[p] == NONE:  # line 2
         memory.pivot[p] = job
     if job == memory.pivot[p]:  # line 6
@@ -158,7 +159,7 @@ def _delays_no_pivot(cluster, jobs, memory, job):
 @kernel
 def _start(cluster, jobs, memory, job):
     """Lines 6a.I-II and 7c.I-II: start a job, or its trial, on processors of its partition."""
-    if stage_of(cluster, memory, job) == TO_BE_TRIED:
+    if stage_of(cluster, jobs, memory, job) == TO_BE_TRIED:
         try_start(cluster, jobs, job, memory.trial_length[0])
     else:
         start(cluster, jobs, job)

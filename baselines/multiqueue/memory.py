@@ -7,7 +7,7 @@ import numpy as np
 from bfenv.baselines.multiqueue.partitions import Partitions, new_partitions
 from bfenv.baselines.reservations import NONE, Reservations, new_reservations
 from bfenv.core.cluster import waiting
-from bfenv.core.jobs import Jobs
+from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 
 TO_BE_TRIED, QUEUED, NEITHER = range(3)  # stages of a job
@@ -20,10 +20,8 @@ class Memory(NamedTuple):
     promises: Reservations  # the profile, and the promised starts of pivots and trials
     reserved_start: np.ndarray  # (n,) int64 seconds, promised to a requested start; NONE for none
     pivot: np.ndarray  # (k,) int64 job; NONE for none
-    stage: np.ndarray  # (n,) int64, of each job on arrival
-    priority_rank: np.ndarray  # (n,) int64 of the job's priority, 0 the lowest of the trace
-    priorities: np.ndarray  # (1,) int64 number of different priorities
     trial_length: np.ndarray  # (1,) int64 seconds
+    tried_above: np.ndarray  # (1,) int64 seconds: jobs with longer estimates are tried first
     any_requested: np.ndarray  # (1,) bool: some job of the trace has a requested start
     untried: np.ndarray  # (n,) int64 jobs that wait for their trial, in order of arrival
     begun: np.ndarray  # (m,) int64 jobs started in the last pass
@@ -41,8 +39,11 @@ class Memory(NamedTuple):
     GAINED,  # 1: room was gained since the last pass began, so a promised start may move up
     SETTLED,  # 1: no promised start can move up in this pass
     NEXT_PROMISE,  # seconds: no promised start is before, though the first may be later
-) = range(9)
-STATE = 9
+    LOWEST,  # priority of the jobs seen so far
+    HIGHEST,  # priority of the jobs seen so far
+) = range(11)
+STATE = 11
+NO_PRIORITY = -FOREVER  # below any
 
 
 def new_memory(
@@ -56,23 +57,19 @@ def new_memory(
 ) -> Memory:
     """Return the options, an equally divided machine, and no promises."""
     count = len(jobs.submit)
-    priorities, priority_rank = np.unique(jobs.priority, return_inverse=True)
-    requested = jobs.requested_start > 0
-    tried = (speculation > 0) & (jobs.estimate > tried_above)
-    stage = np.where(requested, NEITHER, np.where(tried, TO_BE_TRIED, QUEUED))
+    state = np.zeros(STATE, dtype=np.int64)
+    state[[LOWEST, HIGHEST]] = FOREVER, NO_PRIORITY
     return Memory(
         partitions=new_partitions(jobs, processors, bounds),
         promises=new_reservations(jobs, processors),
         reserved_start=np.full(count, NONE, dtype=np.int64),
         pivot=np.full(len(bounds) + 1, NONE, dtype=np.int64),
-        stage=stage.astype(np.int64),
-        priority_rank=priority_rank.astype(np.int64),
-        priorities=np.array([len(priorities)]),
         trial_length=np.array([speculation]),
-        any_requested=np.array([requested.any()]),
+        tried_above=np.array([tried_above]),
+        any_requested=np.array([jobs.requested_start.any()]),
         untried=np.empty(count, dtype=np.int64),
         begun=np.empty(min(count, processors), dtype=np.int64),
-        state=np.zeros(STATE, dtype=np.int64),
+        state=state,
     )
 
 
@@ -88,31 +85,34 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 
 
 @kernel
-def stage_of(cluster, memory, job):
+def stage_of(cluster, jobs, memory, job):
     """Return whether a job is to be tried first, stands in its queue, or neither."""
     if cluster.start[job] >= 0:
         return NEITHER
     if cluster.trial_start[job] >= 0:
         return QUEUED
-    return memory.stage[job]
+    if jobs.requested_start[job] > 0:
+        return NEITHER
+    tried = memory.trial_length[0] > 0 and jobs.estimate[job] > memory.tried_above[0]
+    return TO_BE_TRIED if tried else QUEUED
 
 
 @kernel
 def length_of(cluster, jobs, memory, job):
     """Return for how long (s) a waiting job holds its processors once it starts, at most."""
-    if stage_of(cluster, memory, job) == TO_BE_TRIED:
+    if stage_of(cluster, jobs, memory, job) == TO_BE_TRIED:
         return min(memory.trial_length[0], jobs.estimate[job])
     return jobs.estimate[job]
 
 
 @kernel
-def next_priority(cluster, memory, above):
-    """Return the highest priority rank below `above` among the waiting jobs; -1 for none."""
-    highest = -1
-    if above > 0:
+def next_priority(cluster, jobs, memory, above):
+    """Return the highest priority below `above` among the waiting jobs, or NO_PRIORITY."""
+    highest = NO_PRIORITY
+    if above > memory.state[LOWEST]:
         for job in waiting(cluster):
-            if highest < memory.priority_rank[job] < above:
-                highest = memory.priority_rank[job]
-                if highest == above - 1:
+            if highest < jobs.priority[job] < above:
+                highest = jobs.priority[job]
+                if highest >= min(above - 1, memory.state[HIGHEST]):
                     break
     return highest

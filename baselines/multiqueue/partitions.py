@@ -14,9 +14,9 @@ from bfenv.core.kernel import kernel
 
 
 class Partitions(NamedTuple):
-    """The partition of each job, and the processors of each partition."""
+    """The bounds between the partitions, and the processors of each."""
 
-    partition: np.ndarray  # (n,) int64, of each job by equation (1), counted from 0
+    bounds: np.ndarray  # (k - 1,) int64 seconds, of equation (1)
     owned: np.ndarray  # (k,) int64 processors
     busy: np.ndarray  # (k,) int64 processors in use, when a job last started
     reassigned: np.ndarray  # (n,) int64 processors reassigned to its partition for a job's start
@@ -28,11 +28,17 @@ def new_partitions(jobs: Jobs, processors: int, bounds: tuple[int, ...]) -> Part
     owned = np.full(count, processors // count, dtype=np.int64)
     owned[: processors % count] += 1
     return Partitions(
-        partition=np.searchsorted(bounds, jobs.estimate, side="right").astype(np.int64),
+        bounds=np.array(bounds, dtype=np.int64),
         owned=owned,
         busy=np.zeros(count, dtype=np.int64),
         reassigned=np.zeros(len(jobs.submit), dtype=np.int64),
     )
+
+
+@kernel
+def partition_of(partitions, jobs, job):
+    """Return the partition of a job by equation (1), counted from 0."""
+    return np.searchsorted(partitions.bounds, jobs.estimate[job], side="right")
 
 
 @kernel
@@ -45,8 +51,8 @@ def reassign_processors(partitions, cluster, jobs, job):
         return
     partitions.busy[:] = 0
     for other in running(cluster):
-        partitions.busy[partitions.partition[other]] += jobs.size[other]
-    p = partitions.partition[job]
+        partitions.busy[partition_of(partitions, jobs, other)] += jobs.size[other]
+    p = partition_of(partitions, jobs, job)
     for q in range(len(partitions.owned)):
         if q != p:
             _reassign(partitions, q)

@@ -6,7 +6,9 @@ reservations, and every pivot or trial with a promised start.
 
 from bfenv.baselines.multiqueue.memory import (
     GAINED,
+    LOWEST,
     NEXT_PROMISE,
+    NO_PRIORITY,
     SETTLED,
     length_of,
     next_priority,
@@ -24,12 +26,12 @@ def promise(cluster, jobs, memory, job):
     A start promised before is kept, or moves to an earlier time. Promises of lower priority that
     are in the way are lost.
     """
-    promised_start, rank = memory.promises.planned_start, memory.priority_rank
+    promised_start, priority = memory.promises.planned_start, jobs.priority
     if promised_start[job] != NONE and memory.state[SETTLED]:
         return promised_start[job]
-    if rank[job] > 0:
+    if priority[job] > memory.state[LOWEST]:
         for other in waiting(cluster):
-            if promised_start[other] != NONE and rank[other] < rank[job]:
+            if promised_start[other] != NONE and priority[other] < priority[job]:
                 _take_out(cluster, jobs, memory, other)
     size, length = jobs.size[job], length_of(cluster, jobs, memory, job)
     if promised_start[job] == NONE:
@@ -37,25 +39,25 @@ def promise(cluster, jobs, memory, job):
     elif move_up(memory.promises, job, size, length, now(cluster)):
         memory.state[GAINED] = 1
     memory.state[NEXT_PROMISE] = min(memory.state[NEXT_PROMISE], promised_start[job])
-    put_back(cluster, jobs, memory, rank[job])
+    put_back(cluster, jobs, memory, priority[job])
     return promised_start[job]
 
 
 @kernel
 def put_back(cluster, jobs, memory, above):
-    """Put promises of priority ranks below `above` into the profile; drop those without room."""
+    """Put promises of priorities below `above` into the profile; drop those without room."""
     profile, promised_start = memory.promises.profile, memory.promises.planned_start
-    rank = next_priority(cluster, memory, above)
-    while rank >= 0:
+    priority = next_priority(cluster, jobs, memory, above)
+    while priority > NO_PRIORITY:
         for job in waiting(cluster):
-            if promised_start[job] == NONE or memory.priority_rank[job] != rank:
+            if promised_start[job] == NONE or jobs.priority[job] != priority:
                 continue
             begin, length = promised_start[job], length_of(cluster, jobs, memory, job)
             if begin >= now(cluster) and fits(profile, jobs.size[job], length, begin):
                 reserve(profile, jobs.size[job], begin, begin + length)
             else:
                 promised_start[job] = NONE
-        rank = next_priority(cluster, memory, rank)
+        priority = next_priority(cluster, jobs, memory, priority)
 
 
 @kernel

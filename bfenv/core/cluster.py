@@ -219,7 +219,7 @@ def may_start(cluster, jobs, job):
     cluster : Cluster
         The machine, as `decide` receives it.
     jobs : Jobs
-        Requests of all jobs.
+        The requests; placeholders for jobs to come.
     job : int
         Index of a job that has been submitted.
 
@@ -263,7 +263,7 @@ def start(cluster, jobs, job):
     cluster : Cluster
         The machine, as `decide` receives it.
     jobs : Jobs
-        Requests of all jobs.
+        The requests; placeholders for jobs to come.
     job : int
         Index of the job.
 
@@ -286,7 +286,7 @@ def try_start(cluster, jobs, job, limit):
     cluster : Cluster
         The machine, as `decide` receives it.
     jobs : Jobs
-        Requests of all jobs.
+        The requests; placeholders for jobs to come.
     job : int
         Index of the job.
     limit : int

@@ -30,7 +30,7 @@ from bfenv.core.cluster import (
     waiting,
 )
 from bfenv.core.events import Truth, advance
-from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import find_room, first_to_come, has_room, start_outages, take_room
 from bfenv.core.passes import run_passes
@@ -83,9 +83,9 @@ def run_around(
     cluster, truth
         The machine, on which the outages have been announced.
     jobs
-        Requests, with those of outages: see `with_outages`.
+        The requests.
     outages
-        The jobs that stand for outages.
+        The numbers of the outages, see `with_outages`.
     in_thread
         Whether compiled policies run in another thread, such that Ctrl-C ends them; see
         `run_passes`.
@@ -96,7 +96,7 @@ def run_around(
     while True:
         coming = first_to_come(cluster, coming, last)
         if is_clear and policy.run is not None:
-            cluster.state[HORIZON] = min(horizon, _horizon(cluster, jobs, coming, last))
+            cluster.state[HORIZON] = min(horizon, _horizon(cluster, jobs, truth, coming, last))
             if in_thread:
                 run_passes(policy, cluster, jobs, truth, memory)
             else:
@@ -132,7 +132,7 @@ def decide_around(
 
 
 @kernel
-def _horizon(cluster, jobs, coming, last):
+def _horizon(cluster, jobs, truth, coming, last):
     """Return the instant before which no waiting job could meet an outage, in seconds.
 
     Jobs that come until then count. It may be in the past.
@@ -148,11 +148,12 @@ def _horizon(cluster, jobs, coming, last):
             longest = max(longest, jobs.estimate[job])
     begin = jobs.submit[coming]
     for job in range(cluster.state[NEXT_JOB], cluster.state[LAST_JOB]):
-        if jobs.submit[job] >= begin - longest:
+        submit, estimate = truth.requests[SUBMIT, job], truth.requests[ESTIMATE, job]
+        if submit >= begin - longest:
             break
-        if jobs.submit[job] + jobs.estimate[job] > begin:
-            return jobs.submit[job]
-        longest = max(longest, jobs.estimate[job])
+        if submit + estimate > begin:
+            return submit
+        longest = max(longest, estimate)
     return begin - longest
 
 

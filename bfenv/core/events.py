@@ -34,10 +34,11 @@ from bfenv.core.cluster import (
     waiting,
 )
 from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
-from bfenv.core.jobs import FOREVER, Trace, check_no_outages
+from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, USER, Jobs, Trace, check_no_outages
 from bfenv.core.kernel import inlined, kernel
 
 EVENT_ORDERS = ("standard", "pyss")
+ROWS = len(Jobs._fields)  # of tables of requests
 JOB_BITS = 2**32 - 1  # the part of an event's entry that is the job, see Truth
 
 
@@ -50,12 +51,14 @@ class Truth(NamedTuple):
     """
 
     runtime: np.ndarray  # (n,) int64 seconds
+    requests: np.ndarray  # (6, n) int64, of all jobs, see `Trace.requests`
+    known: np.ndarray  # (6, n + 1) int64, of the jobs submitted so far; see `unknown_jobs`
     event_time: np.ndarray  # (h,) int64 seconds
     event_entry: np.ndarray  # (h,) int64
     event_count: np.ndarray  # (1,) int64
 
 
-def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster, Truth]:
+def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster, Jobs, Truth]:
     """Make an empty machine, before the first arrival of the trace.
 
     Parameters
@@ -64,6 +67,12 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
         The jobs that will be submitted, and the size of the machine.
     event_order
         "standard", or "pyss" for one event at a time.
+
+    Returns
+    -------
+    tuple
+        The machine; the requests, placeholders until `advance` submits the jobs; and what only the
+        simulator knows.
 
     Raises
     ------
@@ -76,21 +85,51 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     # One event at a time, a job may start before those whose processors it takes have ended.
     events = most if event_order == "standard" else len(trace)
     events += int(np.count_nonzero(trace.jobs.requested_start))
-    cluster, truth = allocate(trace.runtime, most, events)
+    known = unknown_jobs(trace.requests, trace.processors)
+    cluster, truth = allocate(trace.requests, trace.runtime, known, most, events)
     reset(cluster, truth, trace.processors, 0, len(trace))
     cluster.state[ONE_EVENT] = event_order == "pyss"
-    return cluster, truth
+    return cluster, shown(known), truth
 
 
-def allocate(runtime: np.ndarray, most: int, events: int) -> tuple[Cluster, Truth]:
+def placeholder(requests: np.ndarray, processors: int) -> tuple[int, ...]:
+    """Return what stands in for the request of a job to come, in the order of the rows.
+
+    It tells how many users there will be, and whether any job has a requested start time. Beyond
+    that, all jobs are equal: submit time FOREVER, the whole machine, an estimate of 1 s.
+    """
+    any_requested = int(requests[REQUESTED_START].any())
+    return FOREVER, processors, 1, int(requests[USER].max()), 0, any_requested
+
+
+def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:
+    """Return what is known before the first job is submitted: placeholders, (6, n + 1) int64.
+
+    The last column is no job's: `reset` copies placeholders from it.
+    """
+    known = np.empty((len(requests), requests.shape[1] + 1), dtype=np.int64)
+    known.T[:] = placeholder(requests, processors)
+    return known
+
+
+def shown(known: np.ndarray) -> Jobs:
+    """Return what policies see of the known requests: read-only, without the last column."""
+    columns = known[:, :-1]
+    columns.flags.writeable = False
+    return Jobs(*columns)
+
+
+def allocate(
+    requests: np.ndarray, runtime: np.ndarray, known: np.ndarray, most: int, events: int
+) -> tuple[Cluster, Truth]:
     """Allocate a machine on which no job has been submitted; `reset` gives it processors.
 
     Parameters
     ----------
-    runtime
-        (n,) int64 seconds, of all jobs; is used, not copied.
+    requests, runtime, known
+        As in Truth; they are used, not copied.
     most
-        How many of them may run at a time.
+        How many jobs may run at a time.
     events
         How many ends of jobs and requested start times may lie ahead at a time.
     """
@@ -108,16 +147,19 @@ def allocate(runtime: np.ndarray, most: int, events: int) -> tuple[Cluster, Trut
         trial_start=np.full(jobs, -1, dtype=np.int64),
         trial_end=np.full(jobs, -1, dtype=np.int64),
     )
-    return cluster, Truth(runtime, *new_event_heap(events))
+    return cluster, Truth(runtime, requests, known, *new_event_heap(events))
 
 
 @kernel
 def reset(cluster, truth, processors, first_job, last_job):
     """Clear the machine in place; jobs first_job .. last_job - 1 are still to be submitted.
 
-    Nothing of an earlier run remains: it would reveal the runtimes of jobs to come.
+    Nothing of an earlier run remains: it would reveal requests and runtimes of jobs to come.
     """
+    known = truth.known
     for job in range(cluster.state[FIRST_JOB], cluster.state[NEXT_JOB]):
+        for row in range(ROWS):
+            known[row, job] = known[row, known.shape[1] - 1]
         cluster.start[job] = FOREVER
         cluster.end[job] = -1
         cluster.kill_time[job] = -1
@@ -151,9 +193,9 @@ def advance(cluster, jobs, truth):
     cluster : Cluster
         The machine; its clock moves, jobs end and arrive.
     jobs : Jobs
-        Requests of all jobs.
+        The requests; those of the jobs that arrive take the place of placeholders.
     truth : Truth
-        Runtimes and future events, which no policy is given.
+        Runtimes, requests to come and future events, which no policy is given.
 
     Returns
     -------
@@ -162,7 +204,7 @@ def advance(cluster, jobs, truth):
     """
     commit_starts(cluster, jobs, truth)
     state = cluster.state
-    time = next_event(cluster, jobs, truth)
+    time = next_event(cluster, truth)
     if time >= state[HORIZON]:
         return False
     state[NOW] = time
@@ -175,21 +217,32 @@ def advance(cluster, jobs, truth):
     else:
         while is_due(_events(truth), time):
             _handle_event(cluster, jobs, truth)
-        while state[NEXT_JOB] < state[LAST_JOB] and jobs.submit[state[NEXT_JOB]] == time:
-            _arrive(cluster, jobs, truth)
+        while _next_arrival(cluster, truth) == time:
+            _arrive(cluster, truth)
     return True
 
 
 @kernel
-def next_event(cluster, jobs, truth):
+def next_event(cluster, truth):
     """Return the instant of the next scheduling pass, in seconds; FOREVER if there is none."""
     state = cluster.state
-    time = state[WAKE]
-    if state[NEXT_JOB] < state[LAST_JOB]:
-        time = min(time, jobs.submit[state[NEXT_JOB]])
+    time = min(state[WAKE], _next_arrival(cluster, truth))
     if truth.event_count[0] > 0:
         time = min(time, truth.event_time[0])
     return time
+
+
+@inlined
+def _next_arrival(cluster, truth):
+    job = cluster.state[NEXT_JOB]
+    return truth.requests[SUBMIT, job] if job < cluster.state[LAST_JOB] else FOREVER
+
+
+@kernel
+def submit(truth, job):
+    """Let the scheduler know the request of a job."""
+    for row in range(ROWS):
+        truth.known[row, job] = truth.requests[row, job]
 
 
 @kernel
@@ -235,13 +288,13 @@ def _leave_queue(cluster, job):
 
 
 @kernel
-def announce(truth, time, job):
+def add_instant(truth, time, job):
     """Schedule a pass for a job at a later time, in seconds, at which no job ends."""
     push(_events(truth), time, ~job)
 
 
 @kernel
-def occupy(cluster, jobs, truth, job):
+def begin_outage(cluster, jobs, truth, job):
     """Start a job that was never submitted, even if it does not fit: `free` may become negative.
 
     The job does not wait before its start. When it ends, it is among `finished`.
@@ -258,16 +311,17 @@ def _one_event(cluster, jobs, truth):
     state = cluster.state
     while state[RUNNING] > 0 and cluster.expected_end[0] <= state[NOW]:
         leave_machine(cluster, jobs, cluster.running[0])
-    if state[NEXT_JOB] < state[LAST_JOB] and jobs.submit[state[NEXT_JOB]] == state[NOW]:
-        _arrive(cluster, jobs, truth)
+    if _next_arrival(cluster, truth) == state[NOW]:
+        _arrive(cluster, truth)
     elif is_due(_events(truth), state[NOW]):
         _handle_event(cluster, jobs, truth)
 
 
 @kernel
-def _arrive(cluster, jobs, truth):
+def _arrive(cluster, truth):
     state = cluster.state
     job = state[NEXT_JOB]
+    submit(truth, job)
     state[NEXT_JOB] += 1
     cluster.start[job] = -1
     cluster.end[job] = -1
@@ -275,8 +329,8 @@ def _arrive(cluster, jobs, truth):
     cluster.trial_end[job] = -1
     cluster.queue[state[QUEUE_END]] = job
     state[QUEUE_END] += 1
-    if jobs.requested_start[job] > state[NOW]:
-        announce(truth, jobs.requested_start[job], job)
+    if truth.requests[REQUESTED_START, job] > state[NOW]:
+        add_instant(truth, truth.requests[REQUESTED_START, job], job)
 
 
 @kernel

@@ -17,7 +17,11 @@ MOST_USERS = 10**7  # far beyond use; some arrays are as long as the largest use
 
 
 class Jobs(NamedTuple):
-    """The requests: all that a scheduler knows about a job when it is submitted."""
+    """The requests: all that a scheduler knows about a job when it is submitted.
+
+    A policy receives the requests of the jobs submitted so far. Those of later jobs are
+    placeholders, see `bfenv.core.events.placeholder`.
+    """
 
     submit: np.ndarray  # (n,) int64 seconds since the trace began, ascending
     size: np.ndarray  # (n,) int64 processors, at least 1
@@ -25,6 +29,10 @@ class Jobs(NamedTuple):
     user: np.ndarray  # (n,) int64, 0 .. users - 1; -1 if unknown
     priority: np.ndarray  # (n,) int64, larger is more urgent
     requested_start: np.ndarray  # (n,) int64 seconds, earliest start allowed; 0 for none
+
+
+# Rows of a table of requests, (6, n) int64: the fields of Jobs
+SUBMIT, SIZE, ESTIMATE, USER, PRIORITY, REQUESTED_START = range(len(Jobs._fields))
 
 
 class Outage(NamedTuple):
@@ -78,6 +86,7 @@ class Trace:
     header: tuple[str, ...] = ()  # the log's comments, without semicolons
     records: np.ndarray | None = None  # (n, 18) float64, the SWF fields
     outages: tuple[Outage, ...] = ()  # by begin; several at once add up
+    requests: np.ndarray = field(init=False)  # (6, n) int64; `jobs` are its rows
 
     def __post_init__(self) -> None:
         """Check every array at this border, so that no kernel has to."""
@@ -135,10 +144,19 @@ class Trace:
                 )
 
     def _freeze(self) -> None:
-        """Make the arrays read-only: they are shared by every simulation of this trace."""
-        for values in (*self.jobs, self.runtime, self.records):
+        """Put the requests into one table, and make all arrays read-only.
+
+        They are shared by every simulation of this trace.
+        """
+        object.__setattr__(self, "requests", np.stack(self.jobs))
+        for values in (self.requests, self.runtime, self.records):
             if values is not None:
                 values.flags.writeable = False
+        object.__setattr__(self, "jobs", Jobs(*self.requests))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the table: `jobs` has the same numbers."""
+        return {name: value for name, value in self.__dict__.items() if name != "requests"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Freeze the arrays again: pickling forgets it, and kernels are compiled for either."""

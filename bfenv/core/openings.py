@@ -26,10 +26,12 @@ from bfenv.core.kernel import inlined, kernel
 
 SLOTS = 4096  # of the wheel; a power of two
 SLOT_BITS = 13  # a slot has 8,192 s; times that are a turn of the wheel apart share one
-DURATIONS = 64  # classes at most
+# The shortest durations of classes: limits that many users ask for, in minutes, and others between
+LIMITS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 720, 900, 960, 1080, 1440)
+SHORTEST = np.unique([1, *(60 * minutes for minutes in LIMITS), *np.geomspace(20, 5e6, 40)])
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
-UNKNOWN = -1  # in `row_of`, until the job waits: its request may not be known before
+UNKNOWN = -1  # in `row_of`, until the job waits: its request is not known before
 LONG = 48  # waiting jobs from which on noting is worth its cost
 
 
@@ -52,16 +54,12 @@ class Openings(NamedTuple):
 def new_openings(jobs: Jobs, processors: int, long: int = LONG, slots: int = SLOTS) -> Openings:
     """Return openings of a profile of which nothing is known.
 
-    The most frequent estimates of `jobs` get classes of their own. Nothing is noted while fewer
-    than `long` jobs wait. The wheel has `slots` slots.
+    Nothing is noted while fewer than `long` jobs wait. The wheel has `slots` slots.
     """
     powers = 2 ** np.arange(processors.bit_length(), dtype=np.int64)
     least = np.unique(np.concatenate([powers, powers + powers // 2]))
     least = least[least <= processors]
-    shares = np.linspace(0, 1, DURATIONS - 1)
-    durations = np.append(jobs.estimate, 1)
-    shortest = np.unique(np.append(np.quantile(durations, shares, method="lower"), 1))
-    shortest = shortest.astype(np.int64)
+    shortest = SHORTEST.astype(np.int64)
     return Openings(
         least=least,
         class_of=np.searchsorted(least, np.arange(processors + 1), side="right") - 1,

@@ -2,7 +2,8 @@
 
 The simulator treats an outage as a job that no user submitted: it takes its processors at its begin
 and gives them back at its end. Its number is behind those of the trace's jobs, and it never waits.
-All outages are announced long before, as maintenance is. So no job starts that could still be
+All outages are announced long before, as maintenance is: their requests are known from the start,
+behind those of the jobs. So no job starts that could still be
 running, by its estimate, when its processors go out of service, and an outage kills no job.
 `bfenv.core.detour` runs policies by this rule.
 """
@@ -10,8 +11,17 @@ running, by its estimate, when its processors go out of service, and an outage k
 import numpy as np
 
 from bfenv.core.cluster import PASSES, PROCESSORS, RUNNING, Cluster, now, waiting
-from bfenv.core.events import Truth, allocate, announce, occupy, reset
-from bfenv.core.jobs import FOREVER, Jobs, Trace
+from bfenv.core.events import (
+    Truth,
+    add_instant,
+    allocate,
+    begin_outage,
+    reset,
+    shown,
+    submit,
+    unknown_jobs,
+)
+from bfenv.core.jobs import ESTIMATE, FOREVER, SUBMIT, Jobs, Trace
 from bfenv.core.kernel import kernel
 
 
@@ -20,45 +30,51 @@ def outages_of(trace: Trace) -> range:
     return range(len(trace), len(trace) + len(trace.outages))
 
 
-def with_outages(trace: Trace) -> tuple[Jobs, np.ndarray]:
+def with_outages(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
     """Return the requests and the runtimes of a trace's jobs, and behind them those of its outages.
 
     An outage is submitted when it begins, its size is the processors that it takes, and its
     estimate and runtime are its length. Outages are in the order in which they begin. Without any,
     these are the arrays of the trace itself.
+
+    Returns
+    -------
+    tuple
+        (6, n) int64 requests, and (n,) int64 runtimes in seconds.
     """
     if not trace.outages:
-        return trace.jobs, trace.runtime
+        return trace.requests, trace.runtime
     begin, end, processors = np.array(sorted(trace.outages), dtype=np.int64).T
     none = np.zeros(len(begin), dtype=np.int64)
     added = Jobs(begin, processors, end - begin, none - 1, none, none)
-    jobs = Jobs(*(np.concatenate(pair) for pair in zip(trace.jobs, added, strict=True)))
+    requests = np.concatenate([trace.requests, np.stack(added)], axis=1)
     runtime = np.concatenate([trace.runtime, end - begin])
-    for column in (*jobs, runtime):  # as a trace's are: kernels are compiled for either
-        column.flags.writeable = False
-    return jobs, runtime
+    for table in (requests, runtime):  # as a trace's are: kernels are compiled for either
+        table.flags.writeable = False
+    return requests, runtime
 
 
-def new_machine(trace: Trace) -> tuple[Cluster, Truth, Jobs]:
+def new_machine(trace: Trace) -> tuple[Cluster, Jobs, Truth]:
     """Make an empty machine, before the first arrival of a trace that may have outages.
 
     Returns
     -------
     tuple
-        The machine, what only the simulator knows, and the requests, with those of outages.
+        As `new_cluster`; the outages are among the requests.
     """
-    jobs, runtime = with_outages(trace)
+    requests, runtime = with_outages(trace)
     most = min(len(runtime), trace.processors)
-    events = most + len(trace.outages) + int(np.count_nonzero(jobs.requested_start))
-    cluster, truth = allocate(runtime, most, events)
+    events = most + len(trace.outages) + int(np.count_nonzero(trace.jobs.requested_start))
+    known = unknown_jobs(requests, trace.processors)
+    cluster, truth = allocate(requests, runtime, known, most, events)
     reset(cluster, truth, trace.processors, 0, len(trace))
     outages = outages_of(trace)
-    announce_outages(cluster, truth, jobs, outages.start, outages.stop, 0)
-    return cluster, truth, jobs
+    announce_outages(cluster, truth, outages.start, outages.stop, 0)
+    return cluster, shown(known), truth
 
 
 @kernel
-def announce_outages(cluster, truth, jobs, first, last, opening):
+def announce_outages(cluster, truth, first, last, opening):
     """Announce the outages, the jobs first .. last - 1, on a machine that has just been reset.
 
     The machine begins at the time `opening`, in seconds. The outages at the front that are over by
@@ -66,15 +82,17 @@ def announce_outages(cluster, truth, jobs, first, last, opening):
     """
     over = True
     for job in range(first, last):
-        begin, end = jobs.submit[job], jobs.submit[job] + jobs.estimate[job]
+        submit(truth, job)
+        begin = truth.requests[SUBMIT, job]
+        end = begin + truth.requests[ESTIMATE, job]
         over = over and end <= opening
         cluster.start[job] = begin if over else FOREVER
         cluster.end[job] = end if over else -1
         if not over:
-            announce(truth, begin, job)
+            add_instant(truth, begin, job)
 
 
-def forget_outages(cluster: Cluster, outages: range) -> None:
+def forget_outages(cluster: Cluster, truth: Truth, outages: range) -> None:
     """Clear what a run has left of its outages, which `reset` does not reach.
 
     In a longer trace they are the numbers of jobs to come.
@@ -83,6 +101,7 @@ def forget_outages(cluster: Cluster, outages: range) -> None:
     cluster.start[own] = FOREVER
     for column in (cluster.end, cluster.kill_time):
         column[own] = -1
+    truth.known[:, own] = truth.known[:, -1:]
 
 
 @kernel
@@ -103,7 +122,7 @@ def start_outages(cluster, jobs, truth, coming, last):
     if coming < last and jobs.submit[coming] == now(cluster):
         cluster.state[PASSES] += 1
     while coming < last and jobs.submit[coming] == now(cluster):
-        occupy(cluster, jobs, truth, coming)
+        begin_outage(cluster, jobs, truth, coming)
         coming += 1
     return coming
 

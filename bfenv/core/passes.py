@@ -12,7 +12,7 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.events import Truth, advance
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import Kernel, compiled_for
-from bfenv.core.policy import Forgetful, Policy, pass_of
+from bfenv.core.policy import Policy, TwoArguments, pass_of
 
 THREAD = "bfenv-passes"
 LOOK = 0.2  # seconds between two looks for signals, where a lock cannot be interrupted
@@ -33,7 +33,7 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
     Exception
         Whatever the policy raises, and what a signal handler raises.
     """
-    decide = policy.decide.function if isinstance(policy.decide, Forgetful) else policy.decide
+    decide = policy.decide.function if isinstance(policy.decide, TwoArguments) else policy.decide
     run: Any = policy.run
     if isinstance(policy.run, Kernel):
         _call_aside(partial(run, cluster, jobs, truth, memory), cluster)

@@ -37,7 +37,7 @@ def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tu
     Parameters
     ----------
     jobs
-        Requests of all jobs.
+        The requests; placeholders for jobs to come.
     processors
         Of the machine.
     generator
@@ -141,7 +141,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Forgetful:
+class TwoArguments:
     """The `decide` of a function that takes only cluster and jobs."""
 
     function: Callable[[Cluster, Jobs], None]
@@ -157,12 +157,12 @@ def pass_of(policy: Policy, cluster: Cluster, jobs: Jobs, memory: Any) -> Callab
     A kernel is called as machine code: to find the types of its arguments would take several times
     as long as a simple decision.
     """
-    if isinstance(policy.decide, Forgetful):
+    if isinstance(policy.decide, TwoArguments):
         return partial(compiled_for(policy.decide.function, cluster, jobs), cluster, jobs)
     return partial(compiled_for(policy.decide, cluster, jobs, memory), cluster, jobs, memory)
 
 
-def the_generator(
+def generator_memory(
     jobs: Jobs, processors: int, generator: np.random.Generator
 ) -> np.random.Generator:
     """Return the memory of a stochastic policy that remembers nothing: the random generator."""
@@ -205,10 +205,10 @@ def make_policy(function: Callable[..., None], **options: Any) -> Policy:
             "jobs and memory"
         )
     if taken == 3 and options.get("stochastic"):
-        options.setdefault("memory", the_generator)
+        options.setdefault("memory", generator_memory)
     options.setdefault("name", name.replace("_", "-"))
     options.setdefault("summary", (inspect.getdoc(plain) or "").partition("\n")[0])
-    return Policy(decide=function if taken == 3 else Forgetful(function), **options)
+    return Policy(decide=function if taken == 3 else TwoArguments(function), **options)
 
 
 def place_of(policy: Policy) -> tuple[str, str]:

@@ -59,7 +59,7 @@ def shadow(cluster, jobs, head):
     cluster : Cluster
         The machine, as `decide` receives it.
     jobs : Jobs
-        Requests of all jobs.
+        The requests; placeholders for jobs to come.
     head : int
         Index of the job.
 
@@ -99,7 +99,7 @@ def rebuild(profile, cluster, jobs):
     cluster : Cluster
         The machine, as `decide` receives it.
     jobs : Jobs
-        Requests of all jobs.
+        The requests; placeholders for jobs to come.
     """
     profile.time[0] = now(cluster)
     profile.free[0] = free(cluster)

@@ -12,9 +12,9 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, QUEUE_BEGIN, QUEUE_END, STARTED, Cluster
 from bfenv.core.detour import run_around
 from bfenv.core.errors import PolicyError, StarvationError, WorkloadError
-from bfenv.core.events import Truth, new_cluster
+from bfenv.core.events import new_cluster
 from bfenv.core.illegal_start import naming_illegal_start
-from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.jobs import Trace
 from bfenv.core.outages import new_machine, outages_of
 from bfenv.core.passes import run_passes
 from bfenv.core.policy import Policy, Watch, check_able, new_memory
@@ -81,7 +81,11 @@ def simulate(
             what = f"it has no event order {event_order!r}"
             raise PolicyError(f"{policy.name} acts in the environment: {what}")
         return policy.play(trace, check_integer("seed", seed, 0), watch)
-    cluster, truth, jobs = _machine_of(trace, event_order)
+    if trace.outages and event_order != "standard":
+        raise WorkloadError(f"{trace.name}: outages need the standard event order")
+    cluster, jobs, truth = (
+        new_machine(trace) if trace.outages else new_cluster(trace, event_order=event_order)
+    )
     memory = new_memory(policy, jobs, trace.processors, seed)
     watch(partial(share_started, cluster))
     with naming_illegal_start(cluster, jobs, policy.name):
@@ -114,12 +118,3 @@ def share_started(cluster: Cluster) -> float:
     state = cluster.state
     waiting = state[QUEUE_END] - state[QUEUE_BEGIN] - state[STARTED]
     return float((state[NEXT_JOB] - waiting) / max(1, state[LAST_JOB]))
-
-
-def _machine_of(trace: Trace, event_order: str) -> tuple[Cluster, Truth, Jobs]:
-    """Return an empty machine, and the requests, with those of outages."""
-    if not trace.outages:
-        return *new_cluster(trace, event_order=event_order), trace.jobs
-    if event_order != "standard":
-        raise WorkloadError(f"{trace.name}: outages need the standard event order")
-    return new_machine(trace)

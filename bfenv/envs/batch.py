@@ -14,9 +14,10 @@ from gymnasium.utils.seeding import np_random
 
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.events import placeholder
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
-from bfenv.core.outages import forget_outages, outages_of, with_outages
+from bfenv.core.outages import forget_outages, outages_of
 from bfenv.core.policy import check_able
 from bfenv.envs import episode, outputs
 from bfenv.envs.batch_state import (
@@ -25,11 +26,14 @@ from bfenv.envs.batch_state import (
     BatchState,
     StepBuffers,
     StepTotals,
+    TraceTables,
     cluster_of,
     history_of,
+    jobs_of,
     new_state,
     new_tables,
     truth_of,
+    with_state,
 )
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 from bfenv.envs.features import PROFILE
@@ -83,8 +87,11 @@ class EnvBatch:
         self.rules = find_rules(values, self.source.traces, self.queue_features)
         # The slots, the pass, and the slots again for trials
         actions = self.window * (2 if self.rules.trial_limit else 1) + 1
-        self._state = new_state(self.source.traces, count, self.window, actions, self.rules)
         self._step: Callable[..., Any] | None = None  # compiled for the types of the arguments
+        self._tables = self._new_tables()
+        groups = 1 + int(self._tables.group.max())
+        traces = self.source.traces
+        self._state = new_state(traces, groups, count, self.window, actions, self.rules)
         self._set_kernel_arguments()
         self._reused: StepBuffers | None = None
         self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
@@ -114,13 +121,14 @@ class EnvBatch:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
         derived = (
-            "requests", "_warmed_in_python", "_tables", "_kernel_arguments", "_step", "totals",
+            "_warmed_in_python", "_tables", "_kernel_arguments", "_step", "totals",
             "_columns", "_compared",
         )  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._tables = self._new_tables()
         self._set_kernel_arguments()
         self._set_views()
 
@@ -147,7 +155,7 @@ class EnvBatch:
         runtime = self._tables.runtime.copy()
         runtime[window.k, : len(trace)] = trace.runtime
         runtime.flags.writeable = False
-        branch._tables = self._tables._replace(runtime=runtime)
+        branch._tables = with_state(self._tables._replace(runtime=runtime), state)
         branch._state = state
         branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
         branch._totals, branch._infos = self._totals.copy(), self._infos.copy()
@@ -216,7 +224,11 @@ class EnvBatch:
     def _open(self, i: int, window: EpisodeWindow, buffers: StepBuffers) -> None:
         earlier = self.windows[i]
         if earlier is not None and (before := self.source.traces[earlier.k]).outages:
-            forget_outages(cluster_of(self._state, i), outages_of(before))
+            cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
+            forget_outages(cluster, truth, outages_of(before))
+        if earlier is None or earlier.k != window.k:
+            trace = self.source.traces[window.k]
+            self._state.known[i].T[:] = placeholder(trace.requests, trace.processors)
         self.windows[i] = window
         self.job_counts[i] = window.last - window.first
         trace, ended = self.source.traces[window.k], NONE_ENDED
@@ -224,7 +236,8 @@ class EnvBatch:
         if is_warm:
             self._state.counters[i, TRACE] = window.k
             cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
-            ended = warm_up(cluster, truth, trace, self.requests[window.k], window)
+            jobs = jobs_of(self._state, self._tables, i)
+            ended = warm_up(cluster, jobs, truth, trace, window)
         outages = outages_of(trace)
         episode.open_episode(
             *self._kernel_arguments, i, tuple(window), (outages.start, outages.stop), is_warm,
@@ -279,8 +292,8 @@ class EnvBatch:
             cut = (self.totals.steps >= self._most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
                 k = self._state.counters[i, TRACE]
-                trace, jobs, totals = self.source.traces[k], self.requests[k], self.totals_of(i)
-                charge_unstarted(self._state, trace, jobs, i, totals, buffers.totals[:, i])
+                trace, totals = self.source.traces[k], self.totals_of(i)
+                charge_unstarted(self._state, self._tables, trace, i, totals, buffers.totals[:, i])
         return buffers
 
     def observations(self, buffers: StepBuffers) -> Observation:
@@ -381,15 +394,15 @@ class EnvBatch:
         self._columns = list(self._totals.T)
         self._compared = reward_arguments(self.totals, self.job_counts, self._reference_totals.T)
 
-    def _set_kernel_arguments(self) -> None:
-        """Derive the tables, and the plain tuples that `episode.step` takes."""
+    def _new_tables(self) -> TraceTables:
         order = self.settings["window_order"]
-        order_of_window = order if order in ORDER_NAMES else None
-        tables = [with_outages(trace) for trace in self.source.traces]
-        self.requests = [jobs for jobs, _ in tables]  # by trace, with those of outages
+        return new_tables(self.source.traces, order if order in ORDER_NAMES else None)
+
+    def _set_kernel_arguments(self) -> None:
+        """Derive the plain tuples that `episode.step` takes."""
         self._warmed_in_python = [
             bool(trace.outages) or not is_warmed_by_easy(trace) for trace in self.source.traces
         ]  # by trace
-        self._tables = new_tables(self.source.traces, order_of_window)
+        self._tables = with_state(self._tables, self._state)
         self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
         self._step = None

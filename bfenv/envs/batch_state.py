@@ -15,14 +15,15 @@ from bfenv.baselines.age_guard_state import STATE as GUARD_STATE
 from bfenv.baselines.age_guard_state import AgeGuard
 from bfenv.core.cluster import STATE, Cluster
 from bfenv.core.events import Truth
-from bfenv.core.jobs import FOREVER, Jobs, Trace
+from bfenv.core.jobs import ESTIMATE, FOREVER, SIZE, Jobs, Trace
 from bfenv.core.kernel import inlined
 from bfenv.core.outages import with_outages
 from bfenv.envs.features import LOG_LONGEST
+from bfenv.knowledge.groups import Groups
 from bfenv.knowledge.packed_program import columns_of as packed_columns
 from bfenv.knowledge.packed_program import program_of
 from bfenv.knowledge.priorities import ORDERS, new_ranking
-from bfenv.knowledge.user_history import UserHistory, new_user_history
+from bfenv.knowledge.user_history import UserHistory, find_groups, new_user_history
 
 # Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. HIDDEN_IN holds
 # the number of the last pass in which the job could not start because of an outage, see
@@ -101,6 +102,7 @@ class BatchState(NamedTuple):
     """The state of N environments."""
 
     cluster_state: np.ndarray  # (N, STATE) int64
+    known: np.ndarray  # (N, 6, n + 1) int64, see Truth.known
     per_job: np.ndarray  # (N, len(JOB_ROWS) or more, n) int64
     per_run: np.ndarray  # (N, len(RUN_ROWS), m) int64
     heap: np.ndarray  # (N, len(HEAP_ROWS), h) int64
@@ -131,11 +133,12 @@ class BatchState(NamedTuple):
 class TraceTables(NamedTuple):
     """K traces, the shorter ones padded with zeros that no episode reaches."""
 
-    requests: np.ndarray  # (K, len(Jobs._fields), n) int64, the fields of Jobs in their order
+    requests: np.ndarray  # (K, 6, n) int64, see Trace.requests
+    seen: np.ndarray  # (N, 6, n) int64: a read-only view of BatchState.known, for `jobs_of`
     runtime: np.ndarray  # (K, n) int64 seconds
     processors: np.ndarray  # (K,) int64
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
-    groups: np.ndarray  # (K, 2, n) int64: estimate_group and size_group of UserHistory
+    group: np.ndarray  # (K, n, 3) int64: UserHistory.group, by estimate and by size
     order_number: np.ndarray  # (K, n) float64: Ranking.number of the window's order; or (K, 0)
     features: np.ndarray  # (K, n, 2) float32: SHARE and LOG_ESTIMATE of each job
 
@@ -217,32 +220,48 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     jobs = max(len(runtime) for _, runtime in columns)
     requests = np.zeros((len(traces), len(Jobs._fields), jobs), dtype=np.int64)
     runtime = np.zeros((len(traces), jobs), dtype=np.int64)
-    groups = np.full((len(traces), 2, jobs), -1, dtype=np.int64)
+    group = np.zeros((len(traces), jobs, 3), dtype=np.int64)
     numbers = []
     for k, trace in enumerate(traces):
         own = len(columns[k][1])
         requests[k, :, :own], runtime[k, :own] = columns[k]
         history = new_user_history(trace.jobs)
-        groups[k, :, : len(trace)] = history.estimate_group, history.size_group
+        find_groups(history, trace.jobs)
+        group[k, : len(trace)] = history.group
         ranking = new_ranking(ORDERS[order or "fcfs"], trace.jobs, np.random.default_rng(0))
-        numbers.append(ranking.number)
+        numbers.append(ranking.number[trace.jobs.size] if order == "unicef" else ranking.number)
     order_number = np.zeros((len(traces), max(map(len, numbers))))
     for k, number in enumerate(numbers):
         order_number[k, : len(number)] = number
-    for table in (requests, runtime):  # read-only like a trace's arrays: kernels are typed by it
+    for table in (requests, runtime):  # read-only, as in `bfenv.core.events.new_cluster`
         table.flags.writeable = False
     time_of_day = np.array([trace.time_of_day for trace in traces])
     processors = np.array([trace.processors for trace in traces])
-    size, estimate = (requests[:, Jobs._fields.index(name)] for name in ("size", "estimate"))
+    size, estimate = requests[:, SIZE], requests[:, ESTIMATE]
     log_estimate = np.minimum(1.0, np.log1p(estimate) / LOG_LONGEST)
     features = np.stack([size / processors[:, None], log_estimate], axis=2).astype(np.float32)
-    return TraceTables(requests, runtime, processors, time_of_day, groups, order_number, features)
+    seen = requests[:0]  # until there is a state
+    return TraceTables(
+        requests, seen, runtime, processors, time_of_day, group, order_number, features
+    )
+
+
+def with_state(tables: TraceTables, state: BatchState) -> TraceTables:
+    """Return the tables with the view of what is known in the environments of a state."""
+    seen = state.known[:, :, :-1]
+    seen.flags.writeable = False
+    return tables._replace(seen=seen)
 
 
 def new_state(
-    traces: Sequence[Trace], environments: int, window: int, actions: int, rules: EnvRules
+    traces: Sequence[Trace],
+    groups: int,
+    environments: int,
+    window: int,
+    actions: int,
+    rules: EnvRules,
 ) -> BatchState:
-    """Allocate the environments, each for any of the traces; mostly 88 bytes a job in each.
+    """Allocate the environments, each for any of the traces; mostly 136 bytes a job in each.
 
     An expression of the window needs 8 bytes a job for each of its rows, and a guard 8 bytes.
     """
@@ -250,14 +269,14 @@ def new_state(
     jobs = max(counts)
     running = max(min(count, t.processors) for count, t in zip(counts, traces, strict=True))
     later = max(int(np.count_nonzero(t.jobs.requested_start)) + len(t.outages) for t in traces)
-    histories = [new_user_history(trace.jobs) for trace in traces]
-    users = max(len(history.ended) for history in histories)
+    users = 1 + max(int(trace.jobs.user.max()) for trace in traces)
 
     def zeros(*shape: int, dtype: type[np.generic] = np.int64) -> np.ndarray:
         return np.zeros((environments, *shape), dtype=dtype)
 
     state = BatchState(
         cluster_state=zeros(STATE),
+        known=zeros(len(Jobs._fields), jobs + 1),
         per_job=zeros(_job_rows(rules.expression), jobs),
         per_run=zeros(len(RUN_ROWS), running),
         heap=zeros(len(HEAP_ROWS), running + later),
@@ -273,8 +292,8 @@ def new_state(
         user_sums=zeros(len(USER_SUMS), users, dtype=np.float64),
         user_recent=zeros(users, 2),
         user_jobs=zeros(2, users),
-        by_estimate=zeros(max(len(h.by_estimate) for h in histories), 3, dtype=np.float64),
-        by_size=zeros(max(len(h.by_size) for h in histories), 2, dtype=np.float64),
+        by_estimate=zeros(groups, 3, dtype=np.float64),
+        by_size=zeros(groups, 2, dtype=np.float64),
         guard_state=zeros(len(GUARD_STATE)),
         guard_begun=zeros(running),
         guard_last_pass=zeros(1),
@@ -314,9 +333,9 @@ def cluster_of(state, i):
 
 @inlined
 def jobs_of(state, tables, i):
-    """Return the requests of the trace that environment i runs."""
-    requests = tables.requests[state.counters[i, TRACE]]
-    return Jobs(requests[0], requests[1], requests[2], requests[3], requests[4], requests[5])
+    """Return the requests that are known in environment i, see Truth.known."""
+    seen = tables.seen[i]
+    return Jobs(seen[0], seen[1], seen[2], seen[3], seen[4], seen[5])
 
 
 @inlined
@@ -330,9 +349,15 @@ def columns_of(state, rules, i):
 @inlined
 def truth_of(state, tables, i):
     """Return what only the simulator knows of environment i."""
-    runtime = tables.runtime[state.counters[i, TRACE]]
-    heap, counters = state.heap[i], state.counters[i]
-    return Truth(runtime, heap[DUE_TIME], heap[DUE_JOB], counters[DUE : DUE + 1])
+    k, heap, counters = state.counters[i, TRACE], state.heap[i], state.counters[i]
+    return Truth(
+        tables.runtime[k],
+        tables.requests[k],
+        state.known[i],
+        heap[DUE_TIME],
+        heap[DUE_JOB],
+        counters[DUE : DUE + 1],
+    )
 
 
 @inlined
@@ -347,6 +372,7 @@ def guard_of(state, tables, rules, i):
         state.guard_last_pass[i],
         state.guard_work[i],
         truth.runtime,
+        truth.requests,
         cluster,
         truth,
         cluster,
@@ -357,10 +383,10 @@ def guard_of(state, tables, rules, i):
 @inlined
 def history_of(state, tables, i):
     """Return what is known of the users in environment i."""
-    groups = tables.groups[state.counters[i, TRACE]]
+    group = tables.group[state.counters[i, TRACE]]
     return UserHistory(
-        groups[0],
-        groups[1],
+        Groups(group[0], group),  # no table, as all jobs are in groups
+        group,
         state.user_ended[i],
         state.user_sums[i, INVERSE],
         state.user_sums[i, ACCURACY_SUM],

@@ -88,7 +88,7 @@ def open_episode(state, tables, rules, i, window, outages, is_warm, ended, buffe
     forget_values(batch_state, batch_rules, i, opening, end)
     if not is_warm:
         truth = truth_of(batch_state, batch_tables, i)
-        begin_warm_up(cluster, jobs, truth, batch_tables.processors[k], opening, first)
+        begin_warm_up(cluster, truth, batch_tables.processors[k], opening, first)
         while advance(cluster, jobs, truth):
             learn(history, cluster, jobs)
             decide_by_easy(cluster, jobs, 0)

@@ -35,6 +35,7 @@ from bfenv.envs.batch_state import (
     TRACE,
     UNSTARTED,
     cluster_of,
+    jobs_of,
 )
 from bfenv.envs.outages import is_withheld, oldest
 from bfenv.envs.rendering import Screen, render_text
@@ -72,12 +73,14 @@ class EnvHandle:
 
     @property
     def jobs(self) -> Jobs:
-        """The requests of the trace's jobs, and behind them those of its outages.
+        """The requests of the jobs submitted so far, placeholders for the others, and the outages.
 
         An outage in force is among the `running` of `cluster`. Its size is the processors that it
         takes, its submit time is its begin, its estimate its length.
         """
-        return self.batch.requests[self._counter(TRACE)]
+        known = jobs_of(self.batch._state, self.batch._tables, self.i)
+        own = len(self.trace) + len(self.trace.outages)
+        return Jobs(*(column[:own] for column in known))
 
     @property
     def cluster(self) -> Cluster:

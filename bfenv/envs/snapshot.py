@@ -146,7 +146,7 @@ class PlanningHandle(EnvHandle):
         state = BatchState(*(part.copy() for part in snapshot.state))._replace(**of_users)
         cluster, trace = cluster_of(state, 0), episode.source.traces[snapshot.window.k]
         runtime = _sample(snapshot, trace.jobs.estimate, generator)
-        jobs = episode.requests[snapshot.window.k]
+        jobs = Jobs(*episode._tables.requests[snapshot.window.k])
         future = replace(trace, runtime=runtime, name=f"{trace.name}, a future", records=None)
         queue = waiting(cluster)
         first = min([snapshot.window.first, *queue[:1].tolist()])

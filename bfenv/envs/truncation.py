@@ -10,15 +10,22 @@ from bfenv.envs.batch_state import (
     FIRST,
     LAST,
     LONGEST_WAIT,
+    TRACE,
     WAIT,
     BatchState,
     StepTotals,
+    TraceTables,
     cluster_of,
 )
 
 
 def charge_unstarted(
-    state: BatchState, trace: Trace, jobs: Jobs, i: int, totals: StepTotals, row: np.ndarray
+    state: BatchState,
+    tables: TraceTables,
+    trace: Trace,
+    i: int,
+    totals: StepTotals,
+    row: np.ndarray,
 ) -> None:
     """Charge environment i for the jobs of its episode that have not started or are on trial.
 
@@ -30,9 +37,9 @@ def charge_unstarted(
     would have started it by then, if no other jobs came, so truncation never pays.
 
     `totals` are those of the step that was truncated; `row`, the same as an array in the order of
-    StepTotals, is overwritten. `jobs` are the requests of the trace, with those of outages.
+    StepTotals, is overwritten.
     """
-    cluster = cluster_of(state, i)
+    cluster, jobs = cluster_of(state, i), Jobs(*tables.requests[state.counters[i, TRACE]])
     first, last = state.counters[i, [FIRST, LAST]].tolist()
     time, processors = int(now(cluster)), int(cluster.state[PROCESSORS])
     start, end = cluster.start[first:last], cluster.end[first:last]

@@ -10,7 +10,7 @@ from bfenv.core.detour import run_around
 from bfenv.core.errors import StarvationError
 from bfenv.core.events import Truth, advance, reset
 from bfenv.core.illegal_start import naming_illegal_start
-from bfenv.core.jobs import FOREVER, Jobs, Trace
+from bfenv.core.jobs import FOREVER, SUBMIT, Jobs, Trace
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import announce_outages, new_machine, outages_of
 from bfenv.core.policy import Policy, new_memory
@@ -22,10 +22,10 @@ REQUESTED_START_POLICY = "conservative"  # in its place where jobs have requeste
 
 
 @kernel
-def begin_warm_up(cluster, jobs, truth, processors, opening, first):
+def begin_warm_up(cluster, truth, processors, opening, first):
     """Empty the machine; the jobs opening .. first - 1 arrive until job `first` would."""
     reset(cluster, truth, processors, opening, first)
-    cluster.state[HORIZON] = jobs.submit[first]
+    cluster.state[HORIZON] = truth.requests[SUBMIT, first]
 
 
 @kernel
@@ -41,18 +41,16 @@ def is_warmed_by_easy(trace: Trace) -> bool:
 
 
 def warm_up(
-    cluster: Cluster, truth: Truth, trace: Trace, jobs: Jobs, window: EpisodeWindow
+    cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace, window: EpisodeWindow
 ) -> np.ndarray:
     """Schedule the jobs before the episode on an empty machine.
 
     Parameters
     ----------
-    cluster, truth
+    cluster, jobs, truth
         The machine, in any state.
     trace
         The episode's.
-    jobs
-        Its requests, with those of outages.
     window
         The episode.
 
@@ -62,11 +60,11 @@ def warm_up(
         (k,) int64: the jobs that have ended, in the order of their ends.
     """
     outages = outages_of(trace)
-    begin_warm_up(cluster, jobs, truth, trace.processors, window.opening, window.first)
-    opening = jobs.submit[window.opening]
-    announce_outages(cluster, truth, jobs, outages.start, outages.stop, opening)
+    begin_warm_up(cluster, truth, trace.processors, window.opening, window.first)
+    opening = truth.requests[SUBMIT, window.opening]
+    announce_outages(cluster, truth, outages.start, outages.stop, opening)
     policy = find_policy(WARM_UP_POLICY if is_warmed_by_easy(trace) else REQUESTED_START_POLICY)
-    _run(policy, cluster, truth, trace, jobs)
+    _run(policy, cluster, jobs, truth, trace)
     end_warm_up(cluster, window.end)
     end = cluster.end[window.opening : window.first]
     ended = np.flatnonzero(end >= 0)
@@ -112,10 +110,10 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
     StarvationError
         If it leaves jobs of the window waiting although nothing else is left to happen.
     """
-    cluster, truth, jobs = new_machine(trace)
-    warm_up(cluster, truth, trace, jobs, window)
+    cluster, jobs, truth = new_machine(trace)
+    warm_up(cluster, jobs, truth, trace, window)
     with naming_illegal_start(cluster, jobs, policy.name):
-        _run(policy, cluster, truth, trace, jobs)
+        _run(policy, cluster, jobs, truth, trace)
     start = cluster.start[window.first : window.last]
     lost = window.first + np.flatnonzero(start < 0)
     if len(lost):
@@ -123,7 +121,7 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
     return start
 
 
-def _run(policy: Policy, cluster: Cluster, truth: Truth, trace: Trace, jobs: Jobs) -> None:
+def _run(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace) -> None:
     memory = new_memory(policy, jobs, trace.processors, 0)
     if trace.outages:
         run_around(policy, cluster, jobs, truth, memory, outages_of(trace), in_thread=False)

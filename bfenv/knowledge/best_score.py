@@ -28,7 +28,7 @@ from bfenv.knowledge.expression_program import (
     parse_expression,
     write_waits,
 )
-from bfenv.knowledge.user_history import NO_GROUPS, groups_of
+from bfenv.knowledge.user_history import group_of_alike
 
 SHORTEST = 900  # seconds of a period
 SHARE = 8  # a longer period is this part of the time waited
@@ -47,8 +47,8 @@ class Scores(NamedTuple):
     highest: np.ndarray  # (n,) float64: no smaller than the job's value
     until: np.ndarray  # (n,) int64 seconds: the last instant at which the bounds hold
     some: np.ndarray  # (CHUNK,) int64 jobs to be evaluated
-    group: np.ndarray  # (n,) int64: jobs that are alike, see `groups_of`; or (0,)
-    met_in: np.ndarray  # (2 groups,) int64: the number of the last list in which one was met
+    met_in: np.ndarray  # (g, 2) int64: the number of the last list in which one of a group was
+    # met, without and with a trial
     lists: np.ndarray  # (1,) int64: number of lists so far
 
 
@@ -59,7 +59,7 @@ def new_scores(text: str | None, jobs: Jobs, selects: bool = False) -> Scores:
     """
     program = parse_expression(text or "submit")
     count = len(jobs.submit) if text else 0
-    groups = groups_of(jobs) if selects and program.by_age[0] else NO_GROUPS
+    listed = count if selects and program.by_age[0] else 0
     return Scores(
         program,
         new_columns(program, count),
@@ -69,14 +69,13 @@ def new_scores(text: str | None, jobs: Jobs, selects: bool = False) -> Scores:
         highest=np.full(count, np.inf),
         until=np.full(count, -1),
         some=np.empty(CHUNK, dtype=np.int64),
-        group=groups.alike,
-        met_in=np.zeros(2 * (1 + int(groups.alike.max(initial=-1))), dtype=np.int64),
+        met_in=np.zeros((2 * listed + 1, 2), dtype=np.int64),
         lists=np.zeros(1, dtype=np.int64),
     )
 
 
 @kernel
-def write_firsts(scores, cluster, queue, firsts):
+def write_firsts(scores, history, cluster, jobs, queue, firsts):
     """Write the waiting jobs of a queue that may have the smallest value; return their number.
 
     They are in the order of the queue, which is that of submission. `firsts` may be the queue.
@@ -86,10 +85,11 @@ def write_firsts(scores, cluster, queue, firsts):
     for job in queue:
         if cluster.start[job] < 0:
             if scores.program.by_age[0]:
-                kind = 2 * scores.group[job] + (cluster.trial_end[job] >= 0)
-                if scores.met_in[kind] == scores.lists[0]:
+                met_in = scores.met_in[group_of_alike(history, jobs, job)]
+                tried = int(cluster.trial_end[job] >= 0)
+                if met_in[tried] == scores.lists[0]:
                     continue
-                scores.met_in[kind] = scores.lists[0]
+                met_in[tried] = scores.lists[0]
             firsts[count] = job
             count += 1
     return count

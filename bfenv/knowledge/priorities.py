@@ -145,8 +145,8 @@ class Ranking(NamedTuple):
     listed: np.ndarray  # (n,) bool: the job is in the line
     length: np.ndarray  # (1,) int64 jobs in the line
     duration: np.ndarray  # (n,) int64 seconds: predictions in place of the estimates; or (0,)
-    number: np.ndarray  # (n,) float64: u of a stochastic order, log2 n for unicef, an expression's
-    # value; else (0,)
+    number: np.ndarray  # (n,) float64: u of a stochastic order, an expression's value; for unicef
+    # log2 n by size n; else (0,)
     deadline: np.ndarray  # (n,) int64 seconds: jobs past it come before all others; or (0,)
     age_limit: np.ndarray  # (1,) float64 seconds: jobs that waited longer come before all others
     code: np.ndarray  # (1,) int64, of the Order
@@ -167,8 +167,7 @@ def new_ranking(
     if order.code == EXPRESSION:
         number = np.full(count, np.nan)  # not scored yet
     if order.code == UNICEF:
-        sizes = range(1, int(jobs.size.max()) + 1)
-        number = np.array([math.log2(size) for size in sizes])[jobs.size - 1]
+        number = np.array([0.0, *map(math.log2, range(1, int(jobs.size.max()) + 1))])
     return Ranking(
         line=np.empty(2 * count, dtype=np.int64),
         score=np.empty(2 * count, dtype=np.float64),
@@ -196,7 +195,8 @@ def score(ranking, jobs, job, time):
     submit = jobs.submit[job]
     if time - submit > ranking.age_limit[0]:
         return (submit - 2.0**52) * 2.0**900
-    number = ranking.number[job] if len(ranking.number) > 0 else 0.0
+    place = jobs.size[job] if ranking.code[0] == UNICEF else job
+    number = ranking.number[place] if len(ranking.number) > 0 else 0.0
     return formula(
         ranking.code[0],
         time - submit,
@@ -210,10 +210,7 @@ def score(ranking, jobs, job, time):
 
 @inlined
 def durations(ranking, jobs):
-    """Return how long (s) each job is expected to run: its prediction, or its estimate.
-
-    The estimates are not copied: a player makes its memory before it knows them.
-    """
+    """Return how long (s) each job is expected to run: its prediction, or its estimate."""
     return ranking.duration if len(ranking.duration) > 0 else jobs.estimate
 
 

@@ -30,7 +30,7 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import NEXT_JOB, NOW, Cluster, finished
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
-from bfenv.knowledge.user_history import new_user_history
+from bfenv.knowledge.groups import Groups, group_of, new_groups
 
 GROUP_JOBS, USER_JOBS, ALL_JOBS = 8, 32, 256
 CAUTION = 4.0  # jobs
@@ -39,7 +39,7 @@ CAUTION = 4.0  # jobs
 class RuntimeHistory(NamedTuple):
     """The shares runtime / estimate of ended jobs, the latest of each kind in a ring."""
 
-    group: np.ndarray  # (n,) int64: jobs of one user and estimate share a group; -1: user unknown
+    groups: Groups  # jobs of one user and estimate share a group
     group_share: np.ndarray  # (groups, GROUP_JOBS) float64
     group_ended: np.ndarray  # (groups,) int64 jobs
     user_share: np.ndarray  # (users, USER_JOBS) float64
@@ -50,12 +50,11 @@ class RuntimeHistory(NamedTuple):
 
 def new_runtime_history(jobs: Jobs) -> RuntimeHistory:
     """Make a history in which no job has ended."""
-    group = new_user_history(jobs).estimate_group
-    groups, users = 1 + int(group.max()), 1 + int(jobs.user.max())
+    count, users = len(jobs.submit), 1 + int(jobs.user.max())
     return RuntimeHistory(
-        group=group,
-        group_share=np.zeros((groups, GROUP_JOBS)),
-        group_ended=np.zeros(groups, dtype=np.int64),
+        groups=new_groups(count),
+        group_share=np.zeros((count + 1, GROUP_JOBS)),
+        group_ended=np.zeros(count + 1, dtype=np.int64),
         user_share=np.zeros((users, USER_JOBS)),
         user_ended=np.zeros(users, dtype=np.int64),
         all_share=np.zeros((1, ALL_JOBS)),
@@ -98,7 +97,8 @@ def _learn(history, cluster, jobs, job):
     _add(history.all_share, history.all_ended, 0, share)
     if jobs.user[job] >= 0:
         _add(history.user_share, history.user_ended, jobs.user[job], share)
-        _add(history.group_share, history.group_ended, history.group[job], share)
+        group = group_of(history.groups, 0, jobs.user[job], jobs.estimate[job])
+        _add(history.group_share, history.group_ended, group, share)
 
 
 @kernel
@@ -187,9 +187,10 @@ def _sample(history, jobs, chosen, known, uniform, room, samples):
     values, cumulative = room[0], room[1]
     for k in range(len(chosen)):
         job, least = chosen[k], known[k]
-        user, group, estimate = jobs.user[job], history.group[job], jobs.estimate[job]
+        user, estimate = jobs.user[job], jobs.estimate[job]
         count, chance = 0, 1.0
         if user >= 0:
+            group = group_of(history.groups, 0, user, estimate)
             count, chance = _add_level(
                 history.group_share[group], history.group_ended[group],
                 estimate, least, room, count, chance,

@@ -18,7 +18,6 @@ the same for all jobs. A policy with a guard renews it in each pass (`note_age_l
 """
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ import numpy as np
 from bfenv.core.cluster import PROCESSORS, finished, now, running, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
+from bfenv.knowledge.groups import Groups, group_of, new_groups
 
 NEWEST = 0.3  # weight of the last runtime in a recent runtime
 
@@ -88,11 +88,16 @@ NAMES = tuple(quantity.name for quantity in QUANTITIES)
 ) = range(len(NAMES))
 
 
+# Kinds of groups: jobs of one user and estimate; of one user and size; of one user, estimate, size
+# and priority
+BY_ESTIMATE, BY_SIZE, ALIKE = range(3)
+
+
 class UserHistory(NamedTuple):
     """Sums over the ended jobs of each user, and of each user's jobs of one estimate or size."""
 
-    estimate_group: np.ndarray  # (n,) int64: jobs of one user and estimate share a group; -1: none
-    size_group: np.ndarray  # (n,) int64: jobs of one user and size share a group; -1: none
+    groups: Groups
+    group: np.ndarray  # (n, 3) int64: numbers by kind, see BY_ESTIMATE; 0 where not looked at
     ended: np.ndarray  # (users,) int64 jobs
     inverse: np.ndarray  # (users,) float64 1/s: sum of 1 / runtime
     accuracy: np.ndarray  # (users,) float64: sum of runtime / estimate
@@ -106,86 +111,61 @@ class UserHistory(NamedTuple):
     age_limit: np.ndarray  # (1,) int64 seconds; FOREVER without a guard
 
 
-class Groups(NamedTuple):
-    """Numbers of the groups of jobs that have the same requests."""
-
-    by_estimate: np.ndarray  # (n,) int64: of one user and estimate; -1 for an unknown user
-    by_size: np.ndarray  # (n,) int64: of one user and size; -1 for an unknown user
-    alike: np.ndarray  # (n,) int64: of one user, estimate, size and priority
-
-
-NO_GROUPS = Groups(*(np.empty(0, dtype=np.int64) for _ in Groups._fields))
-
-
-def new_user_history(jobs: Jobs, learns: bool = True) -> UserHistory:
-    """Make the history of users none of whose jobs has ended.
-
-    Without `learns` nothing will be learned, and there are no groups: they are made of the requests
-    of all jobs, which a player does not know in advance.
-    """
-    users = 1 + int(jobs.user.max())
-    groups = groups_of(jobs) if learns else NO_GROUPS
+def new_user_history(jobs: Jobs) -> UserHistory:
+    """Make the history of users none of whose jobs has ended."""
+    count, users = len(jobs.submit), 1 + int(jobs.user.max())
     return UserHistory(
-        estimate_group=groups.by_estimate,
-        size_group=groups.by_size,
+        groups=new_groups(4 * count),
+        group=np.zeros((count, 3), dtype=np.int64),
         ended=np.zeros(users, dtype=np.int64),
         inverse=np.zeros(users),
         accuracy=np.zeros(users),
         log_runtime=np.zeros(users),
         recent=np.zeros((users, 2), dtype=np.int64),
-        by_estimate=np.zeros((1 + int(groups.by_estimate.max(initial=0)), 3)),
-        by_size=np.zeros((1 + int(groups.by_size.max(initial=0)), 2)),
+        by_estimate=np.zeros((count + 1, 3)),
+        by_size=np.zeros((count + 1, 2)),
         queued=np.zeros(users, dtype=np.int64),
         running=np.zeros(users, dtype=np.int64),
         age_limit=np.full(1, FOREVER),
     )
 
 
-class _Requests:
-    """The jobs of a trace as a key: the arrays themselves, not what is in them."""
-
-    def __init__(self, jobs: Jobs):
-        self.jobs = jobs
-
-    def __hash__(self) -> int:
-        return hash(tuple(map(id, self.jobs)))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Requests) and all(
-            one is two for one, two in zip(self.jobs, other.jobs, strict=True)
+@kernel
+def estimate_group(history, jobs, job):
+    """Return the number of the group of a job's user and estimate."""
+    if history.group[job, BY_ESTIMATE] == 0:
+        history.group[job, BY_ESTIMATE] = group_of(
+            history.groups, BY_ESTIMATE, jobs.user[job], jobs.estimate[job]
         )
+    return history.group[job, BY_ESTIMATE]
 
 
-def groups_of(jobs: Jobs) -> Groups:
-    """Return the groups of the jobs; they are kept for the next run of the same trace."""
-    return _groups_of(_Requests(jobs))
+@kernel
+def size_group(history, jobs, job):
+    """Return the number of the group of a job's user and size."""
+    if history.group[job, BY_SIZE] == 0:
+        history.group[job, BY_SIZE] = group_of(
+            history.groups, BY_SIZE, jobs.user[job], jobs.size[job]
+        )
+    return history.group[job, BY_SIZE]
 
 
-@lru_cache(maxsize=32)
-def _groups_of(requests: _Requests) -> Groups:
-    jobs = requests.jobs
-    by_estimate, by_size = (_pairs(jobs.user, each) for each in (jobs.estimate, jobs.size))
-    known = jobs.user >= 0
-    return Groups(
-        np.where(known, by_estimate, -1),
-        np.where(known, by_size, -1),
-        _pairs(_pairs(by_estimate, jobs.size), jobs.priority),
-    )
+@kernel
+def group_of_alike(history, jobs, job):
+    """Return the number of the group of a job's user, estimate, size and priority."""
+    if history.group[job, ALIKE] == 0:
+        pair = group_of(history.groups, ALIKE, estimate_group(history, jobs, job), jobs.size[job])
+        history.group[job, ALIKE] = group_of(history.groups, ALIKE, -pair, jobs.priority[job])
+    return history.group[job, ALIKE]
 
 
-def _pairs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """(n,) int64: numbers from 0, the same where both values are the same.
-
-    They are in the order of first appearance, so those of jobs that wait together are close in
-    memory.
-    """
-    first, second = (np.unique(each, return_inverse=True)[1].reshape(-1) for each in (one, other))
-    pair = first * (1 + int(second.max())) + second
-    _, appears, sorted_number = np.unique(pair, return_index=True, return_inverse=True)
-    number = np.empty(len(appears), dtype=np.int64)
-    number[np.argsort(appears)] = np.arange(len(appears))
-    numbers: np.ndarray = number[sorted_number.reshape(-1)]
-    return numbers
+@kernel
+def find_groups(history, jobs):
+    """Find the groups of all jobs of known users, in trace order."""
+    for job in range(len(jobs.submit)):
+        if jobs.user[job] >= 0:
+            estimate_group(history, jobs, job)
+            size_group(history, jobs, job)
 
 
 @kernel
@@ -209,8 +189,7 @@ def learn_job(history, cluster, jobs, job):
     if user < 0:
         return
     runtime = cluster.end[job] - cluster.start[job]
-    group = history.estimate_group[job]
-    same = history.by_estimate[group]
+    same = history.by_estimate[estimate_group(history, jobs, job)]
     log = math.log(runtime)
     history.log_runtime[user] = _moved(history.log_runtime[user], log, history.ended[user])
     same[2] = _moved(same[2], log, same[1])
@@ -221,8 +200,9 @@ def learn_job(history, cluster, jobs, job):
     history.recent[user, 0] = runtime
     same[0] += runtime
     same[1] += 1.0
-    history.by_size[history.size_group[job], 0] += runtime
-    history.by_size[history.size_group[job], 1] += 1.0
+    same_size = history.by_size[size_group(history, jobs, job)]
+    same_size[0] += runtime
+    same_size[1] += 1.0
 
 
 @kernel
@@ -273,12 +253,13 @@ def predict_runtime(history, jobs, job):
 @kernel
 def likely_runtime(history, jobs, job):
     """Return the likely runtime (s) of a waiting job."""
-    user, group = jobs.user[job], history.estimate_group[job]
+    user = jobs.user[job]
     log = math.log(jobs.estimate[job])
     if user >= 0 and history.ended[user] > 0:
         log = (log + history.log_runtime[user]) / 2.0
-        if history.by_estimate[group, 1] > 0:
-            log = (log + history.by_estimate[group, 2]) / 2.0
+        same = history.by_estimate[estimate_group(history, jobs, job)]
+        if same[1] > 0:
+            log = (log + same[2]) / 2.0
     return math.exp(log)
 
 
@@ -329,11 +310,10 @@ def quantity(history, cluster, jobs, job, which):
         return float(history.recent[user, 0])
     if which == PREVIOUS_RUNTIME:
         return float(history.recent[user, 1]) if history.recent[user, 1] > 0 else estimate
-    group = history.estimate_group[job]
-    total = history.by_estimate[group, 0]
-    number = history.by_estimate[group, 1]
     if which == SAME_SIZE_RUNTIME:
-        group = history.size_group[job]
-        total = history.by_size[group, 0]
-        number = history.by_size[group, 1]
+        group = size_group(history, jobs, job)
+        total, number = history.by_size[group, 0], history.by_size[group, 1]
+    else:
+        group = estimate_group(history, jobs, job)
+        total, number = history.by_estimate[group, 0], history.by_estimate[group, 1]
     return total / number if number > 0 else estimate

@@ -4,18 +4,14 @@ It is a `Cluster` of the same engine. Its future is empty: jobs are written into
 submitted, and a runtime when its job ends.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from bfenv.core.cluster import LAST_JOB, may_start, start, try_start, wake_at
-from bfenv.core.events import new_cluster
-from bfenv.core.jobs import FOREVER, Jobs, Trace
+from bfenv.core.cluster import may_start, start, try_start, wake_at
+from bfenv.core.events import allocate, reset, shown, unknown_jobs
+from bfenv.core.jobs import FOREVER, REQUESTED_START, USER, Jobs
 from bfenv.core.kernel import compiled_for
 from bfenv.players.frames import Frame, new_frame
 from bfenv.players.pass_messages import follow_pass, write_answer
-
-SOMETIME = FOREVER // 8  # seconds, submit time of jobs that are not known yet
 
 
 class Mirror:
@@ -34,18 +30,21 @@ class Mirror:
     """
 
     def __init__(self, processors: int, jobs: int, users: int, requested_starts: bool) -> None:
-        # Policies make their memory from these: no array of theirs is then too short.
-        request = (SOMETIME, processors, 1, users - 1, 0, int(requested_starts))
-        columns = same_jobs(jobs, request)
-        runtime = np.ones(jobs, dtype=np.int64)
-        views = Jobs(*(column.view() for column in columns))
-        trace = Trace(views, runtime.view(), processors)
-        self.jobs = trace.jobs  # read-only, as policies always get them
-        self.cluster, truth = new_cluster(trace)
-        runtime[:] = FOREVER  # until a job ends
-        self.cluster.state[LAST_JOB] = 0
+        requests = np.zeros((len(Jobs._fields), jobs), dtype=np.int64)
+        # Policies make their memory from placeholders: no array of theirs is then too short.
+        requests[USER], requests[REQUESTED_START] = users - 1, requested_starts
+        known = unknown_jobs(requests, processors)
+        runtime = np.full(jobs, FOREVER)  # until a job ends
+        read_only = requests.view(), runtime.view()
+        for values in read_only:
+            values.flags.writeable = False
+        most = min(jobs, processors)
+        events = most + (jobs if requested_starts else 0)
+        self.cluster, truth = allocate(*read_only, known, most, events)
+        reset(self.cluster, truth, processors, 0, 0)
+        self.jobs = shown(known)
         self._answer = new_frame(1 + 2 * len(self.cluster.started))
-        self._followed = self.cluster, columns, truth._replace(runtime=runtime)
+        self._followed = self.cluster, self.jobs, truth, requests, runtime
         self._follow = compiled_for(follow_pass, *self._followed, self._answer.numbers)
         self._written = self.cluster, self.jobs, self._answer.numbers
         self._write = compiled_for(write_answer, *self._written)
@@ -57,11 +56,6 @@ class Mirror:
     def answer(self) -> tuple[Frame, int]:
         """Return what the policy has done in this pass, and how many integers that is."""
         return self._answer, self._write(*self._written)
-
-
-def same_jobs(count: int, request: Sequence[int]) -> Jobs:
-    """Return jobs that all have one request, in the order of the columns."""
-    return Jobs(*(np.full(count, value, dtype=np.int64) for value in request))
 
 
 def warm_mirror() -> None:

@@ -153,8 +153,8 @@ def _note_trial(known, job):
 
 
 @kernel
-def follow_pass(cluster, jobs, truth, message):
-    """Bring a mirror to the pass of a message; `jobs` and `truth` are its own, to be written."""
+def follow_pass(cluster, jobs, truth, requests, runtime, message):
+    """Bring a mirror to a pass; this writes the `requests` and `runtime` that `truth` shows."""
     state = cluster.state
     if state[STARTED]:
         commit_starts(cluster, jobs, truth)
@@ -163,16 +163,10 @@ def follow_pass(cluster, jobs, truth, message):
     now, submitted, ended, killed = message[0], message[1], message[2], message[3]
     i = HEAD
     for _ in range(submitted):
-        job = message[i]
-        jobs.submit[job] = message[i + 1]
-        jobs.size[job] = message[i + 2]
-        jobs.estimate[job] = message[i + 3]
-        jobs.user[job] = message[i + 4]
-        jobs.priority[job] = message[i + 5]
-        jobs.requested_start[job] = message[i + 6]
+        requests[:, message[i]] = message[i + 1 : i + COLUMNS]
         i += COLUMNS
     for job in message[i : i + ended]:
-        truth.runtime[job] = now - cluster.start[job]
+        runtime[job] = now - cluster.start[job]
     for job in message[i : i + ended + killed]:
         push(events, now, job)
     state[LAST_JOB] += submitted

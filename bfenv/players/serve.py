@@ -17,7 +17,6 @@ from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.policy import new_memory, pass_of
 from bfenv.parallel.failures import describe_error
 from bfenv.players.limits import PROGRAM_OPTION
-from bfenv.players.memory_check import check_memory
 from bfenv.players.messages import Connection
 from bfenv.players.mirror import Mirror
 from bfenv.players.remote_env import RemoteEnv
@@ -65,7 +64,6 @@ def _serve_policy(name: str, connection: Connection) -> None:
     while True:
         message = connection.receive()
         if isinstance(message, dict):
-            check_memory(policy, message["requested_starts"])
             keys = ("processors", "jobs", "users", "requested_starts")
             mirror = Mirror(*(message[key] for key in keys))
             cluster, jobs = mirror.cluster, mirror.jobs

@@ -45,10 +45,10 @@ class _Queue(NamedTuple):
 
 def _cluster(trace: Trace) -> Cluster:
     """Return the machine of chapter 3 at 25 s."""
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
-    start(cluster, trace.jobs, 0)
-    advance(cluster, trace.jobs, truth)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    advance(cluster, jobs, truth)
     assert now(cluster) == 25
     return cluster
 

@@ -67,17 +67,17 @@ def test_it_equals_its_naive_version(event_order, data, iterations, seed):
 @given(small_traces(jobs=10, requested_starts=True), st.integers(0, 9))
 @settings(max_examples=50)
 def test_no_search_leaves_a_plan_worse_than_it_found_it(trace, seed):
-    cluster, truth = new_cluster(trace)
-    memory = CONS_RS.memory(trace.jobs, trace.processors, np.random.default_rng(seed))
-    while advance(cluster, trace.jobs, truth):
-        if prepare(cluster, trace.jobs, memory):
+    cluster, jobs, truth = new_cluster(trace)
+    memory = CONS_RS.memory(jobs, trace.processors, np.random.default_rng(seed))
+    while advance(cluster, jobs, truth):
+        if prepare(cluster, jobs, memory):
             reservations, queue = memory.reservations, waiting(cluster)
             planned = queue[reservations.planned_start[queue] >= 0]
-            before = expect(reservations, trace.jobs, planned)
-            if search(cluster, trace.jobs, memory, 10):
-                after = expect(reservations, trace.jobs, planned)
+            before = expect(reservations, jobs, planned)
+            if search(cluster, jobs, memory, 10):
+                after = expect(reservations, jobs, planned)
                 assert sum(np.divide(after, before)) <= 2
-        finish(cluster, trace.jobs, memory)
+        finish(cluster, jobs, memory)
 
 
 @given(overloaded(), st.integers(0, 99))

@@ -265,11 +265,11 @@ def test_random_orders_without_guarantees_equal_their_naive_version(
 @settings(max_examples=50)
 def test_a_reservation_never_moves_later_and_its_job_starts_by_it(policy, trace, seed):
     for event_order in EVENT_ORDERS:
-        cluster, truth = new_cluster(trace, event_order=event_order)
-        memory = policy.memory(trace.jobs, trace.processors, np.random.default_rng(seed))
+        cluster, jobs, truth = new_cluster(trace, event_order=event_order)
+        memory = policy.memory(jobs, trace.processors, np.random.default_rng(seed))
         promised = {}
-        while advance(cluster, trace.jobs, truth):
-            decide(cluster, trace.jobs, memory)
+        while advance(cluster, jobs, truth):
+            decide(cluster, jobs, memory)
             planned_start = memory.reservations.planned_start
             for job in waiting(cluster).tolist():
                 assert planned_start[job] <= promised.get(job, planned_start[job])
@@ -280,11 +280,11 @@ def test_a_reservation_never_moves_later_and_its_job_starts_by_it(policy, trace,
 
 @given(small_traces(requested_starts=True))
 def test_the_plan_holds_no_step_where_nothing_changes(trace):
-    cluster, truth = new_cluster(trace)
-    memory = CONSERVATIVE.memory(trace.jobs, trace.processors, np.random.default_rng(0))
+    cluster, jobs, truth = new_cluster(trace)
+    memory = CONSERVATIVE.memory(jobs, trace.processors, np.random.default_rng(0))
     profile = memory.reservations.profile
-    while advance(cluster, trace.jobs, truth):
-        decide(cluster, trace.jobs, memory)
+    while advance(cluster, jobs, truth):
+        decide(cluster, jobs, memory)
         steps = profile.steps[0]
         assert (np.diff(profile.time[:steps]) > 0).all()
         assert (np.diff(profile.free[:steps]) != 0).all()
@@ -361,12 +361,12 @@ def test_a_plan_that_was_not_followed_is_made_anew():
     #  P
     #  1 |0000   112223      at 4 nobody starts job 1, at 7 it is too late for its reservation
     trace = make(1, (0, 1, 4, 4), (1, 1, 2, 2), (1, 1, 3, 3), (7, 1, 1, 1))
-    cluster, truth = new_cluster(trace)
-    memory = CONSERVATIVE.memory(trace.jobs, trace.processors, np.random.default_rng(0))
-    while advance(cluster, trace.jobs, truth):
+    cluster, jobs, truth = new_cluster(trace)
+    memory = CONSERVATIVE.memory(jobs, trace.processors, np.random.default_rng(0))
+    while advance(cluster, jobs, truth):
         if now(cluster) != 4:
-            decide(cluster, trace.jobs, memory)
-    commit_starts(cluster, trace.jobs, truth)
+            decide(cluster, jobs, memory)
+    commit_starts(cluster, jobs, truth)
     assert cluster.start.tolist() == [0, 7, 9, 12]
     assert memory.guarantee.tolist() == [-1, 4, 6, 12]
 

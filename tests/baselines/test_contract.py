@@ -7,6 +7,7 @@ behaviour; `python -m tests.baselines.test_contract` writes them again.
 """
 
 import pickle
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv import baselines
 from bfenv.agents import PolicyAgent
-from bfenv.core.events import new_cluster
+from bfenv.core.cluster import NEXT_JOB
+from bfenv.core.events import placeholder
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 
@@ -187,9 +189,29 @@ def test_it_copes_with_a_machine_that_is_already_busy(policy):
 
 
 @every_policy
+def test_jobs_to_come_are_unknown(policy):
+    """When its memory is made and at every pass, jobs to come are placeholders."""
+    trace = workload()
+    nothing = placeholder(trace.requests, trace.processors)
+
+    def memory(jobs, processors, generator):
+        assert (np.stack(jobs).T == nothing).all()
+        return policy.memory(jobs, processors, generator)
+
+    def decide(cluster, jobs, memory):
+        known = np.stack(jobs)
+        submitted = cluster.state[NEXT_JOB]
+        assert np.array_equal(known[:, :submitted], trace.requests[:, :submitted])
+        assert (known[:, submitted:].T == nothing).all()
+        policy.decide(cluster, jobs, memory)
+
+    watched = replace(policy, decide=decide, run=None, memory=memory)
+    assert golden(watched) == (GOLDEN / f"{policy.name}.txt").read_text()
+
+
+@every_policy
 def test_its_memory_is_its_own(policy):
     trace = workload()
-    new_cluster(trace)
     before = trace.hash
     one, two = (
         policy.memory(trace.jobs, trace.processors, np.random.default_rng(0)) for _ in range(2)

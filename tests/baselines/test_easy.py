@@ -109,12 +109,12 @@ def test_easy_does_better_on_the_jobs_of_table_1_1():
 def thesis_machine():
     """Shmueli 2003, Figure 3.1: machine 10 at t = 25, size 5 runs for 3 more, five jobs wait."""
     trace = bfenv.make_trace([22, 25, 25, 25, 25, 25], [5, 7, 2, 1, 2, 3], [6, 4, 2, 6, 4, 5], 10)
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
-    start(cluster, trace.jobs, 0)
-    advance(cluster, trace.jobs, truth)
-    commit_starts(cluster, trace.jobs, truth)
-    return cluster, trace.jobs
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    advance(cluster, jobs, truth)
+    commit_starts(cluster, jobs, truth)
+    return cluster, jobs
 
 
 def test_shadow_time_and_extra_nodes_of_the_theses_figures_3_2_and_3_4():

@@ -92,11 +92,11 @@ def test_two_backfills_together_do_not_delay_a_second_reservation():
 def test_started_in_the_pass():
     """Jobs that have started in the pass are not started again."""
     trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [5, 5, 5], 2)
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
-    start(cluster, trace.jobs, 0)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
     policy = easy()
-    policy.decide(cluster, trace.jobs, policy.memory(trace.jobs, 2, np.random.default_rng(0)))
+    policy.decide(cluster, jobs, policy.memory(jobs, 2, np.random.default_rng(0)))
     assert started(cluster).tolist() == [0, 1]
 
 
@@ -152,12 +152,12 @@ def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival(
 def test_line_is_overwritten():
     """Infinite scores are compared by the jobs' order, whatever the line held before."""
     trace = bfenv.make_trace([1, 1, 2], [2, 2, 1], [5, 5, 2], 3)
-    cluster, truth = new_cluster(trace)
+    cluster, jobs, truth = new_cluster(trace)
     endless = easy(backfill="aged-sjf", weight=1e308)
-    memory = endless.memory(trace.jobs, 3, np.random.default_rng(0))
+    memory = endless.memory(jobs, 3, np.random.default_rng(0))
     memory.backfill.line[:] = -1
     with np.errstate(over="ignore"):
-        endless.run(cluster, trace.jobs, truth, memory)
+        endless.run(cluster, jobs, truth, memory)
     assert cluster.start.tolist() == [1, 6, 2]
 
 
@@ -364,7 +364,7 @@ def test_as_many_reservations_as_jobs_is_one_for_everybody(trace):
 def test_no_backfill_delays_the_promised_start_of_the_head(order, backfill, trace):
     """Each pass is made twice from the same state, first without the backfilling."""
     jobs = trace.jobs
-    cluster, truth = new_cluster(trace)
+    cluster, jobs, truth = new_cluster(trace)
     strict, full = queue(order), easy(order, backfill)
     generator = np.random.default_rng(0)
     memories = [p.memory(jobs, trace.processors, generator) for p in (strict, full)]

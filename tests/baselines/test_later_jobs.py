@@ -28,13 +28,13 @@ def test_a_job_is_found_only_if_it_is_later_as_large_as_long_and_too_late(queue,
     """The job that is tried and those that have started are not found."""
     size, estimate, guarantee, started, tried = queue
     trace = bfenv.make_trace(np.zeros(len(size)), size, estimate, PROCESSORS)
-    cluster, truth = new_cluster(trace)
-    assert advance(cluster, trace.jobs, truth)
+    cluster, jobs, truth = new_cluster(trace)
+    assert advance(cluster, jobs, truth)
     cluster.start[started] = 0
-    openings = new_openings(trace.jobs, PROCESSORS)
-    later = new_later_jobs(trace.jobs, openings)
+    openings = new_openings(jobs, PROCESSORS)
+    later = new_later_jobs(jobs, openings)
     line = np.arange(len(size))
-    note_later_jobs(later, openings, cluster, trace.jobs, line, guarantee)
+    note_later_jobs(later, openings, cluster, jobs, line, guarantee)
     for job in line[~started]:
         found = too_late(later, guarantee, job, anchor, tried)
         can_be = (line > job) & (line != tried) & ~started

@@ -42,11 +42,11 @@ def variant_of(name, lookahead=50):
 def thesis_machine():
     """Figure 3.1: machine 10 at t = 25, job 0 (size 5) runs for 3 more seconds, jobs 1-5 wait."""
     trace = bfenv.make_trace([22, 25, 25, 25, 25, 25], [5, 7, 2, 1, 2, 3], [6, 4, 2, 6, 4, 5], 10)
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
-    start(cluster, trace.jobs, 0)
-    advance(cluster, trace.jobs, truth)
-    commit_starts(cluster, trace.jobs, truth)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    advance(cluster, jobs, truth)
+    commit_starts(cluster, jobs, truth)
     return cluster, trace
 
 
@@ -378,7 +378,7 @@ def test_the_last_cell_is_the_best_of_all_sets(queue):
 @given(small_traces(jobs=12) | crowds(), st.sampled_from(list(VARIANTS)))
 def test_no_step_uses_fewer_processors_than_easy_would_nor_delays_the_head(trace, variant):
     policy, easy, jobs = variant_of(variant, None), find_policy("easy"), trace.jobs
-    cluster, truth = new_cluster(trace)
+    cluster, jobs, truth = new_cluster(trace)
     memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
     while advance(cluster, jobs, truth):
         of_easy = int(jobs.size[chosen(easy, cluster, trace)].sum())

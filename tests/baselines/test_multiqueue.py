@@ -87,10 +87,10 @@ def assert_equals_naive(trace, policy, **options):
 
 def passes(trace, policy, event_order="standard", decide=None):
     """Run a policy, or `decide` in its place, and stop after each pass: cluster and memory."""
-    cluster, truth = new_cluster(trace, event_order=event_order)
-    memory = policy.memory(trace.jobs, trace.processors, np.random.default_rng(0))
-    while advance(cluster, trace.jobs, truth):
-        (decide or policy.decide)(cluster, trace.jobs, memory)
+    cluster, jobs, truth = new_cluster(trace, event_order=event_order)
+    memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
+    while advance(cluster, jobs, truth):
+        (decide or policy.decide)(cluster, jobs, memory)
         yield cluster, memory
 
 
@@ -375,8 +375,8 @@ def test_a_pass_in_which_nothing_has_changed_considers_new_jobs_only():
 @settings(max_examples=MANY // 2)
 @given(trace=workloads(priorities=2), whims=st.randoms(use_true_random=False))
 def test_promises_are_made_again_where_others_do_not_follow_them(queues, trace, whims):
-    cluster, truth = new_cluster(trace)
-    jobs = trace.jobs
+    cluster, jobs, truth = new_cluster(trace)
+    jobs = jobs
     kept, other = (queues.memory(jobs, trace.processors, None) for _ in range(2))
     while advance(cluster, jobs, truth):
         chosen = []
@@ -397,29 +397,29 @@ def test_promises_are_made_again_where_others_do_not_follow_them(queues, trace, 
 def test_a_start_that_was_taken_back_is_made_in_the_next_pass():
     """The policy finds that a job it started does not run, and promises starts from scratch."""
     trace = bfenv.make_trace([0, 1, 2], [2, 1, 1], [3, 3, 3], 2)
-    cluster, truth = new_cluster(trace)
-    memory = QUEUES.memory(trace.jobs, trace.processors, None)
-    while advance(cluster, trace.jobs, truth):
-        QUEUES.decide(cluster, trace.jobs, memory)
+    cluster, jobs, truth = new_cluster(trace)
+    memory = QUEUES.memory(jobs, trace.processors, None)
+    while advance(cluster, jobs, truth):
+        QUEUES.decide(cluster, jobs, memory)
         if now(cluster) == 0:
             assert started(cluster).tolist() == [0]
-            retract(cluster, trace.jobs)
+            retract(cluster, jobs)
     assert cluster.start.tolist() == [1, 4, 4]
 
 
 def test_a_promise_that_was_missed_is_made_again():
     """As if the clock had passed a promised start: job 1 is promised a time that is to come."""
     trace = bfenv.make_trace([0, 1, 2], [2, 1, 1], [9, 3, 3], 2)
-    cluster, truth = new_cluster(trace)
-    memory = QUEUES.memory(trace.jobs, trace.processors, None)
+    cluster, jobs, truth = new_cluster(trace)
+    memory = QUEUES.memory(jobs, trace.processors, None)
     for _ in range(2):
-        advance(cluster, trace.jobs, truth)
-        QUEUES.decide(cluster, trace.jobs, memory)
+        advance(cluster, jobs, truth)
+        QUEUES.decide(cluster, jobs, memory)
     promised_start = memory.promises.planned_start
     assert promised_start[1] == 9
     promised_start[1], memory.state[NEXT_PROMISE] = 1, 1
-    advance(cluster, trace.jobs, truth)
-    QUEUES.decide(cluster, trace.jobs, memory)
+    advance(cluster, jobs, truth)
+    QUEUES.decide(cluster, jobs, memory)
     assert promised_start[1] == 9
 
 

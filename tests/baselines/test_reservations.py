@@ -37,8 +37,8 @@ class Machine:
             submit, size, runtime, processors, estimate=estimate, requested_start=requested_start
         )
         self.jobs = trace.jobs
-        self.cluster, self.truth = new_cluster(trace)
-        self.plan = new_reservations(trace.jobs, processors)
+        self.cluster, self.jobs, self.truth = new_cluster(trace)
+        self.plan = new_reservations(jobs, processors)
 
     def advance(self):
         """Go on to the next instant, and bring the plan up to it; whether a job ended early."""
@@ -267,7 +267,7 @@ def many_different():
 def test_jobs_that_are_passed_over_could_not_have_moved(trace, random, long):
     """Closing up, in any order and from any length on, leaves what looking at every job leaves."""
     jobs = trace.jobs
-    cluster, truth = new_cluster(trace)
+    cluster, jobs, truth = new_cluster(trace)
     fast, slow = (new_reservations(jobs, trace.processors, long) for _ in range(2))
     while advance(cluster, jobs, truth):
         time, line = now(cluster), waiting(cluster).copy()

@@ -228,7 +228,7 @@ def test_with_no_slack_and_exact_estimates_both_are_conservative_backfilling(tra
 def with_another(trace, policy, is_turn):
     """Ends of a run in which EASY decides in the passes that are not the policy's turn."""
     jobs, easy = trace.jobs, find_policy("easy")
-    cluster, truth = new_cluster(trace)
+    cluster, jobs, truth = new_cluster(trace)
     memory = policy.memory(jobs, trace.processors, np.random.default_rng(0))
     count = 0
     while advance(cluster, jobs, truth):

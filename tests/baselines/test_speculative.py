@@ -224,14 +224,14 @@ def test_trials_at_random_leave_machine_and_queue_in_order(order, trace, random)
 
 def test_trials_of_one_instant_return_to_their_places_whatever_the_order_of_their_starts():
     trace = bfenv.make_trace([0] * 6, [1] * 6, [9] * 6, 6)
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
     for job in (5, 0, 3, 1):
-        try_start(cluster, trace.jobs, job, 4)
-    commit_starts(cluster, trace.jobs, truth)
+        try_start(cluster, jobs, job, 4)
+    commit_starts(cluster, jobs, truth)
     assert waiting(cluster).tolist() == [2, 4]
-    start(cluster, trace.jobs, 4)
-    assert advance(cluster, trace.jobs, truth)
+    start(cluster, jobs, 4)
+    assert advance(cluster, jobs, truth)
     assert now(cluster) == 4
     assert waiting(cluster).tolist() == [0, 1, 2, 3, 5]
     assert free(cluster) == 5
@@ -239,15 +239,15 @@ def test_trials_of_one_instant_return_to_their_places_whatever_the_order_of_thei
 
 def test_a_start_after_a_trial_can_be_retracted_and_the_trial_stays_on_record():
     trace = bfenv.make_trace([0], [1], [9], 1)
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
-    try_start(cluster, trace.jobs, 0, 4)
-    advance(cluster, trace.jobs, truth)
-    start(cluster, trace.jobs, 0)
-    retract(cluster, trace.jobs)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    try_start(cluster, jobs, 0, 4)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    retract(cluster, jobs)
     assert (cluster.start[0], cluster.trial_start[0], cluster.trial_end[0]) == (-1, 0, 4)
     with pytest.raises(ValueError, match="has had its trial"):
-        try_start(cluster, trace.jobs, 0, 4)
+        try_start(cluster, jobs, 0, 4)
 
 
 # Real logs

@@ -20,14 +20,15 @@ from bfenv.core.cluster import (
     wake_at,
 )
 from bfenv.core.events import advance, commit_starts, new_cluster, reset
+from bfenv.core.jobs import FOREVER
 
 
 def machine(*jobs, processors=4, **columns):
     """A cluster of jobs (submit, size, estimate, runtime), its requests and its truth."""
     submit, size, estimate, runtime = zip(*jobs, strict=True)
     trace = bfenv.make_trace(submit, size, runtime, processors, estimate=estimate, **columns)
-    cluster, truth = new_cluster(trace)
-    return cluster, trace.jobs, truth
+    cluster, jobs, truth = new_cluster(trace)
+    return cluster, jobs, truth
 
 
 def state(cluster):
@@ -215,9 +216,8 @@ def test_a_machine_that_is_reset_is_a_new_one(order):
     rows = [(0, 1, 9, 9), (0, 2, 9, 5), (0, 1, 9, 2), (1, 4, 9, 9)]
     submit, size, estimate, runtime = zip(*rows, strict=True)
     trace = bfenv.make_trace(submit, size, runtime, 4, estimate=estimate)
-    jobs = trace.jobs
-    fresh, _ = new_cluster(trace, event_order=order)
-    cluster, truth = new_cluster(trace, event_order=order)
+    fresh, *_ = new_cluster(trace, event_order=order)
+    cluster, jobs, truth = new_cluster(trace, event_order=order)
     while now(cluster) < 3:
         assert advance(cluster, jobs, truth)
         if cluster.start[2] == -1 and cluster.trial_start[2] < 0:
@@ -230,6 +230,7 @@ def test_a_machine_that_is_reset_is_a_new_one(order):
         start(cluster, jobs, 1)
     reset(cluster, truth, 4, 0, len(rows))
     assert truth.event_count[0] == 0
+    assert (jobs.submit == FOREVER).all() and (np.stack(jobs) == truth.known[:, -1:]).all()
     assert cluster.state.tolist() == fresh.state.tolist()
     for name in ("start", "end", "kill_time", "trial_start", "trial_end"):
         assert getattr(cluster, name).tolist() == getattr(fresh, name).tolist()
@@ -265,8 +266,8 @@ def test_nothing_happens_at_the_horizon_or_beyond():
 def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed():
     #  job 0 is expected to end at 4 and does; job 1 arrives at 4 and finds its processors free
     trace = bfenv.make_trace([0, 0, 4], [2, 2, 3], [4, 4, 1], 4, estimate=[4, 8, 1])
-    cluster, truth = new_cluster(trace, event_order="pyss")
-    jobs = trace.jobs
+    cluster, jobs, truth = new_cluster(trace, event_order="pyss")
+    jobs = jobs
     passes = []
     while advance(cluster, jobs, truth):
         passes.append(state(cluster))
@@ -282,11 +283,11 @@ def test_one_event_at_a_time_arrivals_come_first_and_expected_ends_are_believed(
 def test_one_event_at_a_time_more_ends_than_processors():
     """Two ends can lie ahead on one processor: job 1 starts before the end of job 0 is handled."""
     trace = bfenv.make_trace([0, 4], [1, 1], [4, 4], 1)
-    cluster, truth = new_cluster(trace, event_order="pyss")
-    while advance(cluster, trace.jobs, truth):
+    cluster, jobs, truth = new_cluster(trace, event_order="pyss")
+    while advance(cluster, jobs, truth):
         for job in waiting(cluster):
-            if may_start(cluster, trace.jobs, job):
-                start(cluster, trace.jobs, job)
+            if may_start(cluster, jobs, job):
+                start(cluster, jobs, job)
     assert (cluster.start.tolist(), cluster.end.tolist()) == ([0, 4], [4, 8])
     assert len(truth.event_time) == 2
 
@@ -295,13 +296,13 @@ def test_one_event_at_a_time_jobs_that_end_together_end_in_the_order_of_their_st
     rows = [(0, 1, 9, 5), (0, 1, 9, 5)]
     submit, size, estimate, runtime = zip(*rows, strict=True)
     trace = bfenv.make_trace(submit, size, runtime, 2, estimate=estimate)
-    cluster, truth = new_cluster(trace, event_order="pyss")
+    cluster, jobs, truth = new_cluster(trace, event_order="pyss")
     for _ in range(2):  # the two arrivals
-        assert advance(cluster, trace.jobs, truth)
-    start(cluster, trace.jobs, 1)
-    start(cluster, trace.jobs, 0)
+        assert advance(cluster, jobs, truth)
+    start(cluster, jobs, 1)
+    start(cluster, jobs, 0)
     ends = []
-    while advance(cluster, trace.jobs, truth):
+    while advance(cluster, jobs, truth):
         ends.append(finished(cluster).tolist())
     assert ends == [[1], [0]]
     assert cluster.state[PASSES] == 4
@@ -320,12 +321,12 @@ def test_due_jobs_leave_the_heap_in_order_of_time_and_index():
     size = 200
     runtime = generator.integers(1, 12, size)
     trace = bfenv.make_trace(np.zeros(size), np.ones(size), runtime, size)
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
     for job in generator.permutation(size):
-        start(cluster, trace.jobs, job)
+        start(cluster, jobs, job)
     order = []
-    while advance(cluster, trace.jobs, truth):
+    while advance(cluster, jobs, truth):
         order += finished(cluster).tolist()
     assert order == sorted(range(size), key=lambda job: (runtime[job], job))
 

@@ -18,14 +18,14 @@ REQUESTED = [0, 0, 40, 0, 0, 0]
 def machine():
     """At 3 s job 0 runs, job 1 does not fit, job 2 asks for 40 s, the trial of job 3 is over."""
     trace = make_trace(SUBMIT, SIZE, RUNTIME, 4, requested_start=REQUESTED)
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
-    start(cluster, trace.jobs, 0)
-    try_start(cluster, trace.jobs, 3, 2)
-    advance(cluster, trace.jobs, truth)
-    advance(cluster, trace.jobs, truth)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
+    start(cluster, jobs, 0)
+    try_start(cluster, jobs, 3, 2)
+    advance(cluster, jobs, truth)
+    advance(cluster, jobs, truth)
     assert cluster.state[0] == 3
-    return cluster, trace.jobs, truth
+    return cluster, jobs, truth
 
 
 CAUSES = [
@@ -77,10 +77,10 @@ def test_forgotten(machine):
 def test_earlier_jobs():
     """A job before the first one of a run cannot be started."""
     trace = make_trace(SUBMIT, SIZE, RUNTIME, 4)
-    cluster, truth = new_cluster(trace)
+    cluster, jobs, truth = new_cluster(trace)
     reset(cluster, truth, 4, 2, 6)
-    advance(cluster, trace.jobs, truth)
+    advance(cluster, jobs, truth)
     with pytest.raises(ValueError):
-        start(cluster, trace.jobs, 1)
-    error = find_illegal_start(cluster, trace.jobs)
+        start(cluster, jobs, 1)
+    error = find_illegal_start(cluster, jobs)
     assert (error.job, error.reason) == (1, "is not part of this run, whose first job is 2")

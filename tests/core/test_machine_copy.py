@@ -23,19 +23,20 @@ def run(cluster, jobs, truth, horizon=FOREVER):
 def test_copy_runs_on(trace, horizon, later):
     """A machine that has gone on becomes the other one, earlier; both then run to the same end."""
     one, other = new_cluster(trace), new_cluster(trace)
-    run(one[0], trace.jobs, one[1], horizon)
-    run(other[0], trace.jobs, other[1], horizon + later)
-    copy_machine(*other, *one)
-    for cluster, truth in (one, other):
-        run(cluster, trace.jobs, truth)
+    run(*one, horizon)
+    run(*other, horizon + later)
+    copy_machine(other[0], other[2], one[0], one[2])
+    for machine in (one, other):
+        run(*machine)
+        cluster = machine[0]
         assert cluster.start.tolist() == bfenv.simulate(trace, "easy").start.tolist()
 
 
 @given(small_traces(jobs=12), st.integers(1, 30))
 def test_renewed_ends(trace, horizon):
     """What is learned of running jobs changes when they end, as if it had been known before."""
-    jobs, runtime = trace.jobs, trace.jobs.estimate.copy()
-    cluster, truth = new_cluster(trace)
+    runtime = trace.jobs.estimate.copy()
+    cluster, jobs, truth = new_cluster(trace)
     run(cluster, jobs, truth._replace(runtime=runtime), horizon)
     still = running(cluster)
     runtime[still] = np.clip(trace.runtime, horizon - cluster.start, jobs.estimate)[still]

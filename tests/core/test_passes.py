@@ -79,7 +79,7 @@ def interrupt(cluster):
 @pytest.mark.parametrize("policy", CASES.values(), ids=CASES)
 def test_signal(policy):
     """What the handler raises comes out at once; no thread goes on beyond the pass."""
-    (cluster, truth), jobs = new_cluster(ONE_JOB), ONE_JOB.jobs
+    cluster, jobs, truth = new_cluster(ONE_JOB)
     memory = new_memory(policy, jobs, 1, 0)
 
     def ring(number, frame):

@@ -8,7 +8,7 @@ import pytest
 from bfenv.core.cluster import may_start, start, waiting
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import make_trace
-from bfenv.core.policy import Policy, able, make_policy, new_memory, the_generator
+from bfenv.core.policy import Policy, able, generator_memory, make_policy, new_memory
 from bfenv.core.simulator import simulate
 
 TRACE = make_trace([0, 0], [1, 1], [4, 2], 1)
@@ -48,7 +48,7 @@ def test_options():
     policy = make_policy(with_memory, name="mine", summary="x", stateful=True)
     assert (policy.name, policy.summary, policy.stateful) == ("mine", "x", True)
     assert policy.decide is with_memory
-    assert make_policy(with_memory, stochastic=True).memory is the_generator
+    assert make_policy(with_memory, stochastic=True).memory is generator_memory
 
 
 @pytest.mark.parametrize(

@@ -49,12 +49,12 @@ def machines(draw):
     trace = make_trace(
         np.zeros(len(sizes)), sizes, ends, PROCESSORS, requested_start=requested_start
     )
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
     for job in range(len(runs)):
-        start(cluster, trace.jobs, job)
-    commit_starts(cluster, trace.jobs, truth)
-    return cluster, trace.jobs, [(0, end, size) for end, size in runs]
+        start(cluster, jobs, job)
+    commit_starts(cluster, jobs, truth)
+    return cluster, jobs, [(0, end, size) for end, size in runs]
 
 
 reservations = st.lists(
@@ -241,12 +241,12 @@ def test_shadow(machine):
 def test_one_instant():
     """Ends of one instant make one step."""
     trace = make_trace([0, 0, 0], [1, 2, 1], [5, 5, 7], PROCESSORS)
-    cluster, truth = new_cluster(trace)
-    advance(cluster, trace.jobs, truth)
+    cluster, jobs, truth = new_cluster(trace)
+    advance(cluster, jobs, truth)
     for job in range(3):
-        start(cluster, trace.jobs, job)
+        start(cluster, jobs, job)
     profile = new_profile(3, 0)
-    rebuild(profile, cluster, trace.jobs)
+    rebuild(profile, cluster, jobs)
     assert levels(profile) == {0: 2, 5: 5, 7: 6}
     assert running(cluster).tolist() == [0, 1, 2]
     assert expected_ends(cluster).tolist() == [5, 5, 7]

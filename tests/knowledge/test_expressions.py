@@ -59,12 +59,12 @@ def machine():
         user=generator.integers(-1, 3, count),
         priority=generator.integers(0, 3, count),
     )
-    cluster, truth = new_cluster(trace)
-    assert advance(cluster, trace.jobs, truth)
-    history = new_user_history(trace.jobs)
-    learn(history, cluster, trace.jobs)
-    count_jobs(history, cluster, trace.jobs, True, True)
-    return cluster, trace.jobs, history
+    cluster, jobs, truth = new_cluster(trace)
+    assert advance(cluster, jobs, truth)
+    history = new_user_history(jobs)
+    learn(history, cluster, jobs)
+    count_jobs(history, cluster, jobs, True, True)
+    return cluster, jobs, history
 
 
 def scores(text, machine):

@@ -29,13 +29,13 @@ def ranked(order, now_at, *jobs, weight=None):
     """The order of jobs (submit, size, estimate) that wait at `now_at` behind a full machine."""
     submit, size, estimate = zip((0, 9, 10**6), *jobs, (now_at, 9, 10**6), strict=True)
     trace = bfenv.make_trace(submit, size, estimate, 9)
-    cluster, truth = new_cluster(trace)
-    ranking = new_ranking(find_order(order), trace.jobs, np.random.default_rng(0), weight)
-    advance(cluster, trace.jobs, truth)
-    start(cluster, trace.jobs, 0)
+    cluster, known, truth = new_cluster(trace)
+    ranking = new_ranking(find_order(order), known, np.random.default_rng(0), weight)
+    advance(cluster, known, truth)
+    start(cluster, known, 0)
     while now(cluster) < now_at:
-        advance(cluster, trace.jobs, truth)
-    count = rank(ranking, cluster, trace.jobs)
+        advance(cluster, known, truth)
+    count = rank(ranking, cluster, known)
     return [job - 1 for job in ranking.line[:count].tolist() if job <= len(jobs)]
 
 
@@ -104,14 +104,14 @@ def test_a_larger_weight_is_closer_to_arrival_order():
 
 def test_random_orders_depend_on_the_generator_and_the_others_do_not():
     trace = bfenv.make_trace(range(50), [1] * 50, [9] * 50, 1)
-    cluster, truth = new_cluster(trace)
+    cluster, jobs, truth = new_cluster(trace)
     while now(cluster) < 49:
-        advance(cluster, trace.jobs, truth)
+        advance(cluster, jobs, truth)
     for name, order in ORDERS.items():
         lines = set()
         for seed in range(3):
-            ranking = new_ranking(order, trace.jobs, np.random.default_rng(seed))
-            count = rank(ranking, cluster, trace.jobs)
+            ranking = new_ranking(order, jobs, np.random.default_rng(seed))
+            count = rank(ranking, cluster, jobs)
             lines.add(ranking.line[:count].tobytes())
         assert (len(lines) > 1) == order.stochastic, name
 
@@ -127,8 +127,8 @@ def test_the_larger_random_number_by_length_comes_first():
 @settings(max_examples=30)
 @given(trace=small_traces(jobs=12), data=st.data())
 def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(order, trace, data):
-    cluster, truth = new_cluster(trace)
-    ranking = new_ranking(ORDERS[order], trace.jobs, np.random.default_rng(1))
+    cluster, jobs, truth = new_cluster(trace)
+    ranking = new_ranking(ORDERS[order], jobs, np.random.default_rng(1))
     weight, numbers = ORDERS[order].weight, np.random.default_rng(1).random(len(trace)).tolist()
     oracle = naive_easy.Easy(naive_easy.Options(order, weight=weight), numbers, [])
     oracle.length = dict(enumerate(trace.jobs.estimate.tolist()))
@@ -139,21 +139,21 @@ def test_the_line_is_the_sorted_queue_whoever_starts_and_whatever_is_taken_back(
         ],
         trace.processors,
     )
-    while advance(cluster, trace.jobs, truth):
+    while advance(cluster, jobs, truth):
         machine.now = int(now(cluster))
         for _ in range(data.draw(st.integers(0, 2))):  # some passes are not ranked, some twice
-            count = rank(ranking, cluster, trace.jobs)
+            count = rank(ranking, cluster, jobs)
             left = [job for job in waiting(cluster).tolist() if cluster.start[job] < 0]
             expected = sorted(left, key=lambda job: oracle.key(machine, order, job))
             assert ranking.line[:count].tolist() == expected
             for job in data.draw(st.permutations(left)):
-                if may_start(cluster, trace.jobs, job):
-                    start(cluster, trace.jobs, job)
+                if may_start(cluster, jobs, job):
+                    start(cluster, jobs, job)
             if data.draw(st.booleans()):
-                retract(cluster, trace.jobs)
+                retract(cluster, jobs)
         for job in waiting(cluster):
-            if may_start(cluster, trace.jobs, job) and data.draw(st.booleans()):
-                start(cluster, trace.jobs, job)
+            if may_start(cluster, jobs, job) and data.draw(st.booleans()):
+                start(cluster, jobs, job)
 
 
 @every_order
@@ -162,21 +162,21 @@ def test_long_lines(order):
     numbers = np.random.default_rng(5)
     size, estimate = numbers.integers(1, 9, 400), numbers.choice([60, 300, 3600, 7200], 400)
     trace = bfenv.make_trace(np.arange(400) // 8, size, estimate, 4_000)
-    cluster, truth = new_cluster(trace)
-    ranking = new_ranking(ORDERS[order], trace.jobs, np.random.default_rng(1))
+    cluster, jobs, truth = new_cluster(trace)
+    ranking = new_ranking(ORDERS[order], jobs, np.random.default_rng(1))
     ranking.dynamic[0] |= ORDERS[order].stochastic
     while now(cluster) < 49:
-        advance(cluster, trace.jobs, truth)
+        advance(cluster, jobs, truth)
     for _ in range(3):
         if ORDERS[order].stochastic:
             ranking.number[:] = numbers.random(400)
-        count, time = rank(ranking, cluster, trace.jobs), now(cluster)
+        count, time = rank(ranking, cluster, jobs), now(cluster)
         left = [job for job in waiting(cluster).tolist() if cluster.start[job] < 0]
-        key = {job: (score(ranking, trace.jobs, job, time), job) for job in left}
+        key = {job: (score(ranking, jobs, job, time), job) for job in left}
         assert ranking.line[:count].tolist() == sorted(left, key=key.get)
         assert ranking.score[:count].tolist() == sorted(value for value, _ in key.values())
         for job in numbers.choice(left, 30, replace=False):
-            start(cluster, trace.jobs, job)
+            start(cluster, jobs, job)
 
 
 @given(st.lists(st.sampled_from([-1.5, 0.0, 2.0, 7.0, np.inf]), max_size=40), st.randoms())

@@ -34,19 +34,19 @@ def machine():
         estimate=generator.integers(50, 99, 60),
         user=generator.integers(-1, 4, 60),
     )
-    cluster, truth = new_cluster(trace)
-    history = new_user_history(trace.jobs)
+    cluster, jobs, truth = new_cluster(trace)
+    history = new_user_history(jobs)
     for _ in range(70):
-        assert advance(cluster, trace.jobs, truth)
-        learn(history, cluster, trace.jobs)
+        assert advance(cluster, jobs, truth)
+        learn(history, cluster, jobs)
         for job in waiting(cluster).tolist():
-            if trace.jobs.size[job] <= cluster.state[1] and job % 2:
-                start(cluster, trace.jobs, job)
-    assert advance(cluster, trace.jobs, truth)
-    learn(history, cluster, trace.jobs)
-    count_jobs(history, cluster, trace.jobs, True, True)
+            if jobs.size[job] <= cluster.state[1] and job % 2:
+                start(cluster, jobs, job)
+    assert advance(cluster, jobs, truth)
+    learn(history, cluster, jobs)
+    count_jobs(history, cluster, jobs, True, True)
     assert history.ended.min() > 0 and len(waiting(cluster)) > 20
-    return cluster, trace.jobs, history
+    return cluster, jobs, history
 
 
 def features(machine):

@@ -1,0 +1,51 @@
+"""Groups of jobs with equal requests, numbered as their first jobs are seen.
+
+A job belongs to the group of two numbers, such as its user and its estimate. Groups of different
+kinds have numbers of their own. All are found through one hash table with chains. The groups stand
+one behind the other, so that the few thousand of a log stay in the processor's cache.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.kernel import kernel
+
+NEXT, FIRST, SECOND, NUMBER = range(4)  # columns of Groups.found
+KINDS = 3
+FACTORS = 0x9E3779B97F4A7C1, 0xC2B2AE3D27D4EB5  # odd; they spread numbers over the chains
+
+
+class Groups(NamedTuple):
+    """The groups seen so far, and where each chain begins."""
+
+    chain: np.ndarray  # (c,) int64: row of `found` of the first group in each chain; 0 for none
+    found: np.ndarray  # (g + 1, 4) int64: row of the next in the chain, the two numbers, and the
+    # group's; in row 0 the number of rows, then that of the groups of each kind
+
+
+def new_groups(most: int) -> Groups:
+    """Return a table with room for `most` groups; its memory is used as it fills."""
+    chains = 1 << max(0, most // 16).bit_length()
+    return Groups(np.zeros(chains, dtype=np.int64), np.zeros((most + 1, 4), dtype=np.int64))
+
+
+@kernel
+def group_of(groups, kind, first, second):
+    """Return the number of the group of two integers, from 1; a new group gets the next number."""
+    chain, found = groups.chain, groups.found
+    first = KINDS * first + kind
+    mixed = first * FACTORS[0] + second * FACTORS[1]
+    place = (mixed ^ (mixed >> 29)) & (len(chain) - 1)
+    row = chain[place]
+    while row > 0:
+        if found[row, FIRST] == first and found[row, SECOND] == second:
+            return found[row, NUMBER]
+        row = found[row, NEXT]
+    found[0, 0] += 1
+    found[0, 1 + kind] += 1
+    row = found[0, 0]
+    found[row, NEXT], chain[place] = chain[place], row
+    found[row, FIRST], found[row, SECOND] = first, second
+    found[row, NUMBER] = found[0, 1 + kind]
+    return found[row, NUMBER]
