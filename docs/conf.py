@@ -5,6 +5,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "site"))
+sys.path.append(str(Path(__file__).parent.parent))  # the folder benchmarks, whose numbers are shown
 import generate
 import tutorials
 

@@ -1,0 +1,144 @@
+"""Tables, figures and pages of a made-up paper, and the pages of this repository."""
+
+import json
+import re
+
+import pytest
+
+from bfenv.core.errors import BfenvError
+from reproductions import figures, page, verdict
+from reproductions.item import Claim, Comparison, Content, Line, Panel, Run
+from reproductions.page import judge_items, number, render, write_page
+from reproductions.papers import PAPERS
+from reproductions.results import Printed
+from reproductions.rows import read_rows
+from tests.conftest import ROOT
+from tests.reproductions.made_up import OTHER, OWN, cells, item, paper, results, value
+
+PAGES = ROOT / "docs" / "reproductions"
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """A paper of one table with a figure, and its rows."""
+    theirs = {("EASY", "column"): Printed(10.0, 0.05, text="10.0"), ("line", "1"): Printed(4.0)}
+    for module in (verdict, figures):
+        monkeypatch.setattr(module, "printed", lambda paper, name: theirs)
+    line = Line("line", (value("easy"), value("fcfs")), (1, 2))
+    claim = Claim("EASY is better", (Comparison("own", value("easy"), value("fcfs"), OWN),))
+    content = Content(
+        (*cells(EASY="easy", FCFS="fcfs"), *cells(OTHER, Other="x")),
+        (Panel("panel", "x", "y", (line,)),),
+        (claim,),
+    )
+    one = paper(item(lambda quick: content, note="A note."))
+    rows = results(easy=10.5, fcfs=30.0).rows
+    full = {"versions": {"bfenv": "1"}, "commit": "0123456789abc"}
+    return one, {run: {"run": run._asdict()} | row | full for run, row in rows.items()}
+
+
+def test_a_page_has_theirs_ours_and_ratio(made_up):
+    """With marks, claims with their numbers, notes, logs, command and time."""
+    one, rows = made_up
+    text = render(one, one.items, rows)
+    assert "| EASY | 10.50 / 10.0 = 1.05 ✓ |" in text
+    assert "| FCFS | 30.00 |" in text
+    assert "* ✓ EASY is better: 1 of 1. own: 10.5 < 30.0." in text
+    assert "Verdict: **agrees**" in text and "A note." in text
+    assert "| other | `lublin(jobs=50)` | no | other jobs |" in text
+    assert "`python -m reproductions made-up`: 2 rows, 2 simulations in 2 s" in text
+
+
+def test_a_missing_row_is_seen(made_up):
+    """Its cell has a dash, and its claim nothing to compare."""
+    one, _ = made_up
+    text = render(one, one.items, {})
+    assert "| EASY | – / 10.0 |" in text and "nothing to compare" in text
+
+
+def test_a_page_is_written_with_its_figures_and_rows(made_up, tmp_path):
+    """PNG and SVG, and one file of all rows; equal rows make equal files."""
+    one, rows = made_up
+    rows = {run: row | {"run": list(run), "schema": 1} for run, row in rows.items()}
+    path = write_page(one, one.items, rows, tmp_path)
+    files = {file.name: file.read_bytes() for file in (tmp_path / "made-up").iterdir()}
+    assert set(files) == {"rows.jsonl", "table-1.png", "table-1.svg"}
+    assert "![a table](made-up/table-1.png)" in path.read_text()
+    assert len(files["rows.jsonl"].splitlines()) == 2
+    write_page(one, one.items, rows, tmp_path)
+    assert files == {f.name: f.read_bytes() for f in (tmp_path / "made-up").iterdir()}
+
+
+def test_printed_values_are_drawn_beside_ours(made_up):
+    """A cross at the printed value, in the colour of its line."""
+    one, rows = made_up
+    content = one.items[0].build(False)
+    theirs = figures.printed("made-up", "table-1")
+    figure = figures.draw(list(content.panels), 1, page.Results(rows), theirs)
+    ours, printed_points = figure.axes[0].lines
+    assert list(ours.get_ydata()) == [10.5, 30.0]
+    assert (list(printed_points.get_xdata()), list(printed_points.get_ydata())) == ([1], [4.0])
+    assert ours.get_color() == printed_points.get_color()
+
+
+@pytest.mark.parametrize(
+    "value, digits, text",
+    [(None, 2, "–"), (3.14159, 2, "3.14"), (0.0123, 2, "0.012"), (12345.6, 2, "12,346"),
+     (1234.5, 0, "1,234"), ("2_0<", 2, "2_0<"), (0.0, 2, "0.00")],
+)  # fmt: skip
+def test_numbers(value, digits, text):
+    """Only the digits that carry meaning."""
+    assert number(value, digits) == text
+
+
+# The pages of this repository -----------------------------------------------------------------
+
+
+def rows_of(name):
+    """The rows kept beside a page, as far as the items want them."""
+    wanted = {}
+    for one in PAPERS[name].items:
+        for found in one.build(False).values():
+            wanted.setdefault(found.run, set()).add(found.measure)
+    return read_rows(PAGES / name, wanted)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_page_is_what_its_rows_say(name):
+    """If not, make it again: `python -m reproductions PAPER --out docs/reproductions`."""
+    one, text = PAPERS[name], (PAGES / f"{name}.md").read_text()
+    pictures = dict(re.findall(rf"\(({name}/(.*)\.png)\)", text))
+    shown = {stem: file for file, stem in pictures.items()}
+    assert text == render(one, one.items, rows_of(name), pictures=shown)
+    for file in pictures:
+        assert (PAGES / file).is_file()
+
+
+def test_the_list_of_pages_has_all():
+    """Every paper is linked from the list."""
+    text = (PAGES / "README.md").read_text()
+    assert re.findall(r"\]\((.*)\.md\)", text) == list(PAPERS)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_kept_row_is_stale(name):
+    """Every row beside a page is one that its items want."""
+    lines = (PAGES / name / "rows.jsonl").read_text().splitlines()
+    assert len(lines) == len(rows_of(name))
+
+
+def test_the_theses_worked_tables_come_out_exactly():
+    """Shmueli 2003, Tables 1.1 and 3.1 to 3.8: every cell."""
+    one = PAPERS["shmueli-los2003"]
+    tables = [table for table in one.items if table.name.startswith("table-")]
+    assert len(tables) == 9
+    for found in judge_items(one, tables, rows_of(one.name), False):
+        assert found.values.all == len(found.cells) > 0
+        assert found.overall == verdict.AGREES
+
+
+def test_rows_that_are_not_rows_are_refused(tmp_path):
+    """A damaged file of rows is named."""
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"schema": 1}) + "\n")
+    with pytest.raises(BfenvError, match=r"rows\.jsonl: not the rows"):
+        read_rows(tmp_path, {Run("sud"): {"jobs"}})
