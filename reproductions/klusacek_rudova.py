@@ -1,6 +1,7 @@
 """Klusacek and Rudova 2011: CONS+RS against CONS and EASY under inaccurate estimates."""
 
 from functools import partial
+from typing import Any
 
 from reproductions.item import (
     Cell,
@@ -42,7 +43,7 @@ LOGS = (META09, META08, HPC2N, THUNDER, ATLAS, DATASTAR)
 def _table(measure: str, scale: float, quick: bool) -> Content:
     cells, ahead, behind = [], [], []
     for log in LOGS:
-        steps = {"estimates": "tsafrir"} if log is META09 and not quick else {}
+        steps: dict[str, Any] = {"estimates": "tsafrir"} if log is META09 and not quick else {}
         cons, easy = (
             value_of(
                 log, "cons-rs", f"gain-{measure}", quick, scale=scale, reference=policy, **steps

@@ -1,6 +1,7 @@
 """Tsafrir 2010: multiples of runtimes are no model of users' estimates."""
 
 from itertools import pairwise
+from typing import Any
 
 from reproductions.item import (
     Cell,
@@ -53,7 +54,7 @@ def deterministic(log: Log, f: float, measure: str, quick: bool, scale: float = 
 
     With f = 0, estimates are accurate.
     """
-    steps = {"estimates": "deterministic", "factor": round(1 + f / 2, 2)}
+    steps: dict[str, Any] = {"estimates": "deterministic", "factor": round(1 + f / 2, 2)}
     if f == 0:
         steps = {"estimates": "exact"}
     return value_of(log, "easy", measure, quick, scale=scale, **steps)
@@ -65,7 +66,7 @@ def random(
     """Return a value with estimates uniform from the runtime to f + 1 times it (section 3.1)."""
     if f == 0:
         return deterministic(log, 0, measure, quick, scale)
-    steps = {"estimates": "uniform-tsafrir", "factor": round(f + 1, 1)}
+    steps: dict[str, Any] = {"estimates": "uniform-tsafrir", "factor": round(f + 1, 1)}
     seeds = min(5, seeds) if quick else seeds
     return value_of(log, "easy", measure, quick, scale=scale, seeds=seeds, **steps)
 

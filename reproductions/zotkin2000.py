@@ -81,7 +81,7 @@ def inflated(
 
 def _methods(measure: str, scale: float, offline: bool, quick: bool) -> Content:
     cells = []
-    how = {"measure": measure, "quick": quick, "scale": scale, "offline": offline}
+    how: dict[str, Any] = {"measure": measure, "quick": quick, "scale": scale, "offline": offline}
     for random in (False, True):
         for log in LOGS:
             column = f"{log.label} {'rnd' if random else 'dtm'}"

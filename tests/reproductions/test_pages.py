@@ -1,13 +1,11 @@
 """Tables, figures and pages of a made-up paper, and the pages of this repository."""
 
-import json
 import re
 
 import pytest
 
-from bfenv.core.errors import BfenvError
 from reproductions import figures, page, verdict
-from reproductions.item import Claim, Comparison, Content, Line, Panel, Run
+from reproductions.item import Claim, Comparison, Content, Line, Panel
 from reproductions.page import judge_items, number, render, write_page
 from reproductions.papers import PAPERS
 from reproductions.results import Printed
@@ -47,11 +45,6 @@ def test_a_page_has_theirs_ours_and_ratio(made_up):
     assert "Verdict: **agrees**" in text and "A note." in text
     assert "| other | `lublin(jobs=50)` | no | other jobs |" in text
     assert "`python -m reproductions made-up`: 2 rows, 2 simulations in 2 s" in text
-
-
-def test_a_missing_row_is_seen(made_up):
-    """Its cell has a dash, and its claim nothing to compare."""
-    one, _ = made_up
     text = render(one, one.items, {})
     assert "| EASY | – / 10.0 |" in text and "nothing to compare" in text
 
@@ -106,25 +99,17 @@ def rows_of(name):
 @pytest.mark.parametrize("name", PAPERS)
 def test_the_page_is_what_its_rows_say(name):
     """If not, make it again: `python -m reproductions PAPER --out docs/reproductions`."""
-    one, text = PAPERS[name], (PAGES / f"{name}.md").read_text()
-    pictures = dict(re.findall(rf"\(({name}/(.*)\.png)\)", text))
-    shown = {stem: file for file, stem in pictures.items()}
-    assert text == render(one, one.items, rows_of(name), pictures=shown)
-    for file in pictures:
-        assert (PAGES / file).is_file()
+    one, text, rows = PAPERS[name], (PAGES / f"{name}.md").read_text(), rows_of(name)
+    pictures = {stem: file for file, stem in re.findall(rf"\(({name}/(.*)\.png)\)", text)}
+    assert text == render(one, one.items, rows, pictures=pictures)
+    assert all((PAGES / file).is_file() for file in pictures.values())
+    assert len((PAGES / name / "rows.jsonl").read_text().splitlines()) == len(rows)  # none is stale
 
 
 def test_the_list_of_pages_has_all():
     """Every paper is linked from the list."""
     text = (PAGES / "README.md").read_text()
     assert re.findall(r"\]\((.*)\.md\)", text) == list(PAPERS)
-
-
-@pytest.mark.parametrize("name", PAPERS)
-def test_no_kept_row_is_stale(name):
-    """Every row beside a page is one that its items want."""
-    lines = (PAGES / name / "rows.jsonl").read_text().splitlines()
-    assert len(lines) == len(rows_of(name))
 
 
 def test_the_theses_worked_tables_come_out_exactly():
@@ -135,10 +120,3 @@ def test_the_theses_worked_tables_come_out_exactly():
     for found in judge_items(one, tables, rows_of(one.name), False):
         assert found.values.all == len(found.cells) > 0
         assert found.overall == verdict.AGREES
-
-
-def test_rows_that_are_not_rows_are_refused(tmp_path):
-    """A damaged file of rows is named."""
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"schema": 1}) + "\n")
-    with pytest.raises(BfenvError, match=r"rows\.jsonl: not the rows"):
-        read_rows(tmp_path, {Run("sud"): {"jobs"}})

@@ -37,27 +37,19 @@ def test_a_band_is_symmetric_in_the_ratio(judged, ours, expected):
 
 
 def test_rounding_is_no_difference(judged):
-    """0.3 printed for 0.26 is the nearest that one decimal can say."""
+    """0.3 printed for 0.26 is the nearest that one decimal can say; exact items allow no more."""
     assert judged({"easy": 0.3}, {"easy": 0.26}).overall == AGREES
     assert judged({"easy": 0.3}, {"easy": 0.24}).overall == DIFFERS
-
-
-def test_exact_items_allow_rounding_only(judged):
-    """A worked example has no band."""
     assert judged({"easy": 4.0}, {"easy": 4.2}, exact=True).overall == DIFFERS
     assert judged({"easy": 4.0}, {"easy": 4.0}, exact=True).overall == AGREES
 
 
 def test_other_jobs_never_agree(judged):
-    """On other jobs an equal number is not comparable; how many are near is counted apart."""
+    """On other jobs or stand-ins, no number is comparable; how many are near is counted apart."""
     found = judged({"easy": 100.0, "fcfs": 5.0}, {"easy": 100, "fcfs": 50}, log=OTHER)
     assert [one.verdict for one in found.cells] == [NOT_COMPARABLE] * 2
     assert found.overall == NOT_COMPARABLE
     assert found.values[:4] == (0, 0, 1, 2)
-
-
-def test_stand_ins_are_other_jobs(judged, monkeypatch):
-    """In quick runs nothing counts, except where the stand-in is the workload itself."""
     log = OWN._replace(stand_in="lublin(jobs=9)")
     assert judged({"easy": 1.0}, {"easy": 1}, log=log, quick=True).overall == NOT_COMPARABLE
     assert judged({"easy": 1.0}, {"easy": 1}, quick=True).overall == AGREES
@@ -66,8 +58,8 @@ def test_stand_ins_are_other_jobs(judged, monkeypatch):
 def test_what_was_not_computed_says_so(judged):
     """A missing row is neither agreement nor difference."""
     found = judged({"easy": 100.0}, {"easy": None})
-    assert found.cells[0].verdict == MISSING
-    assert found.overall == NOT_COMPARABLE
+    assert (found.cells[0].verdict, found.overall) == (MISSING, NOT_COMPARABLE)
+    assert compare(Comparison("", value("a"), 1.0, OWN), results(b=1)) is None
 
 
 def test_an_order_is_that_of_pairs_that_differ_in_print(judged):
@@ -99,11 +91,6 @@ def test_comparisons_may_be_strict_or_slack(options, holds):
     """Equal values are not less, but at most; slack is relative to the right side."""
     one = Comparison("", value("a"), value("b"), OWN, **options)
     assert compare(one, results(a=2.0, b=2.0)) is holds
-
-
-def test_a_comparison_without_values_is_none():
-    """What is missing does not count."""
-    assert compare(Comparison("", value("a"), 1.0, OWN), results(b=1)) is None
 
 
 def test_values_derived_from_others():
