@@ -1,6 +1,7 @@
 """The commands `python -m benchmarks ...`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -137,15 +138,14 @@ def measure_all(
     out: Out = None,
 ) -> None:
     """Run all of these except policies and training (minutes)."""
-
-    def rows() -> Iterator[Measurement]:
-        yield from measure_engine(repeat)
-        yield from measure_environments(repeat)
-        yield from measure_search(repeat)
-        yield from measure_scaling(min(repeat, 3), largest)
-        yield from measure_start(repeat)
-
-    _measure(rows(), format, out)
+    found = chain(
+        measure_engine(repeat),
+        measure_environments(repeat),
+        measure_search(repeat),
+        measure_scaling(min(repeat, 3), largest),
+        measure_start(repeat),
+    )
+    _measure(found, format, out)
 
 
 @app.command("show", cls=Once)
@@ -186,9 +186,7 @@ def compare(before: Before, after: After, format: FormatOption = Format.table) -
         return
     lines = [
         (
-            one["group"],
-            one["what"],
-            one["subject"],
+            *(one["group"], one["what"], one["subject"]),
             "-" if one["faster"] is None else f"{one['faster']:.2f}x",
             *(
                 "-" if value is None else show.quantity(value, one["unit"])
@@ -224,9 +222,7 @@ def _print(content: Measurements, format: Format) -> None:
         return
     lines = [
         (
-            row["group"],
-            row["what"],
-            row["subject"],
+            *(row["group"], row["what"], row["subject"]),
             f"{row['jobs']:,}" if row["jobs"] else "",
             show.quantity(row["best"], row["unit"]),
             show.quantity(row["median"], row["unit"]),

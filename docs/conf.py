@@ -22,7 +22,15 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "generated", "site", "tutorials"]
+exclude_patterns = [
+    "_build",
+    "agents/boards",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+    "generated",
+    "site",
+    "tutorials",
+]
 sphinx_gallery_conf = tutorials.GALLERY
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
 from bfenv.baselines import los
-from bfenv.core.cluster import Cluster, free, now, start, waiting
+from bfenv.core.cluster import now, start, waiting
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.profile import shadow
@@ -33,33 +32,20 @@ EXAMPLES: Mapping[str, Callable[[], Trace]] = MappingProxyType(
 )
 
 
-class _Queue(NamedTuple):
-    """The queue of the example at 25 s, as LOS examines it."""
+def _examine(trace: Trace, extra: int | None = None) -> tuple[los.Memory, int]:
+    """Let LOS examine the queue of chapter 3 at 25 s; return its memory and how many it may select.
 
-    memory: los.Memory
-    rows: int  # the jobs that may be selected
-    shadow_time: int
-    extra: int
-    free: int
-
-
-def _cluster(trace: Trace) -> Cluster:
-    """Return the machine of chapter 3 at 25 s."""
+    `extra` is the shadow free capacity, by default that of the queue's head.
+    """
     cluster, truth = new_cluster(trace)
     advance(cluster, trace.jobs, truth)
     start(cluster, trace.jobs, 0)
     advance(cluster, trace.jobs, truth)
     assert now(cluster) == 25
-    return cluster
-
-
-def _examine(trace: Trace, extra: int | None = None) -> _Queue:
-    cluster = _cluster(trace)
     memory = los.new_memory(trace.jobs, trace.processors, None)
     shadow_time, own = shadow(cluster, trace.jobs, waiting(cluster)[0])
     capacity = int(own if extra is None else extra)
-    rows = int(los.examine(cluster, trace.jobs, memory, shadow_time, capacity))
-    return _Queue(memory, rows, int(shadow_time), capacity, int(free(cluster)))
+    return memory, int(los.examine(cluster, trace.jobs, memory, shadow_time, capacity))
 
 
 @cache
@@ -71,12 +57,10 @@ def _filled(capacity: int, shadow_capacity: int) -> tuple[list[int], list[np.nda
     The examined jobs; after 0, 1, ... of them, the extra nodes needed for each number of
     processors; and the markers of the last cell after each job.
     """
-    trace = five_jobs()
-    queue = _examine(trace, shadow_capacity)
-    memory = queue.memory
-    jobs = memory.candidate[: queue.rows].tolist()
+    memory, examined = _examine(five_jobs(), shadow_capacity)
+    jobs = memory.candidate[:examined].tolist()
     needs, markers = [], []
-    for rows in range(queue.rows + 1):
+    for rows in range(examined + 1):
         filled = los.fill(memory, rows, capacity, shadow_capacity)
         needs.append(memory.need[: capacity + 1].copy())
         util = _best(needs[-1], shadow_capacity)
@@ -113,13 +97,7 @@ def table_cell(table: int, i: int, j: int, trace: Trace) -> str:
 
 def queue_cell(job: int, column: str, trace: Trace) -> float:
     """Return a cell of Table 3.8, the queue that LOS examines; NaN for a job left out."""
-    queue = _examine(trace)
-    jobs = queue.memory.candidate[: queue.rows].tolist()
-    if job not in jobs:
-        return float("nan")
-    row = jobs.index(job)
-    columns = {
-        "size": queue.memory.size,
-        "ssize": queue.memory.ssize,
-    }
-    return float(columns[column][row])
+    memory, rows = _examine(trace)
+    jobs = memory.candidate[:rows].tolist()
+    column_of = {"size": memory.size, "ssize": memory.ssize}[column]
+    return float(column_of[jobs.index(job)]) if job in jobs else float("nan")

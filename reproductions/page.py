@@ -59,23 +59,9 @@ def render(
     quick: bool = False,
     pictures: Mapping[str, str] | None = None,
 ) -> str:
-    """Write the page of a paper as Markdown.
+    """Return the page of a paper as Markdown; what has no row is shown as missing.
 
-    Parameters
-    ----------
-    paper, items
-        What to show.
-    rows
-        The rows by run; what has no row is shown as missing.
-    quick
-        Whether the rows are those of quick runs.
-    pictures
-        The figure's file of each item that has one, relative to the page.
-
-    Returns
-    -------
-    str
-        The text.
+    `pictures` has the figure's file of each item that has one, relative to the page.
     """
     results, verdicts = Results(rows), judge_items(paper, items, rows, quick)
     lines = [f"# {paper.title}", "", paper.reference, "", _provenance(paper, items, rows, quick)]
@@ -126,26 +112,7 @@ def write_page(
 ) -> Path:
     """Write `<paper>.md`, its figures and `rows.jsonl` in the folder `<paper>` beside it.
 
-    Parameters
-    ----------
-    paper, items
-        The paper, and its items that the page shows.
-    rows
-        What `run` has made, by run.
-    out
-        Folder of the page; made if it does not exist.
-    quick
-        Whether the runs were on generated stand-ins; the page says so.
-
-    Returns
-    -------
-    Path
-        The page.
-
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing, or a file cannot be written.
+    Returns the page. `out` is its folder, which is made if it does not exist.
     """
     folder = out / paper.name
     folder.mkdir(parents=True, exist_ok=True)

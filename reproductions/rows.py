@@ -44,22 +44,7 @@ class Plan(NamedTuple):
 
 
 def plan(items: Sequence[Item], folder: Path, quick: bool = False) -> Plan:
-    """List the runs that items need, and find the rows that a folder has of them.
-
-    Parameters
-    ----------
-    items
-        Items of one paper.
-    folder
-        Where `run` keeps rows; it need not exist.
-    quick
-        Use the generated stand-ins of logs.
-
-    Returns
-    -------
-    Plan
-        The runs, the rows that exist, and the runs that are missing.
-    """
+    """List the runs that items of one paper need, and find the rows that a folder has of them."""
     wanted: dict[Run, set[str]] = {}
     for item in items:
         for value in item.build(quick).values():
@@ -79,25 +64,10 @@ def run(
     done: Callable[[Run], None] = lambda run: None,
     **workers: Any,
 ) -> dict[Run, Row]:
-    """Make the missing rows of a plan, and write each as soon as it is there.
+    """Make the missing rows of a plan, write each as soon as it is there, and return all rows.
 
-    Parameters
-    ----------
-    planned
-        What `plan` returned.
-    folder
-        Where the rows are kept; interrupted runs resume there.
-    shard
-        (i, n): make only the i-th of n parts.
-    done
-        Called after each row.
-    **workers
-        Where to run, see `bfenv.parallel.run_tasks`.
-
-    Returns
-    -------
-    dict
-        All rows, by run.
+    With the shard (i, n), only the i-th of n parts is made. `done` is called after each row.
+    `workers` says where to run, see `bfenv.parallel.run_tasks`.
 
     Raises
     ------
