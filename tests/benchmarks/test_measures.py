@@ -87,21 +87,17 @@ def test_environments_and_training(monkeypatch):
     assert [row["group"] for row in rows] == (
         ["gymnasium.make"] * 2 + ["gymnasium.make_vec"] * 5 + ["BackfillVecEnv"]
     )
+    mask = np.array([0, 1, 0, 1, 1], dtype=np.int8)  # consecutive numbers pick all in turn
+    assert [environments._pick(mask, number) for number in range(4)] == [1, 3, 4, 1]
     rows += measure_training(2, "toy", threads=1)
     assert rows[-1]["what"] == "preset toy, 1 thread"
     assert all(row["unit"] == "steps/s" and row["best"] >= row["median"] > 0 for row in rows)
 
 
-def test_picked_actions():
-    """Consecutive numbers pick every legal action in turn."""
-    mask = np.array([0, 1, 0, 1, 1], dtype=np.int8)
-    assert [environments._pick(mask, number) for number in range(4)] == [1, 3, 4, 1]
-
-
 def test_start(monkeypatch):
     """The time of new processes is measured, and their memory."""
-    for name in ("MEMORY", "PROGRAMS"):
-        monkeypatch.setattr(processes, name, {"nothing": "pass; "})
+    monkeypatch.setattr(processes, "MEMORY", {"nothing": "pass"})
+    monkeypatch.setattr(processes, "PROGRAMS", {"nothing": ""})
     monkeypatch.setattr(processes, "UNCOMPILED", ("nothing",))
     rows = list(processes.measure_start(1))
     groups = ["new process, nothing compiled", "new process", "peak memory"]

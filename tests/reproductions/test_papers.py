@@ -29,23 +29,16 @@ def test_runs_can_be_made(paper):
 
 @every_paper
 def test_printed_values_have_a_place(paper):
-    """Each printed number is that of a cell, or of a point that is drawn; no data are left over."""
-    assert read_printed(paper.name).keys() <= {item.name for item in paper.items}
+    """Each printed number belongs to a cell or a drawn point; names and places are unique."""
+    names = {item.name for item in paper.items}
+    assert read_printed(paper.name).keys() <= names and len(names) == len(paper.items)
     for item in paper.items:
         content = item.build(False)
         places = {(cell.row, cell.column) for cell in content.cells}
+        assert len(places) == len(content.cells), item.name
         for panel in content.panels:
             places |= {(line.label, str(x)) for line in panel.lines for x in line.x}
         assert printed(paper.name, item.name).keys() <= places, item.name
-
-
-@every_paper
-def test_names_are_unique(paper):
-    """No two items of a paper have one name, no two cells of an item one place."""
-    assert len({item.name for item in paper.items}) == len(paper.items)
-    for item in paper.items:
-        cells = item.build(False).cells
-        assert len({(cell.row, cell.column) for cell in cells}) == len(cells), item.name
 
 
 def test_items_are_found_by_name():

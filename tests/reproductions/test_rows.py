@@ -8,7 +8,7 @@ from bfenv.baselines import simulate
 from bfenv.core.errors import BfenvError
 from bfenv.workloads import load_workload
 from reproductions.item import Content, Line, Panel, Run, Value
-from reproductions.rows import is_available, make_row, plan, read_rows, row_file, run, write_rows
+from reproductions.rows import make_row, plan, read_rows, row_file, run, write_rows
 from tests.reproductions.made_up import item
 
 WORKLOAD = "lublin(procs=16, jobs=60)"
@@ -70,26 +70,19 @@ def test_rows_are_read_again(tmp_path):
 
 
 def test_a_run_resumes(tmp_path):
-    """Rows that are there are not made again; two shards in one folder make each row once."""
+    """Rows that are there are not made again; two shards make the others; a log may be missing."""
     runs = [Run(WORKLOAD, policy) for policy in ("fcfs", "easy", "sjf", "saf")]
     made = []
-    first = item(lambda quick: content(*runs[:2]))
+    absent = Run("no-such-log", "easy")
+    first, second = (item(lambda quick, n=n: content(*runs[:n], absent)) for n in (2, 4))
     run(plan([first], tmp_path), tmp_path, done=made.append)
-    planned = plan([item(lambda quick: content(*runs))], tmp_path)
+    planned = plan([second], tmp_path)
+    assert planned.unavailable == {"no-such-log"}
     for shard in ((1, 2), (2, 2)):
         rows = run(planned, tmp_path, shard=shard, done=made.append)
     assert sorted(made) == sorted(runs)
     assert len(rows) == 3  # of the second shard and those that were there
-    assert plan([item(lambda quick: content(*runs))], tmp_path).missing == []
-
-
-def test_a_missing_log_is_left_out(tmp_path):
-    """Its runs are not planned, and it is named."""
-    absent = Run("no-such-log", "easy")
-    planned = plan([item(lambda quick: content(absent, Run(WORKLOAD, "easy")))], tmp_path)
-    assert planned.unavailable == {"no-such-log"}
-    assert [one.workload for one in planned.missing] == [WORKLOAD]
-    assert not is_available("no-such-log")
+    assert plan([second], tmp_path).missing == []
 
 
 def test_a_row_is_json():
