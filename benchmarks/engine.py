@@ -35,6 +35,7 @@ PLANNING = (
     "relaxed",
     "cons-rs",
 )
+GENERATED = (10_000, 100_000)  # jobs
 AT_ONCE = (1_250, 2_500, 5_000, 10_000)  # jobs; from one to the next the growth can be read off
 BURSTS = (3_000, 6_000, 12_000)  # jobs, of which a standing queue remains
 STANDING = 5_000  # jobs submitted while the queue stands
@@ -46,7 +47,7 @@ def measure_engine(repeat: int) -> Iterator[Measurement]:
     """Measure reading logs, and whole traces under FCFS, EASY, conservative backfilling and LOS."""
     yield from measure_reading(repeat)
     yield from _simulations(available_logs(), ENGINE, repeat)
-    for jobs in (10_000, 100_000):
+    for jobs in GENERATED:
         model = replace(load_workload("lublin", jobs=jobs), name=f"lublin, {jobs:,} jobs")
         yield from _simulations([model], ENGINE, repeat)
 

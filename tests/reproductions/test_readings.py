@@ -21,7 +21,9 @@ def test_readings_are_schedules(trace):
     for policy in (new_promises, own_pivot_only):
         bfenv.simulate(trace, policy).check()
     for policy, merit in ((selectable_only, "none"), (selectable_only_max_slowdown, "slowdown")):
-        own, plain = (bfenv.simulate(trace, one) for one in (policy, los(merit, lookahead=None)))
+        own, plain = (
+            bfenv.simulate(trace, one) for one in (policy, los(merit=merit, lookahead=None))
+        )
         assert np.array_equal(own.start, plain.start)
 
 
