@@ -32,7 +32,7 @@ from bfenv.core.profile import fits, rebuild, release, reserve, shadow
 
 
 @kernel
-def decide_anew(cluster, jobs, memory):
+def decide_promising(cluster, jobs, memory):
     """One pass of Figure 2 in which no promise of an earlier pass counts."""
     update(cluster, jobs, memory)
     for job in waiting(cluster):  # forget every promised start; what runs stays in the profile
@@ -44,10 +44,10 @@ def decide_anew(cluster, jobs, memory):
 
 
 @kernel
-def run_anew(cluster, jobs, truth, memory):
+def run_promising(cluster, jobs, truth, memory):
     """The event loop with new promises in each pass."""
     while advance(cluster, jobs, truth):
-        decide_anew(cluster, jobs, memory)
+        decide_promising(cluster, jobs, memory)
 
 
 @kernel
@@ -125,8 +125,8 @@ def run_beside_own_pivot(cluster, jobs, truth, memory):
 new_promises = replace(
     MULTIQUEUE,
     name="reproductions.readings:new_promises",
-    decide=decide_anew,
-    run=run_anew,
+    decide=decide_promising,
+    run=run_promising,
     summary="multiqueue with new promises in each pass",
     requested_starts=False,
 )
