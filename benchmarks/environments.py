@@ -37,9 +37,7 @@ def measure_environments(repeat: int) -> Iterator[Measurement]:
 
 
 def _measure(group: str, what: str, repeat: int, step: Callable[[int], int]) -> Measurement:
-    step(
-        CALLS // 10
-    )  # compile, or load the compiled; and leave the first episodes, which are alike
+    step(CALLS // 10)  # compile, and leave the first episodes, which are alike
     rates = []
     for _ in range(repeat):
         begin = time.perf_counter()

@@ -119,7 +119,7 @@ def _bars(
     theirs: Theirs,
 ) -> None:
     labels: list[Any] = list(line.x)
-    heights: list[Any] = [results.number(value) for value in line.values]
+    heights: list[Any] = [results.number(value) for value in line.values if line.x]
     if not labels:
         labels, heights = results.curve(line.values[0]) or ([], [])
     width = 0.8 / count

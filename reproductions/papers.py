@@ -12,15 +12,8 @@ from reproductions.tsafrir2010 import TSAFRIR2010
 from reproductions.twenty_years import TWENTY_YEARS
 from reproductions.zotkin2000 import ZOTKIN2000
 
-PAPERS_IN_ORDER = (
-    ZOTKIN2000,
-    KLUSACEK_RUDOVA,
-    TSAFRIR2010,
-    LAWSON_SMIRNI2002,
-    SHMUELI_LOS2003,
-    TWENTY_YEARS,
-)
-PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in PAPERS_IN_ORDER})
+_ALL = ZOTKIN2000, KLUSACEK_RUDOVA, TSAFRIR2010, LAWSON_SMIRNI2002, SHMUELI_LOS2003, TWENTY_YEARS
+PAPERS: Mapping[str, Paper] = MappingProxyType({paper.name: paper for paper in _ALL})
 
 
 def find_paper(name: str) -> Paper:

@@ -1,6 +1,6 @@
 """A made-up paper with one log, and rows for it: what the tests of verdicts and pages judge."""
 
-from reproductions.item import Cell, Item, Log, Paper, Run, Value
+from reproductions.item import Cell, Item, Log, Run, Value
 from reproductions.results import Results
 
 OWN = Log("own", "lublin(jobs=50)", "lublin(jobs=50)", True, "the paper's jobs")
@@ -31,8 +31,3 @@ def cells(log=OWN, **policies):
     return tuple(
         Cell(row, "column", value(policy, log=log), log) for row, policy in policies.items()
     )
-
-
-def paper(*items):
-    """A paper with these items."""
-    return Paper("made-up", "A made-up paper", "Nobody, 2000.", (OWN, OTHER), items)

@@ -59,13 +59,11 @@ FINDINGS = {
         "In the real traces, multiples of the runtime are better",
         "Off-line, R = 5 more than halves",
     ),
-    ("zotkin2000", "table-6"): ("Sorting by length is better",),
     ("zotkin2000", "table-9"): (
         "With exact estimates all orders make the same schedule",
         "With multiples, every order is better",
     ),
     ("klusacek-rudova", "table"): ("CONS and EASY have positive additional waiting time",),
-    ("tsafrir2010", "figure-4"): ("Performance first improves",),
     ("tsafrir2010", "section-4"): (
         "Users' estimates are worse than accurate ones",
         "With more jobs at the maximum it becomes worse",
