@@ -110,7 +110,7 @@ def search(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = N
 def training(
     preset: Annotated[str, typer.Option(metavar="PRESET", help="As of `bfenv train`.")] = "scorer",
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Of torch. Default: those of the preset.")
+        int | None, typer.Option(min=1, help="Of torch. Default: as the preset says.")
     ] = None,
     repeat: Repeat = 20,
     format: FormatOption = Format.table,

@@ -35,7 +35,7 @@ EXAMPLES: Mapping[str, Callable[[], Trace]] = MappingProxyType(
 def _examine(trace: Trace, extra: int | None = None) -> tuple[los.Memory, int]:
     """Let LOS examine the queue of chapter 3 at 25 s; return its memory and how many it may select.
 
-    `extra` is the shadow free capacity, by default that of the queue's head.
+    `extra` is the shadow free capacity, by default as the queue's head leaves it.
     """
     cluster, truth = new_cluster(trace)
     advance(cluster, trace.jobs, truth)
