@@ -26,12 +26,13 @@ quick: .venv/all  ## engine, workloads and analysis without torch, browser or re
 lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	cd .venv/installed && ../bin/lint-imports --no-cache --config ../../pyproject.toml
-	cd .venv/installed && ../bin/mypy --config-file ../../pyproject.toml -p bfenv
+	cd .venv/installed && PYTHONPATH=../.. ../bin/lint-imports --no-cache --config ../../pyproject.toml
+	cd .venv/installed && MYPYPATH=../.. ../bin/mypy --config-file ../../pyproject.toml \
+		-p bfenv -p benchmarks -p reproductions
 
 bounds: .venv/all  ## the tests of kernels, with an error where an index is outside of its array
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/core tests/baselines tests/envs \
-		tests/analysis tests/agents tests/players tests/reproduce tests/testing
+		tests/analysis tests/agents tests/players tests/reproductions tests/testing
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
 	@# Uncompiled, numpy warns of the undefined values that scores may have. A signal within coverage's

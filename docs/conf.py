@@ -5,6 +5,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "site"))
+sys.path.append(str(Path(__file__).parent.parent))  # the folder benchmarks, whose numbers are shown
 import generate
 import tutorials
 
@@ -21,7 +22,15 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "generated", "site", "tutorials"]
+exclude_patterns = [
+    "_build",
+    "agents/boards",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+    "generated",
+    "site",
+    "tutorials",
+]
 sphinx_gallery_conf = tutorials.GALLERY
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 

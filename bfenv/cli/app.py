@@ -43,7 +43,12 @@ def bfenv(
 
 
 def main() -> None:
-    """Run the command line and exit.
+    """Run the command line and exit."""
+    run_app(app, "bfenv")
+
+
+def run_app(commands: typer.Typer, name: str) -> None:
+    """Run commands under this name and exit.
 
     Bad input is reported in one line on stderr, with exit status 2, and Ctrl-C with 130. Modules in
     the current folder can be imported, but they come last on the path, so they shadow no other
@@ -53,7 +58,7 @@ def main() -> None:
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
-        status = app(prog_name="bfenv", standalone_mode=False)
+        status = commands(prog_name=name, standalone_mode=False)
         if status == INTERRUPTED:  # newer versions of Typer return it in place of raising Abort
             _fail("interrupted", INTERRUPTED)
         sys.exit(status)

@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 from bfenv.cli.options import Once
 
-# In the order a newcomer needs them: simulate, operate, research, measure.
+# In the order a newcomer needs them: simulate, operate, research.
 COMMANDS = {
     "evaluate": "Compare policies on the same jobs.",
     "simulate": "Write the schedule of a policy.",
@@ -25,8 +25,6 @@ COMMANDS = {
     "search": "Search for an order of EASY that beats EASY.",
     "agents": "List agents; show one, or make an agent and its card.",
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
-    "reproduce": "Recompute a paper's tables and figures, and compare them.",
-    "bench": "Measure how fast bfenv is on this machine.",
 }
 
 

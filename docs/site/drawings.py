@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
+from benchmarks.measurements import Measurement
 from bfenv import Schedule
 from bfenv.analysis.plots.figure import STYLE
 from bfenv.analysis.plots.gantt_scene import COLOURS, scene
-from bfenv.speed import Measurement
 
 INK = {"light": "#22272e", "dark": "#d6dde4"}
 FAINT = {"light": "#6b7480", "dark": "#8f9aa6"}

@@ -21,6 +21,8 @@ from matplotlib.figure import Figure
 from scenarios import SCENARIOS, Scenario
 
 import bfenv
+from benchmarks.__main__ import app as benchmarks
+from benchmarks.measurements import PUBLISHED, read_measurements
 from bfenv.agents.models import read_card
 from bfenv.agents.models.cards import agent_names
 from bfenv.agents.network_agent import load_network, network_names
@@ -31,7 +33,6 @@ from bfenv.core.names import import_object
 from bfenv.envs import BackfillEnv
 from bfenv.knowledge.priorities import ORDERS
 from bfenv.knowledge.user_history import QUANTITIES
-from bfenv.speed import PUBLISHED, read_measurements
 
 SCORES = ("scored on", "load", "ratio", "lowest to highest", "longest wait")
 # Page of a family: the names of its policies, or what they begin with
@@ -161,17 +162,17 @@ def _names() -> str:
 def _speed() -> str:
     groups = ("traces", "gymnasium.make", "gymnasium.make_vec", "BackfillVecEnv", "jobs")
     chosen = [word for group in (*groups, "new process", "peak memory") for word in ("-g", group)]
-    return command("bench", "show", str(PUBLISHED), *chosen, "--format", "markdown")
+    return command("show", *chosen, "--format", "markdown", commands=benchmarks)
 
 
 # The command line -------------------------------------------------------------------------------
 
 
-def command(*words: str) -> str:
-    """Return what a command of `bfenv` prints."""
+def command(*words: str, commands: typer.Typer = app) -> str:
+    """Return what a command prints, by default one of `bfenv`."""
     printed = io.StringIO()
     with redirect_stdout(printed), redirect_stderr(sys.stderr):
-        app(list(words), prog_name="bfenv", standalone_mode=False)
+        commands(list(words), prog_name="bfenv", standalone_mode=False)
     return printed.getvalue()
 
 

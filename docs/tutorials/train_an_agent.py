@@ -76,8 +76,8 @@ for one in rank_policies(read_leaderboard("leaderboard").rows):
 # %%
 # What does that say? Not much: the suite ``smoke-v1`` is made for trying commands, and the
 # network saw 24 thousand steps on a machine of 32 processors. What to expect of a longer training
-# is in :doc:`/training/learning_curves`; networks that were trained for longer come with bfenv,
-# by names such as ``agent:scorer-lublin``.
+# is in ``diary/learning_curves.md`` of the repository; networks that were trained for longer come
+# with bfenv, by names such as ``agent:scorer-lublin``.
 #
 # On the command line:
 #

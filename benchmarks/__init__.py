@@ -1,0 +1,6 @@
+"""How fast bfenv is on this machine.
+
+Each `measure_` function yields measurements, and takes the number of repetitions. The best of them
+counts. `measured.json` has the published measurements; `python -m benchmarks` makes, shows and
+compares such files.
+"""

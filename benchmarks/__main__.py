@@ -1,0 +1,250 @@
+"""The commands `python -m benchmarks ...`."""
+
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks import measurements
+from benchmarks.engine import measure_engine, measure_policies, measure_scaling
+from benchmarks.environments import measure_environments
+from benchmarks.measurements import PUBLISHED, Measurement, Measurements, read_measurements
+from benchmarks.processes import measure_start
+from benchmarks.search import measure_search
+from bfenv.baselines.registry import find_policy
+from bfenv.baselines.registry import policies as all_policies
+from bfenv.cli import show
+from bfenv.cli.app import run_app
+from bfenv.cli.groups import Group
+from bfenv.cli.options import FormatOption, Once, check_folder
+from bfenv.cli.show import Format
+from bfenv.core.errors import BfenvError, UnknownNameError
+
+Repeat = Annotated[int, typer.Option(min=1, metavar="N", help="Number of repetitions.")]
+Largest = Annotated[
+    int, typer.Option(min=10_000, metavar="N", help="Largest number of jobs to generate.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write a JSON file with rows and versions."),
+]
+Before = Annotated[Path, typer.Argument(metavar="BEFORE", help="Older measurements file.")]
+After = Annotated[Path, typer.Argument(metavar="AFTER", help="Newer measurements file.")]
+app = typer.Typer(
+    cls=Group,
+    help="""Measure how fast bfenv is on this machine. The best of several runs counts.
+
+    \b
+    Examples:
+      python -m benchmarks engine --repeat 1
+      python -m benchmarks policies --policy easy --policy los --repeat 1
+      python -m benchmarks scaling --largest 160000 --out scaling.json
+      python -m benchmarks training --preset archive --repeat 3
+      python -m benchmarks show
+      python -m benchmarks show bench.json --group traces --format markdown
+      python -m benchmarks compare before.json after.json
+    """,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command(cls=Once)
+def engine(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = None) -> None:
+    """Time reading logs and simulating whole traces."""
+    _measure(measure_engine(repeat), format, out)
+
+
+@app.command(cls=Once)
+def environment(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = None) -> None:
+    """Measure the steps per second of environments."""
+    _measure(measure_environments(repeat), format, out)
+
+
+@app.command(cls=Once)
+def scaling(
+    repeat: Repeat = 3,
+    largest: Largest = 10_240_000,
+    format: FormatOption = Format.table,
+    out: Out = None,
+) -> None:
+    """Time more jobs, longer queues, larger machines.
+
+    The longest queues are 10,000 jobs submitted at once, and about 3,000 that wait all the time. A
+    policy that takes over 10 s with a queue is not measured with longer ones.
+    """
+    _measure(measure_scaling(repeat, largest), format, out)
+
+
+@app.command(cls=Once)
+def policies(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help="Repeat for several. Default: all policies."
+        ),
+    ] = None,
+    repeat: Repeat = 3,
+    format: FormatOption = Format.table,
+    out: Out = None,
+) -> None:
+    """Time policies on logs, queues and machines."""
+    names = policy or list(all_policies())
+    for name in names:
+        find_policy(name)  # refuses an unknown one before anything is measured
+    _measure(measure_policies(names, repeat), format, out)
+
+
+@app.command(cls=Once)
+def search(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = None) -> None:
+    """Time EASY in the orders of papers, formulas and scorers."""
+    _measure(measure_search(repeat), format, out)
+
+
+@app.command(cls=Once)
+def training(
+    preset: Annotated[str, typer.Option(metavar="PRESET", help="As of `bfenv train`.")] = "scorer",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Of torch. Default: as the preset says.")
+    ] = None,
+    repeat: Repeat = 20,
+    format: FormatOption = Format.table,
+    out: Out = None,
+) -> None:
+    """Measure the steps per second of `bfenv train`, by CPU time."""
+    try:
+        from benchmarks.training import measure_training
+    except ModuleNotFoundError as error:
+        raise BfenvError(f"training needs {error.name}: pip install 'bfenv[agents]'") from error
+
+    _measure(measure_training(repeat, preset, threads), format, out)
+
+
+@app.command(cls=Once)
+def start(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = None) -> None:
+    """Measure the time and memory of new processes."""
+    _measure(measure_start(repeat), format, out)
+
+
+@app.command("all", cls=Once)
+def measure_all(
+    repeat: Repeat = 5,
+    largest: Largest = 10_240_000,
+    format: FormatOption = Format.table,
+    out: Out = None,
+) -> None:
+    """Run all of these except policies and training (minutes)."""
+    found = chain(
+        measure_engine(repeat),
+        measure_environments(repeat),
+        measure_search(repeat),
+        measure_scaling(min(repeat, 3), largest),
+        measure_start(repeat),
+    )
+    _measure(found, format, out)
+
+
+@app.command("show", cls=Once)
+def show_measurements(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="File of --out.  [default: the published measurements]",
+            show_default=False,
+        ),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--group", "-g", metavar="GROUP", help="Repeat for several. Default: all groups."
+        ),
+    ] = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """Print measurements from a file."""
+    content = read_measurements(file or PUBLISHED)
+    groups = dict.fromkeys(row["group"] for row in content["rows"])
+    for name in group or ():
+        if name not in groups:
+            raise UnknownNameError("group", name, groups)
+    rows = [row for row in content["rows"] if row["group"] in (group or groups)]
+    _print({**content, "rows": rows}, format)
+
+
+@app.command(cls=Once)
+def compare(before: Before, after: After, format: FormatOption = Format.table) -> None:
+    """Compare two files of measurements."""
+    old, new = map(read_measurements, (before, after))
+    changes = measurements.compare(old, new)
+    if format in (Format.json, Format.csv):
+        show.rows(changes, format)
+        return
+    lines = [
+        (
+            *(one["group"], one["what"], one["subject"]),
+            "-" if one["faster"] is None else f"{one['faster']:.2f}x",
+            *(
+                "-" if value is None else show.quantity(value, one["unit"])
+                for value in (one["before"], one["after"])
+            ),
+        )
+        for one in changes
+    ]
+    names = ["group", "what", "subject", "times as fast", "before", "after"]
+    title = f"before: {_describe(old)}\nafter:  {_describe(new)}"
+    show.table(names, lines, format, numbers=3, title=title)
+
+
+def _measure(found: Iterable[Measurement], format: Format, out: Path | None) -> None:
+    """Make the measurements, write them to a file if there is one, and print them."""
+    check_folder(out)
+    rows = []
+    with show.progress() as progress:
+        task = progress.add_task("", total=None)
+        for row in found:
+            rows.append(row)
+            progress.update(task, description=f"{row['what']} {row['subject']}"[:24])
+    if out is not None:
+        measurements.write_measurements(out, rows)
+    _print(measurements.with_provenance(rows), format)
+
+
+def _print(content: Measurements, format: Format) -> None:
+    """Print measurements, in a table with their provenance above."""
+    rows = content["rows"]
+    if format in (Format.json, Format.csv):
+        show.rows(rows, format)
+        return
+    lines = [
+        (
+            *(row["group"], row["what"], row["subject"]),
+            f"{row['jobs']:,}" if row["jobs"] else "",
+            show.quantity(row["best"], row["unit"]),
+            show.quantity(row["median"], row["unit"]),
+            f"{row['best'] / row['jobs'] * 1e9:,.0f} ns" if row["jobs"] else "",
+        )
+        for row in rows
+    ]
+    columns = ["group", "what", "subject", "jobs", "best", "median", "per job"]
+    filled = [k for k in range(len(columns)) if not lines or any(line[k] for line in lines)]
+    columns, cells = [columns[k] for k in filled], [[line[k] for k in filled] for line in lines]
+    show.table(columns, cells, format, numbers=len(columns) - 3, title=_describe(content))
+
+
+def _describe(content: Measurements) -> str:
+    """Describe in one line what measurements depend on."""
+    versions = content["versions"]
+    return (
+        f"{content['machine']}, Python {versions['python']}, numpy {versions['numpy']}, "
+        f"numba {versions['numba']}, bfenv {versions['bfenv']}, commit {content['commit'] or '-'}"
+    )
+
+
+if __name__ == "__main__":
+    run_app(app, "python -m benchmarks")

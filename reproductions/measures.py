@@ -1,0 +1,308 @@
+"""What is measured, by name: a number, (value, low, high), or curves (x, y).
+
+A measure of one schedule takes the schedule; one that compares takes the reference's as well. A
+measure of a workload takes the trace.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bfenv.analysis.backfills import Backfills, find_backfills
+from bfenv.analysis.intervals import batch_means
+from bfenv.analysis.job_classes import classify_jobs
+from bfenv.analysis.queue_length import mean_queue_length, queue_curve
+from bfenv.analysis.schedule_metrics import (
+    bounded_slowdown,
+    delay_slowdown,
+    makespan,
+    response,
+    slowdown,
+    utilization,
+)
+from bfenv.core.durations import DAY, HOUR, MINUTE
+from bfenv.core.jobs import Trace
+from bfenv.core.schedule import Schedule
+from bfenv.workloads.summary import popular_estimates
+from reproductions.examples import PLANES, queue_cell, table_cell
+
+CLASSES = ("all", "small", "medium", "long")  # of jobs, by estimate
+PRIORITIES = ("", "-high", "-low")
+POINTS = 200  # of a curve, at most
+BATCH = 1000  # jobs, Lawson and Smirni 2002, Figure 4
+CRASH_ESTIMATE, CRASH_RUNTIME = 1000, 180  # seconds, Lawson and Smirni 2002, Table 1
+ASKED = {"15min": 15 * MINUTE, "2h": 2 * HOUR, "18h": 18 * HOUR}  # Zotkin et al., Figures 13-15
+OfJobs = Callable[[Schedule], np.ndarray]  # a quantity of each job
+
+
+def cdf(values: np.ndarray) -> tuple[Any, Any]:
+    """Return quantiles and the percent of the values up to each, (POINTS + 1,) each."""
+    percent = np.linspace(0, 100, POINTS + 1)
+    return np.percentile(values, percent, method="inverted_cdf"), percent
+
+
+def members(trace: Trace, group: str, priority: str = "") -> np.ndarray:
+    """Return which jobs are of a class of estimates and of a priority, (n,) bool."""
+    chosen = np.ones(len(trace), dtype=np.bool_)
+    if group != "all":
+        chosen &= classify_jobs(trace)[f"{group} estimate"]
+    if priority:
+        chosen &= (trace.jobs.priority > 0) == (priority == "-high")
+    return chosen
+
+
+def ratio(own: Any, other: Any) -> Any:
+    """Return R of Lawson and Smirni 2002, equation 3: above 0 if `own` is smaller."""
+    return (other - own) / np.minimum(other, own)
+
+
+# Of one schedule -----------------------------------------------------------------------------
+
+
+def _mean(of: OfJobs, schedule: Schedule, *_: Schedule) -> float:
+    return float(of(schedule).mean())
+
+
+@lru_cache(maxsize=1)
+def _backfills(schedule: Schedule) -> Backfills:
+    return find_backfills(schedule)
+
+
+def _class_slowdown(group: str, schedule: Schedule) -> float:
+    return float(slowdown(schedule)[members(schedule.trace, group)].mean())
+
+
+def _stolen_from_head(schedule: Schedule) -> float:
+    """Mean time (s) stolen from a head, by all wild backfills together, over the delayed heads.
+
+    The head at a start is the first job, in the order of submission, that starts later.
+    """
+    found = _backfills(schedule)
+    if not found.wild.any():
+        return 0.0
+    latest = np.maximum.accumulate(schedule.start)
+    heads = np.searchsorted(latest, schedule.start[found.wild], side="right")
+    return float(found.stolen[found.wild].sum() / len(np.unique(heads)))
+
+
+def _short_starts(schedule: Schedule) -> tuple[Any, Any]:
+    """Jobs of less than a minute that start, over 100 equal parts of the makespan, in days."""
+    begin, length = schedule.trace.jobs.submit[0], makespan(schedule)
+    counts, edges = np.histogram(
+        (schedule.start - begin)[schedule.trace.runtime < MINUTE], 100, (0, length)
+    )
+    return edges[:-1] / DAY, counts
+
+
+def _short_starts_early(schedule: Schedule) -> float:
+    """Share of the jobs of less than a minute that start in the first fifth of the makespan."""
+    begin, length = schedule.trace.jobs.submit[0], makespan(schedule)
+    starts = (schedule.start - begin)[schedule.trace.runtime < MINUTE]
+    return float((starts < length / 5).mean())
+
+
+def _guarantees(schedule: Schedule) -> np.ndarray:
+    """Guaranteed over actual delay of the jobs that did not start on arrival."""
+    guarantee, submit = schedule.records["guarantee"], schedule.trace.jobs.submit
+    waited = schedule.wait > 0
+    return np.asarray((guarantee - submit)[waited] / schedule.wait[waited])
+
+
+def _reservation_delays(schedule: Schedule) -> np.ndarray:
+    jobs = schedule.trace.jobs
+    asked = jobs.requested_start > 0
+    return np.asarray((schedule.start - np.maximum(jobs.requested_start, jobs.submit))[asked])
+
+
+def _tail(schedule: Schedule) -> tuple[Any, Any]:
+    """Return delays (h) and the percent of the reservations delayed by more."""
+    percent = np.linspace(80, 100, POINTS + 1)
+    delays = np.percentile(_reservation_delays(schedule), percent)
+    return delays / HOUR, 100 - percent
+
+
+def _queue(schedule: Schedule) -> tuple[Any, Any]:
+    cuts, jobs = queue_curve(schedule, POINTS)
+    return cuts[:-1] / DAY, jobs
+
+
+JOB_COLUMNS: Mapping[str, OfJobs] = {
+    "arrival": lambda one: one.trace.jobs.submit,
+    "start": lambda one: one.start,
+    "termination": lambda one: one.end,
+    "response": response,
+    "runtime": lambda one: one.trace.runtime,
+    "wait": lambda one: one.wait,
+    "slowdown": slowdown,
+}
+
+
+# Of a schedule and a reference ----------------------------------------------------------------
+
+
+def _gain(of: OfJobs, confidence: float, schedule: Schedule, other: Schedule) -> list[float]:
+    """How much smaller than the reference's, job by job, with an interval by batch means."""
+    interval = batch_means(of(other) - of(schedule), confidence=confidence)
+    return [interval.value, interval.low, interval.high]
+
+
+def _ratio(group: str, priority: str, schedule: Schedule, other: Schedule) -> float:
+    """R of the mean slowdowns of some jobs."""
+    chosen = members(schedule.trace, group, priority)
+    if not chosen.any():
+        return float("nan")
+    return float(ratio(*(slowdown(one)[chosen].mean() for one in (schedule, other))))
+
+
+def _ratio_of_means(group: str, schedule: Schedule, other: Schedule) -> float:
+    """R of 1 + mean delay / mean service time."""
+    chosen = members(schedule.trace, group)
+    service = schedule.trace.runtime[chosen].mean()
+    return float(ratio(*(1 + one.wait[chosen].mean() / service for one in (schedule, other))))
+
+
+def _snapshots(priority: str, schedule: Schedule, other: Schedule) -> tuple[Any, Any]:
+    """Submit time (days) and R of each batch of BATCH submissions."""
+    jobs = schedule.trace.jobs
+    chosen = members(schedule.trace, "all", priority)
+    begins = np.arange(0, len(jobs.submit) - BATCH + 1, BATCH)
+    if not len(begins) or not chosen.any():
+        return [], []
+    counts = np.add.reduceat(chosen.astype(float), begins)
+    means = [
+        np.add.reduceat(np.where(chosen, slowdown(one), 0), begins) / np.maximum(counts, 1)
+        for one in (schedule, other)
+    ]
+    return jobs.submit[begins] / DAY, ratio(*means)
+
+
+def _positive_share(priority: str, schedule: Schedule, other: Schedule) -> float:
+    """Share of the batches with R > 0."""
+    values = np.asarray(_snapshots(priority, schedule, other)[1])
+    return float((values > 0).mean()) if len(values) else float("nan")
+
+
+# Of a workload --------------------------------------------------------------------------------
+
+
+def _crashed(trace: Trace) -> float:
+    crashed = (trace.jobs.estimate > CRASH_ESTIMATE) & (trace.runtime < CRASH_RUNTIME)
+    return float(crashed.sum())
+
+
+def _lengths(trace: Trace) -> tuple[Any, Any]:
+    """Jobs by runtime, in steps of 5 minutes: runtimes (s) and counts."""
+    step = 5 * MINUTE
+    longest = float(np.percentile(trace.runtime, 99.5)) + step
+    counts, edges = np.histogram(trace.runtime, np.arange(0, longest + step, step))
+    return edges[:-1], counts
+
+
+def _popular(trace: Trace) -> tuple[Any, Any]:
+    """The 20 most popular estimates (s), ascending, and their jobs."""
+    found = sorted(popular_estimates(trace, 20), key=lambda one: one["estimate"])
+    labels = [
+        f"{seconds / HOUR:g} h" if seconds >= HOUR else f"{seconds / MINUTE:g} min"
+        for seconds in (one["estimate"] for one in found)
+    ]
+    return labels, [round(one["share"] * len(trace)) for one in found]
+
+
+def _round_share(trace: Trace) -> float:
+    """Share of estimates that are multiples of 5 minutes below an hour, or of an hour."""
+    estimate = trace.jobs.estimate
+    step = np.where(estimate < HOUR, 5 * MINUTE, HOUR)
+    return float((estimate % step == 0).mean())
+
+
+def _runtimes_of(estimate: int, trace: Trace) -> tuple[Any, Any]:
+    runtime = trace.runtime[trace.jobs.estimate == estimate]
+    return cdf(runtime) if len(runtime) else ([], [])
+
+
+def _overestimation(estimate: int, percent: float, trace: Trace) -> float:
+    runtime = trace.runtime[trace.jobs.estimate == estimate]
+    return float(np.percentile(estimate / runtime, percent)) if len(runtime) else float("nan")
+
+
+MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "wait": partial(_mean, lambda one: one.wait),
+        "bounded-slowdown": partial(_mean, bounded_slowdown),
+        "delay-slowdown": partial(_mean, delay_slowdown),
+        "slowdown": partial(_mean, slowdown),
+        "response": partial(_mean, response),
+        "makespan": makespan,
+        "utilization": utilization,
+        "longest-wait": lambda one, *_: float(one.wait.max()),
+        "queue-length": mean_queue_length,
+        "queue": _queue,
+        "backfilled": lambda one: float(_backfills(one).backfilled.mean()),
+        "wild": lambda one: float(_backfills(one).wild.mean()),
+        "stolen-from-head": _stolen_from_head,
+        "short-starts": _short_starts,
+        "short-starts-early": _short_starts_early,
+        "guarantees": lambda one: cdf(_guarantees(one)),
+        "guarantees-median": lambda one: float(np.percentile(_guarantees(one), 50)),
+        "guarantees-80": lambda one: float(np.percentile(_guarantees(one), 80)),
+        "started-at-once": lambda one: float((one.wait == 0).mean()),
+        "missed": lambda one: float((_reservation_delays(one) > 0).sum()),
+        "reservations": lambda one: float(len(_reservation_delays(one))),
+        "reservation-tail": _tail,
+        "gain-wait": partial(_gain, lambda one: one.wait, 0.95),
+        "gain-bounded-slowdown": partial(_gain, bounded_slowdown, 0.95),
+        "gain-response-90": partial(_gain, response, 0.90),
+        "gain-bounded-slowdown-90": partial(_gain, bounded_slowdown, 0.90),
+        **{f"slowdown-{group}": partial(_class_slowdown, group) for group in CLASSES},
+        **{f"ratio-of-means-{group}": partial(_ratio_of_means, group) for group in CLASSES},
+        **{f"snapshots{which}": partial(_snapshots, which) for which in PRIORITIES},
+        **{f"positive{which}": partial(_positive_share, which) for which in PRIORITIES},
+        **{
+            f"ratio-{group}{which}": partial(_ratio, group, which)
+            for group in CLASSES
+            for which in PRIORITIES
+        },
+        **{
+            f"job-{job}-{column}": lambda one, job=job, of=of: float(of(one)[job])
+            for job in range(4)
+            for column, of in JOB_COLUMNS.items()
+        },
+    }
+)
+WORKLOAD_MEASURES: Mapping[str, Callable[[Trace], Any]] = MappingProxyType(
+    {
+        "jobs": lambda trace: float(len(trace)),
+        "processors": lambda trace: float(trace.processors),
+        "offered-load": lambda trace: float(trace.offered_load),
+        "crashed": _crashed,
+        "crashed-share": lambda trace: _crashed(trace) / len(trace),
+        "lengths": _lengths,
+        "below-a-minute": lambda trace: float((trace.runtime < MINUTE).mean()),
+        "runtimes": lambda trace: cdf(trace.runtime),
+        "estimates": lambda trace: cdf(trace.jobs.estimate),
+        "popular": _popular,
+        "popular-share": lambda trace: sum(one["share"] for one in popular_estimates(trace, 20)),
+        "round-share": _round_share,
+        "share-18h": lambda trace: float((trace.jobs.estimate == ASKED["18h"]).mean()),
+        **{f"runtimes-{name}": partial(_runtimes_of, seconds) for name, seconds in ASKED.items()},
+        **{
+            f"overestimation-{name}-{percent}": partial(_overestimation, seconds, percent)
+            for name, seconds in ASKED.items()
+            for percent in (50, 80)
+        },
+        **{
+            f"table-3.{table}-{i}-{j}": partial(table_cell, table, i, j)
+            for table in (1, 2, 3, *PLANES)
+            for i in range(6)
+            for j in range(6)
+        },
+        **{
+            f"table-3.8-{job}-{column}": partial(queue_cell, job, column)
+            for job in range(2, 6)
+            for column in ("size", "ssize")
+        },
+    }
+)

@@ -1,0 +1,140 @@
+"""The two sides of a comparison: the papers' printed numbers, and the values in rows of runs."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bfenv.analysis.intervals import Interval, batch_means
+from reproductions.item import Extreme, Pair, Run, Side, Value
+from reproductions.rows import Row
+
+FOLDER = Path(__file__).parent
+
+
+class Printed(NamedTuple):
+    """A printed number, or the text of a cell."""
+
+    value: float | str
+    error: float = 0.0  # half a unit of the last digit, or how well a value of a figure is known
+    read: bool = False  # whether the text states it of a figure, which itself is not available
+    text: str = ""  # as it is printed
+
+
+@cache
+def read_printed(paper: str) -> dict[str, Any]:
+    """Read the data file of a paper, which has its items by name."""
+    path = FOLDER / "printed" / f"{paper}.json"
+    items: dict[str, Any] = json.loads(path.read_text("utf-8"))["items"] if path.is_file() else {}
+    return items
+
+
+@cache
+def printed(paper: str, item: str) -> Mapping[tuple[str, str], Printed]:
+    """Return the printed values of an item by row and column.
+
+    A file has, by item, the place in the paper, "columns", and "rows": for each row's label its
+    values, as they are printed, null where nothing is. "read" marks values that the text states of
+    a figure, with "error".
+    """
+    entry = read_printed(paper).get(item)
+    if entry is None:
+        return {}
+    return {
+        (row, column): _number(text, entry)
+        for row, texts in entry["rows"].items()
+        for column, text in zip(entry["columns"], texts, strict=True)
+        if text is not None
+    }
+
+
+def _number(text: str, entry: Mapping[str, Any]) -> Printed:
+    """Read a number as it is printed; other text stays text."""
+    try:
+        value = float(text.replace(",", "").replace("+", ""))
+    except ValueError:
+        return Printed(text, text=text)
+    if entry.get("read"):
+        return Printed(value, float(entry["error"]) * abs(value), True, text)
+    _, _, decimals = text.partition(".")
+    return Printed(value, 0.5 * 10 ** -len(decimals), text=text)
+
+
+class Results:
+    """Values by run and measure, from rows by run; a value whose row is missing is None."""
+
+    def __init__(self, rows: Mapping[Run, Row]) -> None:
+        self.rows = rows
+
+    def seeds(self, value: Value) -> list[Any] | None:
+        """Return what each seed gave, unscaled."""
+        row = self.rows.get(value.run)
+        return None if row is None else row["values"].get(value.measure)
+
+    def number(self, side: Side) -> float | str | None:
+        """Return the mean over the seeds, in the printed unit, or what is derived from several.
+
+        Of a measure with an interval, (value, low, high), it is the value. Text and numbers are
+        returned as they are.
+        """
+        if isinstance(side, Extreme):
+            return self._extreme(side)
+        if isinstance(side, Pair):
+            interval = self.ratio(side)
+            return None if interval is None else float(getattr(interval, side.kind))
+        if not isinstance(side, Value):
+            return side
+        found = self.seeds(side)
+        if found and None not in found and isinstance(found[0], list):
+            found = [one[0] for one in found]
+        if not found or None in found:
+            return None
+        return found[0] if isinstance(found[0], str) else float(np.mean(found)) * side.scale
+
+    def _extreme(self, value: Extreme) -> float | None:
+        if value.kind in ("low", "high"):
+            span = self.interval(value.values[0])
+            return None if span is None else span[value.kind == "high"]
+        known = [one for one in map(self.number, value.values) if isinstance(one, float)]
+        if not known or len(known) < len(value.values):
+            return None
+        if value.kind == "mean":
+            return float(np.mean(known))
+        return min(known) if value.kind == "min" else max(known)
+
+    def ratio(self, pair: Pair) -> Interval | None:
+        """Estimate the geometric mean of the ratios of the seeds, with 95 % confidence."""
+        left, right = (self.seeds(value) for value in pair.values)
+        if not left or not right or None in left or None in right:
+            return None
+        logs = np.log(np.asarray(left) / np.asarray(right))
+        found = batch_means(logs, batches=max(2, len(logs)))
+        value, low, high = (float(np.exp(one)) for one in found[:3])
+        return Interval(value, low, high, len(logs))
+
+    def interval(self, value: Value) -> tuple[float, float] | None:
+        """Return low and high: of the measure's own interval, or 5th and 95th percentile of seeds.
+
+        They are in the printed unit, and None if there is no interval.
+        """
+        found = self.seeds(value)
+        if not found or None in found:
+            return None
+        if isinstance(found[0], list):
+            low, high = found[0][1:3]
+            return None if low is None else (low * value.scale, high * value.scale)
+        if len(found) < 2:
+            return None
+        low, high = np.percentile(found, (5, 95))
+        return float(low) * value.scale, float(high) * value.scale
+
+    def curve(self, value: Value) -> tuple[list[Any], list[Any]] | None:
+        """Return x and y of a measure that is a curve, y in the printed unit."""
+        found = self.seeds(value)
+        if not found or found[0] is None:
+            return None
+        x, y = found[0]
+        return x, [None if one is None else one * value.scale for one in y]

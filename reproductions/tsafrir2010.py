@@ -1,0 +1,254 @@
+"""Tsafrir 2010: multiples of runtimes are no model of users' estimates."""
+
+from itertools import pairwise
+from typing import Any
+
+from reproductions.item import (
+    Cell,
+    Claim,
+    Comparison,
+    Content,
+    Extreme,
+    Item,
+    Line,
+    Log,
+    Panel,
+    Paper,
+    Value,
+    by_row,
+    curve,
+    stand_in,
+    value_of,
+    workload_value,
+)
+
+CTC = Log(
+    "CTC", "CTC-SP2-1996-3.1-cln(processors=512)", stand_in(512), True,
+    "77,205 usable of 77,222 jobs, as many as the paper has; on 512 processors, as in its Table 2",
+)  # fmt: skip
+KTH = Log(
+    "KTH", "KTH-SP2-1996-2", stand_in(100), True, "28,481 jobs of the 28,490 that the paper has"
+)
+SDSC = Log(
+    "SDSC", "SDSC-SP2-1998-4.2-cln", stand_in(128), True,
+    "54,034 usable jobs of 59,715, where the paper has 59,725; 5,671 never ran",
+)  # fmt: skip
+BLUE = Log(
+    "BLUE", "SDSC-BLUE-2000-4.2-cln", stand_in(1152, 0.7), True,
+    "232,536 usable jobs of 243,306, where the paper has 243,314",
+)  # fmt: skip
+LOGS = (CTC, KTH, SDSC, BLUE)
+METRICS = {"wait": ("wait time (h)", 1 / 3600), "bounded-slowdown": ("bounded slowdown", 1.0)}
+SEEDS = 100
+BACKFILL_SEEDS = 10  # of Figures 5 and 7, for which the paper gives no number
+STEPS = tuple(step / 10 for step in range(101))  # f
+QUICK_STEPS = (0.0, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0)
+
+
+def _steps(quick: bool) -> tuple[float, ...]:
+    return QUICK_STEPS if quick else STEPS
+
+
+def deterministic(log: Log, f: float, measure: str, quick: bool, scale: float = 1.0) -> Value:
+    """Return a value with estimates of 1 + f / 2 times the runtime, the mean of the random ones.
+
+    With f = 0, estimates are accurate.
+    """
+    steps: dict[str, Any] = {"estimates": "deterministic", "factor": round(1 + f / 2, 2)}
+    if f == 0:
+        steps = {"estimates": "exact"}
+    return value_of(log, "easy", measure, quick, scale=scale, **steps)
+
+
+def random(
+    log: Log, f: float, measure: str, quick: bool, scale: float = 1.0, seeds: int = SEEDS
+) -> Value:
+    """Return a value with estimates uniform from the runtime to f + 1 times it (section 3.1)."""
+    if f == 0:
+        return deterministic(log, 0, measure, quick, scale)
+    steps: dict[str, Any] = {"estimates": "uniform-tsafrir", "factor": round(f + 1, 1)}
+    seeds = min(5, seeds) if quick else seeds
+    return value_of(log, "easy", measure, quick, scale=scale, seeds=seeds, **steps)
+
+
+def _table_2(quick: bool) -> Content:
+    columns = {
+        "cpus": ("processors", 1.0),
+        "jobs": ("jobs", 1.0),
+        "util. (%)": ("offered-load", 100),
+    }
+    cells = [
+        Cell(log.label, column, workload_value(log, measure, quick, scale), log)
+        for log in LOGS
+        for column, (measure, scale) in columns.items()
+    ]
+    return Content(cells)
+
+
+def _figure_2(quick: bool) -> Content:
+    panels, comparisons = [], []
+    labels = [log.label for log in LOGS]
+    for measure, (name, scale) in METRICS.items():
+        one = [deterministic(log, 0, measure, quick, scale) for log in LOGS]
+        two = [deterministic(log, 2, measure, quick, scale) for log in LOGS]
+        lines = (Line("perfect", one, labels), Line("perfect X 2", two, labels))
+        panels.append(Panel(f"Mean {name}", "", name, lines, "bar"))
+        comparisons += [
+            Comparison(f"{log.label}, {name}", b, a, log)
+            for log, a, b in zip(LOGS, one, two, strict=True)
+        ]
+    text = "Estimates of twice the runtime are better than accurate ones"
+    return Content((), panels, [Claim(text, comparisons)])
+
+
+def _figure_3(quick: bool) -> Content:
+    return Content((), _sensitivity(quick, 1), per_row=4)
+
+
+def _sensitivity(quick: bool, seeds: int) -> list[Panel]:
+    steps = _steps(quick)
+    panels = []
+    for measure, (name, scale) in METRICS.items():
+        for log in LOGS:
+            drawn = [random(log, f, measure, quick, scale, seeds) for f in steps]
+            fixed = [deterministic(log, f, measure, quick, scale) for f in steps]
+            label = "random" if seeds == 1 else "random, 5th to 95th percentile"
+            lines = [
+                Line(label, drawn, steps, band=seeds > 1),
+                Line("deterministic", fixed, steps),
+            ]
+            panels.append(Panel(f"{log.label}: {name}", "f", name, lines))
+    return panels
+
+
+def _figure_4(quick: bool) -> Content:
+    steps = _steps(quick)[1:]
+    drops, rises, flat, best = [], [], [], []
+    for measure, (name, scale) in METRICS.items():
+        for log in LOGS:
+            drawn = [random(log, f, measure, quick, scale) for f in steps]
+            fixed = [deterministic(log, f, measure, quick, scale) for f in steps]
+            where, lowest = f"{log.label}, {name}", Extreme(drawn, "min")
+            accurate = deterministic(log, 0, measure, quick, scale)
+            drops.append(Comparison(where, lowest, accurate, log))
+            if log is CTC:
+                flat.append(Comparison(where, drawn[-1], lowest, log, strict=False, slack=0.02))
+            else:
+                rises.append(Comparison(where, lowest, drawn[-1], log, slack=-0.02))
+            best.append(Comparison(where, Extreme(fixed, "mean"), Extreme(drawn, "mean"), log))
+    claims = [
+        Claim("Performance first improves: the lowest mean is below f = 0", drops),
+        Claim("But for CTC it then worsens, by over 2 % up to f = 10 (V shape)", rises),
+        Claim("CTC stays within 2 % of its lowest mean (L shape)", flat),
+        Claim("Over all f the deterministic model is below the mean of the random one, "
+              "as it follows its best case", best),
+    ]  # fmt: skip
+    return Content((), _sensitivity(quick, SEEDS), claims, per_row=4)
+
+
+def _drawn(log: Log, f: float, measure: str, quick: bool, scale: float = 100) -> Value:
+    return random(log, f, measure, quick, scale, BACKFILL_SEEDS)
+
+
+def _figure_5(quick: bool) -> Content:
+    steps = _steps(quick)
+    lines = [
+        Line(log.label, [_drawn(log, f, "backfilled", quick) for f in steps], steps) for log in LOGS
+    ]
+    monotone = [
+        Comparison(f"{log.label}, f = {a:g} and {b:g}", _drawn(log, a, "backfilled", quick),
+                   _drawn(log, b, "backfilled", quick), log)
+        for log in LOGS
+        for a, b in pairwise((0.0, 1.0, 2.0, 4.0, 7.0, 10.0))
+    ]  # fmt: skip
+    panel = Panel("Backfilled jobs", "f", "% of jobs", lines)
+    return Content((), [panel], [Claim("The percentage increases with f", monotone)])
+
+
+def _figure_7(quick: bool) -> Content:
+    steps = _steps(quick)[1:]
+    wild = [_drawn(SDSC, f, "wild", quick) for f in steps]
+    stolen = [_drawn(SDSC, f, "stolen-from-head", quick, 1 / 3600) for f in steps]
+    panels = [
+        Panel("SDSC: wild backfills", "f", "% of jobs", [Line("wild", wild, steps, band=True)]),
+        Panel("SDSC: stolen time", "f", "hours", [Line("stolen", stolen, steps, band=True)]),
+    ]
+    cells = [
+        Cell("wild backfills, at most (% of jobs)", "SDSC", Extreme(wild, "max"), SDSC),
+        Cell("mean stolen time, at most (h)", "SDSC", Extreme(stolen, "max"), SDSC),
+    ]
+    grows = [
+        Comparison("wild backfills", wild[0], wild[-1], SDSC),
+        Comparison("stolen time", stolen[0], stolen[-1], SDSC),
+    ]
+    return Content(cells, panels, [Claim("Both grow with f", grows)])
+
+
+def _figure_8(quick: bool) -> Content:
+    panels = []
+    for log in LOGS:
+        lines = [
+            curve("runtime", workload_value(log, "runtimes", quick)),
+            curve("estimate", workload_value(log, "estimates", quick)),
+        ]
+        panels.append(Panel(log.label, "seconds", "% of jobs", lines, "step", log_x=True))
+    row = "jobs with one of the 20 most popular estimates (%)"
+    cells = [
+        Cell(row, log.label, workload_value(log, "popular-share", quick, 100), log) for log in LOGS
+    ]
+    maximal = workload_value(CTC, "share-18h", quick, 100)
+    cells.append(Cell("jobs with the maximal estimate (%)", "CTC", maximal, CTC))
+    return Content(cells, panels, per_row=4)
+
+
+SHARES = (0.05, 0.25, 0.5, 0.8)  # of jobs with the maximal estimate
+
+
+def _section_4(quick: bool) -> Content:
+    cells, worse, more, helps = [], [], [], []
+    measure = "bounded-slowdown"
+    for log in LOGS:
+        accurate, twice = (deterministic(log, f, measure, quick) for f in (0, 2))
+        users = value_of(log, "easy", measure, quick)
+        values = {"perfect": accurate, "perfect X 2": twice, "users' estimates": users}
+        modal = {
+            f"modal, {share:.0%} at the maximum": value_of(
+                log, "easy", measure, quick, seeds=3 if quick else 20,
+                estimates="tsafrir", emax_share=share,
+            )
+            for share in SHARES
+        }  # fmt: skip
+        cells += [Cell(row, log.label, value, log) for row, value in (values | modal).items()]
+        _, quarter, _, most = modal.values()
+        worse.append(Comparison(log.label, accurate, users, log))
+        more.append(Comparison(log.label, quarter, most, log))
+        helps.append(Comparison(log.label, twice, accurate, log))
+    claims = [
+        Claim("Users' estimates are worse than accurate ones", worse),
+        Claim("With more jobs at the maximum it becomes worse, from 25 % to 80 %", more),
+        Claim("While multiples of the runtime help", helps),
+    ]
+    return Content(by_row(cells), claims=claims)
+
+
+ITEMS = (
+    Item("table-2", "the logs", "Section 1", _table_2, digits=0),
+    Item("figure-2", "perfect estimates and their double", "Section 3.2", _figure_2),
+    Item("figure-3", "performance as a function of the badness factor, one run each",
+         "Section 3.2", _figure_3),
+    Item("figure-4", "averaging multiple experiments exposes a clear trend", "Section 3.3",
+         _figure_4),
+    Item("figure-5", "percent of backfilled jobs", "Section 3.3", _figure_5),
+    Item("figure-7", "impact of the heel-and-toe dynamic", "Section 3.3", _figure_7),
+    Item("figure-8", "distributions of runtimes and estimates", "Section 4", _figure_8),
+    Item("section-4", "users' and modal estimates against multiples of the runtime", "Section 4",
+         _section_4),
+)  # fmt: skip
+
+TSAFRIR2010 = Paper(
+    "tsafrir2010",
+    "Using inaccurate estimates accurately",
+    "D. Tsafrir, Job Scheduling Strategies for Parallel Processing (JSSPP), 2010.",
+    LOGS,
+    ITEMS,
+)

@@ -1,0 +1,155 @@
+"""Verdicts: whether what was computed agrees with what was printed, by one set of rules.
+
+Numbers agree within a band around a ratio of 1, or if rounding explains the rest. An order agrees
+if all pairs of printed values that differ by more than DISTINCT come out in the same order. A claim
+agrees if all its comparisons hold. Only logs whose jobs are the paper's count; on other editions of
+a log, on generated jobs, and where the paper prints nothing, there is nothing to compare.
+"""
+
+from collections.abc import Iterable
+from itertools import combinations
+from typing import NamedTuple
+
+from reproductions.item import Cell, Claim, Comparison, Content, Item, Log
+from reproductions.results import Printed, Results, printed
+
+AGREES, DIFFERS, NOT_COMPARABLE = "agrees", "differs", "not comparable"
+MISSING = "not computed"  # the log is not on this machine
+DISTINCT = 0.05  # printed values closer than this have no order
+
+
+class CellVerdict(NamedTuple):
+    """One cell: theirs, ours, their ratio, and what follows."""
+
+    cell: Cell
+    theirs: Printed | None
+    ours: float | str | None
+    ratio: float | None  # ours over theirs
+    verdict: str  # "" where nothing is printed
+    near: bool = False  # whether ours is as printed, within the band
+
+
+class Count(NamedTuple):
+    """How many of several comparisons hold."""
+
+    held: int
+    all: int
+    other_held: int  # on jobs that are not the paper's
+    other_all: int
+    failed: tuple[str, ...] = ()  # which do not hold, of those that count
+
+    @property
+    def verdict(self) -> str:
+        """The verdict over all."""
+        if not self.all:
+            return NOT_COMPARABLE
+        return AGREES if self.held == self.all else DIFFERS
+
+
+class Verdict(NamedTuple):
+    """The verdict of an item, with its parts."""
+
+    cells: tuple[CellVerdict, ...]  # each beside its printed value
+    values: Count  # how many cells agree
+    order: Count | None  # how many orders agree; None if there is no such rule
+    claims: tuple[tuple[Claim, Count], ...]  # how many comparisons of each hold
+
+    @property
+    def overall(self) -> str:
+        """One word for the item."""
+        parts = [self.values, self.order, *(count for _, count in self.claims)]
+        verdicts = {part.verdict for part in parts if part} - {NOT_COMPARABLE}
+        if not verdicts:
+            return NOT_COMPARABLE
+        return AGREES if verdicts == {AGREES} else DIFFERS
+
+
+def judge(paper: str, item: Item, content: Content, results: Results, quick: bool) -> Verdict:
+    """Judge an item by its rules.
+
+    `paper` names the printed values; if `quick`, only the cells of logs without a stand-in count.
+    """
+    theirs = printed(paper, item.name)
+    cells = tuple(
+        _judge_cell(item, cell, theirs.get((cell.row, cell.column)), results, quick)
+        for cell in content.cells
+    )
+    return Verdict(
+        cells,
+        _count(
+            (f"{one.cell.row}, {one.cell.column}", one.near, _counts(one.cell.log, quick))
+            for one in cells
+            if one.theirs is not None and one.ours is not None
+        ),
+        _order(cells, quick) if item.ordered else None,
+        tuple(
+            (
+                claim,
+                _count(
+                    (one.where, holds, _counts(one.log, quick))
+                    for one in claim.comparisons
+                    if (holds := compare(one, results)) is not None
+                ),
+            )
+            for claim in content.claims
+        ),
+    )
+
+
+def _counts(log: Log, quick: bool) -> bool:
+    return log.comparable and not (quick and log.stand_in != log.workload)
+
+
+def _judge_cell(
+    item: Item, cell: Cell, theirs: Printed | None, results: Results, quick: bool
+) -> CellVerdict:
+    ours = results.number(cell.value)
+    if theirs is None or ours is None:
+        return CellVerdict(cell, theirs, ours, None, MISSING if theirs else "")
+    ratio = None
+    if isinstance(ours, str) or isinstance(theirs.value, str):
+        near = ours == theirs.text
+    else:
+        ratio = ours / theirs.value if theirs.value else None
+        near = abs(ours - theirs.value) <= theirs.error * (1 + 1e-9)
+        if ratio is not None and not item.exact:
+            near = near or 1 / (1 + item.band) <= ratio <= 1 + item.band
+    verdict = AGREES if near else DIFFERS
+    if not _counts(cell.log, quick):
+        verdict = NOT_COMPARABLE
+    return CellVerdict(cell, theirs, ours, ratio, verdict, near)
+
+
+def _order(cells: Iterable[CellVerdict], quick: bool) -> Count:
+    """Count the pairs of printed values within a column that are ordered as printed."""
+    columns: dict[str, list[tuple[Cell, float, float]]] = {}
+    for one in cells:
+        if one.theirs and isinstance(one.theirs.value, float) and isinstance(one.ours, float):
+            found = columns.setdefault(one.cell.column, [])
+            found.append((one.cell, one.theirs.value, one.ours))
+    pairs = []
+    for column, found in columns.items():
+        for (a, their_a, our_a), (b, their_b, our_b) in combinations(found, 2):
+            if max(their_a, their_b) > min(their_a, their_b) * (1 + DISTINCT):
+                holds = (their_a < their_b) == (our_a < our_b) and our_a != our_b
+                both = _counts(a.log, quick) and _counts(b.log, quick)
+                pairs.append((f"{column}: {a.row} and {b.row}", holds, both))
+    return _count(pairs)
+
+
+def compare(comparison: Comparison, results: Results) -> bool | None:
+    """Return whether a comparison holds; None if a value is missing."""
+    left, right = results.number(comparison.left), results.number(comparison.right)
+    if not isinstance(left, float | int) or not isinstance(right, float | int):
+        return None
+    limit = right + comparison.slack * abs(right)
+    return left < limit if comparison.strict else left <= limit
+
+
+def _count(judged: Iterable[tuple[str, bool, bool]]) -> Count:
+    """Count what holds, of what is comparable and of the rest."""
+    found = list(judged)
+    own = [(where, holds) for where, holds, counts in found if counts]
+    other = [holds for _, holds, counts in found if not counts]
+    failed = tuple(where for where, holds in own if not holds)
+    return Count(len(own) - len(failed), len(own), sum(other), len(other), failed)

@@ -1,0 +1,87 @@
+"""Every item of every paper: what it needs exists, what is printed has a place, what was found."""
+
+import pytest
+
+from bfenv.baselines import find_policy
+from bfenv.core.errors import UnknownNameError
+from bfenv.workloads.options import options_of
+from bfenv.workloads.transform import transformed
+from reproductions.item import RUNTIME_FACTOR
+from reproductions.measures import MEASURES, WORKLOAD_MEASURES
+from reproductions.papers import PAPERS, find_items, find_paper
+from reproductions.results import Results, printed, read_printed
+from reproductions.rows import plan, run
+from reproductions.verdict import compare
+
+every_paper = pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
+
+
+@every_paper
+def test_runs_can_be_made(paper):
+    """Measures, policies and steps of each item are known, in quick runs and in others."""
+    steps = {RUNTIME_FACTOR, *options_of(transformed)}
+    for value in (v for item in paper.items for q in (True, False) for v in item.build(q).values()):
+        assert value.measure in (MEASURES if value.run.policy else WORKLOAD_MEASURES)
+        assert {name for name, _ in value.run.steps} <= steps
+        for policy in filter(None, (value.run.policy, value.run.reference)):
+            find_policy(policy)
+
+
+@every_paper
+def test_printed_values_have_a_place(paper):
+    """Each printed number belongs to a cell or a drawn point; names and places are unique."""
+    names = {item.name for item in paper.items}
+    assert read_printed(paper.name).keys() <= names and len(names) == len(paper.items)
+    for item in paper.items:
+        content = item.build(False)
+        places = {(cell.row, cell.column) for cell in content.cells}
+        assert len(places) == len(content.cells), item.name
+        for panel in content.panels:
+            places |= {(line.label, str(x)) for line in panel.lines for x in line.x}
+        assert printed(paper.name, item.name).keys() <= places, item.name
+
+
+def test_items_are_found_by_name():
+    """Items come in the order of the paper; for an unknown name, the message suggests others."""
+    paper = find_paper("zotkin2000")
+    found = find_items(paper, ["table-9", "table-2"])
+    assert [item.name for item in found] == ["table-2", "table-9"]
+    assert find_items(paper, []) == list(paper.items)
+    with pytest.raises(UnknownNameError, match="zotkin2000"):
+        find_paper("zotkin")
+    with pytest.raises(UnknownNameError, match="table-2"):
+        find_items(paper, ["table2"])
+
+
+# By paper and item: parts of claims that hold in every comparison.
+FINDINGS = {
+    ("zotkin2000", "table-4"): (
+        "In the real traces, multiples of the runtime are better",
+        "Off-line, R = 5 more than halves",
+    ),
+    ("zotkin2000", "table-9"): (
+        "With exact estimates all orders make the same schedule",
+        "With multiples, every order is better",
+    ),
+    ("klusacek-rudova", "table"): ("CONS and EASY have positive additional waiting time",),
+    ("tsafrir2010", "section-4"): (
+        "Users' estimates are worse than accurate ones",
+        "With more jobs at the maximum it becomes worse",
+    ),
+    ("lawson-smirni2002", "figure-5"): ("With more arrivals R > 0",),
+    ("shmueli-los2003", "figure-4.4"): ("The mean differential is positive",),
+    ("shmueli-los2003", "figure-4.7"): ("The curve of max-slowdown is above that of plain LOS",),
+}
+
+
+@pytest.mark.parametrize("paper, item", FINDINGS, ids=[" ".join(key) for key in FINDINGS])
+def test_a_finding_holds_on_generated_workloads(paper, item, tmp_path):
+    """All comparisons of these claims hold."""
+    (one,) = find_items(find_paper(paper), [item])
+    results = Results(run(plan([one], tmp_path, quick=True), tmp_path))
+    claims = {claim.text: claim for claim in one.build(True).claims}
+    for start in FINDINGS[paper, item]:
+        (text,) = [text for text in claims if text.startswith(start)]
+        found = [compare(c, results) for c in claims[text].comparisons]
+        judged = [holds for holds in found if holds is not None]
+        assert judged and all(judged), (text, found)
