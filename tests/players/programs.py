@@ -10,7 +10,7 @@ from bfenv.players.remote_policy import Flags, program_policy
 
 QUICK = PlayerLimits(startup=20.0, decision=20.0, reply=2**21)
 
-# First come, first served, as docs/referee.md has it; FIRST is run at the first pass.
+# First come, first served, as docs/players.md has it; FIRST is run at the first pass.
 FCFS = """
 import json, os, sys, time
 queue, size, free = [], {}, 0

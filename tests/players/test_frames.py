@@ -11,7 +11,7 @@ from bfenv.players.remote_policy import player_policy
 from tests.players.programs import QUICK, few_jobs
 
 TRACE = few_jobs()
-# First come, first served, as docs/referee.md describes frames; FIRST is run at the first pass.
+# First come, first served, as docs/players.md describes frames; FIRST is run at the first pass.
 FCFS = """
 import json, os, struct, sys, time
 stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
