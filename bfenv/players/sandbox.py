@@ -88,4 +88,6 @@ def sandboxed(command: Sequence[str], limits: PlayerLimits) -> list[str]:
                 masks += [*NOTHING, mask] if path.is_dir() else ["--ro-bind", os.devnull, mask]
     folder = os.getcwd()
     words += [*masks, "--dir", folder, "--chdir", folder]
-    return [*words, "--remount-ro", "/", "--remount-ro", "/dev", "--", *command]
+    for name in ("/", "/dev", "/proc"):  # root's processes may write to /proc/sys otherwise
+        words += ["--remount-ro", name]
+    return [*words, "--", *command]
