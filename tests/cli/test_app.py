@@ -147,7 +147,6 @@ COMMANDS = [
     *(["agents"], ["agents", "show"], ["agents", "card"]),
     *(["workloads"], ["workloads", "info"], ["workloads", "fetch"], ["workloads", "import"]),
     *(["leaderboard", "run"], ["leaderboard", "report"], ["leaderboard", "export"]),
-    ["leaderboard", "commit"],
     *(["bench", "engine"], ["bench", "environment"], ["bench", "scaling"], ["bench", "policies"]),
     *(["bench", "search"], ["bench", "start"], ["bench", "all"], ["bench", "show"]),
     ["bench", "compare"],
@@ -155,7 +154,7 @@ COMMANDS = [
 RUN = (
     ["evaluate"], ["simulate"], ["policies"], ["workloads"], ["leaderboard", "run"],
     ["bench", "engine"], ["bench", "policies"], ["bench", "show"], ["whatif"], ["agents"],
-    ["agents", "show"], ["leaderboard", "commit"],
+    ["agents", "show"],
 )  # fmt: skip  # those whose examples need no files but a log, no network, and not much time
 
 

@@ -135,12 +135,18 @@ def run(
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
     given = {"policy": names, "agent": agents, "player": player or ()}
-    if any(is_strange(kind, name) for kind, each in given.items() for name in each):
-        options.warn_of_root(sandbox)
+    has_players = any(is_strange(kind, name) for kind, each in given.items() for name in each)
     limits = options.player_limits(sandbox, player_memory, decision, player_reads)
     with show.progress("rows") as progress:
         bar = progress.add_task("preparing", total=None, rows="")
         total, number = 0, count(1)
+
+        def waiting(text: str) -> None:
+            nonlocal has_players
+            if has_players:  # the input has been checked
+                options.warn_of_root(sandbox)
+            has_players = False
+            progress.update(bar, description=text[:40])
 
         def begin(rows: int, cost: float) -> None:
             nonlocal total
@@ -167,7 +173,7 @@ def run(
             limits=limits,
             shard=read_shard(shard),
             argv=sys.argv[1:],
-            waiting=lambda text: progress.update(bar, description=text[:40]),
+            waiting=waiting,
             begin=begin,
             done=done,
             jobs=jobs,

@@ -124,8 +124,9 @@ def _print(verdicts: "list[Verdict]", format: Format) -> None:
         if any(numbers):
             lines.append((check, *numbers, "; ".join(reasons)))
     show.table(("check", *words, "why not checked"), lines, format, whole_names=True)
-    for one in verdicts:
-        if one.verdict in (WRONG, UNVERIFIED):
-            row = one.row
-            what = row and f"{row.policy} on {row.workload}, seed {row.seed}: "
-            show.lines([f"{one.check} {one.verdict}: {what or ''}{one.reason}"])
+    for word in (WRONG, UNVERIFIED):
+        for one in verdicts:
+            if one.verdict == word:
+                row = one.row
+                what = row and f"{row.policy} on {row.workload}, seed {row.seed}: "
+                show.lines([f"{one.check} {word}: {what or ''}{one.reason}"])
