@@ -74,9 +74,10 @@ class PlayerProcess:
         self._errors = tempfile.TemporaryFile()  # it has no name, and the limit of a file's size
         to_player, self._requests = os.pipe()
         self._replies, from_player = os.pipe()
+        streams = (to_player, from_player, self._errors.fileno())
         order = {
             "command": words,
-            "streams": (to_player, from_player, self._errors.fileno()),
+            "streams": streams,
             "environment": environment(self._folder or TEMPORARY),
             "limits": limits.of_system(),
             "folder": self._folder,
@@ -87,7 +88,7 @@ class PlayerProcess:
                 [sys.executable, "-I", "-S", str(GUARD)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                pass_fds=order["streams"],
+                pass_fds=streams,
                 start_new_session=True,
             )
         finally:

@@ -64,14 +64,14 @@ def sandboxed(command: Sequence[str], limits: PlayerLimits) -> list[str]:
     BfenvError
         As of `bubblewrap`.
     """
-    own = [os.path.abspath(word) for word in command if os.path.exists(word)]
+    own = [os.path.abspath(word) for word in (*command, *limits.reads) if os.path.exists(word)]
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]
     python += [folder for folder in sys.path if folder.endswith(PACKAGES)]
-    rooms = [str(Path(__file__).parents[1]), *bfenv.agents.__path__, *bfenv.baselines.__path__]
+    rooms = [*bfenv.agents.__path__, *bfenv.baselines.__path__, str(Path(__file__).parents[1])]
     cache = cache_root()
     kernels = [] if cache is None else [str(cache)]
     settings = (f"/etc/{name}" for name in SETTINGS)
-    names = {*SYSTEM, *settings, *python, *rooms, *kernels, *own, *limits.reads}
+    names: set[str] = {*SYSTEM, *settings, *python, *rooms, *kernels, *own}
     hidden = [Path(path).resolve() for path in (*limits.hidden, *local_logs().values())]
     words = [bubblewrap(), *ALONE, "--size", str(limits.files), "--tmpfs", TEMPORARY]
     shown: list[Path] = []
