@@ -71,8 +71,8 @@ def sandboxed(command: Sequence[str], limits: PlayerLimits) -> list[str]:
     cache = cache_root()
     kernels = [] if cache is None else [str(cache)]
     settings = (f"/etc/{name}" for name in SETTINGS)
-    names: set[str] = {*SYSTEM, *settings, *python, *rooms, *kernels, *own}
-    hidden = [Path(path).resolve() for path in (*limits.hidden, *local_logs().values())]
+    names = {*SYSTEM, *settings, *python, *rooms, *kernels, *own}
+    hidden = [path.resolve() for path in (*map(Path, limits.hidden), *local_logs().values())]
     words = [bubblewrap(), *ALONE, "--size", str(limits.files), "--tmpfs", TEMPORARY]
     shown: list[Path] = []
     masks = []
