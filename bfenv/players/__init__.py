@@ -6,7 +6,7 @@ describes the messages, the limits, and what is promised with and without a sand
 """
 
 from bfenv.players.foresight import NONE_FOUND, NOT_CHECKED, foresight_of, foresight_of_agent
-from bfenv.players.limits import DEFAULT, MIB, NO_SANDBOX, SANDBOXES, PlayerLimits, hide_memory
+from bfenv.players.limits import DEFAULT, MIB, PlayerLimits, hide_memory
 from bfenv.players.mirror import warm_mirror
 from bfenv.players.player_process import (
     PlayerError,
@@ -43,8 +43,6 @@ __all__ = [
     "MIB",
     "NONE_FOUND",
     "NOT_CHECKED",
-    "NO_SANDBOX",
-    "SANDBOXES",
     "Flags",
     "PlayerError",
     "PlayerKilledError",

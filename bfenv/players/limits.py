@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bfenv.core.arguments import check_choice
 from bfenv.core.cache_folder import READ_ONLY
 
 MIB = 2**20
-NO_SANDBOX, BUBBLEWRAP = SANDBOXES = ("none", "bwrap")
+NO_SANDBOX = "none"
+SANDBOXES = (NO_SANDBOX, "bwrap")
 PR_SET_DUMPABLE = 4  # option of Linux's prctl
 # Of the environment only these variables reach a player, and what begins with these prefixes.
 VARIABLES = ("HOME", "LANG", "LD_LIBRARY_PATH", "PATH", "TZ", "USER", "VIRTUAL_ENV", "BFENV_CACHE")
@@ -33,6 +35,9 @@ class PlayerLimits:
     sandbox: str = NO_SANDBOX  # one of SANDBOXES
     reads: tuple[str, ...] = ()  # what it may read in a sandbox, beside software and its own files
     hidden: tuple[str, ...] = ()  # what it may not read in these: the workload, and others' rows
+
+    def __post_init__(self) -> None:
+        check_choice("sandbox", self.sandbox, SANDBOXES)
 
     def hiding(self, paths: Iterable[str | os.PathLike[str]]) -> "PlayerLimits":
         """Return limits that hide files and folders from a player in a sandbox, too."""
