@@ -130,10 +130,12 @@ def check_name(kind: str, name: str) -> None:
     plain = name.strip().lower()
     own = ["log"] if plain == LOGGED else own_kinds(plain)
     if own and kind not in own:
-        raise BfenvError(f"{name} is given as {a(kind)}, but is the name of bfenv's own {own[0]}")
+        raise BfenvError(
+            f"{name} is given as {with_article(kind)}, but is the name of bfenv's own {own[0]}"
+        )
 
 
-def a(kind: str) -> str:
+def with_article(kind: str) -> str:
     """Return a kind of competitor with its article."""
     return f"an {kind}" if kind == "agent" else f"a {kind}"
 

@@ -18,7 +18,7 @@ from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy, division_of
+from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of
@@ -144,11 +144,14 @@ def _run(
             "decision_p99": float(np.percentile(decisions, 99)),
         }
         return schedule, seconds, notes
-    policy = _find_policy(task, limits)
+    if task.command:
+        flags = Flags(trials=bool(task.trials), requested_starts=task.requested_starts)
+        policy = program_policy(task.command, task.policy, flags, limits)
+    else:
+        policy = find_policy(task.policy)
+        warm_up(policy)
     if card := card_of(policy):
         check_unseen(read_card(card), task.trace.source, trace)
-    if not task.command:
-        warm_up(policy)
     begin = time.perf_counter()
     schedule = simulate(trace, policy, task.seed)
     total = time.perf_counter() - begin
@@ -169,13 +172,6 @@ def _foresight(
     if found != NONE_FOUND and not found.startswith(NOT_CHECKED):
         raise PolicyError(found)
     return found
-
-
-def _find_policy(task: Task, limits: PlayerLimits) -> Policy:
-    if not task.command:
-        return find_policy(task.policy)
-    flags = Flags(trials=bool(task.trials), requested_starts=task.requested_starts)
-    return program_policy(task.command, task.policy, flags, limits)
 
 
 def warm_seconds(name: str) -> float:

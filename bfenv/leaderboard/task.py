@@ -7,7 +7,7 @@ from typing import NamedTuple
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.agents import network_of
-from bfenv.leaderboard.competitors import Competitor, a, find_competitor
+from bfenv.leaderboard.competitors import Competitor, find_competitor, with_article
 from bfenv.leaderboard.row import KINDS, row_key
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 from bfenv.players import DEFAULT, PlayerLimits
@@ -126,7 +126,9 @@ def _find_competitors(
     names = {"policy": policies, "agent": agents, "player": players}
     for one, other in combinations(KINDS, 2):
         for name in set(names[one]) & set(names[other]):  # in a ranking they would be one
-            raise BfenvError(f"{name} is given as {a(one)} and as {a(other)}: choose one")
+            raise BfenvError(
+                f"{name} is given as {with_article(one)} and as {with_article(other)}: choose one"
+            )
     competitors = []
     for kind in KINDS:
         for name in dict.fromkeys(names[kind]):

@@ -283,12 +283,13 @@ def _text(frame: Frame, count: int) -> bytes:
 
 def _parsed(line: bytes) -> dict[str, Any]:
     """Return a reply; PlayerError if it is an error or not a JSON object."""
+    begin = repr(line[:LONGEST_SHOWN].decode(errors="replace"))
     try:
         reply = json.loads(line.decode())
     except (ValueError, RecursionError) as error:
-        raise PlayerError(f"its reply is not JSON: {_shown(line)}") from error
+        raise PlayerError(f"its reply is not JSON: {begin}") from error
     if not isinstance(reply, dict):
-        raise PlayerError(f"its reply is not a JSON object: {_shown(line)}")
+        raise PlayerError(f"its reply is not a JSON object: {begin}")
     if "error" in reply:
         raise PlayerError(one_line(str(reply["error"]))[:500])
     return reply
@@ -297,8 +298,3 @@ def _parsed(line: bytes) -> dict[str, Any]:
 def shown(value: Any) -> str:
     """Return the beginning of a value from a reply, as JSON has it, for an error message."""
     return ENCODE(value)[:LONGEST_SHOWN]
-
-
-def _shown(line: bytes) -> str:
-    text = line[:LONGEST_SHOWN].decode(errors="replace")
-    return repr(text)

@@ -124,19 +124,23 @@ class Agent:
         self.env = env
 
     def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        if not tried:
+            tried.append(True)
+            self.look_around()
+        return int(self.env.action_masks().argmax()), state
+
+    def look_around(self):
         import copy
         from bfenv.envs.batch import EnvBatch
         for name in ("trace", "batch", "cluster", "copy_with_foresight", "snapshot"):
             assert not hasattr(self.env, name), name
-        for one in gc.get_objects():
-            assert not isinstance(one, (Trace, EnvBatch))
+        assert not any(isinstance(one, (Trace, EnvBatch)) for one in gc.get_objects())
         for act in (lambda: copy.deepcopy(self.env).step(0), lambda: self.env.reset()):
             try:
                 act()
             except ValueError:
                 continue
             raise AssertionError("it went where it may not")
-        return int(self.env.action_masks().argmax()), state
 """
 
 
