@@ -125,7 +125,7 @@ def evaluate(
     from bfenv.parallel.shards import read_shard, take_shard
     from bfenv.workloads.load import load_workload
 
-    players, errors = _find_players(player or [], workload)
+    players, errors = _find_players(player or [])
     names = policy or ([] if player else policies())
     plan = plan_evaluation(workload, [*names, *players], seeds, load)
     if not (policy or player):
@@ -165,17 +165,15 @@ def evaluate(
         raise typer.Exit(1 if any(row["policy"] != LOGGED for row in rows) else 2)
 
 
-def _find_players(commands: list[str], workload: str) -> "tuple[list[Policy], list[str]]":
+def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
     """Start each player; return the policies of those that greet, and the errors of the others."""
-    from bfenv.players import DEFAULT, check_command, player_policy
-    from bfenv.workloads.load import path_in
+    from bfenv.players import check_command, player_policy
 
-    limits = DEFAULT.hiding([path_in(workload)])
     programs = [check_command(command) for command in commands]  # all, before any is started
     players, errors = [], []
     for program, command in zip(programs, commands, strict=True):
         try:
-            players.append(player_policy(program, command, limits))
+            players.append(player_policy(program, command))
         except PolicyError as error:
             errors.append(str(error))
     return players, errors

@@ -1,5 +1,7 @@
 """Options that several commands have, and checks of the files they write."""
 
+import os
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from bfenv.cli import show
 from bfenv.cli.show import Format
-from bfenv.core.durations import MINUTE, parse_duration
+from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
@@ -84,36 +87,75 @@ PlayersOption = Annotated[
     typer.Option(
         "--player",
         metavar="COMMAND",
-        help="Program that schedules, see docs/referee.md; repeat for several.",
+        help="Program that schedules, see docs/players.md; repeat for several.",
     ),
 ]
-SALT = "BFENV_SALT"  # a variable of the environment, which other processes cannot read
 MEMORY = 4096  # MiB
-DECISION = MINUTE
+DECISION = 10  # seconds
 PROGRAMS = "--player", "--command"  # options that take a program
 WORKLOAD_OPTIONS = {"--workload", "-w"}  # of most commands
 WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG", "LOG..."}  # of the others
 PlayerMemoryOption = Annotated[
-    int, typer.Option(min=16, metavar="MIB", help="Memory that a player may take, in MiB.")
+    int, typer.Option(min=16, metavar="MIB", help="Address space of a player's process, in MiB.")
 ]
 DecisionOption = Annotated[
     int,
-    duration_option("--decision", "Time limit of a player's decision.  [default: 1min]", least=1),
+    duration_option("--decision", "Time limit of a player's decision.  [default: 10s]", least=1),
 ]
 PlayerReadsOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--player-reads", metavar="PATH", help="What players may also read; repeat for several."
+        "--player-reads",
+        metavar="PATH",
+        exists=True,
+        help="What players may also read in a sandbox; repeat for several.",
     ),
 ]
 
 
-def player_limits(memory: int, decision: int, reads: list[Path] | None) -> "PlayerLimits":
-    """Return the limits that the options of players set."""
-    from bfenv.players import MIB, PlayerLimits
+class Sandbox(StrEnum):
+    """What contains players, beside limits."""
 
+    none = "none"
+    bwrap = "bwrap"
+
+
+SandboxOption = Annotated[
+    Sandbox,
+    typer.Option(metavar="NAME", help="Sandbox of players: none or bwrap, see docs/players.md."),
+]
+
+
+def player_limits(
+    sandbox: Sandbox,
+    memory: int = MEMORY,
+    decision: int = DECISION,
+    reads: list[Path] | None = None,
+) -> "PlayerLimits":
+    """Return the limits that the options of players set.
+
+    Raises
+    ------
+    BfenvError
+        If there is no such sandbox here.
+    """
+    from bfenv.players import MIB, PlayerLimits, bubblewrap
+
+    if sandbox == Sandbox.bwrap:
+        bubblewrap()
     paths = tuple(str(path.absolute()) for path in reads or ())
-    return PlayerLimits(memory=memory * MIB, decision=float(decision), reads=paths)
+    return PlayerLimits(
+        memory=memory * MIB, decision=float(decision), sandbox=str(sandbox), reads=paths
+    )
+
+
+def warn_of_root(sandbox: Sandbox) -> None:
+    """Say that a player without a sandbox may do what root may, if root runs it."""
+    if sandbox == Sandbox.none and hasattr(os, "geteuid") and os.geteuid() == 0:
+        show.lines(
+            ["warning: players run as root and without a sandbox: they can read and change all"],
+            sys.stderr,
+        )
 
 
 class Once(TyperCommand):

@@ -30,7 +30,7 @@ def simulate(
     ] = None,
     player: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Program that schedules instead; docs/referee.md."),
+        typer.Option(metavar="COMMAND", help="Program that schedules instead; docs/players.md."),
     ] = None,
     seed: SeedOption = 0,
     load: LoadOption = None,
@@ -67,19 +67,14 @@ def simulate(
     if player is not None and policy is not None:
         raise BfenvError("--policy and --player exclude each other")
     trace = load_workload(workload, **({} if load is None else {"load": load}))
+    chosen: str | Policy = policy or "easy"
+    if player is not None:
+        from bfenv.players import check_command, player_policy
+
+        chosen = player_policy(check_command(player), player)
     with show.share_done("simulating") as watch:
-        schedule = simulate_safely(trace, _policy(policy or "easy", player, workload), seed, watch)
+        schedule = simulate_safely(trace, chosen, seed, watch)
     if out is None:
         sys.stdout.write(schedule_csv(schedule))
     else:
         write_schedule(schedule, out)
-
-
-def _policy(name: str, player: str | None, workload: str) -> "str | Policy":
-    """Return the policy to simulate: by its name, or that of a program."""
-    if player is None:
-        return name
-    from bfenv.players import DEFAULT, check_command, player_policy
-    from bfenv.workloads.load import path_in
-
-    return player_policy(check_command(player), player, DEFAULT.hiding([path_in(workload)]))

@@ -9,7 +9,7 @@ from bfenv.agents.player import Played, play
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.players import RemoteAgent, play_remotely, whole_trace_settings
+from bfenv.players import RemoteAgent, play_remotely
 
 NOTES = ("decisions", "outside_window", "replaced_actions")  # see `agent_schedule`
 
@@ -66,7 +66,7 @@ def _play(trace: Trace, name: str, seed: int) -> Played:
     """Let an agent of bfenv's own play in this process."""
     opened = open_agent(name)
     opened.check_unseen(trace)
-    env = BackfillEnv(trace, **whole_trace_settings(opened))
+    env = BackfillEnv(trace, **opened.settings_with(WHOLE_TRACE))
     agent = opened.make(env, seed)
     return play(env, agent, seed, deterministic=read_agent(name).deterministic, strict=True)
 

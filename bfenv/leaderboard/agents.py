@@ -16,7 +16,6 @@ from bfenv.players import (
     check_command,
     is_strange_agent,
     is_strange_policy,
-    module_of,
     source_of,
 )
 
@@ -73,19 +72,6 @@ def code_files(kind: str, name: str) -> list[Path]:
         source = source_of(name)
         return [source] if source else []
     return []
-
-
-def code_places(kind: str, name: str) -> dict[str, Path]:
-    """Return `code_files` by where they must be for Python to find modules by their names."""
-    files = code_files(kind, name)
-    is_module = kind != "player" and files and files[-1].suffix == ".py"
-    if not is_module:
-        return {file.name: file for file in files}
-    (file,) = files
-    parts = module_of(name).split(".")
-    if file.stem == "__init__":
-        parts.append(file.stem)
-    return {f"{'/'.join(parts)}.py": file}
 
 
 def code_hash(kind: str, name: str) -> str | None:

@@ -4,10 +4,12 @@ Nothing of a stranger is imported here. What only its code can say, its player s
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from bfenv.agents.agent_names import is_stochastic, read_agent, starts_trials, training_of
 from bfenv.agents.seen_jobs import Span
+from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.agents import code_files, code_hash
@@ -22,6 +24,7 @@ from bfenv.players import (
     greet,
     is_strange_agent,
     is_strange_policy,
+    package_of,
     python_player,
     read_greeting,
 )
@@ -40,35 +43,30 @@ class Competitor(NamedTuple):
     trials: bool | None = False  # whether it starts jobs for trials; None if that is unknown
     requested_starts: bool = False  # whether it plans for jobs with requested start times
     trained_on: Sequence[Span] | None = ()  # None if it is unknown
+    error: str = ""  # why its player has not greeted
 
 
 def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Competitor:
     """Return what is known of a competitor; if it needs a player, that is started once.
 
-    If the player fails, no error is raised here: its rows will fail, too, and say why.
+    If the player fails, no error is raised here: the competitor has it, and its rows will fail.
 
     Raises
     ------
     BfenvError
-        If the name cannot be read, is unknown, or its module or program does not exist.
+        If the name cannot be read, is unknown, or its module or program does not exist, and what
+        `check_name` raises.
     """
+    check_name(kind, name)
+    code = code_hash(kind, name)
     if kind == "player":
-        command = check_command(name)
-        return _greet(Competitor(kind, name, code_hash(kind, name), tuple(command)), limits)
-    code, files = code_hash(kind, name), code_files(kind, name)
-    if kind == "policy":
-        if is_strange_policy(name):
-            command = python_player(kind, name, files)
-            return _greet(Competitor(kind, name, code, tuple(command)), limits)
-        policy = find_policy(name)
-        return Competitor(kind, policy.name, code, (), policy.stochastic, policy.trials)
-    if not is_strange_agent(name):
-        spans = training_of(name)
-        return Competitor(
-            kind, name, code, (), is_stochastic(name), starts_trials(name), trained_on=spans
-        )
+        return _greet(Competitor(kind, name, code, tuple(check_command(name))), limits)
+    if not is_strange(kind, name):
+        return _own(kind, name, code)
+    is_saved = kind == "agent" and read_agent(name).is_saved
+    files = code_files(kind, name) if is_saved else package_of(name)
     competitor = Competitor(kind, name, code, tuple(python_player(kind, name, files)))
-    if not read_agent(name).is_saved:
+    if not is_saved:
         return _greet(competitor, limits)
     try:
         return competitor._replace(
@@ -78,6 +76,68 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
         )
     except BfenvError:  # no card, or a damaged one: its rows will say so
         return competitor._replace(trained_on=None)
+
+
+def is_strange(kind: str, name: str) -> bool:
+    """Whether code that is not bfenv's own decides for a competitor.
+
+    Raises
+    ------
+    BfenvError
+        If the name cannot be read.
+    """
+    if kind == "player":
+        return True
+    return is_strange_policy(name) if kind == "policy" else is_strange_agent(name)
+
+
+def _own(kind: str, name: str, code: str | None) -> Competitor:
+    """Return what is known of one of bfenv's policies or agents; BfenvError if there is none."""
+    if kind == "policy":
+        policy = find_policy(name)
+        return Competitor(kind, policy.name, code, (), policy.stochastic, policy.trials)
+    spans = training_of(name)
+    return Competitor(
+        kind, name, code, (), is_stochastic(name), starts_trials(name), trained_on=spans
+    )
+
+
+def own_kinds(name: str) -> list[str]:
+    """Return the kinds, "policy" and "agent", of which bfenv comes with one of this name."""
+    found = []
+    for kind in ("policy", "agent"):
+        with suppress(BfenvError):
+            if not is_strange(kind, name) and code_hash(kind, name) is None:
+                _own(kind, name, None)
+                found.append(kind)
+    return found
+
+
+def check_name(kind: str, name: str) -> None:
+    """Check that the name of a competitor cannot be taken for another one.
+
+    Raises
+    ------
+    BfenvError
+        If it has characters beyond printable ASCII, which may look like others, or is that of one
+        of bfenv's competitors of another kind, in upper or lower case.
+    """
+    if not (name.isascii() and name.isprintable()):
+        raise BfenvError(
+            f"{ascii(name)[1:-1]}: the name of a competitor has printable ASCII characters only, "
+            "because others may look like these"
+        )
+    plain = name.strip().lower()
+    own = ["log"] if plain == LOGGED else own_kinds(plain)
+    if own and kind not in own:
+        raise BfenvError(
+            f"{name} is given as {with_article(kind)}, but is the name of bfenv's own {own[0]}"
+        )
+
+
+def with_article(kind: str) -> str:
+    """Return a kind of competitor with its article."""
+    return f"an {kind}" if kind == "agent" else f"a {kind}"
 
 
 def one_name(policy: str) -> str:
@@ -95,22 +155,19 @@ def _greet(competitor: Competitor, limits: PlayerLimits) -> Competitor:
     """Ask the player of a competitor for what it declares; again if it was killed meanwhile."""
     for _ in range(GREETINGS):
         try:
-            return _declared(competitor, limits)
-        except PlayerKilledError:  # which need not be its fault
-            continue
-        except PlayerError:
-            break
-    return competitor._replace(trials=None)
-
-
-def _declared(competitor: Competitor, limits: PlayerLimits) -> Competitor:
-    with PlayerProcess(competitor.command, limits) as process:
-        greeting = greet(process)
-        if competitor.kind == "agent":
+            with PlayerProcess(competitor.command, limits) as process:
+                greeting = greet(process)
+            if competitor.kind != "agent":
+                return competitor._replace(**declared_flags(greeting)._asdict())
             declared = read_greeting(competitor.name, greeting)
             return competitor._replace(
                 stochastic=declared.stochastic,
                 trials=declared.opened.settings.get("trial_limit") is not None,
                 trained_on=declared.opened.trained_on,
             )
-        return competitor._replace(**declared_flags(greeting)._asdict())
+        except PlayerKilledError as error:  # which need not be its fault
+            reason = str(error)
+        except PlayerError as error:
+            reason = str(error)
+            break
+    return competitor._replace(trials=None, error=reason)

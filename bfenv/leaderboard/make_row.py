@@ -18,7 +18,7 @@ from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy, division_of
+from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of
@@ -76,7 +76,8 @@ def make_row(
         return call_in_worker(_make_row, task, keep_schedule, limits, timeout=timeout)
     except WorkerDiedError as error:
         trace = load_frozen(task.trace.source, task.trace.hash)
-        row = replace(_row_without_results(task, trace), status="failed", error=str(error))
+        row = _row_without_results(task, trace, limits)
+        row = replace(row, status="failed", error=str(error))
         return MadeRow(row, _timing(task, time.perf_counter() - begin), {})
 
 
@@ -84,17 +85,17 @@ def _make_row(task: Task, keep_schedule: bool, limits: PlayerLimits) -> MadeRow:
     hide_memory()
     begin, busy = time.perf_counter(), time.process_time()
     trace, _, _, logged = _load_trace(task.trace)
-    row, arrays = _row_without_results(task, trace), {}
+    row, arrays = _row_without_results(task, trace, limits), {}
     seconds: dict[str, float] = {}
     try:
         notes: dict[str, float] = {}
         if task.kind == "log" and logged is not None:
             schedule = logged  # which need not be what this machine allows
         else:
+            if task.error:
+                raise PolicyError(task.error)
             with _player(task, limits) as remote:
                 schedule, seconds, notes = _run(task, trace, limits, remote)
-                if task.trials is None:  # nor is it known in how many rows it takes part
-                    raise PolicyError("its player failed at its first start only; try --retry")
                 if (schedule.trial_end >= 0).any() and not task.trials:
                     raise PolicyError("it starts jobs for trials, and has not declared it")
                 schedule.check()
@@ -143,11 +144,14 @@ def _run(
             "decision_p99": float(np.percentile(decisions, 99)),
         }
         return schedule, seconds, notes
-    policy = _find_policy(task, limits)
+    if task.command:
+        flags = Flags(trials=bool(task.trials), requested_starts=task.requested_starts)
+        policy = program_policy(task.command, task.policy, flags, limits)
+    else:
+        policy = find_policy(task.policy)
+        warm_up(policy)
     if card := card_of(policy):
         check_unseen(read_card(card), task.trace.source, trace)
-    if not task.command:
-        warm_up(policy)
     begin = time.perf_counter()
     schedule = simulate(trace, policy, task.seed)
     total = time.perf_counter() - begin
@@ -168,13 +172,6 @@ def _foresight(
     if found != NONE_FOUND and not found.startswith(NOT_CHECKED):
         raise PolicyError(found)
     return found
-
-
-def _find_policy(task: Task, limits: PlayerLimits) -> Policy:
-    if not task.command:
-        return find_policy(task.policy)
-    flags = Flags(trials=bool(task.trials), requested_starts=task.requested_starts)
-    return program_policy(task.command, task.policy, flags, limits)
 
 
 def warm_seconds(name: str) -> float:
@@ -206,7 +203,7 @@ def _load_trace(
     return trace, simulate(trace, REFERENCE), simulate(trace, FAIR), logged
 
 
-def _row_without_results(task: Task, trace: Trace) -> Row:
+def _row_without_results(task: Task, trace: Trace, limits: PlayerLimits) -> Row:
     load = trace.offered_load
     is_saved = task.kind == "agent" and read_agent(task.policy).is_saved
     on = ["--workload", task.trace.source] if task.is_own else ["--suite", task.suite]
@@ -231,6 +228,7 @@ def _row_without_results(task: Task, trace: Trace) -> Row:
         command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),
         code=task.code,
         division=None if task.trials is None else division_of(task.trials, trace),
+        sandbox=limits.sandbox if task.command else None,
     )
 
 

@@ -133,6 +133,7 @@ class Row:
     code: str | None = None  # hash of a saved model, or of a module outside bfenv
     division: str | None = None  # one of DIVISIONS; None in rows that are older than these
     foresight: str | None = None  # what was found, see `bfenv.players.foresight`; None: not tried
+    sandbox: str | None = None  # of its player, see `bfenv.players`; None if it needs no player
     schedule_hash: str | None = None  # of all starts and ends; None if it failed, or is older
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # see `bfenv.metrics`
     classes: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)  # of jobs
@@ -242,7 +243,13 @@ class Row:
 
 
 CHOICES = {"kind": (*KINDS, "log"), "division": DIVISIONS}
-OPTIONAL = ("code", "division", "foresight", "schedule_hash")  # left out where they are None
+OPTIONAL = (
+    "code",
+    "division",
+    "foresight",
+    "sandbox",
+    "schedule_hash",
+)  # left out where they are None
 PARTS = ("metrics", "classes", "versus", "curves")  # the results of a run
 _types = get_type_hints(Row)
 REQUIRED = {

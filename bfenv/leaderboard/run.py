@@ -54,6 +54,7 @@ def run_suite(
     limits: PlayerLimits = DEFAULT,
     shard: tuple[int, int] = (1, 1),
     argv: Sequence[str] = (),
+    waiting: Callable[[str], None] = lambda text: None,
     begin: Callable[[int, float], None] = lambda rows, cost: None,
     done: Callable[[Row, float], None] = lambda row, cost: None,
     jobs: int = 1,
@@ -82,6 +83,8 @@ def run_suite(
         (i, n): make only the i-th of n parts of the rows.
     argv
         The command line, noted with the timings.
+    waiting
+        Called with what is waited for before any row is made.
     begin
         Called with the number of rows to make and their estimated cost.
     done
@@ -115,7 +118,7 @@ def run_suite(
     _check_trust(agents, trust)
     folder = Path(out)
     limits = limits.hiding([*(folder / part for part in CONTENTS), *suite.files])
-    plan = take_shard(plan_rows(suite, policies, agents, seeds, players, limits), shard)
+    plan = take_shard(plan_rows(suite, policies, agents, seeds, players, limits, waiting), shard)
     open_store(folder, suite)
     existing = {task.key: _existing_row(folder, task, retry) for task in plan}
     tasks = [task for task in plan if existing[task.key] is None]
@@ -124,7 +127,7 @@ def run_suite(
         return outcome
     workers = {"argv": list(argv), "workers": str(scheduler or jobs)}
     try:
-        costs = _warm_up(tasks, timeout, check=backend == "loky")
+        costs = _warm_up(tasks, timeout, waiting, check=backend == "loky")
         tasks.sort(key=lambda task: _turn(task, costs))
         begin(len(tasks), sum(_cost(task, costs) for task in tasks))
         calls = [(task, timeout, keep_schedules, limits) for task in tasks]
@@ -146,7 +149,7 @@ def run_suite(
 def _check_rows(folder: Path, rows: Iterable[Row]) -> None:
     """Check that no row was changed by others while players ran, and write those that were again.
 
-    Where the kernel has Landlock, players cannot write to the folder.
+    Without a sandbox, players can write to the folder.
     """
     changed = [row for row in rows if find_row(folder, row.key) != row]
     for row in changed:
@@ -177,7 +180,9 @@ def _existing_row(folder: Path, task: Task, retry: bool) -> Row | None:
     return row if is_this else None
 
 
-def _warm_up(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, float]:
+def _warm_up(
+    tasks: Iterable[Task], timeout: float, waiting: Callable[[str], None], check: bool
+) -> dict[str, float]:
     """Compile each policy once, before every worker would: seconds per job by policy.
 
     With `check`, first check that all traces are there and the suite's. Both are done in a worker
@@ -185,6 +190,7 @@ def _warm_up(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, fl
     """
     costs = {}
     if check:
+        waiting("preparing traces")
         traces = sorted({task.trace for task in tasks})
         call_in_worker(_check_traces, traces, timeout=TIMEOUT)
     if any(task.kind == "agent" for task in tasks):
@@ -194,6 +200,7 @@ def _warm_up(tasks: Iterable[Task], timeout: float, check: bool) -> dict[str, fl
     limit = min(timeout, LONGEST_WARM_UP)
     own = {task.policy for task in tasks if task.kind == "policy" and not task.command}
     for name in sorted(own):
+        waiting(f"compiling {name}")
         try:
             costs[name] = call_in_worker(warm_seconds, name, timeout=limit)
         except WorkerDiedError:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
 
 OWN = "own-"  # begins the name of a suite that `suite_of` made
-LEAST_SALT = 16  # characters
 
 
 class FrozenTrace(NamedTuple):
@@ -51,12 +50,11 @@ class Suite(NamedTuple):
     entries: tuple[Entry, ...]  # workloads and loads, with the hashes of their traces
     seeds: int  # of generated traces, or else of the decisions of a stochastic policy
     unseen: bool = True  # no agent is trained on these jobs by accident; else its own must be known
-    salt: str = ""  # of a suite whose description has commitments, see `committed`
 
     @property
     def version(self) -> int:
         """The number in the name."""
-        return int(self.name.partition("+")[0].rpartition("-v")[2])
+        return int(self.name.rpartition("-v")[2])
 
     @property
     def files(self) -> list[str]:
@@ -72,7 +70,7 @@ class Suite(NamedTuple):
             {
                 "workload": entry.label,
                 "load": entry.load,
-                "traces": [_described(trace, self.salt) for trace in entry.traces],
+                "traces": [trace._asdict() for trace in entry.traces],
             }
             for entry in self.entries
         ]
@@ -111,44 +109,10 @@ def suite_of(workloads: Sequence[str]) -> Suite:
         frozen = FrozenTrace(source, len(trace), content_hash(trace))
         is_logged = logged_schedule(trace) is not None
         entries[trace.name] = Entry(trace.name, (frozen,), None, is_logged)
-    digest = _digest(entry.traces[0].hash for entry in entries.values())
+    hashes = " ".join(entry.traces[0].hash for entry in entries.values())
+    digest = hashlib.sha256(hashes.encode()).hexdigest()[:12]
     summary = f"your own: {', '.join(entries)}"
     return Suite(f"{OWN}{digest}-v1", summary, tuple(entries.values()), seeds=3, unseen=False)
-
-
-def committed(suite: Suite, salt: str) -> Suite:
-    """Return a suite of your own workloads whose description does not tell what they hold.
-
-    Its traces are known by commitments: hashes of the salt and the content. Publish the description
-    before the submissions are in, and workloads and salt afterwards.
-
-    Raises
-    ------
-    WorkloadError
-        If the salt is so short that it could be guessed, and the content with it.
-    """
-    _check_salt(salt)
-    traces = [trace for entry in suite.entries for trace in entry.traces]
-    digest = _digest(commitment(trace, salt) for trace in traces)
-    return suite._replace(name=f"{OWN}{digest}-v1", salt=salt)
-
-
-def _check_salt(salt: str) -> None:
-    if len(salt) < LEAST_SALT:
-        raise WorkloadError(f"a salt needs {LEAST_SALT} characters or more, got {len(salt)}")
-
-
-def commitment(trace: FrozenTrace, salt: str) -> str:
-    """Return a hash that commits to a trace without telling what it holds, like "sha256:..."."""
-    return f"sha256:{hashlib.sha256(f'{salt}/{trace.hash}'.encode()).hexdigest()}"
-
-
-def _described(trace: FrozenTrace, salt: str) -> dict[str, Any]:
-    return {"commitment": commitment(trace, salt)} if salt else trace._asdict()
-
-
-def _digest(hashes: Iterable[str]) -> str:
-    return hashlib.sha256(" ".join(hashes).encode()).hexdigest()[:12]
 
 
 def content_hash(trace: "Trace") -> str:
@@ -206,42 +170,6 @@ def find_suite(name: str) -> Suite:
     return SUITES[name]
 
 
-def salted(suite: Suite, salt: str) -> Suite:
-    """Return the suite with other traces of the same models, whose seeds depend on a secret.
-
-    Draw the salt after the submissions are in, so that no competitor can have seen the jobs. The
-    name ends in "+" and a hash of the salt, which you can publish before.
-
-    Raises
-    ------
-    WorkloadError
-        If the suite has traces that no model generates, or the salt is so short that it could be
-        guessed from its hash.
-    """
-    from bfenv.workloads.load import load_workload
-
-    _check_salt(salt)
-    entries = []
-    for entry in suite.entries:
-        sources = [_salted_source(suite, trace.source, salt) for trace in entry.traces]
-        traces = [load_workload(source) for source in sources]
-        frozen = (
-            FrozenTrace(source, len(trace), content_hash(trace))
-            for source, trace in zip(sources, traces, strict=True)
-        )
-        entries.append(entry._replace(traces=tuple(frozen)))
-    digest = hashlib.sha256(salt.encode()).hexdigest()[:12]
-    return suite._replace(name=f"{suite.name}+{digest}", entries=tuple(entries))
-
-
-def _salted_source(suite: Suite, source: str, salt: str) -> str:
-    model, seed, _ = source.rpartition(",seed=")
-    if not seed:
-        raise WorkloadError(f"{suite.name} cannot take a salt: {source} is not generated")
-    digest = hashlib.sha256(f"{salt}/{source}".encode()).digest()
-    return f"{model},seed={SALTED_SEEDS + int.from_bytes(digest[:8]) % SALTED_SEEDS}"
-
-
 @cache
 def suite_contents() -> dict[str, FrozenTrace]:
     """Read the traces of all suites, by source."""
@@ -271,9 +199,6 @@ def _windows(label: str, name: str) -> Entry:
 
 # Seeds elsewhere count from 0, so that no agent is trained on these by accident.
 SEEDS = range(1_000_000, 1_000_005)
-# The first of the seeds that depend on a salt; there are as many, so that none can be guessed from
-# the first jobs. Seeds are below 2**53.
-SALTED_SEEDS = 2**52
 LOGS = (
     "KTH-SP2-1996-2.1-cln",
     "CTC-SP2-1996-3.1-cln",

@@ -1,13 +1,13 @@
 """The rows that a suite asks for, before they are made."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.agents import network_of
-from bfenv.leaderboard.competitors import Competitor, find_competitor
+from bfenv.leaderboard.competitors import Competitor, find_competitor, with_article
 from bfenv.leaderboard.row import KINDS, row_key
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 from bfenv.players import DEFAULT, PlayerLimits
@@ -27,6 +27,7 @@ class Task(NamedTuple):
     command: tuple[str, ...] = ()  # of its player; empty for bfenv's own code
     trials: bool | None = False  # whether it starts jobs for trials; None if that is unknown
     requested_starts: bool = False  # whether a player plans for jobs with requested start times
+    error: str = ""  # why its player has not greeted; its rows fail with it
 
     @property
     def key(self) -> str:
@@ -46,6 +47,7 @@ def plan_rows(
     seeds: int | None = None,
     players: Sequence[str] = (),
     limits: PlayerLimits = DEFAULT,
+    waiting: Callable[[str], None] = lambda text: None,
 ) -> list[Task]:
     """List every row of these policies, agents and players on a suite, in a fixed order.
 
@@ -63,9 +65,11 @@ def plan_rows(
     seeds
         How many of the suite's seeds to use, from the first; None for all.
     players
-        Command lines of programs that schedule, see docs/referee.md.
+        Command lines of programs that schedule, see docs/players.md.
     limits
         What a player may use.
+    waiting
+        Called with what is waited for, such as the greeting of a player.
 
     Returns
     -------
@@ -83,7 +87,7 @@ def plan_rows(
     networks = {name: network_of(name) for name in policies}
     policies = [name for name in policies if networks[name] is None]
     agents = [*agents, *(name for name in networks.values() if name is not None)]
-    competitors = _find_competitors(suite, policies, agents, players, limits)
+    competitors = _find_competitors(suite, policies, agents, players, limits, waiting)
     tasks = {}
     for entry in suite.entries:
         if entry.logged:
@@ -104,6 +108,7 @@ def plan_rows(
                     each.command,
                     each.trials,
                     each.requested_starts,
+                    each.error,
                 )
                 tasks[task.key] = task
     return list(tasks.values())
@@ -115,15 +120,20 @@ def _find_competitors(
     agents: Sequence[str],
     players: Sequence[str],
     limits: PlayerLimits,
+    waiting: Callable[[str], None],
 ) -> list[Competitor]:
     """Return those that compete on a suite, each once; see `plan_rows`."""
     names = {"policy": policies, "agent": agents, "player": players}
     for one, other in combinations(KINDS, 2):
         for name in set(names[one]) & set(names[other]):  # in a ranking they would be one
-            raise BfenvError(f"{name} is given as {_a(one)} and as {_a(other)}: choose one")
-    competitors = [
-        find_competitor(kind, name, limits) for kind in KINDS for name in dict.fromkeys(names[kind])
-    ]
+            raise BfenvError(
+                f"{name} is given as {with_article(one)} and as {with_article(other)}: choose one"
+            )
+    competitors = []
+    for kind in KINDS:
+        for name in dict.fromkeys(names[kind]):
+            waiting(f"preparing {name}")
+            competitors.append(find_competitor(kind, name, limits))
     for each in () if suite.unseen else competitors:
         if each.trained_on is None:
             raise BfenvError(
@@ -131,7 +141,3 @@ def _find_competitors(
                 f"{each.name} needs a model's card, or an attribute trained_on"
             )
     return competitors
-
-
-def _a(kind: str) -> str:
-    return f"an {kind}" if kind == "agent" else f"a {kind}"

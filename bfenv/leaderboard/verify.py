@@ -1,6 +1,8 @@
 """Verify the rows of a leaderboard: run them again, and check all that they claim."""
 
+import json
 import math
+import os
 import random
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,30 +11,32 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bfenv.agents.agent_names import read_agent
+from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.leaderboard.agent_schedule import NOTES
 from bfenv.leaderboard.bounds import check_bounds
+from bfenv.leaderboard.competitors import check_name, is_strange, own_kinds
 from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.make_row import make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
-from bfenv.leaderboard.row import Row, encode_json
+from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
-from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, committed, find_suite, salted, suite_of
+from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.worker_process import close_worker
 from bfenv.players import DEFAULT, PlayerLimits
 
-HOLDS, WRONG, UNCHECKED = "holds", "wrong", "not checked"
-CHECKS = ("suite", "workload", "schedule", "run again", "bounds")
+HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
+CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")
 
 
 class Verdict(NamedTuple):
     """What came of one check of a row, or of the whole folder."""
 
     check: str  # one of CHECKS
-    verdict: str  # HOLDS, WRONG or UNCHECKED
+    verdict: str  # HOLDS, WRONG, UNCHECKED or UNVERIFIED
     reason: str = ""
     row: Row | None = None  # None: about the folder
 
@@ -42,20 +46,22 @@ def verify(
     *,
     sample: int | None = None,
     seed: int = 0,
-    salt: str | None = None,
     workloads: Sequence[str] = (),
-    commitment: bytes | None = None,
     trust: bool = False,
     timeout: float = TIMEOUT,
     limits: PlayerLimits = DEFAULT,
+    waiting: Callable[[str], None] = lambda text: None,
     begin: Callable[[int], None] = lambda rows: None,
 ) -> Iterator[Verdict]:
     """Check a leaderboard's folder, which may come from anywhere.
 
-    The suite must be the one of its name, and every row on one of its traces. Schedules that were
-    kept must be possible on the machine, and give all results of their rows. Rows are run again,
-    and must have the same bytes, except for versions and commit. Bounds must hold, and no policy
-    that runs jobs to completion may be below them.
+    The suite must be the one of its name, and every row on one of its traces. Names must be those
+    of bfenv's own policies and agents, or unlike them, and bfenv's own have no other code.
+    Schedules that were kept must be possible on the machine, and give all results of their rows.
+    Rows are run again, and must have the same bytes, except for versions, commit and sandbox.
+    Bounds must hold, and no policy that runs jobs to completion may be below them.
+
+    The results of a row are unverified if its schedule was not kept and it was not run again.
 
     Parameters
     ----------
@@ -63,16 +69,14 @@ def verify(
         As `bfenv leaderboard run --out` leaves it.
     sample, seed
         Run only this many rows again, drawn at random with this seed; None for all.
-    salt
-        Of a salted suite, see `salted`, or of commitments, see `committed`.
     workloads
-        Those of a suite that is known by commitments: what `load_workload` takes.
-    commitment
-        The description of that suite, as it was published.
+        Those of a suite of someone's own logs, see `suite_of`.
     trust
         Open saved models, and run the commands of players.
     timeout, limits
         As in `run_suite`.
+    waiting
+        Called with the name of a competitor that is run again.
     begin
         Called with the number of verdicts to come.
 
@@ -89,13 +93,13 @@ def verify(
     leaderboard = read_leaderboard(folder)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
     drawn = set(_sample([row.key for row in rows], sample, seed))
-    begin(2 + 2 * len(rows) + len(drawn))
-    suite, verdict = _check_suite(leaderboard, salt, workloads, commitment)
+    begin(2 + 3 * len(rows) + len(drawn))
+    suite, verdict = _check_suite(leaderboard, workloads)
     yield verdict
     sources = {} if suite is None else _sources(suite)
     limits = limits.hiding(folder / part for part in CONTENTS)
     limits = limits.hiding(() if suite is None else suite.files)
-    if suite is not None and suite.salt:
+    if workloads:
         leaderboard = _with_sources(leaderboard, sources)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
     rows.sort(key=lambda row: row.source)  # the traces loaded last are kept
@@ -103,10 +107,17 @@ def verify(
     try:
         for row in rows:
             is_known = row.key in known
+            yield _check_name(row)
             yield _check_workload(row, suite, is_known)
-            yield _check_schedule(leaderboard, row, is_known)
+            found = [_check_schedule(leaderboard, row, is_known)]
+            yield found[0]
             if row.key in drawn:
-                yield _run_again(row, suite if is_known else None, trust, timeout, limits)
+                waiting(row.policy)
+                found.append(_run_again(row, suite if is_known else None, trust, timeout, limits))
+                yield found[1]
+            if all(verdict.verdict == UNCHECKED for verdict in found):
+                reason = "neither was its schedule kept nor was it run again"
+                yield Verdict("results", UNVERIFIED, reason, row)
     finally:
         close_worker()
     yield _check_bounds(leaderboard, len(known) == len(rows))
@@ -122,57 +133,60 @@ class _MissingError(BfenvError):
     """What the suite is made from was not given."""
 
 
-def _check_suite(leaderboard: Leaderboard, *given: Any) -> tuple[Suite | None, Verdict]:
+def _check_suite(
+    leaderboard: Leaderboard, workloads: Sequence[str]
+) -> tuple[Suite | None, Verdict]:
     """Return the suite that `_find_suite` finds, None if it finds none, and what came of it."""
     try:
-        return _find_suite(leaderboard, *given), Verdict("suite", HOLDS)
+        return _find_suite(leaderboard, workloads), Verdict("suite", HOLDS)
     except _MissingError as error:
         return None, Verdict("suite", UNCHECKED, str(error))
     except BfenvError as error:
         return None, Verdict("suite", WRONG, str(error))
 
 
-def _find_suite(
-    leaderboard: Leaderboard,
-    salt: str | None,
-    workloads: Sequence[str],
-    commitment: bytes | None,
-) -> Suite:
+def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
     """Find the suite by its name, and check that the folder's file describes it.
 
     Raises
     ------
     _MissingError
-        If its salt or its workloads were not given.
+        If its workloads were not given.
     BfenvError
         If it is unknown, or is not what the file says.
     """
-    name = leaderboard.suite
-    base, plus, _ = name.partition("+")
-    file = leaderboard.folder / "suite.json"
+    name, file = leaderboard.suite, leaderboard.folder / "suite.json"
     try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise BfenvError(f"{file}: {error.strerror}") from error
-    if name.startswith(OWN):
-        if not (workloads and salt):
-            raise _MissingError("the workloads are someone's own: they and a salt are needed")
-        suite, given = committed(suite_of(workloads), salt), "these workloads and this salt"
-    elif workloads:
-        raise BfenvError(f"{name} has its own workloads: others do not belong to it")
-    elif plus and salt is None:
-        raise _MissingError(f"{name} needs its salt")
+        described = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise BfenvError(f"{file}: cannot be read: {error}") from error
+    if not name.startswith(OWN):
+        if workloads:
+            raise BfenvError(f"{name} has its own workloads: others do not belong to it")
+        suite = find_suite(name)
+    elif not workloads:
+        raise _MissingError("the workloads are someone's own: add them with --workload")
     else:
-        suite, given = find_suite(base), "this salt"
-        if salt is not None:
-            suite = salted(suite, salt)
-    if suite.name != name:
-        raise BfenvError(f"with {given} it is {suite.name}, not {name}")
-    if content != encode_json(suite.description()):
+        suite = suite_of(workloads)
+        if suite.name != name:
+            raise BfenvError(f"with these workloads it is {suite.name}, not {name}")
+    if _without_places(described) != _without_places(suite.description()):
         raise BfenvError(f"suite.json is not {name} of this version of bfenv")
-    if commitment not in (None, content):
-        raise BfenvError("suite.json is not what was published")
     return suite
+
+
+def _without_places(described: Any) -> Any:
+    """Return the description of a suite without the paths of its files, which differ by machine."""
+    if isinstance(described, dict):
+        parts = described.items()
+        return {
+            key: _without_places(value)
+            for key, value in parts
+            if key != "source" or not os.path.isabs(str(value))
+        }
+    return (
+        [_without_places(each) for each in described] if isinstance(described, list) else described
+    )
 
 
 class _Place(NamedTuple):
@@ -210,6 +224,24 @@ def _with_sources(leaderboard: Leaderboard, sources: Mapping[_Place, str]) -> Le
         failed=moved(leaderboard.failed),
         logged=tuple(moved(leaderboard.logged)),
     )
+
+
+def _check_name(row: Row) -> Verdict:
+    """Check that a row is under the name of one of bfenv's own competitors, or under no such."""
+    try:
+        if row.kind == "log":
+            if row.policy != LOGGED or row.code is not None:
+                raise BfenvError(f"the row of a log is {LOGGED!r}, and has no code")
+            return Verdict("name", HOLDS, "", row)
+        check_name(row.kind, row.policy)
+        if row.kind in own_kinds(row.policy):
+            if row.code is not None:
+                raise BfenvError(f"{row.policy} is bfenv's own, and has no other code")
+        elif row.code is None and not is_strange(row.kind, row.policy):
+            raise BfenvError(f"bfenv has no {row.kind} {row.policy}")
+    except BfenvError as error:
+        return Verdict("name", WRONG, str(error), row)
+    return Verdict("name", HOLDS, "", row)
 
 
 def _check_workload(row: Row, suite: Suite | None, is_known: bool) -> Verdict:
@@ -300,8 +332,8 @@ def _task_of(row: Row, suite: Suite, limits: PlayerLimits) -> Task | None:
 
 
 def _differences(row: Row, made: Row) -> list[str]:
-    """Name the fields and metrics in which two rows differ, but for who made them."""
-    made = replace(made, versions=row.versions, commit=row.commit)
+    """Name the fields and metrics in which two rows differ, but for what made them."""
+    made = replace(made, versions=row.versions, commit=row.commit, sandbox=row.sandbox)
     one, other = _flat(row), _flat(made)
     return [
         name

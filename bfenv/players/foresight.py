@@ -5,8 +5,8 @@ come are changed, and no decision made before may change. A competitor that know
 heart passes it, because its decisions do not depend on the trace that is run.
 """
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
 from bfenv.agents.model_card import acting_settings
@@ -16,10 +16,9 @@ from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import simulate
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.settings import EnvSettings
 from bfenv.players.limits import DEFAULT, PlayerLimits
 from bfenv.players.player_process import PlayerKilledError, PlayerProcess
-from bfenv.players.remote_agent import RemoteAgent, play_in, whole_trace_settings
+from bfenv.players.remote_agent import RemoteAgent, play_in
 from bfenv.players.remote_policy import declared_flags, greet, policy_of
 from bfenv.testing.probes import find_foresight, first_difference
 
@@ -53,13 +52,10 @@ def foresight_of(
     PlayerKilledError
         If the player is killed meanwhile, which need not be its fault.
     """
-
-    def check() -> str:
-        with PlayerProcess(command, limits) as process:
-            policy = policy_of(process, name, declared_flags(greet(process)))
-            return _find(trace, lambda other: simulate(other, policy, seed))
-
-    return _or_why_not(check)
+    with _reason_why_not() as found, PlayerProcess(command, limits) as process:
+        policy = policy_of(process, name, declared_flags(greet(process)))
+        found.append(_find(trace, lambda other: simulate(other, policy, seed)))
+    return found[0]
 
 
 def foresight_of_agent(name: str, trace: Trace, seed: int, remote: RemoteAgent | None) -> str:
@@ -84,21 +80,36 @@ def foresight_of_agent(name: str, trace: Trace, seed: int, remote: RemoteAgent |
     PlayerKilledError
         As of `foresight_of`.
     """
+    with _reason_why_not() as found:
+        opened = open_agent(name) if remote is None else remote.opened
+        settings = opened.settings_with(WHOLE_TRACE)
+        # Other traces must have the columns that this one has.
+        acting = acting_settings(BackfillEnv(trace, **settings).batch)
+        settings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
 
-    def check() -> str:
-        play = _own_agent if remote is None else partial(_remote_agent, remote)
-        return _find(trace, play(name, trace, seed))
+        def schedule_of(other: Trace) -> Schedule:
+            env = BackfillEnv(other, **settings)
+            if remote is not None:
+                played = play_in(remote.process, env, settings, seed)
+            else:
+                agent, choice = opened.make(env, seed), read_agent(name).deterministic
+                played = play(env, agent, seed, deterministic=choice, strict=True)
+            return played.times.schedule(other, name, seed)
 
-    return _or_why_not(check)
+        found.append(_find(trace, schedule_of))
+    return found[0]
 
 
-def _or_why_not(check: Callable[[], str]) -> str:
+@contextmanager
+def _reason_why_not() -> Iterator[list[str]]:
+    """Collect what is found, and turn an error into the reason why nothing was looked for."""
+    found: list[str] = []
     try:
-        return check()
+        yield found
     except PlayerKilledError:
         raise
     except BfenvError as error:
-        return f"{NOT_CHECKED}{error}"
+        found.append(f"{NOT_CHECKED}{error}")
 
 
 def _find(trace: Trace, schedule_of: Callable[[Trace], Schedule]) -> str:
@@ -107,38 +118,4 @@ def _find(trace: Trace, schedule_of: Callable[[Trace], Schedule]) -> str:
     differs = first_difference(schedule.start, schedule_of(head).start)
     if differs:
         return f"{NOT_CHECKED}two runs differ: {differs}"
-    faults = map(str, find_foresight(schedule, schedule_of, INSTANTS))
-    return next(faults, NONE_FOUND)
-
-
-def _own_agent(name: str, trace: Trace, seed: int) -> Callable[[Trace], Schedule]:
-    opened = open_agent(name)
-    settings = _settings_on(trace, whole_trace_settings(opened))
-    deterministic = read_agent(name).deterministic
-
-    def schedule_of(other: Trace) -> Schedule:
-        env = BackfillEnv(other, **settings)
-        agent = opened.make(env, seed)
-        played = play(env, agent, seed, deterministic=deterministic, strict=True)
-        return played.times.schedule(other, name, seed)
-
-    return schedule_of
-
-
-def _remote_agent(
-    remote: RemoteAgent, name: str, trace: Trace, seed: int
-) -> Callable[[Trace], Schedule]:
-    settings = _settings_on(trace, whole_trace_settings(remote.opened))
-
-    def schedule_of(other: Trace) -> Schedule:
-        played = play_in(remote.process, BackfillEnv(other, **settings), settings, seed)
-        return played.times.schedule(other, name, seed)
-
-    return schedule_of
-
-
-def _settings_on(trace: Trace, settings: EnvSettings) -> EnvSettings:
-    """Return settings with which other traces have the columns that this one has."""
-    acting = acting_settings(BackfillEnv(trace, **settings).batch)
-    chosen: EnvSettings = {**acting, **WHOLE_TRACE}  # type: ignore[typeddict-item]
-    return chosen
+    return next(map(str, find_foresight(schedule, schedule_of, INSTANTS)), NONE_FOUND)

@@ -191,7 +191,7 @@ def write_answer(cluster, jobs, answer):
 
 
 def pass_to_json(message: np.ndarray) -> dict[str, Any]:
-    """Return the message of a pass as docs/referee.md describes it."""
+    """Return the message of a pass as docs/players.md describes it."""
     now, submitted, ended, _ = message[:HEAD].tolist()
     last = HEAD + COLUMNS * submitted
     parts = {
@@ -208,7 +208,7 @@ def answer_from_json(reply: Mapping[str, Any]) -> np.ndarray:
     Raises
     ------
     PlayerError
-        If it is not what docs/referee.md says.
+        If it is not what docs/players.md says.
     """
     items = reply.get("start", [])
     if not isinstance(items, list):

@@ -1,4 +1,4 @@
-"""A player: a program that answers messages, contained by a guard."""
+"""A player: a program that answers messages, in a process that a guard starts and ends."""
 
 import json
 import os
@@ -17,32 +17,21 @@ from typing import Any
 import numpy as np
 
 from bfenv.core.errors import BfenvError, PolicyError
-from bfenv.parallel.failures import describe_error
+from bfenv.core.text import one_line
 from bfenv.parallel.worker_process import describe_status
 from bfenv.players.frames import INTEGER, Frame, new_frame, text_frame
-from bfenv.players.limits import (
-    DEFAULT,
-    SYSTEM_WRITES,
-    PlayerLimits,
-    environment,
-    readable,
-)
-from bfenv.players.system_calls import filter_of_calls
+from bfenv.players.guard import remove_folder
+from bfenv.players.limits import DEFAULT, NO_SANDBOX, PlayerLimits, environment
+from bfenv.players.sandbox import TEMPORARY, sandboxed
 
 GUARD = Path(__file__).with_name("guard.py")
 GRACE = 5.0  # seconds to report the end of a player
 CHUNK = 1 << 16  # bytes
+TAIL = 2000  # bytes of stderr that are looked at
 LONGEST_SHOWN = 60  # characters of a reply in an error message
-PROTOCOL = 1  # version of the messages, see docs/referee.md
+PROTOCOL = 1  # version of the messages, see docs/players.md
+SIGNALLED = 128  # and a signal: the exit status that bubblewrap makes of it
 ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-CAUSES = {
-    "memory": "its processes took more than {memory:,} bytes of memory",
-    "processes": "it started more than {processes} processes",
-    "threads": "its processes started more than {threads:,} threads",
-    "files": "it wrote files of more than {files:,} bytes",
-    "stderr": "it wrote more than {stderr:,} bytes to stderr",
-    "stopped": "it was stopped",
-}
 
 
 class PlayerError(PolicyError):
@@ -66,7 +55,7 @@ class PlayerProcess:
     Raises
     ------
     BfenvError
-        If there is no such program, or this system cannot contain it.
+        If there is no such program, or no such sandbox here.
     """
 
     def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT) -> None:
@@ -74,34 +63,32 @@ class PlayerProcess:
         self.uses_frames = False  # what it has declared
         self._guard: subprocess.Popen[bytes] | None = None
         if os.name != "posix":
-            raise BfenvError("code that is not bfenv's own needs Linux or macOS, to be contained")
-        program, paths = _program(command[0]), readable(command, limits)
+            raise BfenvError("code that is not bfenv's own needs Linux or macOS, to be limited")
+        words = [_program(command[0]), *command[1:]]
+        self._is_boxed = limits.sandbox != NO_SANDBOX
+        if self._is_boxed:
+            words = sandboxed(words, limits)
         self._buffer = b""
         self._frame: Frame | None = None  # that it has sent
-        self._temporary = tempfile.mkdtemp(prefix="bfenv-player-")
+        self._folder = None if self._is_boxed else tempfile.mkdtemp(prefix="bfenv-player-")
+        self._errors = tempfile.TemporaryFile()  # it has no name, and the limit of a file's size
         to_player, self._requests = os.pipe()
         self._replies, from_player = os.pipe()
+        streams = (to_player, from_player, self._errors.fileno())
         order = {
-            "command": [program, *command[1:]],
-            "input": to_player,
-            "output": from_player,
-            **vars(paths),
-            "writes": [self._temporary, *SYSTEM_WRITES],
-            "environment": environment(self._temporary),
-            "memory": limits.memory,
-            "processes": limits.processes,
-            "threads": limits.threads,
-            "stderr": limits.stderr,
-            "file_size": limits.file_size,
-            "files": limits.files,
-            "filter": filter_of_calls().hex(),
+            "command": words,
+            "streams": streams,
+            "environment": environment(self._folder or TEMPORARY),
+            "limits": limits.of_system(),
+            "folder": self._folder,
+            "referee": os.getpid(),
         }
         try:
             self._guard = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(GUARD)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                pass_fds=(to_player, from_player),
+                pass_fds=streams,
                 start_new_session=True,
             )
         finally:
@@ -132,13 +119,13 @@ class PlayerProcess:
             If the reply is an error, comes too late, is too long or is not a JSON object, or the
             player ends.
         """
-        deadline, text = time.monotonic() + seconds, ENCODE(message).encode()
+        self._begin(seconds, "greeting" if message["message"] == "hello" else "answer")
+        text = ENCODE(message).encode()
         if self.uses_frames:
-            self._send(text_frame(text), deadline, seconds)
-            frame, count = self._receive_frame(deadline, seconds)
-            return _parsed(_text(frame, count))
-        self._send(text + b"\n", deadline, seconds)
-        return _parsed(self._receive_line(deadline, seconds))
+            self._send(text_frame(text))
+            return _parsed(_text(*self._receive_frame()))
+        self._send(text + b"\n")
+        return _parsed(self._receive_line())
 
     def exchange(self, message: Frame, count: int, seconds: float) -> np.ndarray:
         """Send the numbers of a pass and return those of its answer, valid until the next call.
@@ -155,28 +142,32 @@ class PlayerProcess:
         PlayerError
             As `ask` does, and if the answer does not have the length of one.
         """
-        deadline = time.monotonic() + seconds
-        self._send(message.bytes_of(count), deadline, seconds)
-        frame, count = self._receive_frame(deadline, seconds)
+        self._begin(seconds, "answer")
+        self._send(message.bytes_of(count))
+        frame, count = self._receive_frame()
         if count < 0:
             _parsed(_text(frame, count))  # an error
         if count < 0 or count % 2 == 0:
             raise PlayerError("its reply is not the answer to a pass")
         return frame.numbers[:count]
 
-    def _send(self, data: bytes | memoryview, deadline: float, seconds: float) -> None:
+    def _begin(self, seconds: float, awaited: str) -> None:
+        """Begin the time in which a message must be read and answered."""
+        self._deadline = time.monotonic() + seconds
+        self._too_late = f"no {awaited} within {seconds:g} s"
+
+    def _send(self, data: bytes | memoryview) -> None:
         while data:
             try:
                 data = data[os.write(self._requests, data) :]
             except BlockingIOError:
-                if not self._writable.poll(max(0.0, deadline - time.monotonic()) * 1000):
-                    raise self._too_late(seconds) from None
+                self._wait(self._writable)
             except OSError:
                 raise self._ended() from None
 
-    def _receive_line(self, deadline: float, seconds: float) -> bytes:
+    def _receive_line(self) -> bytes:
         while b"\n" not in self._buffer:
-            self._wait(deadline, seconds)
+            self._wait(self._readable)
             chunk = os.read(self._replies, CHUNK)
             if not chunk:
                 raise self._ended()
@@ -186,13 +177,13 @@ class PlayerProcess:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
-    def _receive_frame(self, deadline: float, seconds: float) -> tuple[Frame, int]:
+    def _receive_frame(self) -> tuple[Frame, int]:
         """Return a frame and how many numbers it has; minus how many bytes of text."""
         if self._frame is None:
             self._frame = new_frame(self.limits.reply // INTEGER)
         frame, received, size = self._frame, 0, INTEGER
         while received < size:
-            self._wait(deadline, seconds)
+            self._wait(self._readable)
             chunk = os.readv(self._replies, [frame.memory[received:]])
             if not chunk:
                 raise self._ended()
@@ -206,34 +197,33 @@ class PlayerProcess:
             raise PlayerError("its reply is longer than its frame")
         return frame, count
 
-    def _wait(self, deadline: float, seconds: float) -> None:
-        """Wait for more of a reply; a part that has come in time does not buy time for the rest."""
-        left = deadline - time.monotonic()
-        if left <= 0 or not self._readable.poll(left * 1000):
-            raise self._too_late(seconds)
-
-    def _too_late(self, seconds: float) -> PlayerError:
-        return PlayerError(f"no decision within {seconds:g} s")
+    def _wait(self, ready: select.poll) -> None:
+        """Wait for a pipe; a part of a reply that comes in time buys no time for the rest."""
+        left = self._deadline - time.monotonic()
+        if left <= 0 or not ready.poll(left * 1000):
+            raise PlayerError(self._too_late)
 
     def _ended(self) -> PlayerError:
         """Return how the player ended, as its guard reports it."""
         guard = self._guard
         assert guard is not None and guard.stdout is not None  # it is a pipe
-        report: dict[str, Any] = {}
-        if select.select([guard.stdout], [], [], GRACE)[0]:
-            with suppress(ValueError):
-                report = json.loads(guard.stdout.readline())
-        if "cause" in report:
-            return PlayerError(CAUSES[report["cause"]].format(**vars(self.limits)))
-        if "status" not in report:
-            with suppress(subprocess.TimeoutExpired):
-                cause = describe_status(guard.wait(GRACE))
-                return PlayerKilledError(f"the process that guards it died ({cause})")
-            return PlayerError("it ended the connection")  # and goes on
-        lines = report["stderr"].strip().splitlines()
-        last = f": {_printable(lines[-1])}" if lines else ""
-        kind = PlayerKilledError if report["status"] < 0 else PlayerError
-        return kind(f"its process died ({describe_status(report['status'])}){last}")
+        report = select.poll()
+        report.register(guard.stdout, select.POLLIN)
+        try:
+            if not report.poll(GRACE * 1000):
+                return PlayerError("it ended the connection")  # and goes on
+            status = int(guard.stdout.readline())
+        except ValueError:
+            cause = describe_status(guard.wait())
+            return PlayerKilledError(f"the process that guards it died ({cause})")
+        if self._is_boxed and status > SIGNALLED:
+            status = SIGNALLED - status
+        size = os.fstat(self._errors.fileno()).st_size
+        tail = os.pread(self._errors.fileno(), TAIL, max(0, size - TAIL))
+        lines = tail.decode(errors="replace").strip().splitlines()
+        last = f": {one_line(lines[-1])[:500]}" if lines else ""
+        kind = PlayerKilledError if status < 0 else PlayerError
+        return kind(f"its process died ({describe_status(status)}){last}")
 
     def close(self) -> None:
         """End the player and all that it has started; may be called more than once."""
@@ -247,7 +237,9 @@ class PlayerProcess:
             guard.stdin.close()
         guard.wait()
         guard.stdout.close()
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._errors.close()
+        if self._folder is not None:  # its guard was killed, if there is anything left
+            remove_folder(self._folder)
 
     def __enter__(self) -> "PlayerProcess":
         return self
@@ -283,11 +275,6 @@ def _program(word: str) -> str:
     return str(Path(found).absolute())
 
 
-def _printable(text: object) -> str:
-    """Return a text of the player's as one line without control characters."""
-    return describe_error(BfenvError(str(text)))
-
-
 def _text(frame: Frame, count: int) -> bytes:
     if count >= 0:
         raise PlayerError("its reply is not JSON, but numbers")
@@ -296,22 +283,18 @@ def _text(frame: Frame, count: int) -> bytes:
 
 def _parsed(line: bytes) -> dict[str, Any]:
     """Return a reply; PlayerError if it is an error or not a JSON object."""
+    begin = repr(line[:LONGEST_SHOWN].decode(errors="replace"))
     try:
         reply = json.loads(line.decode())
     except (ValueError, RecursionError) as error:
-        raise PlayerError(f"its reply is not JSON: {_shown(line)}") from error
+        raise PlayerError(f"its reply is not JSON: {begin}") from error
     if not isinstance(reply, dict):
-        raise PlayerError(f"its reply is not a JSON object: {_shown(line)}")
+        raise PlayerError(f"its reply is not a JSON object: {begin}")
     if "error" in reply:
-        raise PlayerError(_printable(reply["error"]))
+        raise PlayerError(one_line(str(reply["error"]))[:500])
     return reply
 
 
 def shown(value: Any) -> str:
     """Return the beginning of a value from a reply, as JSON has it, for an error message."""
     return ENCODE(value)[:LONGEST_SHOWN]
-
-
-def _shown(line: bytes) -> str:
-    text = line[:LONGEST_SHOWN].decode(errors="replace")
-    return repr(text)

@@ -12,7 +12,7 @@ import numpy as np
 
 from bfenv.agents.agent_names import WHOLE_TRACE, OpenAgent
 from bfenv.agents.model_card import ACTING
-from bfenv.agents.player import Times, check_legal, times_of
+from bfenv.agents.player import Played, check_legal, times_of
 from bfenv.agents.seen_jobs import decode_span
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
@@ -31,13 +31,11 @@ class AgentGreeting(NamedTuple):
     opened: OpenAgent  # which cannot be made here: its code is elsewhere
 
 
-class RemoteRun(NamedTuple):
-    """An episode that a remote agent has played."""
+class RemoteAgent(NamedTuple):
+    """An agent in a player that has been greeted; it plays one episode after the other."""
 
-    times: Times
-    seconds: np.ndarray  # (decisions,) float64, how long each took, with its messages
-    info: dict[str, Any]  # the last one
-    replaced_actions: int
+    process: PlayerProcess
+    opened: OpenAgent
 
 
 def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
@@ -46,7 +44,7 @@ def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
     Raises
     ------
     PlayerError
-        If it is not what docs/referee.md says, or asks for more of its environment than how it sees
+        If it is not what docs/players.md says, or asks for more of its environment than how it sees
         and acts.
     """
     settings, spans = greeting.get("settings", {}), greeting.get("trained_on")
@@ -64,24 +62,6 @@ def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
 
 def _not_here(env: BackfillEnv, seed: int) -> Any:
     raise PlayerError("the agent is in another process")
-
-
-def whole_trace_settings(opened: OpenAgent) -> EnvSettings:
-    """Return the settings of the environment that an agent plays a whole trace in.
-
-    Raises
-    ------
-    BfenvError
-        If its settings contradict each other.
-    """
-    return opened.settings_with(WHOLE_TRACE)
-
-
-class RemoteAgent(NamedTuple):
-    """An agent in a player that has been greeted; it plays one episode after the other."""
-
-    process: PlayerProcess
-    opened: OpenAgent  # which cannot be made here: its code is elsewhere
 
 
 @contextmanager
@@ -108,7 +88,7 @@ def remote_agent(
         yield RemoteAgent(process, read_greeting(name, greet(process)).opened)
 
 
-def play_remotely(trace: Trace, agent: RemoteAgent, seed: int) -> RemoteRun:
+def play_remotely(trace: Trace, agent: RemoteAgent, seed: int) -> Played:
     """Let an agent in another process schedule a whole trace.
 
     Parameters
@@ -128,13 +108,11 @@ def play_remotely(trace: Trace, agent: RemoteAgent, seed: int) -> RemoteRun:
         If the agent was trained on some of the jobs.
     """
     agent.opened.check_unseen(trace)
-    settings = whole_trace_settings(agent.opened)
+    settings = agent.opened.settings_with(WHOLE_TRACE)
     return play_in(agent.process, BackfillEnv(trace, **settings), settings, seed)
 
 
-def play_in(
-    process: PlayerProcess, env: BackfillEnv, settings: EnvSettings, seed: int
-) -> RemoteRun:
+def play_in(process: PlayerProcess, env: BackfillEnv, settings: EnvSettings, seed: int) -> Played:
     """Play one episode with the agent of a player that has been greeted; see `play_remotely`."""
     process.ask(
         {
@@ -157,16 +135,15 @@ def play_in(
         if terminated or truncated:
             break
         seconds.append(time.perf_counter() - begin)
-        slot, now, longest = _action(reply), result[4]["now"], process.limits.decision
+        slot = reply.get("action")
+        if type(slot) is not int or abs(slot) >= 2**53:
+            raise PolicyError(f"its action is not an integer: {shown(slot)}")
+        now, longest = result[4]["now"], process.limits.decision
         result = env.step(slot)
         check_legal(result[4], slot, env.window, now)
     replaced = reply.get("replaced_actions", 0)
-    return RemoteRun(
-        times_of(env),
-        np.array(seconds),
-        result[4],
-        replaced if type(replaced) is int and 0 <= replaced < 2**53 else 0,
-    )
+    replaced = replaced if type(replaced) is int and 0 <= replaced < 2**53 else 0
+    return Played(result[4], times_of(env), np.array(seconds), replaced)
 
 
 def _observation_message(
@@ -182,10 +159,3 @@ def _observation_message(
         "truncated": bool(truncated),
         "info": {key: value for key, value in info.items() if key != "action_mask"},
     }
-
-
-def _action(reply: Mapping[str, Any]) -> int:
-    action = reply.get("action")
-    if type(action) is not int or abs(action) >= 2**53:
-        raise PolicyError(f"its action is not an integer: {shown(action)}")
-    return action

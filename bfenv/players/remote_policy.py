@@ -111,7 +111,7 @@ class Session:
 
 def greet(process: PlayerProcess) -> dict[str, Any]:
     """Exchange greetings with a new player, and return what it declares."""
-    greeting = process.ask({"message": "hello", "protocol": PROTOCOL}, process.limits.startup)
+    greeting = process.ask({"message": "hello", "protocol": PROTOCOL}, process.limits.greeting)
     process.uses_frames = _flag(greeting, "frames")
     return greeting
 
@@ -133,7 +133,7 @@ def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFA
     BfenvError
         If there is no such program.
     PlayerError
-        If it does not greet as docs/referee.md says.
+        If it does not greet as docs/players.md says.
     """
     try:
         with PlayerProcess(command, limits) as process:

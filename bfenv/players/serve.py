@@ -3,9 +3,10 @@
 Here, and nowhere else, modules of strangers are imported.
 """
 
+import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.policy import new_memory, pass_of
 from bfenv.parallel.failures import describe_error
-from bfenv.players.limits import PROGRAM_OPTION
-from bfenv.players.messages import Connection
+from bfenv.players.frames import INTEGER, Frame, new_frame, text_frame
 from bfenv.players.mirror import Mirror
 from bfenv.players.remote_env import RemoteEnv
 from bfenv.players.remote_policy import Flags
 
+ROOM = 4096  # integers of a message; longer ones make more room
 PROGRAM = (
     "import sys; sys.path[:] = {path!r}; "
     "from bfenv.players.serve import main; main({kind!r}, {name!r})"
@@ -34,7 +35,7 @@ def python_player(kind: str, name: str, files: Iterable[Path] = ()) -> list[str]
     The player may read the `files`, such as those of a saved model: they are on its command line.
     """
     program = PROGRAM.format(path=sys.path, kind=kind, name=name)
-    return [sys.executable, PROGRAM_OPTION, program, *map(os.path.abspath, files)]
+    return [sys.executable, "-c", program, *map(os.path.abspath, files)]
 
 
 def main(kind: str, name: str) -> None:
@@ -54,6 +55,58 @@ def main(kind: str, name: str) -> None:
         serve(name, connection)
     except BaseException as error:  # SystemExit, too: a stranger's code may raise anything
         connection.send({"error": describe_error(error)})
+
+
+class Connection:
+    """Reads messages and sends replies; what the player prints goes to stderr instead."""
+
+    def __init__(self) -> None:
+        self._messages = os.fdopen(os.dup(0), "rb")
+        self._replies = os.dup(1)
+        self._frame: Frame | None = None
+        with open(os.devnull) as nothing:
+            os.dup2(nothing.fileno(), 0)
+        os.dup2(2, 1)
+
+    def use_frames(self) -> None:
+        """Send and receive frames from now on, not lines."""
+        self._frame = new_frame(ROOM)
+
+    def receive(self) -> Any:
+        """Return the next message: a dict, or the numbers of a pass, valid until the next call.
+
+        SystemExit if the referee has closed the connection.
+        """
+        if self._frame is None:
+            return _parsed(self._messages.readline())
+        if self._messages.readinto(self._frame.memory[:INTEGER]) < INTEGER:
+            sys.exit()
+        count = int(self._frame.head[0])
+        if count < 0:
+            return _parsed(self._messages.read(-count))
+        if count > len(self._frame.numbers):
+            self._frame = new_frame(2 * count)
+        self._messages.readinto(self._frame.memory[INTEGER : INTEGER * (1 + count)])
+        return self._frame.numbers[:count]
+
+    def send(self, reply: Mapping[str, Any]) -> None:
+        """Send a reply."""
+        text = json.dumps(reply).encode()
+        self._write(text + b"\n" if self._frame is None else text_frame(text))
+
+    def send_numbers(self, frame: Frame, count: int) -> None:
+        """Send the answer to a pass."""
+        self._write(frame.bytes_of(count))
+
+    def _write(self, data: bytes | memoryview) -> None:
+        while data:
+            data = data[os.write(self._replies, data) :]
+
+
+def _parsed(text: bytes) -> Any:
+    if not text:
+        sys.exit()
+    return json.loads(text.decode())
 
 
 def _serve_policy(name: str, connection: Connection) -> None:

@@ -67,13 +67,6 @@ def is_strange_agent(name: str) -> bool:
     return agent.base not in AGENTS and not agent.is_network
 
 
-def module_of(name: str) -> str:
-    """Return the name of a stranger's module, of a name as `source_of` takes it."""
-    text = parse_name(name).base
-    module, _ = split_object_name(installed_policies().get(text.partition(":")[0], text))
-    return module
-
-
 def source_of(name: str) -> Path | None:
     """Return the source of a stranger's module; None if it has none in Python.
 
@@ -87,25 +80,35 @@ def source_of(name: str) -> Path | None:
     BfenvError
         If the name is not of that form, or there is no such module.
     """
-    module = module_of(name)
-    importlib.invalidate_caches()
-    parts = module.split(".")
-    path: Sequence[str] | None = None
-    for i in range(len(parts)):
-        spec = _find(".".join(parts[: i + 1]), path)
-        if spec is None:
-            base = parse_name(name).base
-            raise BfenvError(f"{base}: cannot import {module!r}: there is no such module")
-        path = spec.submodule_search_locations
-    origin = None if spec is None or not spec.has_location else spec.origin
+    origin = _specs(name)[-1].origin
     return Path(origin) if origin and origin.endswith(".py") else None
 
 
-def _find(module: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    """Find a module as `import` does, without importing the packages it is in."""
+def package_of(name: str) -> list[Path]:
+    """Return the folders of the outermost package that a stranger's module is in, or its file.
+
+    The parameters and errors are those of `source_of`.
+    """
+    spec = _specs(name)[0]
+    if spec.submodule_search_locations is not None:
+        return list(map(Path, spec.submodule_search_locations))
+    return [Path(spec.origin)] if spec.origin and spec.has_location else []
+
+
+def _specs(name: str) -> list[ModuleSpec]:
+    """Find a stranger's module and the packages it is in, without importing any of them."""
+    text = parse_name(name).base
+    module, _ = split_object_name(installed_policies().get(text.partition(":")[0], text))
+    importlib.invalidate_caches()
+    parts = module.split(".")
     finders: list[Any] = list(sys.meta_path)
-    for finder in finders:
-        spec: ModuleSpec | None = finder.find_spec(module, path)
-        if spec is not None:
-            return spec
-    return None
+    specs: list[ModuleSpec] = []
+    path: Sequence[str] | None = None
+    for i in range(len(parts)):
+        found = (finder.find_spec(".".join(parts[: i + 1]), path) for finder in finders)
+        spec = next((each for each in found if each is not None), None)
+        if spec is None or (i and path is None):
+            raise BfenvError(f"{text}: cannot import {module!r}: there is no such module")
+        specs.append(spec)
+        path = spec.submodule_search_locations
+    return specs

@@ -146,11 +146,10 @@ COMMANDS = [
     *(["agents"], ["agents", "show"], ["agents", "card"]),
     *(["workloads"], ["workloads", "info"], ["workloads", "fetch"], ["workloads", "import"]),
     *(["leaderboard", "run"], ["leaderboard", "report"], ["leaderboard", "export"]),
-    ["leaderboard", "commit"],
 ]
 RUN = (
     ["evaluate"], ["simulate"], ["policies"], ["workloads"], ["leaderboard", "run"],
-    ["whatif"], ["agents"], ["agents", "show"], ["leaderboard", "commit"],
+    ["whatif"], ["agents"], ["agents", "show"],
 )  # fmt: skip  # those whose examples need no files but a log, no network, and not much time
 
 

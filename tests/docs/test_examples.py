@@ -21,7 +21,7 @@ DOCS = ROOT / "docs"
 SEPARATE = {
     "tutorials",
     "third_party.md",
-    "referee.md",
+    "players.md",
     "gallery",
     "generated",
     "_build",

@@ -9,12 +9,11 @@ import pytest
 import bfenv
 from bfenv.leaderboard import competitors
 from bfenv.leaderboard.agents import code_files
-from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.task import plan_rows
 from bfenv.players import PlayerKilledError
 from tests.leaderboard.suites import TINY, json_rows, row_files
-from tests.players.programs import FCFS, QUICK, has_landlock
+from tests.players.programs import FCFS, QUICK
 
 
 @pytest.fixture
@@ -41,17 +40,6 @@ def test_row(tmp_path, command):
     assert task.code != player["code"] and task.trials is None
 
 
-@pytest.mark.skipif(not has_landlock(), reason="this kernel keeps no player from reading files")
-def test_board_beside_the_program(tmp_path):
-    """A program cannot read the board, which has the seeds, though it may read the folder."""
-    program, board = tmp_path / "curious.py", tmp_path / "board"
-    first = f"open({str(program)!r}); open({str(board / 'suite.json')!r})"
-    program.write_text(FCFS.replace("FIRST", first))
-    run_suite(TINY, players=[shlex.join([sys.executable, "-S", str(program)])], out=board)
-    (row,) = json_rows(board)
-    assert "PermissionError" in row["error"] and "suite.json" in row["error"]
-
-
 def test_interpreter(command):
     """An interpreter is part of a player's code only if it is given as a path."""
     python, *_, program = shlex.split(command)
@@ -60,7 +48,7 @@ def test_interpreter(command):
 
 
 def test_killed_in_greeting(command, monkeypatch):
-    """A player that was killed when it was greeted is greeted again, but not for ever."""
+    """A player that was killed when it was greeted is greeted again, a few times."""
     flags, left = {"stochastic": True}, [2]
 
     def greet(process):
@@ -73,15 +61,34 @@ def test_killed_in_greeting(command, monkeypatch):
     found = competitors.find_competitor("player", command)
     assert (found.trials, found.stochastic, left) == (False, True, [-1])
     left[0] = 10
-    assert competitors.find_competitor("player", command).trials is None
+    found = competitors.find_competitor("player", command)
+    assert (found.trials, found.error) == (None, "its process died (SIGKILL)")
 
 
-def test_unknown_declaration(command):
-    """A row fails if the player runs, but could not say before how it is to be ranked."""
-    (task,) = plan_rows(TINY, [], [], players=[command])
-    row = make_row(task._replace(trials=None), 60.0, False, QUICK).row
-    assert (row.status, row.division) == ("failed", None)
-    assert "failed at its first start only" in row.error
+def test_no_greeting(tmp_path):
+    """The rows of a player that has not greeted fail with its error, and do not start it again."""
+    log = tmp_path / "log"
+    command = shlex.join(["sh", "-c", f"echo x >> {log}; exit 5"])
+    run_suite(TINY, players=[command], out=tmp_path / "board")
+    (row,) = json_rows(tmp_path / "board")
+    assert row["error"] == "its process died (exit status 5)" and "division" not in row
+    assert log.read_text() == "x\n"
+
+
+@pytest.mark.parametrize("name", ["./eаsy", "easy", "Agent:Scorer-Lublin"])
+def test_imitations(name):
+    """A program cannot take part under a name that looks like one of bfenv's own."""
+    with pytest.raises(bfenv.BfenvError, match="printable ASCII|the name of bfenv's own"):
+        plan_rows(TINY, [], [], players=[name])
+
+
+def test_waiting(tmp_path, command):
+    """What is waited for before any row is made is named."""
+    texts = []
+    run_suite(TINY, ["fcfs"], players=[command], out=tmp_path, limits=QUICK, waiting=texts.append)
+    assert texts == [
+        "preparing fcfs", f"preparing {command}", "preparing traces", "compiling fcfs",
+    ]  # fmt: skip
 
 
 def test_changed_rows(tmp_path, command):

@@ -1,16 +1,32 @@
 """Small programs that play, in Python without bfenv, and what starts them."""
 
-import ctypes
 import sys
+from dataclasses import replace
 
+import pytest
+
+from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import make_trace
-from bfenv.players.guard import CREATE_RULESET
 from bfenv.players.limits import PlayerLimits
 from bfenv.players.remote_policy import Flags, program_policy
+from bfenv.players.sandbox import bubblewrap
 
-QUICK = PlayerLimits(startup=20.0, decision=20.0, reply=2**21)
+QUICK = PlayerLimits(startup=60.0, decision=60.0, reply=2**21)
+BOXED = replace(QUICK, sandbox="bwrap")
 
-# First come, first served, as docs/referee.md has it; FIRST is run at the first pass.
+
+def why_no_sandbox():
+    """Why bubblewrap cannot be used here; "" if it can."""
+    try:
+        bubblewrap()
+    except BfenvError as error:
+        return str(error)
+    return ""
+
+
+needs_sandbox = pytest.mark.skipif(bool(why_no_sandbox()), reason=why_no_sandbox())
+
+# First come, first served, as docs/players.md has it; FIRST is run at the first pass.
 FCFS = """
 import json, os, sys, time
 queue, size, free = [], {}, 0
@@ -55,10 +71,3 @@ def few_jobs():
     submit = [0, 0, 5, 10, 10, 20, 30, 31, 40, 60, 60, 80]
     estimate = [2 * seconds for seconds in runtime]
     return make_trace(submit, size, runtime, 4, estimate=estimate, name="few")
-
-
-def has_landlock() -> bool:
-    """Whether the kernel can keep players from signalling others (the sixth version)."""
-    if sys.platform != "linux":
-        return False
-    return ctypes.CDLL(None).syscall(CREATE_RULESET, None, 0, 1) >= 6

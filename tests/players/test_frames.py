@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.players.limits import PlayerLimits
 from bfenv.players.remote_policy import player_policy
 from tests.players.programs import QUICK, few_jobs
 
 TRACE = few_jobs()
-# First come, first served, as docs/referee.md describes frames; FIRST is run at the first pass.
+# First come, first served, as docs/players.md describes frames; FIRST is run at the first pass.
 FCFS = """
 import json, os, struct, sys, time
 stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
@@ -59,10 +58,10 @@ while head := stdin.read(8):
 """
 
 
-def player(first="pass", begin="send_text(b'{}')", flags="", limits=QUICK):
+def player(first="pass", begin="send_text(b'{}')", flags=""):
     """The policy of such a player."""
     code = FCFS.replace("FIRST", first).replace("BEGIN", begin).replace("FLAGS", flags)
-    return player_policy([sys.executable, "-S", "-c", code], "mine", limits)
+    return player_policy([sys.executable, "-S", "-c", code], "mine", QUICK)
 
 
 def test_program():
@@ -90,23 +89,17 @@ def test_wake():
 @pytest.mark.parametrize(
     ("first", "error"),
     [
-        ("answer += [1, NEVER]", "illegal start of job 1 at 0 s: it needs 4 processors"),
-        ("answer += [11, NEVER]", "illegal start of job 11 at 0 s: it has not been submitted$"),
-        ("answer += [-1, NEVER]", "illegal start of job -1 at 0 s: it does not exist"),
         ("answer += [-2 ** 63, NEVER]", "illegal start of job .* at 0 s: it has not been sub"),
         (
             "answer += [2 ** 63 - 1, NEVER]",
             "illegal start of job .* at 0 s: it has not been submitted",
         ),
-        ("answer += [0, 5]", "it starts job 0 for a trial, and has not declared trials"),
         ("answer += [0]", "its reply is not the answer to a pass"),
         ("answer = []", "its reply is not the answer to a pass"),
         ("send_text(b'{}'); continue", "its reply is not the answer to a pass"),
-        ("send_text(b'hello'); continue", "its reply is not JSON: 'hello'"),
         ('send_text(b\'{"error": "out of luck"}\'); continue', "^out of luck$"),
         ("stdout.write(struct.pack('=q', 2 ** 40))", "its reply has more than 2,097,152 bytes"),
         ("stdout.write(struct.pack('=q', -2 ** 63))", "its reply has more than 2,097,152 bytes"),
-        ("stdout.write(b'1234')", "its reply has more than 2,097,152 bytes"),
         ("send(*answer, *range(2 ** 19))", "its reply has more than 2,097,152 bytes"),
         ("stdout.write(struct.pack('=3q', 1, NEVER, 0))", "its reply is longer than its frame"),
         ("stdout.write(struct.pack('=q', 3)); sys.exit(5)", r"process died \(exit status 5\)"),
@@ -116,13 +109,6 @@ def test_mistakes(first, error):
     """What a program answers in frames is checked."""
     with pytest.raises(bfenv.PolicyError, match=error):
         bfenv.simulate(TRACE, player(first))
-
-
-def test_slow_frame():
-    """A frame that does not come to its end is not waited for."""
-    first = "stdout.write(struct.pack('=q', 3)); stdout.flush(); time.sleep(60)"
-    with pytest.raises(bfenv.PolicyError, match="no decision within 2 s"):
-        bfenv.simulate(TRACE, player(first, limits=PlayerLimits(startup=2.0)))
 
 
 @pytest.mark.parametrize(

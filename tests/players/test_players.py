@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.players.player_process import PlayerError, PlayerProcess, check_command
+from bfenv.agents.network_agent import encode_array
+from bfenv.players.pass_messages import answer_from_json
+from bfenv.players.player_process import PlayerError, check_command
+from bfenv.players.remote_agent import play_remotely, remote_agent
+from bfenv.players.remote_env import RemoteEnv
 from bfenv.players.remote_policy import player_policy
+from bfenv.players.serve import python_player
 from tests.conftest import ROOT
 from tests.players.programs import QUICK, few_jobs, player, program
 
@@ -28,7 +33,7 @@ def test_program():
 
 def test_documented_program():
     """The program in the documentation makes the schedule of FCFS."""
-    text = (ROOT / "docs" / "referee.md").read_text()
+    text = (ROOT / "docs" / "players.md").read_text()
     code = text.partition("```python\n")[2].partition("```")[0]
     policy = player_policy([sys.executable, "-S", "-c", code], "mine", QUICK)
     start = bfenv.simulate(TRACE, policy).start
@@ -36,32 +41,40 @@ def test_documented_program():
 
 
 @pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        ({"start": [2**80]}, "its start must be an integer between"),
+        ({"start": [0.0]}, "its start must be an integer between"),
+        ({"start": [True]}, "its start must be an integer between .*, got true"),
+        ({"start": True}, "its start is not a list: true"),
+        ({"start": [[0]]}, "its start is not a list of jobs"),
+        ({"wake": "soon"}, 'its wake must be an integer between .*, got "soon"'),
+    ],
+)
+def test_answers(reply, error):
+    """What a program answers is checked."""
+    with pytest.raises(PlayerError, match=error):
+        answer_from_json(reply)
+
+
+@pytest.mark.parametrize(
     ("first", "error"),
     [
         ("reply = {'start': [0, 1]}", "illegal start of job 1 at 0 s: it needs 4 processors"),
-        ("reply = {'start': [11]}", "illegal start of job 11 at 0 s: it has not been submitted$"),
         ("reply = {'start': [12]}", "illegal start of job 12 at 0 s: it has not been submitted$"),
         ("reply = {'start': [-1]}", "illegal start of job -1 at 0 s: it does not exist"),
-        ("reply = {'start': [2 ** 80]}", "its start must be an integer between"),
-        ("reply = {'start': [0.0]}", "its start must be an integer between"),
-        ("reply = {'start': [True]}", "its start must be an integer between .*, got true"),
-        ("reply = {'start': True}", "its start is not a list: true"),
-        ("reply = {'start': [[0]]}", "its start is not a list of jobs"),
         ("reply = {'start': [[0, 5]]}", "it starts job 0 for a trial, and has not declared trials"),
-        ("reply = {'wake': 'soon'}", 'its wake must be an integer between .*, got "soon"'),
         ("reply = {'error': 'out of\\x1b[2J\\nluck'}", r"^out of\?\[2J luck$"),
         ("reply = [0]", "its reply is not a JSON object"),
-        ("print('hello')", "its reply is not JSON: 'hello'"),
         ("print('[' * 10 ** 6)", "its reply is not JSON"),
         ("sys.stdout.write('1' * 3 * 2 ** 20)", "its reply has more than 2,097,152 bytes"),
         ("sys.exit('no more')", r"its process died \(exit status 1\): no more"),
-        ("os._exit(0)", r"its process died \(exit status 0\)"),
         ("os.kill(os.getpid(), 11)", r"its process died \(SIGSEGV\)"),
         ("starts.clear(); size.clear(); queue.clear()", "leaves .* jobs waiting"),
     ],
 )
 def test_mistakes(first, error):
-    """What a program answers is checked, and how it ends is said."""
+    """What a program does wrong ends its run, and how it ends is said."""
     with pytest.raises(bfenv.PolicyError, match=error):
         bfenv.simulate(TRACE, player(first))
 
@@ -106,8 +119,42 @@ def test_bad_greeting():
         player_policy([sys.executable, "-S", "-c", text], "mine", QUICK)
 
 
-def test_close_twice():
-    """A player may be closed more than once, and what it wrote is gone."""
-    process = PlayerProcess(program(), QUICK)
-    process.close()
-    process.close()
+AGENTS = """
+class First:
+    def __init__(self, env):
+        self.env = env
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=True):
+        return int(self.env.action_masks().argmax()), state
+
+
+class Resets(First):
+    def __init__(self, env):
+        super().__init__(env)
+        env.reset()
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "error"),
+    [("First", None), ("Resets", "the referee resets the environment, once: an agent may not")],
+)
+def test_agents(tmp_path, monkeypatch, agent, error):
+    """An agent plays one episode; one that resets its environment while it is made fails."""
+    (tmp_path / "agents_that_reset.py").write_text(AGENTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"agents_that_reset:{agent}"
+    with remote_agent(name, python_player("agent", name)) as remote:
+        if error is None:
+            assert (play_remotely(TRACE, remote, 0).times.start >= 0).all()
+        else:
+            with pytest.raises(bfenv.PolicyError, match=error):
+                play_remotely(TRACE, remote, 0)
+
+
+def test_step_before_reset():
+    """The environment that an agent gets begins with a reset, by the referee."""
+    space = {"low": encode_array(np.zeros(1)), "high": encode_array(np.ones(1))}
+    begin = {"settings": {}, "window": 1, "actions": 2, "observation_space": space}
+    with pytest.raises(bfenv.BfenvError, match=r"call reset\(\) before step\(\)"):
+        RemoteEnv(begin, lambda reply: reply).step(0)

@@ -8,7 +8,12 @@ import pytest
 import bfenv
 from bfenv.agents.models import Card, write_card
 from bfenv.baselines.registry import ALL
-from bfenv.players.strangers import is_strange_agent, is_strange_policy, source_of
+from bfenv.players.strangers import (
+    is_strange_agent,
+    is_strange_policy,
+    package_of,
+    source_of,
+)
 
 
 def test_own_policies(tmp_path):
@@ -61,6 +66,9 @@ def test_source(tmp_path, monkeypatch):
     assert source_of("strange_package.module:policy(x=1)") == package / "module.py"
     assert source_of("strange_package:policy") == package / "__init__.py"
     assert source_of("math:sin") is None
+    assert package_of("strange_package.module:policy") == [package]
+    (tmp_path / "strange.py").write_text("raise SystemExit")
+    assert package_of("strange:policy") == [tmp_path / "strange.py"]
     assert "strange_package" not in sys.modules
     with pytest.raises(bfenv.BfenvError, match="there is no such module"):
         source_of("strange_package.nothing:policy")

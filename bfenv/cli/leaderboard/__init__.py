@@ -3,7 +3,7 @@
 import typer
 
 from bfenv.cli.groups import Group
-from bfenv.cli.leaderboard import bound, commit, export, report, run, submit, verify
+from bfenv.cli.leaderboard import bound, export, report, run, verify
 from bfenv.cli.options import Once
 
 app = typer.Typer(
@@ -20,8 +20,5 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-COMMANDS = (
-    run.run, report.report, bound.bound, export.export, commit.commit, submit.submit, verify.verify,
-)  # fmt: skip
-for command in COMMANDS:
+for command in (run.run, report.report, bound.bound, export.export, verify.verify):
     app.command(cls=Once)(command)

@@ -14,11 +14,10 @@ from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
 from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.suite import DEFAULT, SUITES
+from bfenv.leaderboard.suite import DEFAULT, SUITES, find_suite, suite_of
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.run import Outcome
-    from bfenv.leaderboard.suite import Suite
 
 MOST = 10  # lines on where the time went
 
@@ -34,15 +33,6 @@ def run(
         str | None,
         typer.Option(
             "--suite", "-s", metavar="SUITE", help=f"See the list above.  [default: {DEFAULT}]"
-        ),
-    ] = None,
-    salt: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            envvar=options.SALT,
-            help="Secret that the seeds of the suite's generated traces depend on, or, with "
-            "--workload, of commitments (see `bfenv leaderboard commit`).",
         ),
     ] = None,
     workload: Annotated[
@@ -81,6 +71,7 @@ def run(
             "--timeout", f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]", least=1
         ),
     ] = int(TIMEOUT),
+    sandbox: options.SandboxOption = options.Sandbox.none,
     player_memory: options.PlayerMemoryOption = options.MEMORY,
     decision: options.DecisionOption = options.DECISION,
     player_reads: options.PlayerReadsOption = None,
@@ -110,9 +101,9 @@ def run(
     requested start times, so logs that have some are run without it.
 
     Code that is not bfenv's own ("module:object", saved models, programs of --player) runs in a
-    player: a process that is never given the trace, with limits on time, memory, processes and
-    output. docs/referee.md describes them, and the messages that a program of any language
-    exchanges with the referee.
+    player: a process that is never given the trace, with limits on time, memory and output, and
+    on request in a sandbox. docs/players.md describes them, and the messages that a program of any
+    language exchanges with the referee.
 
     With --workload, the suite is your own logs, each identified by the hash of its content. If a
     log records start times, its own schedule is a row, "logged".
@@ -123,18 +114,18 @@ def run(
       bfenv leaderboard run --suite smoke-v1 --policy easy --policy fcfs --out board
       bfenv leaderboard run --suite smoke-v1 --policy easy --agent random --jobs 2 \\
         --out board
-      bfenv leaderboard run --suite smoke-v1 --policy easy --player "./my-scheduler" --out board
+      bfenv leaderboard run --suite smoke-v1 --policy easy --player "./my-scheduler" \\
+        --sandbox bwrap --out board
     """
     from bfenv.agents.evaluation import RANDOM
     from bfenv.baselines.registry import policies
+    from bfenv.leaderboard.competitors import is_strange
     from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
     from bfenv.parallel.shards import read_shard
-    from bfenv.players import hide_arguments, hide_memory
+    from bfenv.players import hide_memory
 
     hide_memory()
-    if salt is not None:
-        hide_arguments()
     names, agents = [*(policies() if all_ else ()), *(policy or ())], agent or []
     if not (names or agents or player):
         raise BfenvError("nothing to run: see --policy, --all, --agent and --player")
@@ -143,9 +134,19 @@ def run(
         agents = [*agents, *({RANDOM} - set(agents) if agents else ())]
     if workload and suite is not None:
         raise BfenvError("--suite and --workload exclude each other")
+    given = {"policy": names, "agent": agents, "player": player or ()}
+    has_players = any(is_strange(kind, name) for kind, each in given.items() for name in each)
+    limits = options.player_limits(sandbox, player_memory, decision, player_reads)
     with show.progress("rows") as progress:
         bar = progress.add_task("preparing", total=None, rows="")
         total, number = 0, count(1)
+
+        def waiting(text: str) -> None:
+            nonlocal has_players
+            if has_players:  # the input has been checked
+                options.warn_of_root(sandbox)
+            has_players = False
+            progress.update(bar, description=text[:40])
 
         def begin(rows: int, cost: float) -> None:
             nonlocal total
@@ -159,7 +160,7 @@ def run(
             )
 
         outcome = run_suite(
-            _suite(suite, salt, workload),
+            suite_of(workload) if workload else find_suite(suite or DEFAULT),
             names,
             agents,
             out=out,
@@ -169,9 +170,10 @@ def run(
             keep_schedules=keep_schedules,
             retry=retry,
             players=player or (),
-            limits=options.player_limits(player_memory, decision, player_reads),
+            limits=limits,
             shard=read_shard(shard),
-            argv=[word.replace(salt, "SALT") if salt else word for word in sys.argv[1:]],
+            argv=sys.argv[1:],
+            waiting=waiting,
             begin=begin,
             done=done,
             jobs=jobs,
@@ -190,16 +192,6 @@ def _references(workloads: Sequence[str]) -> list[str]:
 
     logs = [load_workload(each).jobs for each in workloads]
     return [name for name in REFERENCES if all(able(find_policy(name), jobs) for jobs in logs)]
-
-
-def _suite(name: str | None, salt: str | None, workloads: list[str] | None) -> "Suite":
-    from bfenv.leaderboard.suite import committed, find_suite, salted, suite_of
-
-    if workloads:
-        own = suite_of(workloads)
-        return own if salt is None else committed(own, salt)
-    suite = find_suite(name or DEFAULT)
-    return suite if salt is None else salted(suite, salt)
 
 
 def _list_suites() -> str:

@@ -1,105 +1,103 @@
 """The command `bfenv leaderboard verify`."""
 
-import zipfile
 from collections import Counter
-from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bfenv.analysis.formatting import compound_duration
 from bfenv.cli import options, show
 from bfenv.cli.options import FormatOption
 from bfenv.cli.show import Format
 from bfenv.core.durations import MINUTE
+from bfenv.core.text import one_line
 
 if TYPE_CHECKING:
     from bfenv.leaderboard.verify import Verdict
 
+TIMEOUT = 10 * MINUTE
+UNVERIFIED_STATUS = 3  # exit status
+
 
 def verify(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Folder of rows, or a bundle of `submit`.")
-    ],
+    folder: options.LeaderboardArgument,
     sample: Annotated[
         int | None,
         typer.Option(min=0, metavar="N", help="Run only N rows again, drawn at random."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of --sample.")] = 0,
-    salt: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", envvar=options.SALT, help="Salt of the suite, if it has one."),
-    ] = None,
     workload: Annotated[
         list[str] | None,
         typer.Option(
             "--workload",
             "-w",
             metavar="WORKLOAD",
-            help="Of a suite known by commitments; repeat for several.",
+            help="Of a suite of someone's own logs; repeat for several.",
         ),
-    ] = None,
-    commitment: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="What `bfenv leaderboard commit` published of them."),
     ] = None,
     trust: Annotated[
         bool,
-        typer.Option("--trust", help="Open saved models and run players, which may do anything."),
+        typer.Option("--trust", help="Open saved models and run the programs of players."),
     ] = False,
+    sandbox: options.SandboxOption = options.Sandbox.none,
     timeout: Annotated[
         int,
-        options.duration_option("--timeout", "Time limit of a row.  [default: 10min]", least=1),
-    ] = 10 * MINUTE,
+        options.duration_option(
+            "--timeout", f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]", least=1
+        ),
+    ] = TIMEOUT,
     format: FormatOption = Format.table,
 ) -> None:
     """Check that the rows of a leaderboard are true.
 
-    The suite and its traces are compared with bfenv's own. Schedules that were kept are checked
-    against the machine, and their results are computed again from starts and ends. Rows are run
-    again and must have the same bytes, except for versions and commit. Bounds are verified. The
-    exit status is 1 if anything is wrong.
+    The suite and its traces are compared with bfenv's own. Names must not imitate bfenv's own
+    policies and agents, which have no other code. Schedules that were kept are checked against the
+    machine, and their results are computed again from starts and ends. Rows are run again and must
+    have the same bytes, except for versions, commit and sandbox. Bounds are verified.
 
-    Rows whose code Python does not find are not run again. To include them, unpack the bundle, read
-    the code, and add its folder `code` to PYTHONPATH.
+    The exit status is 1 if anything is wrong. Otherwise it is 3 if the results of a row are
+    unverified: its schedule was not kept, and it was not run again. Rows whose code Python does not
+    find are not run again: read that code, and add its folder to PYTHONPATH.
 
     \b
     Examples:
       bfenv leaderboard verify board
       bfenv leaderboard verify board --sample 10
-      bfenv leaderboard verify bundle.zip --trust
-      bfenv leaderboard verify board --workload site.swf.gz --salt TEXT --commitment published.json
+      bfenv leaderboard verify board --trust --sandbox bwrap
+      bfenv leaderboard verify board --workload site.swf.gz
     """
-    from bfenv.leaderboard.submission import unpacked
-    from bfenv.leaderboard.verify import WRONG
+    from bfenv.leaderboard.verify import UNVERIFIED, WRONG
     from bfenv.leaderboard.verify import verify as check
 
+    if trust:
+        options.warn_of_root(sandbox)
     verdicts: list[Verdict] = []
-    with (
-        unpacked(folder) if zipfile.is_zipfile(folder) else nullcontext(folder) as place,
-        show.progress() as progress,
-    ):
+    limits = options.player_limits(sandbox)
+    with show.progress() as progress:
         task = progress.add_task("verifying", total=None)
         for verdict in check(
-            place,
+            folder,
             sample=sample,
             seed=seed,
-            salt=salt,
             workloads=workload or (),
-            commitment=None if commitment is None else commitment.read_bytes(),
             trust=trust,
             timeout=timeout,
+            limits=limits,
+            waiting=lambda name: progress.update(
+                task, description=f"running {one_line(name)}"[:40]
+            ),
             begin=lambda count: progress.update(task, total=count),
         ):
             verdicts.append(verdict)
             progress.advance(task)
     _print(verdicts, format)
-    if any(verdict.verdict == WRONG for verdict in verdicts):
-        raise typer.Exit(1)
+    found = {verdict.verdict for verdict in verdicts}
+    if WRONG in found or UNVERIFIED in found:
+        raise typer.Exit(1 if WRONG in found else UNVERIFIED_STATUS)
 
 
 def _print(verdicts: "list[Verdict]", format: Format) -> None:
-    from bfenv.leaderboard.verify import CHECKS, HOLDS, UNCHECKED, WRONG
+    from bfenv.leaderboard.verify import CHECKS, HOLDS, UNCHECKED, UNVERIFIED, WRONG
 
     if format in (Format.json, Format.csv):
         rows = [
@@ -116,26 +114,19 @@ def _print(verdicts: "list[Verdict]", format: Format) -> None:
         show.rows(rows, format)
         return
     counts = Counter((one.check, one.verdict) for one in verdicts)
-    words = (HOLDS, WRONG, UNCHECKED)
-    lines = [
-        (check, *(str(counts[check, word] or "") for word in words), _reasons(verdicts, check))
-        for check in CHECKS
-        if any(counts[check, word] for word in words)
-    ]
+    words = (HOLDS, WRONG, UNCHECKED, UNVERIFIED)
+    lines = []
+    for check in CHECKS:
+        reasons = dict.fromkeys(
+            one.reason for one in verdicts if (one.check, one.verdict) == (check, UNCHECKED)
+        )
+        numbers = [str(counts[check, word] or "") for word in words]
+        if any(numbers):
+            lines.append((check, *numbers, "; ".join(reasons)))
     show.table(("check", *words, "why not checked"), lines, format, whole_names=True)
-    for one in verdicts:
-        if one.verdict == WRONG:
-            what = (
-                ""
-                if one.row is None
-                else (f"{one.row.policy} on {one.row.workload}, seed {one.row.seed}: ")
-            )
-            show.lines([f"{one.check}: {what}{one.reason}"])
-
-
-def _reasons(verdicts: "list[Verdict]", check: str) -> str:
-    """List the reasons for which checks were left out, each once."""
-    from bfenv.leaderboard.verify import UNCHECKED
-
-    left_out = (one for one in verdicts if (one.check, one.verdict) == (check, UNCHECKED))
-    return "; ".join(dict.fromkeys(one.reason for one in left_out))
+    for word in (WRONG, UNVERIFIED):
+        for one in verdicts:
+            if one.verdict == word:
+                row = one.row
+                what = row and f"{row.policy} on {row.workload}, seed {row.seed}: "
+                show.lines([f"{one.check} {word}: {what or ''}{one.reason}"])
