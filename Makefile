@@ -5,23 +5,36 @@ BIN := .venv/bin
 WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count() + 1)")
 SOURCES := $(shell find bfenv baselines agents -name '*.py')
 
-.PHONY: demo test quick lint bounds coverage docs links pictures wheel clean
+.PHONY: demo test thorough sample quick oldest lint bounds coverage docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
-test: .venv/all  ## the whole suite
+test: .venv/all  ## the suite, with a third of the examples that hypothesis would draw
 	@# Compile once, not once per worker: policies on one core, orders and the environment on another.
 	$(BIN)/bfenv evaluate --format csv > /dev/null & policies=$$!; \
 	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
 	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
 	wait $$policies
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
+		-m "not thorough"
+
+thorough: .venv/all  ## every test, with all examples; half an hour on two cores
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 --hypothesis-profile thorough
+
+sample: .venv/all  ## some of what only `make thorough` runs, others for each SEED
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m thorough --hypothesis-profile thorough \
+		--sample 12 --sample-seed "$(SEED)"
 
 quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
-	$(BIN)/python -m pytest -n auto -q -m "not (slow or torch or browser or logs or dask)" -k "not fuzz" \
+	$(BIN)/python -m pytest -n auto -q -m "not (slow or thorough or torch or browser or logs or dask)" -k "not fuzz" \
 		tests/core tests/workloads tests/analysis tests/baselines/test_easy.py tests/baselines/test_scenarios.py
+
+oldest: .venv/oldest  ## the quick tests of the engine with the oldest dependencies that are allowed
+	BFENV_CACHE=$(abspath .venv/oldest/cache) .venv/oldest/bin/python -m pytest -n auto -q -p no:cacheprovider \
+		-m "not (slow or thorough or logs)" tests/core tests/baselines/test_scenarios.py \
+		tests/envs/test_backfill.py tests/cli/test_policies.py
 
 lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .
@@ -72,6 +85,15 @@ clean:
 .venv/all: .venv/core
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable ".[agents,dev]"
+	touch $@ .venv/docs
+
+.venv/oldest: pyproject.toml
+	$(PYTHON) -m venv $@
+	$(PYTHON) -c "import tomllib; \
+		names = tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']; \
+		print(*(each.split(',')[0].replace('>=', '==') for each in names), sep='\n')" > $@/oldest.txt
+	$@/bin/python -m pip install --quiet --constraint $@/oldest.txt --editable . \
+		pytest pytest-xdist hypothesis
 	touch $@
 
 # Tools that read sources do not follow an editable install: give them the package as it is installed.

@@ -1,6 +1,7 @@
-"""What tests share: small traces, their naive form, and real logs with the marker `logs`."""
+"""What tests share: small traces, their naive form, real logs, and how many examples are drawn."""
 
 import os
+import random
 import subprocess
 import sys
 import zipfile
@@ -11,7 +12,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
 import bfenv
@@ -29,7 +30,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
+settings.register_profile("thorough", settings.get_profile("bfenv"))
 settings.load_profile("bfenv")
+DRAWN = 3  # one of so many examples, without the profile "thorough"
+FEWEST = 10  # examples
 
 
 @st.composite
@@ -102,11 +106,33 @@ def log(name, **options):
     return bfenv.load_workload(str(Path(folder) / f"{name}.swf.gz"), **options)
 
 
+def pytest_addoption(parser):
+    """Options of `make sample`."""
+    parser.addoption("--sample", type=int, help="run only so many of the chosen tests")
+    parser.addoption("--sample-seed", default="0", help="which of them")
+
+
 def pytest_itemcollected(item):
     """Give every test that calls `log` the marker `logs`."""
     code = getattr(getattr(item, "function", None), "__code__", None)
     if code and "log" in code.co_names and item.function.__globals__.get("log") is log:
         item.add_marker("logs")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Draw fewer examples, but with the profile "thorough", and fewer tests with `--sample`."""
+    if config.getoption("--hypothesis-profile") != "thorough":
+        for test in {getattr(item, "function", None) for item in items}:
+            if is_hypothesis_test(test):
+                full = test._hypothesis_internal_use_settings
+                examples = max(full.max_examples // DRAWN, min(full.max_examples, FEWEST))
+                test._hypothesis_internal_use_settings = settings(full, max_examples=examples)
+    count = config.getoption("--sample")
+    if count is not None and len(items) > count:
+        chosen = set(random.Random(config.getoption("--sample-seed")).sample(range(len(items)), count))
+        config.hook.pytest_deselected(items=[x for i, x in enumerate(items) if i not in chosen])
+        items[:] = [item for i, item in enumerate(items) if i in chosen]
 
 
 @pytest.fixture(scope="session")
