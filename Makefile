@@ -41,6 +41,8 @@ lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff format --check .
 	cd .venv/installed && ../bin/lint-imports --no-cache --config ../../pyproject.toml
 	cd .venv/installed && ../bin/mypy --config-file ../../pyproject.toml -p bfenv
+	cd .venv && MYPYPATH=installed bin/mypy --config-file= --strict --follow-imports=silent \
+		../tests/typing_client.py
 
 bounds: .venv/all  ## the tests of kernels, with an error where an index is outside of its array
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/core tests/baselines tests/envs \
@@ -56,7 +58,8 @@ coverage: .venv/all  ## lines of the kernels that the small scenarios reach, unc
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 
 docs: .venv/docs  ## the documentation site, docs/_build/html/index.html; warnings are errors
-	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees $(SPHINX) docs docs/_build/html
+	$(BIN)/python -m pytest -q tests/docs/check_site.py
 
 links: .venv/docs  ## the addresses outside of the site, listed and not fetched
 	@grep -rhoE "https?://[^] )>\"']+" README.md CONTRIBUTING.md docs --include='*.md' --exclude-dir=_build | sort | uniq -c

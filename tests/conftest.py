@@ -2,9 +2,7 @@
 
 import os
 import random
-import subprocess
-import sys
-import zipfile
+import shutil
 from pathlib import Path
 
 # Read when torch and numpy are imported. With a worker per core, threads beside it wait for each
@@ -130,30 +128,19 @@ def pytest_collection_modifyitems(config, items):
                 test._hypothesis_internal_use_settings = settings(full, max_examples=examples)
     count = config.getoption("--sample")
     if count is not None and len(items) > count:
-        chosen = set(random.Random(config.getoption("--sample-seed")).sample(range(len(items)), count))
+        chosen = set(
+            random.Random(config.getoption("--sample-seed")).sample(range(len(items)), count)
+        )
         config.hook.pytest_deselected(items=[x for i, x in enumerate(items) if i not in chosen])
         items[:] = [item for i, item in enumerate(items) if i in chosen]
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    """The wheel of this checkout, built without a network."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"  # building leaves files behind
-    source.mkdir()
-    names = ("bfenv", "baselines", "agents", "pyproject.toml", "README.md", "LICENSE")
-    for name in names:
-        subprocess.run(["cp", "-r", ROOT / name, source / name], check=True)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder]
-    subprocess.run([*command, source], check=True, capture_output=True)
-    (file,) = folder.glob("*.whl")
-    return file
-
-
-@pytest.fixture(scope="session")
-def installed(wheel, tmp_path_factory):
-    """A folder with the wheel unpacked in it: the package as users have it."""
+def installed(tmp_path_factory):
+    """A folder with the files of the wheel, see `tests.test_installation`: what users have."""
     folder = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "bfenv", folder / "bfenv", ignore=ignore)
+    for name in ("baselines", "agents"):
+        shutil.copytree(ROOT / name, folder / "bfenv" / name, ignore=ignore)
     return folder

@@ -231,12 +231,6 @@ def test_guard_is_corrected():
     assert starts[1].tolist() == [0, 1, 2, 44, 43, 42]
 
 
-def test_guard_of_nothing_is_easy(crowd):
-    """With a limit of 0 every job is past it, so the oldest comes first, as in EASY."""
-    starts = bfenv.simulate(crowd, "easy").start.tolist()
-    assert bfenv.simulate(crowd, "easy(order=sjf, guard=0)").start.tolist() == starts
-
-
 @pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("corrected_easy", 12), ("backlog", 45)])
 def test_guard_bounds_waits(scale, most):
     """A wide job that later ones overtake for ever waits for hours only, with the guard."""
@@ -253,13 +247,6 @@ def test_trials_are_marked():
     assert easy("sjf", trial=180).trials
     assert not easy("sjf").trials and not easy("sjf").stateful
     assert easy("sjf", guard=1).stateful
-
-
-def test_trial_above():
-    """Only a job whose estimate is above the limit has a trial."""
-    trace = bfenv.make_trace([0, 0], [1, 1], [50, 50], 2, estimate=[100, 101])
-    schedule = bfenv.simulate(trace, "easy(trial=10, trial_above=100)")
-    assert (schedule.trial_end >= 0).tolist() == [False, True]
 
 
 def test_trial_of_a_second():

@@ -312,12 +312,6 @@ def test_easy_plus_plus_equals_the_naive_version_while_predictions_are_outlived(
     agree(stretched(trace, factor), chosen, event_order)
 
 
-@settings(max_examples=100)
-@given(trace=crowded_traces(), intervals=st.integers(0, 3))
-def test_shadow_intervals_equal_the_naive_version(trace, intervals):
-    agree(trace, {**DEFAULTS, "order": "sjf", "shadow_intervals": intervals}, "standard")
-
-
 @settings(max_examples=30)
 @given(trace=crowded_traces())
 def test_random_numbers_beside_an_expression(trace):
@@ -339,22 +333,6 @@ def same(trace, one, two, **options):
 def test_with_nothing_chosen_it_is_easy(trace, event_order):
     same(trace, easy(), "easy", event_order=event_order)
     same(trace, easy(lookahead=100, backfill="fcfs"), "easy", event_order=event_order)
-
-
-@given(trace=crowded_traces())
-def test_arrival_order_without_backfilling_is_fcfs(trace):
-    same(trace, queue(), "fcfs")
-    same(trace, easy(lookahead=1, reservations="all", backfill="sjf"), "fcfs")
-
-
-@given(trace=crowded_traces())
-def test_with_no_shadow_interval_all_are_overdue_and_only_the_backfill_is_sorted(trace):
-    same(trace, easy("sjf", shadow_intervals=0), NAMED["easy-sjbf"])
-
-
-@given(trace=crowded_traces())
-def test_as_many_reservations_as_jobs_is_one_for_everybody(trace):
-    same(trace, easy("saf", reservations=20), easy("saf", reservations="all"))
 
 
 @pytest.mark.parametrize("backfill", [None, "sjf"])
@@ -379,15 +357,6 @@ def test_no_backfill_delays_the_promised_start_of_the_head(order, backfill, trac
         if left:
             assert cluster.start[head] < 0
             assert shadow(cluster, jobs, head)[0] <= promised
-
-
-@given(trace=crowded_traces())
-def test_of_users_who_are_not_known_nothing_is_predicted(trace):
-    jobs = trace.jobs
-    nobody = bfenv.make_trace(
-        jobs.submit, jobs.size, trace.runtime, trace.processors, estimate=jobs.estimate
-    )
-    same(nobody, NAMED["easy++"], NAMED["easy-sjbf"])
 
 
 @pytest.mark.parametrize("event_order", ["standard", "pyss"])

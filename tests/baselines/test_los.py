@@ -420,20 +420,6 @@ def test_names_tell_the_options():
     ]  # fmt: skip
 
 
-def test_sources_name_the_algorithms():
-    """Basic alone is traced back by Algorithm 2; with a merit it is by Algorithm 4."""
-    sources = {
-        (False, False, "none"): "3 and 4",
-        (True, False, "none"): "1 and 2",
-        (True, False, "jobs"): "6 and 4",
-        (True, False, "slowdown"): "7 and 4",
-        (False, True, "none"): "3 and 5",
-        (False, False, "slowdown"): "7 and 4",
-    }
-    for options, algorithms in sources.items():
-        assert los(*options).source == f"Shmueli 2003, Algorithms {algorithms}"
-
-
 def test_a_table_too_large_is_refused_and_says_what_to_reduce():
     jobs = 30_000
     trace = bfenv.make_trace(np.arange(jobs), np.ones(jobs), np.ones(jobs), 100_000)

@@ -339,7 +339,7 @@ def test_a_promise_of_the_highest_priority_is_never_moved_later(trace):
 @pytest.mark.parametrize(
     "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
 )
-@pytest.mark.parametrize("order", ["standard", "pyss"])
+@pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
 def test_promises_that_are_kept_are_those_of_a_pass_that_starts_over(order, policy, trace):
@@ -350,7 +350,7 @@ def test_promises_that_are_kept_are_those_of_a_pass_that_starts_over(order, poli
 @pytest.mark.parametrize(
     "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
 )
-@pytest.mark.parametrize("order", ["standard", "pyss"])
+@pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
 def test_what_a_pass_skips_as_unchanged_would_change_nothing(order, policy, trace):

@@ -19,7 +19,7 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import may_start, start, waiting
 from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
-from bfenv.core.policy import able, new_memory
+from bfenv.core.policy import new_memory
 
 
 @pytest.fixture(autouse=True)
@@ -114,19 +114,6 @@ def test_a_stochastic_function_is_handed_the_generator_of_the_seed():
     assert one == again != two
     order = np.random.default_rng(0).permutation(9)
     assert one[order[0]] == 0
-
-
-def test_a_memory_is_made_afresh_for_every_run():
-    seen = []
-
-    def memory(jobs, processors, generator):
-        seen.append([])
-        return seen[-1]
-
-    made = bfenv.policy(counting, memory=memory)
-    for _ in range(2):
-        bfenv.simulate(TRACE, made)
-    assert len(seen) == 2 and seen[0] == seen[1] != []
 
 
 def test_a_kernel_is_a_policy_compiled_loop_or_not():
@@ -280,12 +267,6 @@ def test_a_decorated_policy_is_pickled_by_its_name_and_others_by_their_parts():
     plain = find_policy(shortest)
     assert pickle.loads(pickle.dumps(plain)) == plain
     assert pickle.loads(pickle.dumps(find_policy("easy"))).name == "easy"
-
-
-def test_able_is_who_plans_for_requested_starts():
-    wishes = bfenv.make_trace([0], [1], [1], 1, requested_start=[5]).jobs
-    assert able(find_policy("conservative"), wishes) and not able(find_policy("easy"), wishes)
-    assert able(find_policy("easy"), TRACE.jobs)
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "x", None, True, float("nan")])

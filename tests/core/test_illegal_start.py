@@ -37,6 +37,7 @@ CAUSES = [
     (5, start, "has not been submitted"),
     (6, start, "has not been submitted"),
     (10**12, start, "has not been submitted"),
+    (10**12, lambda *these: try_start(*these, 2), "has not been submitted"),
     (-1, start, "does not exist"),
     (-7, start, "does not exist"),
 ]

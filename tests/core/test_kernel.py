@@ -69,7 +69,7 @@ def test_damaged_files(own, tmp_path):
     assert twice() == (42, 1)
 
 
-KINDS = '''
+KINDS = """
 from bfenv.core.kernel import kernel, shared_kernel
 
 def adder(n):
@@ -109,7 +109,7 @@ def add_twice(values, x):
 @kernel
 def ends(values, i):
     return 10 * values[-1] + values[i]
-'''
+"""
 PROGRAM = """
 import bfenv.core.kernel
 bfenv.core.kernel.PATIENCE = 1000

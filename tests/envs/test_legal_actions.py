@@ -88,14 +88,6 @@ def test_idle(trace, idle, depth):
         _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
 
 
-def test_reserved_start_comes_before_the_pass():
-    """At depth 1 the agent cannot pass over a head that fits: the head waits for no reason."""
-    trace = bfenv.make_trace([0, 0], [1, 1], [5, 5], 2)
-    env = whole(trace, reservation_depth=1)
-    _, info = env.reset(seed=0)
-    assert info["action_mask"].tolist() == [1, 1, 0, 0, 0, 0, 0, 0, 0]
-
-
 def test_chosen_head():
     """A chosen head has EASY's reservation until the clock runs on."""
     #  2 of 3 processors are taken until 10. Job 1 (3) cannot start, job 2 (1, 20 s) and job 3 (1,

@@ -333,39 +333,6 @@ def test_vector():
             )
 
 
-def test_new_episode():
-    """Nothing of an earlier episode's outages remains."""
-    env = BackfillEnv(**OPTIONS, **SHORT)
-    fresh = BackfillEnv(**OPTIONS, **SHORT)
-    for first in (150, 30, 90):
-        seen = []
-        for one in (env, fresh):
-            options = {"trace": 0, "first_job": first}
-            seen.append(play(one, PolicyAgent("easy", one), seed=3, options=options)[0])
-        assert seen[0] == seen[1]
-        fresh = BackfillEnv(**OPTIONS, **SHORT)
-
-
-def test_longer_trace():
-    """Nor in a longer trace, where the numbers of those outages are jobs to come."""
-    down = (Outage(0, 2, 1), Outage(3, 4, 1))
-    short = bfenv.make_trace([0, 0], [1, 1], [5, 5], 1, outages=down)
-    long = bfenv.make_trace([0, 0, 90, 95], [1, 1, 1, 1], [5, 5, 5, 5], 1)
-    ended = []
-
-    def note(before, after, jobs):
-        ended.append(jobs.job.tolist())
-        return 0.0
-
-    env = whole([short, long], reward=note, max_episode_steps=2)
-    play(env, options={"trace": 0}, truncates=True)
-    ended.clear()
-    _, info = play(env, options={"trace": 1}, truncates=True)
-    assert ended == [[0], [1]]
-    # At 90 s two jobs of 5 s are left, which are charged 2 x 10 + 5 s after they have come.
-    assert info["metrics"]["mean_wait"] == (0 + 5 + 25 + 25) / 4
-
-
 @given(st.integers(20, 160), st.integers(0, 3))
 @settings(max_examples=25)
 def test_window(first, seed):

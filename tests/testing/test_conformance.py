@@ -134,7 +134,11 @@ def test_a_wrong_answer_is_an_error(text, message):
         ("simulator jobs.swf", 'lacks "{input}"', 600),
         ("no-such-simulator {input}", "cannot run 'no-such-simulator'", 600),
         (f"{sys.executable} -c 'raise SystemExit(3)' {{input}}", "exit status 3", 600),
-        (f"{sys.executable} -c 'import time; time.sleep(600)' {{input}}", "no answer within 0.3 s", 0.3),
+        (
+            f"{sys.executable} -c 'import time; time.sleep(600)' {{input}}",
+            "no answer within 0.3 s",
+            0.3,
+        ),
         ("'", "cannot read the command", 600),
     ],
 )
