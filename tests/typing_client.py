@@ -34,4 +34,4 @@ bfenv.write_swf(trace, "trace.swf.gz", schedule)
 
 # Mistakes are found: a strict check refuses a comment to ignore an error that is none.
 bfenv.simulate(trace, 7)  # type: ignore[arg-type]
-schedule.waits  # type: ignore[attr-defined]
+print(schedule.waits)  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from bfenv.envs.features import AGE, QUEUE, USERS
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.workloads.transform import transformed
 from tests.conftest import small_traces
-from tests.envs.playing import play, whole
+from tests.envs.playing import whole
 
 CROWD = transformed(bfenv.load_workload("lublin:procs=16,jobs=220,seed=5"), load=1.4)
 CHOSEN = {"window": 220, "head": "chosen", "every_pass": True, "idle": "never"}
@@ -50,15 +50,6 @@ def test_limit():
     age = observation["queue"][:3, len(QUEUE)]
     assert age == pytest.approx([1, 1, 10 * hour / limit])
     assert info["action_mask"][:3].tolist() == [1, 0, 0]
-
-
-def test_earlier_episodes():
-    """What an episode's guard has counted does not reach the next one."""
-    options = {"guard": 1.0, "window": 8, "episode_jobs": 30, "warmup_jobs": 30}
-    env, other = (BackfillEnv(CROWD, split="all", **options) for _ in range(2))
-    start = {"first_job": 100}
-    play(env, options={"first_job": 40})
-    assert play(env, options=start)[0] == play(other, options=start)[0]
 
 
 @given(small_traces(jobs=8, outages=True), st.integers(0, 99))

@@ -70,7 +70,8 @@ def play_at_random(env, seed):
     while not done:
         yield observation, info
         action = int(generator.choice(np.flatnonzero(info["action_mask"])))
-        observation, _, done, _, info = env.step(action)
+        observation, reward, done, _, info = env.step(action)
+        info["reward"] = reward
     yield observation, info
 
 
@@ -265,12 +266,16 @@ def test_next_in_line():
 LAST_STEP = bfenv.make_trace([0, 0], [1, 1], [1, 1], 2, outages=(Outage(720, 721, 1),))
 
 
-@given(small_traces(jobs=8, outages=True), st.integers(0, 2**32 - 1))
-@settings(max_examples=80)
-@example(LAST_STEP, 0)  # the outage begins at the last step, seen from time 0
-def test_profile(trace, seed):
+@given(
+    small_traces(jobs=12, outages=True),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1, 600, 50_000]),
+)
+@settings(max_examples=150)
+@example(LAST_STEP, 0, 600)  # the outage begins at the last step, seen from time 0
+def test_profile(trace, seed, second):
     """The profile is what neither running jobs nor outages hold, as far as is known."""
-    trace = scaled(trace, 600)
+    trace = scaled(trace, second)
     env = whole(trace, every_pass=True)
     for observation, info in play_at_random(env, seed):
         runs, time = running(env.cluster), info["now"]
@@ -284,12 +289,25 @@ def test_profile(trace, seed):
         assert observation["cluster"][CLUSTER_FREE] == observation["profile"][0]
 
 
-@given(small_traces(jobs=8, outages=True), st.integers(0, 2**32 - 1), st.integers(0, 2))
-@settings(max_examples=60)
-def test_no_leak(trace, seed, depth):
+@given(
+    small_traces(jobs=8, outages=True),
+    st.integers(0, 2**32 - 1),
+    st.integers(0, 3),
+    st.sampled_from(["mixed", "oldest", "sjf", "lxf", "-wait * user_running / likely_runtime"]),
+)
+@settings(max_examples=140)
+def test_no_leak(trace, seed, depth, order):
     """Runtimes change nothing before the first of the jobs in which they differ has ended."""
     other = replace(trace, runtime=trace.jobs.estimate.copy())
-    options = {"window": 4, "reservation_depth": depth, "every_pass": True, "max_age": 9}
+    options = {
+        "window": 4,
+        "reservation_depth": depth,
+        "every_pass": True,
+        "idle": "always",
+        "job_features": ["users"],
+        "max_age": 9,
+        "window_order": order,
+    }
     twins = [whole(one, **options) for one in (trace, other)]
     differ = trace.runtime != other.runtime
     seen = zip(*(play_at_random(twin, seed) for twin in twins), strict=False)
@@ -297,7 +315,9 @@ def test_no_leak(trace, seed, depth):
         ended = any((twin.cluster.end[: len(trace)][differ] >= 0).any() for twin in twins)
         if ended or twins[0].unstarted == 0:
             return
+        assert twins[0].slots.tolist() == twins[1].slots.tolist()
         assert info["action_mask"].tolist() == other_info["action_mask"].tolist()
+        assert info.get("reward") == other_info.get("reward")
         assert all(np.array_equal(one[key], two[key]) for key in one)
 
 

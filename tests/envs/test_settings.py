@@ -53,17 +53,6 @@ from bfenv.envs.vector import BackfillVectorEnv
         ({"reference": "esay"}, "reference: .*'esay'"),
         ({"wait_penalty": -1}, "wait_penalty .*-1"),
         ({"flat": 1}, "flat .*1"),
-    ],
-)
-def test_errors(options, message):
-    """A wrong setting is named, with its value."""
-    with pytest.raises(bfenv.BfenvError, match=message):
-        BackfillEnv(**options)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
         ({"split": None}, "split 'None'"),
         ({"split": ["train"]}, "split"),
         ({"workload": 3}, "workload .*3"),
@@ -74,10 +63,10 @@ def test_errors(options, message):
         ({"warmup_jobs": 10**30}, "warmup_jobs=1000000"),
     ],
 )
-def test_kinds(arguments, message):
-    """A setting of the wrong kind is named in one line."""
+def test_errors(options, message):
+    """A wrong setting is named, with its value, in one line."""
     with pytest.raises(bfenv.BfenvError, match=message) as caught:
-        BackfillEnv(**arguments)
+        BackfillEnv(**options)
     assert "\n" not in str(caught.value)
 
 

@@ -238,23 +238,10 @@ def test_make_vec():
     env.close()
 
 
-def test_seeds():
-    """Environment i has the seed s + i; loads are drawn by it."""
-    vector = BackfillVectorEnv(6, load=(0.5, 0.7, 0.9), **SHORT)
-    vector.reset(seed=10)
-    loads = [round(handle.trace.offered_load, 1) for handle in vector.handles]
-    assert set(loads) == {0.5, 0.7, 0.9}
-    again = []
-    for seed in range(10, 16):
-        env = BackfillEnv(load=(0.5, 0.7, 0.9), **SHORT)
-        env.reset(seed=seed)
-        again.append(round(env.trace.offered_load, 1))
-    assert loads == again
-
-
 def test_copies():
-    """Copies and pickles continue like the original."""
-    vector = BackfillVectorEnv(3, **SHORT)
+    """Copies and pickles continue like the original, and choose the same slots."""
+    order = {"window": 3, "window_order": "-wait / likely_runtime"}
+    vector = BackfillVectorEnv(3, users(), **SHORT | order)
     vector.reset(seed=2)
     others = [vector, copy.deepcopy(vector), pickle.loads(pickle.dumps(vector))]
     for _ in range(60):
