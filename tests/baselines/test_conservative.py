@@ -357,36 +357,11 @@ def test_a_plan_that_was_not_followed_is_made_anew():
 # Options --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"order": "alphabetical"}, "order"),
-        ({"guarantees": "yes"}, "guarantees"),
-        ({"order": "sjf", "weight": 1.0}, "weight"),
-        ({"order": "aged-sjf", "weight": -1.0}, "weight"),
-        ({"order": "aged-sjf", "weight": float("inf")}, "weight"),
-        ({"order": "aged-sjf", "weight": "heavy"}, "weight"),
-    ],
-)
-def test_a_wrong_option_is_named(options, message):
-    with pytest.raises(bfenv.PolicyError, match=message):
-        conservative(**options)
-
-
 def test_a_policy_of_the_family_is_described():
     """Not only the published ones have a summary and a source."""
     for policy in (conservative("saf"), conservative("saf", guarantees=False)):
         assert "smallest area" in policy.summary
         assert policy.source
-
-
-def test_a_policy_of_the_family_is_called_by_its_expression():
-    """Options left at their defaults are not in the name."""
-    assert conservative().name == "conservative"
-    assert conservative("saf").name == "conservative(order=saf)"
-    assert conservative("aged-sjf", False, 0.5).name == (
-        "conservative(order=aged-sjf, guarantees=False, weight=0.5)"
-    )
 
 
 # Real logs ------------------------------------------------------------------------------------

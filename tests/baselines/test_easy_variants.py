@@ -11,10 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv import find_policy
 from bfenv.baselines.easy_variants import POLICIES, easy, queue
 from bfenv.core.cluster import now, retract, start, started, waiting
-from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Outage
 from bfenv.core.profile import shadow
@@ -427,85 +425,3 @@ def test_no_reading_of_sort_fcfs_can_be_told_from_another_on_kth():
 
 
 # The names and their options ----------------------------------------------------------------
-
-
-def test_the_published_names_are_there_each_with_summary_and_source():
-    plain = {"sjf", "lpt", "sqf", "lqf", "saf", "lxf", "wfp3", "unicef", "f1", "f2", "f3", "f4"}
-    more = {"easy-aged-sjf", "easy-aged-random", "easy-sjbf", "easy++"}
-    shadows = {f"easy-sjf-shadow{k}" for k in (1, 2, 3)}
-    assert set(NAMED) == plain | {f"easy-{name}" for name in plain} | more | shadows
-    assert len(NAMED) == len(POLICIES)
-    assert all(policy.summary and policy.source for policy in POLICIES)
-
-
-def test_the_flags_are_those_of_the_parts():
-    assert [policy.name for policy in POLICIES if policy.stochastic] == ["easy-aged-random"]
-    assert easy(backfill="random").stochastic
-    stateful = {policy.name for policy in POLICIES if policy.stateful}
-    assert stateful == {"easy++", *(f"easy-sjf-shadow{k}" for k in (1, 2, 3))}
-
-
-def test_a_family_names_its_policies_by_the_expression_that_makes_them():
-    assert easy().name == "easy"
-    assert easy("wfp3", lookahead=100).name == "easy(order=wfp3, lookahead=100)"
-    assert easy(reservations="all", predictor="recent").name == (
-        "easy(reservations=all, predictor=recent)"
-    )
-    assert queue("aged-sjf", weight=0.5).name == "queue(order=aged-sjf, weight=0.5)"
-
-
-@pytest.mark.parametrize(
-    "option, value",
-    [
-        ("order", "sfj"),
-        ("backfill", "shortest"),
-        ("reservations", -1),
-        ("reservations", "none"),
-        ("reservations", True),
-        ("lookahead", 0),
-        ("lookahead", 2.5),
-        ("predictor", "oracle"),
-        ("weight", 1.0),
-        ("shadow_intervals", -1),
-    ],
-)
-def test_an_option_out_of_its_range_is_refused_by_name(option, value):
-    with pytest.raises(PolicyError, match=option):
-        easy(**{option: value})
-
-
-@pytest.mark.parametrize("weight", [0, -1.0, "heavy", float("inf"), float("nan")])
-def test_a_weight_is_a_positive_number(weight):
-    with pytest.raises(PolicyError, match="weight"):
-        easy("aged-sjf", weight=weight)
-
-
-def test_durations_in_names():
-    """Options in seconds may be written with a unit; a policy's own name keeps seconds."""
-    for text, name in (
-        ("easy(trial=3min, trial_above=2h)", "easy(trial=180, trial_above=7200)"),
-        ("slack(seconds=2h)", "slack(seconds=7200)"),
-        ("easy-speculative(speculation=3min)", "easy-speculative"),
-        ("multiqueue(bounds=(10min, 2h), tried_above=90s)",
-         "multiqueue(bounds=(600, 7200), tried_above=90)"),
-    ):  # fmt: skip
-        assert find_policy(text).name == find_policy(name).name == name
-    for text in ("easy(trial=soon)", "multiqueue(speculation=-3min)", "slack(seconds=soon)"):
-        with pytest.raises(PolicyError, match=f"{text.split('(')[1].split('=')[0]}: .* duration"):
-            find_policy(text)
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        easy("log(estimate) * size", backfill="max(wait, size)", lookahead=100),
-        queue(),
-        queue("max(wait, size)"),
-        easy(reservations="all", guard=0.5),
-    ],
-    ids=lambda policy: policy.name,
-)
-def test_round_trip(policy):
-    """A family's policy is found again by its name, whatever its options."""
-    found = find_policy(policy.name)
-    assert (found.name, found.summary) == (policy.name, policy.summary)
