@@ -28,13 +28,14 @@ sample: .venv/all  ## some of what only `make thorough` runs, others for each SE
 		--sample 12 --sample-seed "$(SEED)"
 
 quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
-	$(BIN)/python -m pytest -n auto -q -m "not (slow or thorough or torch or browser or logs or dask)" -k "not fuzz" \
+	$(BIN)/python -m pytest -n auto -q \
+		-m "not (slow or thorough or torch or browser or logs or dask)" -k "not fuzz" \
 		tests/core tests/workloads tests/analysis tests/baselines/test_easy.py tests/baselines/test_scenarios.py
 
 oldest: .venv/oldest  ## the quick tests of the engine with the oldest dependencies that are allowed
 	BFENV_CACHE=$(abspath .venv/oldest/cache) .venv/oldest/bin/python -m pytest -n auto -q -p no:cacheprovider \
-		-m "not (slow or thorough or logs)" tests/core tests/baselines/test_scenarios.py \
-		tests/envs/test_backfill.py tests/cli/test_policies.py
+		-m "not (slow or thorough or logs)" --ignore tests/core/test_outages.py tests/core \
+		tests/baselines/test_easy.py tests/envs/test_episode.py tests/cli/test_policies.py
 
 lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .
@@ -45,15 +46,16 @@ lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 		../tests/typing_client.py
 
 bounds: .venv/all  ## the tests of kernels, with an error where an index is outside of its array
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/core tests/baselines tests/envs \
-		tests/analysis tests/agents tests/players tests/reproduce tests/testing
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q -m "not thorough" \
+		tests/core tests/baselines tests/envs tests/analysis tests/agents tests/players tests/reproduce tests/testing
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
 	@# Uncompiled, numpy warns of the undefined values that scores may have. A signal within coverage's
 	@# own code may leave its lock closed for ever, so the test that sends some is left out.
 	BFENV_TRACES= NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=bfenv/core,baselines \
 		--omit="*/core/files.py,*/core/jobs.py,*/core/kernel*.py,*/core/cache_folder.py,*/core/policy.py" \
-		-m pytest -q -W ignore::RuntimeWarning --deselect tests/core/test_passes.py::test_signal \
+		-m pytest -q -W ignore::RuntimeWarning --hypothesis-profile thorough \
+		--deselect tests/core/test_passes.py::test_signal \
 		tests/core tests/baselines
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 
