@@ -357,13 +357,6 @@ def test_a_plan_that_was_not_followed_is_made_anew():
 # Options --------------------------------------------------------------------------------------
 
 
-def test_a_policy_of_the_family_is_described():
-    """Not only the published ones have a summary and a source."""
-    for policy in (conservative("saf"), conservative("saf", guarantees=False)):
-        assert "smallest area" in policy.summary
-        assert policy.source
-
-
 # Real logs ------------------------------------------------------------------------------------
 
 

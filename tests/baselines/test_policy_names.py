@@ -97,7 +97,7 @@ def test_flags_tell_the_options():
 
 
 WRONG = [
-    (easy, "order", ["sfj"]),
+    (easy, "order", ["sfj", 3, "", "size +"]),
     (easy, "backfill", ["shortest"]),
     (easy, "reservations", [-1, "none", True]),
     (easy, "lookahead", [0, 2.5]),

@@ -22,6 +22,8 @@ rooms = {".".join(name.split(".")[:2]) for name in after if name.startswith("bfe
 print("numba" in sys.modules, *sorted(foreign), "|", *sorted(rooms))
 import bfenv.parallel
 print(*dir(bfenv.parallel))
+import bfenv.envs
+assert "stable_baselines3" not in sys.modules
 """
 
 
@@ -30,7 +32,8 @@ def test_imports():
 
     `import bfenv` loads gymnasium and no room, and reaches the rooms by their names; `bfenv.core`
     loads no other room; a module imports only what it needs, and a public name is imported when it
-    is used. Completion offers the public names of a room before they are imported.
+    is used. The environments do not need stable-baselines3. Completion offers the public names of
+    a room before they are imported.
     """
     run = [sys.executable, "-c", PROGRAM]
     result = subprocess.run(run, capture_output=True, text=True, check=True)

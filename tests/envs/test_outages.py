@@ -88,7 +88,7 @@ def test_replay(trace, policy, guard):
     assert info["metrics"]["mean_wait"] == pytest.approx(schedule.wait.mean())
 
 
-@given(TRACES, st.sampled_from(["easy-sjf", "easy-wfp3", "easy-lxf"]))
+@given(TRACES, st.sampled_from(["easy-sjf", "easy-wfp3", "easy-lxf", "easy-saf"]))
 @settings(max_examples=50)
 def test_replay_chosen_head(trace, policy):
     """So do policies with other heads than the oldest job."""
