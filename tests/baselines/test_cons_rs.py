@@ -1,6 +1,9 @@
 """CONS+RS against a hand-solved case, its naive version, and plain conservative backfilling."""
 
+import sys
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -101,8 +104,12 @@ def test_without_iterations_it_is_conservative_backfilling(trace):
     assert starts(cons_rs(0), trace) == starts(CONSERVATIVE, trace)
 
 
-def test_a_time_limit_takes_the_place_of_the_number_of_iterations():
+def test_a_time_limit_takes_the_place_of_the_number_of_iterations(monkeypatch):
+    """Here each reading of the clock is a millisecond after the one before."""
+    clock = SimpleNamespace(perf_counter=(second / 1000 for second in count()).__next__)
+    monkeypatch.setattr(sys.modules[cons_rs.__module__], "time", clock)
     assert starts(cons_rs(limit_ms=20), blocked()) == [0, 7, 5, 4]
+    assert 0.02 < clock.perf_counter() < 0.1
 
 
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "SDSC-SP2-1998-4.2-cln"])

@@ -93,8 +93,11 @@ def test_a_requested_start_is_an_instant_and_no_start_is_legal_before():
     assert not may_start(cluster, jobs, 0)
     with pytest.raises(ValueError, match="asked to start later"):
         start(cluster, jobs, 0)
-    assert advance(cluster, jobs, truth)
-    assert int(now(cluster)) == 7
+    wake_at(cluster, 6)
+    for time in (6, 7):
+        assert advance(cluster, jobs, truth)
+        assert int(now(cluster)) == time
+        assert may_start(cluster, jobs, 0) == (time == 7)
     start(cluster, jobs, 0)
     advance(cluster, jobs, truth)
     assert cluster.end[0] == 12

@@ -100,7 +100,7 @@ def test_signal(policy):
         memory[1] = 1  # the pass may end
     for thread in threading.enumerate():
         if thread.name == passes.THREAD:
-            thread.join(60)
+            thread.join(600)
             assert not thread.is_alive()
 
 

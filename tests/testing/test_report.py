@@ -261,7 +261,7 @@ def try_all(cluster, jobs):
 def dawdle(cluster, jobs):
     fill(cluster, jobs)
     if len(waiting(cluster)) == 5:
-        time.sleep(0.03)
+        time.sleep(0.1)
 
 
 @kernel
@@ -322,7 +322,7 @@ ZOO = [
     (count_passes, {"memory": passes}, ["undeclared state"], "stateful=True"),
     (try_all, {}, ["undeclared trials"], r"job \d+ .*trials=True"),
     (try_all, {"trials": True}, [], "no fault found"),
-    (dawdle, {"slow": 0.02}, ["slow"], r"5 jobs waiting: .* s$"),
+    (dawdle, {"slow": 0.05}, ["slow"], r"5 jobs waiting: .* s$"),
     (one_way, {"run": other_way}, ["two minds"], "'crowd', `decide` and `run`: job"),
     (one_way, {}, [], "no fault found"),
     (sound, {}, [], "no fault found"),
