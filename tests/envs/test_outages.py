@@ -1,9 +1,7 @@
 """Environments around outages: the schedules of the simulator, masks, and what is seen."""
 
-import pickle
 from dataclasses import replace
 
-import gymnasium
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
@@ -331,28 +329,6 @@ OPTIONS = {"workload": [crowd(), busy(1, 250), crowd(2)], "split": "all", "windo
 SHORT = {"warmup_jobs": 20, "episode_jobs": 40}
 
 
-def test_vector():
-    """Each environment of a vector behaves like the single one, on traces with outages or none."""
-    vector = gymnasium.make_vec("Backfill-v0", num_envs=3, **OPTIONS, **SHORT)
-    single = [BackfillEnv(**OPTIONS, **SHORT) for _ in range(3)]
-    observations, infos = vector.reset(seed=[5, 6, 7])
-    masks = infos["action_mask"]
-    for env, seed in zip(single, (5, 6, 7), strict=True):
-        env.reset(seed=seed)
-    for _ in range(60):
-        actions = masks.argmax(axis=1)
-        observations, rewards, ended, _, infos = vector.step(actions)
-        if ended.any():
-            break
-        masks = infos["action_mask"]
-        for i, env in enumerate(single):
-            observation, reward, _, _, info = env.step(int(actions[i]))
-            assert reward == rewards[i] and info["action_mask"].tolist() == masks[i].tolist()
-            assert all(
-                np.array_equal(observations[key][i], observation[key]) for key in observation
-            )
-
-
 @given(st.integers(20, 160), st.integers(0, 3))
 @settings(max_examples=25)
 def test_window(first, seed):
@@ -367,19 +343,6 @@ def test_window(first, seed):
     begun = (start >= 0) & (start < np.iinfo(np.int64).max)
     assert begun[: SHORT["warmup_jobs"] + SHORT["episode_jobs"]].sum() >= SHORT["episode_jobs"]
     assert start[begun].tolist() == expected[begun].tolist()
-
-
-def test_copies():
-    """A pickled environment goes on as the one that it was made of."""
-    env = BackfillEnv(crowd(), split="all", window=8, **SHORT)
-    env.reset(seed=1)
-    other = pickle.loads(pickle.dumps(env))
-    done = False
-    while not done:
-        action = int(env.action_masks().argmax())
-        observation, reward, done, *_ = env.step(action)
-        again, *rest = other.step(action)
-        assert rest[0] == reward and np.array_equal(observation["queue"], again["queue"])
 
 
 def test_future():

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import bfenv
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.vector import BackfillVectorEnv
+from tests.envs.test_outages import crowd
 
 SHORT = {"window": 8, "episode_jobs": 12, "warmup_jobs": 20}
 
@@ -74,6 +75,8 @@ def ended_reward(before, after, ended):
         (None, SHORT | {"load": (0.6, 0.9), "workload": ["lublin", "sud:jobs=400"]}),
         (None, SHORT | {"reward": pickled_reward}),
         (None, SHORT | {"reward": ended_reward}),
+        (None, SHORT | {"workload": [crowd(), users()], "split": "all"}),  # outages or none
+        (None, SHORT | {"trial_limit": "15min", "reservation_depth": 0, "flat": True}),
         (None, SHORT | {"reward": "log_ratio", "flat": True}),
         (9, SHORT | {"reference": "fcfs", "window": 3, "window_order": "sjf"}),
         (
@@ -241,7 +244,7 @@ def test_make_vec():
 def test_copies():
     """Copies and pickles continue like the original, and choose the same slots."""
     order = {"window": 3, "window_order": "-wait / likely_runtime"}
-    vector = BackfillVectorEnv(3, users(), **SHORT | order)
+    vector = BackfillVectorEnv(3, [crowd(), users()], split="all", **SHORT | order)
     vector.reset(seed=2)
     others = [vector, copy.deepcopy(vector), pickle.loads(pickle.dumps(vector))]
     for _ in range(60):
