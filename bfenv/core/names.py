@@ -37,7 +37,7 @@ OPTION = re.compile(r"\w[\w-]*")
 COLON = re.compile(rf":(?=\s*{OPTION.pattern}\s*=)")  # before the first option
 SECOND = re.compile(rf"{NUMBER.pattern}:\s*{OPTION.pattern}\s*=")  # an option after a number
 CLOSING = {"(": ")", "'": "'", '"': '"'}
-LONGEST = 1_000  # characters of module:object
+LONGEST = 300  # characters of module:object
 DEEPEST = 100  # parentheses within each other
 
 
