@@ -88,19 +88,6 @@ def test_real_logs(name):
     assert starts(trace, wfp3) == starts(trace, "easy-wfp3")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "-(wait + likely_runtime) / likely_runtime ** 1.5 * user_queued ** 0.5",
-        "-wait * (user_queued - user_running) / size",
-        "user_queued * estimate - wait / (1 + user_running)",
-    ],
-)
-def test_counts_of_jobs(crowd, text):
-    """With counts of a user's jobs, the best job found is that of the sorted queue."""
-    assert starts(crowd, easy(text)) == starts(crowd, easy(text, lookahead=len(crowd)))
-
-
 def test_counts_around_outages():
     """Where starts are undone because of an outage, the best job is found by the counts of then."""
     size, estimate = [4, 3, 2, 4, 4, 3, 1, 1], [15, 11, 6, 10, 2, 3, 13, 10]
@@ -122,6 +109,9 @@ def test_counts_around_outages():
         "size / max(0, wait - estimate)",  # falls, and is infinite at first
         "abs(wait - 2 * estimate) * size",  # falls, then rises
         "log(wait - estimate) / size",  # is undefined at first
+        "-(wait + likely_runtime) / likely_runtime ** 1.5 * user_queued ** 0.5",
+        "-wait * (user_queued - user_running) / size",
+        "user_queued * estimate - wait / (1 + user_running)",
     ],
 )
 def test_bounds(crowd, text):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.core.durations import DAY
-from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import AGE, QUEUE, USERS
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.workloads.transform import transformed
@@ -68,20 +67,6 @@ def test_snapshot(trace, seed):
         while each.unstarted:
             kept.append(each.step(int(each.action_masks().argmax()))[1])
     assert rewards == others
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"guard": 0}, "guard"),
-        ({"guard": 1.0, "max_age": "1d"}, "two age guards"),
-        ({"guard": 1.0, "guard_scale": "easy"}, "guard_scale"),
-    ],
-)
-def test_misuse(options, named):
-    """Guards that are none, or two of them, are refused."""
-    with pytest.raises(bfenv.BfenvError, match=named):
-        BackfillEnv(**options)
 
 
 def test_column():
