@@ -5,23 +5,37 @@ BIN := .venv/bin
 WORKERS = $$($(BIN)/python -c "import joblib; print(joblib.cpu_count() + 1)")
 SOURCES := $(shell find bfenv baselines agents -name '*.py')
 
-.PHONY: demo test quick lint bounds coverage docs links pictures wheel clean
+.PHONY: demo test thorough sample quick oldest lint bounds coverage docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
-test: .venv/all  ## the whole suite
+test: .venv/all  ## the suite, with a third of the examples that hypothesis would draw
 	@# Compile once, not once per worker: policies on one core, orders and the environment on another.
 	$(BIN)/bfenv evaluate --format csv > /dev/null & policies=$$!; \
 	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
 	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
 	wait $$policies
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
+		-m "not thorough"
+
+thorough: .venv/all  ## every test, with all examples; half an hour on two cores
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 --hypothesis-profile thorough
+
+sample: .venv/all  ## some of what only `make thorough` runs, others for each SEED
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m thorough --hypothesis-profile thorough \
+		--sample 12 --sample-seed "$(SEED)"
 
 quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
-	$(BIN)/python -m pytest -n auto -q -m "not (slow or torch or browser or logs or dask)" -k "not fuzz" \
+	$(BIN)/python -m pytest -n auto -q \
+		-m "not (slow or thorough or torch or browser or logs or dask)" -k "not fuzz" \
 		tests/core tests/workloads tests/analysis tests/baselines/test_easy.py tests/baselines/test_scenarios.py
+
+oldest: .venv/oldest  ## the quick tests of the engine with the oldest dependencies that are allowed
+	BFENV_CACHE=$(abspath .venv/oldest/cache) .venv/oldest/bin/python -m pytest -n auto -q -p no:cacheprovider \
+		-m "not (slow or thorough or logs)" --ignore tests/core/test_outages.py tests/core \
+		tests/baselines/test_easy.py tests/envs/test_episode.py tests/cli/test_policies.py
 
 lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	$(BIN)/ruff check .
@@ -29,22 +43,26 @@ lint: .venv/all .venv/installed  ## style, types, and imports between the rooms
 	cd .venv/installed && PYTHONPATH=../.. ../bin/lint-imports --no-cache --config ../../pyproject.toml
 	cd .venv/installed && MYPYPATH=../.. ../bin/mypy --config-file ../../pyproject.toml \
 		-p bfenv -p benchmarks -p reproductions
+	cd .venv && MYPYPATH=installed bin/mypy --config-file= --strict --follow-imports=silent \
+		../tests/typing_client.py
 
 bounds: .venv/all  ## the tests of kernels, with an error where an index is outside of its array
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q tests/core tests/baselines tests/envs \
-		tests/analysis tests/agents tests/players tests/reproductions tests/testing
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n $(WORKERS) -q -m "not thorough" tests/core \
+		tests/baselines tests/envs tests/analysis tests/agents tests/players tests/reproductions tests/testing
 
 coverage: .venv/all  ## lines of the kernels that the small scenarios reach, uncompiled
 	@# Uncompiled, numpy warns of the undefined values that scores may have. A signal within coverage's
 	@# own code may leave its lock closed for ever, so the test that sends some is left out.
 	BFENV_TRACES= NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run --source=bfenv/core,baselines \
 		--omit="*/core/files.py,*/core/jobs.py,*/core/kernel*.py,*/core/cache_folder.py,*/core/policy.py" \
-		-m pytest -q -W ignore::RuntimeWarning --deselect tests/core/test_passes.py::test_signal \
+		-m pytest -q -W ignore::RuntimeWarning --hypothesis-profile thorough \
+		--deselect tests/core/test_passes.py::test_signal \
 		tests/core tests/baselines
 	$(BIN)/python -m coverage report --show-missing --fail-under=100
 
 docs: .venv/docs  ## the documentation site, docs/_build/html/index.html; warnings are errors
-	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -d docs/_build/doctrees $(SPHINX) docs docs/_build/html
+	$(BIN)/python -m pytest -q tests/docs/check_site.py
 
 links: .venv/docs  ## the addresses outside of the site, listed and not fetched
 	@grep -rhoE "https?://[^] )>\"']+" README.md CONTRIBUTING.md docs --include='*.md' --exclude-dir=_build | sort | uniq -c
@@ -73,6 +91,15 @@ clean:
 .venv/all: .venv/core
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --editable ".[agents,dev]"
+	touch $@ .venv/docs
+
+.venv/oldest: pyproject.toml
+	$(PYTHON) -m venv $@
+	$(PYTHON) -c "import tomllib; \
+		names = tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies']; \
+		print(*(each.split(',')[0].replace('>=', '==') for each in names), sep='\n')" > $@/oldest.txt
+	$@/bin/python -m pip install --quiet --constraint $@/oldest.txt --editable . \
+		pytest pytest-xdist hypothesis
 	touch $@
 
 # Tools that read sources do not follow an editable install: give them the package as it is installed.

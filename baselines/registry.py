@@ -34,7 +34,7 @@ from bfenv.core.jobs import Trace
 from bfenv.core.names import import_object, parse_name, read_value
 from bfenv.core.policy import Policy, Watch, make_policy, place_of
 from bfenv.core.schedule import Schedule
-from bfenv.core.text import suggest
+from bfenv.core.text import shown, suggest
 
 Family = Callable[..., Policy]
 
@@ -250,12 +250,12 @@ def _from_family(expression: str, name: str, options: Mapping[str, str]) -> Poli
     for option in options:
         if option not in parameters:
             hint = suggest(option, parameters) or f"it has {', '.join(parameters)}"
-            raise PolicyError(f"{name} has no option {option!r}; {hint}")
+            raise PolicyError(f"{name} has no option {shown(option)}; {hint}")
     try:
         values = {option: read_value(value) for option, value in options.items()}
         inspect.signature(family).bind(**values)
     except (TypeError, ValueError) as error:
-        raise PolicyError(f"cannot read the policy {expression!r}: {error}") from error
+        raise PolicyError(f"cannot read the policy {shown(expression)}: {error}") from error
     made = family(**values)
     if not isinstance(made, Policy):
         raise PolicyError(f"{name} made {_kind(made)}, expected a Policy")

@@ -1,9 +1,8 @@
-"""What tests share: small traces, their naive form, and real logs with the marker `logs`."""
+"""What tests share: small traces, their naive form, real logs, and how many examples are drawn."""
 
 import os
-import subprocess
-import sys
-import zipfile
+import random
+import shutil
 from pathlib import Path
 
 # Read when torch and numpy are imported. With a worker per core, threads beside it wait for each
@@ -11,7 +10,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
 import bfenv
@@ -29,7 +28,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=bool(os.environ.get("CI")),
 )
+settings.register_profile("thorough", settings.get_profile("bfenv"))
 settings.load_profile("bfenv")
+DRAWN = 3  # one of so many examples, without the profile "thorough"
+FEWEST = 10  # examples
 
 
 @st.composite
@@ -102,6 +104,12 @@ def log(name, **options):
     return bfenv.load_workload(str(Path(folder) / f"{name}.swf.gz"), **options)
 
 
+def pytest_addoption(parser):
+    """Options of `make sample`."""
+    parser.addoption("--sample", type=int, help="run only so many of the chosen tests")
+    parser.addoption("--sample-seed", default="0", help="which of them")
+
+
 def pytest_itemcollected(item):
     """Give every test that calls `log` the marker `logs`."""
     code = getattr(getattr(item, "function", None), "__code__", None)
@@ -109,25 +117,30 @@ def pytest_itemcollected(item):
         item.add_marker("logs")
 
 
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    """The wheel of this checkout, built without a network."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"  # building leaves files behind
-    source.mkdir()
-    names = ("bfenv", "baselines", "agents", "pyproject.toml", "README.md", "LICENSE")
-    for name in names:
-        subprocess.run(["cp", "-r", ROOT / name, source / name], check=True)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder]
-    subprocess.run([*command, source], check=True, capture_output=True)
-    (file,) = folder.glob("*.whl")
-    return file
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Draw fewer examples, but with the profile "thorough", and fewer tests with `--sample`."""
+    if config.getoption("--hypothesis-profile") != "thorough":
+        for test in {getattr(item, "function", None) for item in items}:
+            if is_hypothesis_test(test):
+                full = test._hypothesis_internal_use_settings
+                examples = max(full.max_examples // DRAWN, min(full.max_examples, FEWEST))
+                test._hypothesis_internal_use_settings = settings(full, max_examples=examples)
+    count = config.getoption("--sample")
+    if count is not None and len(items) > count:
+        chosen = set(
+            random.Random(config.getoption("--sample-seed")).sample(range(len(items)), count)
+        )
+        config.hook.pytest_deselected(items=[x for i, x in enumerate(items) if i not in chosen])
+        items[:] = [item for i, item in enumerate(items) if i in chosen]
 
 
 @pytest.fixture(scope="session")
-def installed(wheel, tmp_path_factory):
-    """A folder with the wheel unpacked in it: the package as users have it."""
+def installed(tmp_path_factory):
+    """A folder with the files of the wheel, see `tests.test_installation`: what users have."""
     folder = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "bfenv", folder / "bfenv", ignore=ignore)
+    for name in ("baselines", "agents"):
+        shutil.copytree(ROOT / name, folder / "bfenv" / name, ignore=ignore)
     return folder

@@ -1,4 +1,4 @@
-"""What a user's script looks like to a type checker; checked, not run."""
+"""What a user's script looks like to a type checker; `make lint` checks it, nothing runs it."""
 
 import gymnasium
 import numpy as np
@@ -31,3 +31,7 @@ action = int(np.argmax(info["action_mask"]))
 direct = bfenv.BackfillEnv("lublin", window=32)
 agent = bfenv.PolicyAgent("easy", direct)
 bfenv.write_swf(trace, "trace.swf.gz", schedule)
+
+# Mistakes are found: a strict check refuses a comment to ignore an error that is none.
+bfenv.simulate(trace, 7)  # type: ignore[arg-type]
+print(schedule.waits)  # type: ignore[attr-defined]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from bfenv.core.errors import BfenvError
-
-LONGEST = 60  # characters of a value that a message shows
+from bfenv.core.text import shown
 
 
 def check_integer(
@@ -28,7 +27,7 @@ def check_integer(
     """
     integral = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not integral or not _within(value, least, most):
-        raise error(f"{name} must be an integer{_limits(least, most)}, got {_shown(value)}")
+        raise error(f"{name} must be an integer{_limits(least, most)}, got {shown(value)}")
     return int(value)
 
 
@@ -55,7 +54,7 @@ def check_number(
         limits = _limits(least, most)
         if positive:
             limits = " > 0" if most is None else f" > 0 and <= {most:,}"
-        raise error(f"{name} must be a finite number{limits}, got {_shown(value)}")
+        raise error(f"{name} must be a finite number{limits}, got {shown(value)}")
     return number
 
 
@@ -72,7 +71,7 @@ def check_choice(
     choices = list(choices)
     if not any(_same(value, choice) for choice in choices):
         known = ", ".join(map(repr, choices))
-        raise error(f"{name} must be one of {known}; got {_shown(value)}")
+        raise error(f"{name} must be one of {known}; got {shown(value)}")
 
 
 def _as_float(value: Any) -> float:
@@ -102,9 +101,3 @@ def _limits(least: float | None, most: float | None) -> str:
     if least is not None:
         return f" >= {least:,}"
     return "" if most is None else f" <= {most:,}"
-
-
-def _shown(value: Any) -> str:
-    """Write a value in one short line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from bfenv.core.errors import BfenvError
+from bfenv.core.text import shown
 
 SECOND, MINUTE, HOUR, DAY = 1, 60, 3_600, 86_400  # seconds
 UNITS = {"s": SECOND, "min": MINUTE, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
@@ -35,9 +36,9 @@ def parse_duration(text: str, error: type[BfenvError] = BfenvError) -> int:
     """
     seconds = _seconds(text.strip().lower())
     if seconds is None:
-        raise error(f"{text!r} is not a duration; write it like 90s, 15min, 2d or 1-12:00:00")
+        raise error(f"{shown(text)} is not a duration; write it like 90s, 15min, 2d or 1-12:00:00")
     if seconds > LONGEST:
-        raise error(f"{text!r} is too long for a duration")
+        raise error(f"{shown(text)} is too long for a duration")
     return round(seconds)
 
 
@@ -50,7 +51,7 @@ def parse_limit(name: str, text: str, error: type[BfenvError] = BfenvError) -> i
         If the text has no unit, or is not a duration; `name` is what it is for.
     """
     number = text.strip()
-    if number.isdecimal() and int(number) > 0:
+    if number.isdecimal() and len(number) < 16 and int(number) > 0:
         raise error(f"{name}: {number} of what? Write {number}h, {number}min or {number}s")
     seconds: int = in_seconds(name, text, error)
     return seconds

@@ -5,7 +5,7 @@ Each class passes all its arguments to its base, so that it can be pickled betwe
 
 from collections.abc import Iterable, Sequence
 
-from bfenv.core.text import counted, listed, suggest
+from bfenv.core.text import counted, listed, shown, suggest
 
 
 class BfenvError(ValueError):
@@ -103,4 +103,4 @@ class UnknownNameError(BfenvError):
         several = [part.strip() for part in name.split(",")]
         if len(several) > 1 and set(several) <= set(known):
             hint = f"give each by itself: {' and '.join(several)}"
-        return f"unknown {self.kind} {name!r}; {hint}"
+        return f"unknown {self.kind} {shown(name)}; {hint}"

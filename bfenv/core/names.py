@@ -15,8 +15,8 @@ An option's value is one of:
 * `none`, `true` or `false`, in upper or lower case;
 * a tuple of values, such as (1, 2) or (60,);
 * text in single or double quotes, which may contain anything but that quote;
-* other text as it stands: sjf, mine.swf, also inf, 1_000 and 0x10. Quotes in it, and commas that
-  are not within parentheses, need quotes around the text.
+* other text as it stands: sjf, mine.swf, also inf, 1_000 and 0x10. Quotes in it, commas that are
+  not within parentheses, and a parenthesis at its beginning need quotes around the text.
 """
 
 import inspect
@@ -28,7 +28,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from bfenv.core.errors import BfenvError
-from bfenv.core.text import listed, suggest
+from bfenv.core.text import listed, shown, suggest
 
 WORDS = {"none": None, "true": True, "false": False}
 LARGEST = 2**53  # integers below are exact as floats
@@ -37,6 +37,8 @@ OPTION = re.compile(r"\w[\w-]*")
 COLON = re.compile(rf":(?=\s*{OPTION.pattern}\s*=)")  # before the first option
 SECOND = re.compile(rf"{NUMBER.pattern}:\s*{OPTION.pattern}\s*=")  # an option after a number
 CLOSING = {"(": ")", "'": "'", '"': '"'}
+LONGEST = 300  # characters of module:object
+DEEPEST = 100  # parentheses within each other
 
 
 class Name(NamedTuple):
@@ -62,7 +64,7 @@ def parse_name(text: str, error: type[BfenvError] = BfenvError) -> Name:
         if items.endswith(")"):
             return Name(base.strip(), _options(text, items[:-1], error))
         if text.count("(") > text.count(")"):
-            raise error(f"cannot read {text!r}: no closing parenthesis")
+            raise error(f"cannot read {shown(text)}: no closing parenthesis")
         colon = COLON.search(text)  # after a path with parentheses in it
     if colon and colon.start() > 0:
         return Name(text[: colon.start()].strip(), _options(text, text[colon.end() :], error))
@@ -74,15 +76,15 @@ def _options(text: str, items: str, error: type[BfenvError]) -> dict[str, str]:
     try:
         pairs = split_items(items)
     except ValueError as cause:
-        raise error(f"cannot read {text!r}: {cause}") from None
+        raise error(f"cannot read {shown(text)}: {cause}") from None
     for item in pairs:
         option, equals, value = (part.strip() for part in item.partition("="))
         if not (equals and OPTION.fullmatch(option) and value):
-            raise error(f"cannot read {text!r}: {item!r} is not option=value")
+            raise error(f"cannot read {shown(text)}: {shown(item)} is not option=value")
         if SECOND.match(value):
-            raise error(f"cannot read {text!r}: separate options by commas, not colons")
+            raise error(f"cannot read {shown(text)}: separate options by commas, not colons")
         if option in options:
-            raise error(f"cannot read {text!r}: {option} is given twice")
+            raise error(f"cannot read {shown(text)}: {option[:40]} is given twice")
         options[option] = value
     return options
 
@@ -98,6 +100,8 @@ def split_items(items: str) -> list[str]:
             continue
         elif character in CLOSING:
             awaited.append(CLOSING[character])
+            if len(awaited) > DEEPEST:
+                raise ValueError(f"more than {DEEPEST} parentheses within each other")
         elif character == ")":
             raise ValueError("no opening parenthesis")
         elif character == "," and not awaited:
@@ -121,17 +125,20 @@ def read_value(text: str, error: type[BfenvError] = BfenvError) -> Any:
     text = text.strip()
     if text.startswith("("):
         try:
-            items = split_items(text[1:-1] if text.endswith(")") else text)
+            items = split_items(text)
+            if not text.endswith(")"):
+                raise ValueError("what begins with a parenthesis ends with one or needs quotes")
+            items = split_items(text[1:-1])
         except ValueError as cause:
-            raise error(f"cannot read {text!r}: {cause}") from None
+            raise error(f"cannot read {shown(text)}: {cause}") from None
         if len(items) > 1 and not items[-1]:  # the comma of (1,)
             items.pop()
         if not all(items):
-            raise error(f"cannot read {text!r}: an item is empty")
+            raise error(f"cannot read {shown(text)}: an item is empty")
         return tuple(read_value(item, error) for item in items)
     if text.startswith(("'", '"')):
         if len(text) < 2 or text.find(text[0], 1) != len(text) - 1:
-            raise error(f"cannot read {text!r}: no closing quote")
+            raise error(f"cannot read {shown(text)}: no closing quote")
         return text[1:-1]
     if text.lower() in WORDS:
         return WORDS[text.lower()]
@@ -140,7 +147,7 @@ def read_value(text: str, error: type[BfenvError] = BfenvError) -> Any:
     number = float(text)
     if not abs(number) < LARGEST:
         raise error(f"{text[:40]} is out of range: numbers must be below 2**53")
-    return number if set(text) & set(".eE") else int(text)
+    return number if set(text) & set(".eE") else int(number)
 
 
 def format_name(base: str, options: Mapping[str, Any]) -> str:
@@ -186,8 +193,10 @@ def split_object_name(text: str, error: type[BfenvError] = BfenvError) -> tuple[
         If the text is not of that form, or names a file.
     """
     module, _, name = text.rpartition(":")
+    if len(text) > LONGEST:
+        raise error(f"expected module:object, got {len(text):,} characters")
     if not (module and name):
-        raise error(f"expected module:object, got {text!r}")
+        raise error(f"expected module:object, got {shown(text)}")
     file = re.split(r"[/\\]", module)[-1]
     if file != module or file.endswith(".py"):
         example = f"{file.removesuffix('.py')}:{name}"

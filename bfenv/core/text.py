@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 MOST_NAMES = 12  # that a message lists
 LIKENESS = 0.7  # ratio of difflib from which a name is suggested instead of another
+LONGEST = 60  # characters of a value that a message shows
 
 
 def printable(text: str) -> str:
@@ -15,6 +16,15 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return a text as one printable line: it may come from anywhere."""
     return printable(" ".join(text.split()))
+
+
+def shown(value: object) -> str:
+    """Write a value as Python does, in one short line."""
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python writes no integer of more digits
+        return "an integer of more than 4,300 digits"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def counted(count: int, one: str, more: str | None = None) -> str:
@@ -35,6 +45,8 @@ def suggest(name: str, known: Iterable[str]) -> str:
     """Return "did you mean ...?" with the nearest of the known names; "" if none is near."""
     known = list(known)
     parts = [other for other in known if name and name.lower() in other.lower()]
+    if len(name) > LONGEST:
+        return ""
     near = parts[:3] or difflib.get_close_matches(name, known, cutoff=LIKENESS)
     if not near:  # prefixes such as "agent:" may be left out, or stand before a misspelled name
         bare = {_bare(other): other for other in known}

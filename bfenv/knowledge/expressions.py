@@ -9,10 +9,11 @@ compiled code runs for many jobs.
 """
 
 import ast
+import warnings
 from typing import NamedTuple
 
 from bfenv.core.errors import PolicyError
-from bfenv.core.text import suggest
+from bfenv.core.text import shown, suggest
 from bfenv.knowledge.user_history import (
     ESTIMATE,
     EXPANSION,
@@ -23,6 +24,8 @@ from bfenv.knowledge.user_history import (
 )
 
 LONGEST = 6_000  # characters of an expression
+DEEPEST = 200  # operations within each other
+SHOWN = 40  # characters on either side of a mistake
 RUNTIME = "runtime"  # what no expression may know
 LARGEST = 1e300  # no constant reaches it
 (
@@ -62,8 +65,13 @@ def read_expression(text: str, option: str = "order") -> Node:
     """
     if len(text) > LONGEST:
         raise PolicyError(f"{option} has {len(text):,} characters, at most {LONGEST:,} are read")
+    text = " ".join(text.split())
+    if not text.isascii():  # ast takes letters of other widths for those of names
+        column, letter = next((i, each) for i, each in enumerate(text, 1) if not each.isascii())
+        raise wrong(option, text, column, f"unknown character {letter!r}")
     try:
-        return _read(ast.parse(text.strip(), mode="eval").body)
+        with warnings.catch_warnings(action="ignore"):  # of what is refused below
+            return _read(ast.parse(text, mode="eval").body)
     except SyntaxError as error:
         raise wrong(option, text, error.offset or len(text) + 1, "cannot be read") from None
     except _UnknownError as error:
@@ -83,7 +91,10 @@ class _UnknownError(Exception):
 
 def wrong(option: str, text: str, column: int, message: str, hint: str = "") -> PolicyError:
     """Return the error that points at a column of an expression; a hint may follow."""
-    where = f"at column {column} of {text.strip()!r}"
+    text = " ".join(text.split())
+    begin, end = max(0, column - 1 - SHOWN), column - 1 + SHOWN
+    part = "..." * (begin > 0) + text[begin:end] + "..." * (end < len(text))
+    where = f"at column {column} of {part!r}"
     return PolicyError(f"{option}: {message}, {where}{'; ' if hint else ''}{hint}")
 
 
@@ -94,7 +105,9 @@ def suggest_quantity(name: str) -> str:
     return suggest(name, NAMES) or f"known are {', '.join(NAMES)}"
 
 
-def _read(node: ast.AST) -> Node:
+def _read(node: ast.AST, depth: int = 1) -> Node:
+    if depth > DEEPEST:
+        raise _UnknownError(node, f"more than {DEEPEST} operations within each other")
     if isinstance(node, ast.Constant):
         number = node.value
         if not isinstance(number, int | float) or isinstance(number, bool):
@@ -104,18 +117,19 @@ def _read(node: ast.AST) -> Node:
         return Node(CONSTANT, constant=float(number))
     if isinstance(node, ast.Name):
         if node.id not in NAMES:
-            raise _UnknownError(node, f"unknown name {node.id!r}", suggest_quantity(node.id))
+            raise _UnknownError(node, f"unknown name {shown(node.id)}", suggest_quantity(node.id))
         return _load(NAMES.index(node.id))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        operand = _read(node.operand)
+        operand = _read(node.operand, depth + 1)
         return Node(NEGATE, (operand,)) if isinstance(node.op, ast.USub) else operand
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        return Node(OPERATORS[type(node.op)], (_read(node.left), _read(node.right)))
+        operands = _read(node.left, depth + 1), _read(node.right, depth + 1)
+        return Node(OPERATORS[type(node.op)], operands)
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in OPERATORS:
-        operands = _read(node.left), _read(node.comparators[0])
+        operands = _read(node.left, depth + 1), _read(node.comparators[0], depth + 1)
         return Node(OPERATORS[type(node.ops[0])], operands)
     if isinstance(node, ast.Call):
-        return _read_call(node)
+        return _read_call(node, depth)
     raise _UnknownError(node, "expected numbers, names, + - * / **, a comparison or a function")
 
 
@@ -128,7 +142,7 @@ def _load(quantity: int) -> Node:
     return Node(DIVIDE, (response, runtime))
 
 
-def _read_call(node: ast.Call) -> Node:
+def _read_call(node: ast.Call, depth: int) -> Node:
     name = node.func.id if isinstance(node.func, ast.Name) else None
     if name not in FUNCTIONS or node.keywords:
         raise _UnknownError(node, f"expected a function: {', '.join(FUNCTIONS)}")
@@ -137,7 +151,8 @@ def _read_call(node: ast.Call) -> Node:
     if len(node.args) < least or (least == 1 and len(node.args) > 1):
         wanted = "two or more values" if least == 2 else "one value"
         raise _UnknownError(node, f"{name} takes {wanted}, got {len(node.args)}")
-    result, *others = map(_read, node.args)
+    # of several values, each result is an operand of the next
+    result, *others = [_read(argument, depth + len(node.args)) for argument in node.args]
     if least == 1:
         return Node(operation, (result,))
     for other in others:

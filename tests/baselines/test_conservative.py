@@ -225,15 +225,6 @@ def remembering_from(policy, waiting):
     return replace(policy, memory=memory)
 
 
-@given(small_traces(requested_starts=True), st.sampled_from(("fcfs", "sjf", "aged-sjf")))
-@settings(max_examples=150)
-def test_plans_of_long_lines_equal_their_naive_version(trace, order):
-    """Where the search for a place begins later than now, plans are the same."""
-    jobs = rows(trace)
-    expected = naive.replan(jobs, trace.processors, keys(order, jobs, 0))
-    assert starts(remembering_from(policy_of(order, False), 0), trace) == expected
-
-
 @pytest.mark.parametrize("policy", REPLANNED, ids=lambda policy: policy.name)
 @given(overloaded(), st.integers(0, 99))
 @example(many_at_once(), 0)
@@ -289,14 +280,6 @@ def test_the_plan_holds_no_step_where_nothing_changes(trace):
         assert (np.diff(profile.time[:steps]) > 0).all()
         assert (np.diff(profile.free[:steps]) != 0).all()
         assert profile.time[0] == now(cluster)
-
-
-@given(small_traces(requested_starts=True))
-def test_jobs_without_a_guarantee_are_those_that_start_on_arrival(trace):
-    result = bfenv.simulate(trace, CONSERVATIVE)
-    guarantee, submit = result.records["guarantee"], trace.jobs.submit
-    assert ((guarantee == -1) == (result.start == submit)).all()
-    assert (result.start <= np.where(guarantee == -1, submit, guarantee)).all()
 
 
 def exact(trace):
@@ -372,38 +355,6 @@ def test_a_plan_that_was_not_followed_is_made_anew():
 
 
 # Options --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"order": "alphabetical"}, "order"),
-        ({"guarantees": "yes"}, "guarantees"),
-        ({"order": "sjf", "weight": 1.0}, "weight"),
-        ({"order": "aged-sjf", "weight": -1.0}, "weight"),
-        ({"order": "aged-sjf", "weight": float("inf")}, "weight"),
-        ({"order": "aged-sjf", "weight": "heavy"}, "weight"),
-    ],
-)
-def test_a_wrong_option_is_named(options, message):
-    with pytest.raises(bfenv.PolicyError, match=message):
-        conservative(**options)
-
-
-def test_a_policy_of_the_family_is_described():
-    """Not only the published ones have a summary and a source."""
-    for policy in (conservative("saf"), conservative("saf", guarantees=False)):
-        assert "smallest area" in policy.summary
-        assert policy.source
-
-
-def test_a_policy_of_the_family_is_called_by_its_expression():
-    """Options left at their defaults are not in the name."""
-    assert conservative().name == "conservative"
-    assert conservative("saf").name == "conservative(order=saf)"
-    assert conservative("aged-sjf", False, 0.5).name == (
-        "conservative(order=aged-sjf, guarantees=False, weight=0.5)"
-    )
 
 
 # Real logs ------------------------------------------------------------------------------------

@@ -231,12 +231,6 @@ def test_guard_is_corrected():
     assert starts[1].tolist() == [0, 1, 2, 44, 43, 42]
 
 
-def test_guard_of_nothing_is_easy(crowd):
-    """With a limit of 0 every job is past it, so the oldest comes first, as in EASY."""
-    starts = bfenv.simulate(crowd, "easy").start.tolist()
-    assert bfenv.simulate(crowd, "easy(order=sjf, guard=0)").start.tolist() == starts
-
-
 @pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("corrected_easy", 12), ("backlog", 45)])
 def test_guard_bounds_waits(scale, most):
     """A wide job that later ones overtake for ever waits for hours only, with the guard."""
@@ -246,20 +240,6 @@ def test_guard_bounds_waits(scale, most):
     options = {"order": "lcfs", "guard": 1.5, "guard_scale": scale}
     waits = run_orders(trace, ["fcfs", "lcfs", options])[:, METRICS.index("max_wait")] / HOUR
     assert waits[0] < 6 and waits[1] > 250 and waits[2] < most
-
-
-def test_trials_are_marked():
-    """Only a policy with trials says so; one that uses the guard must see every pass."""
-    assert easy("sjf", trial=180).trials
-    assert not easy("sjf").trials and not easy("sjf").stateful
-    assert easy("sjf", guard=1).stateful
-
-
-def test_trial_above():
-    """Only a job whose estimate is above the limit has a trial."""
-    trace = bfenv.make_trace([0, 0], [1, 1], [50, 50], 2, estimate=[100, 101])
-    schedule = bfenv.simulate(trace, "easy(trial=10, trial_above=100)")
-    assert (schedule.trial_end >= 0).tolist() == [False, True]
 
 
 def test_trial_of_a_second():
@@ -324,38 +304,6 @@ def test_keep_of_nothing_is_easy(crowd):
     for order, options in (("fcfs", {}), ("sjf", {"guard": 1.0}), ("-expansion", {"trial": 600})):
         one = bfenv.simulate(crowd, easy(order, keep="-size", **options)).start
         assert one.tolist() == bfenv.simulate(crowd, easy(order, **options)).start.tolist()
-
-
-def test_names_are_read_back(crowd):
-    """The options can be given on a command line, and are in the policy's name."""
-    text = "easy(order=sjf, guard=1.5, backfill_estimate=0.9 * prediction, trial=180)"
-    policy = bfenv.find_policy(text)
-    again = bfenv.find_policy(policy.name)
-    assert policy.name == text
-    starts = [bfenv.simulate(crowd, one).start.tolist() for one in (policy, again)]
-    assert starts[0] == starts[1]
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"guard": -1}, "guard"),
-        ({"guard": "easy"}, "guard"),
-        ({"guard_scale": "fcfs"}, "guard_scale"),
-        ({"backfill_estimate": "predictio"}, "backfill_estimate"),
-        ({"backfill_estimate": 3}, "backfill_estimate"),
-        ({"trial": 0.5}, "trial"),
-        ({"trial_above": -1}, "trial_above"),
-        ({"keep": "sise"}, "keep"),
-        ({"keep": (1, 2)}, "keep"),
-        ({"keep": "2", "reservations": 2}, "keep goes with 0 or 1 reservations, got 2"),
-        ({"keep": "2", "reservations": "all"}, "keep goes with 0 or 1 reservations, got all"),
-    ],
-)
-def test_wrong_options(options, named):
-    """What is out of range is an error that names the option."""
-    with pytest.raises(PolicyError, match=named):
-        easy("sjf", **options)
 
 
 def test_many_orders(crowd):

@@ -11,10 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv import find_policy
 from bfenv.baselines.easy_variants import POLICIES, easy, queue
 from bfenv.core.cluster import now, retract, start, started, waiting
-from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Outage
 from bfenv.core.profile import shadow
@@ -312,12 +310,6 @@ def test_easy_plus_plus_equals_the_naive_version_while_predictions_are_outlived(
     agree(stretched(trace, factor), chosen, event_order)
 
 
-@settings(max_examples=100)
-@given(trace=crowded_traces(), intervals=st.integers(0, 3))
-def test_shadow_intervals_equal_the_naive_version(trace, intervals):
-    agree(trace, {**DEFAULTS, "order": "sjf", "shadow_intervals": intervals}, "standard")
-
-
 @settings(max_examples=30)
 @given(trace=crowded_traces())
 def test_random_numbers_beside_an_expression(trace):
@@ -339,22 +331,6 @@ def same(trace, one, two, **options):
 def test_with_nothing_chosen_it_is_easy(trace, event_order):
     same(trace, easy(), "easy", event_order=event_order)
     same(trace, easy(lookahead=100, backfill="fcfs"), "easy", event_order=event_order)
-
-
-@given(trace=crowded_traces())
-def test_arrival_order_without_backfilling_is_fcfs(trace):
-    same(trace, queue(), "fcfs")
-    same(trace, easy(lookahead=1, reservations="all", backfill="sjf"), "fcfs")
-
-
-@given(trace=crowded_traces())
-def test_with_no_shadow_interval_all_are_overdue_and_only_the_backfill_is_sorted(trace):
-    same(trace, easy("sjf", shadow_intervals=0), NAMED["easy-sjbf"])
-
-
-@given(trace=crowded_traces())
-def test_as_many_reservations_as_jobs_is_one_for_everybody(trace):
-    same(trace, easy("saf", reservations=20), easy("saf", reservations="all"))
 
 
 @pytest.mark.parametrize("backfill", [None, "sjf"])
@@ -379,15 +355,6 @@ def test_no_backfill_delays_the_promised_start_of_the_head(order, backfill, trac
         if left:
             assert cluster.start[head] < 0
             assert shadow(cluster, jobs, head)[0] <= promised
-
-
-@given(trace=crowded_traces())
-def test_of_users_who_are_not_known_nothing_is_predicted(trace):
-    jobs = trace.jobs
-    nobody = bfenv.make_trace(
-        jobs.submit, jobs.size, trace.runtime, trace.processors, estimate=jobs.estimate
-    )
-    same(nobody, NAMED["easy++"], NAMED["easy-sjbf"])
 
 
 @pytest.mark.parametrize("event_order", ["standard", "pyss"])
@@ -458,85 +425,3 @@ def test_no_reading_of_sort_fcfs_can_be_told_from_another_on_kth():
 
 
 # The names and their options ----------------------------------------------------------------
-
-
-def test_the_published_names_are_there_each_with_summary_and_source():
-    plain = {"sjf", "lpt", "sqf", "lqf", "saf", "lxf", "wfp3", "unicef", "f1", "f2", "f3", "f4"}
-    more = {"easy-aged-sjf", "easy-aged-random", "easy-sjbf", "easy++"}
-    shadows = {f"easy-sjf-shadow{k}" for k in (1, 2, 3)}
-    assert set(NAMED) == plain | {f"easy-{name}" for name in plain} | more | shadows
-    assert len(NAMED) == len(POLICIES)
-    assert all(policy.summary and policy.source for policy in POLICIES)
-
-
-def test_the_flags_are_those_of_the_parts():
-    assert [policy.name for policy in POLICIES if policy.stochastic] == ["easy-aged-random"]
-    assert easy(backfill="random").stochastic
-    stateful = {policy.name for policy in POLICIES if policy.stateful}
-    assert stateful == {"easy++", *(f"easy-sjf-shadow{k}" for k in (1, 2, 3))}
-
-
-def test_a_family_names_its_policies_by_the_expression_that_makes_them():
-    assert easy().name == "easy"
-    assert easy("wfp3", lookahead=100).name == "easy(order=wfp3, lookahead=100)"
-    assert easy(reservations="all", predictor="recent").name == (
-        "easy(reservations=all, predictor=recent)"
-    )
-    assert queue("aged-sjf", weight=0.5).name == "queue(order=aged-sjf, weight=0.5)"
-
-
-@pytest.mark.parametrize(
-    "option, value",
-    [
-        ("order", "sfj"),
-        ("backfill", "shortest"),
-        ("reservations", -1),
-        ("reservations", "none"),
-        ("reservations", True),
-        ("lookahead", 0),
-        ("lookahead", 2.5),
-        ("predictor", "oracle"),
-        ("weight", 1.0),
-        ("shadow_intervals", -1),
-    ],
-)
-def test_an_option_out_of_its_range_is_refused_by_name(option, value):
-    with pytest.raises(PolicyError, match=option):
-        easy(**{option: value})
-
-
-@pytest.mark.parametrize("weight", [0, -1.0, "heavy", float("inf"), float("nan")])
-def test_a_weight_is_a_positive_number(weight):
-    with pytest.raises(PolicyError, match="weight"):
-        easy("aged-sjf", weight=weight)
-
-
-def test_durations_in_names():
-    """Options in seconds may be written with a unit; a policy's own name keeps seconds."""
-    for text, name in (
-        ("easy(trial=3min, trial_above=2h)", "easy(trial=180, trial_above=7200)"),
-        ("slack(seconds=2h)", "slack(seconds=7200)"),
-        ("easy-speculative(speculation=3min)", "easy-speculative"),
-        ("multiqueue(bounds=(10min, 2h), tried_above=90s)",
-         "multiqueue(bounds=(600, 7200), tried_above=90)"),
-    ):  # fmt: skip
-        assert find_policy(text).name == find_policy(name).name == name
-    for text in ("easy(trial=soon)", "multiqueue(speculation=-3min)", "slack(seconds=soon)"):
-        with pytest.raises(PolicyError, match=f"{text.split('(')[1].split('=')[0]}: .* duration"):
-            find_policy(text)
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        easy("log(estimate) * size", backfill="max(wait, size)", lookahead=100),
-        queue(),
-        queue("max(wait, size)"),
-        easy(reservations="all", guard=0.5),
-    ],
-    ids=lambda policy: policy.name,
-)
-def test_round_trip(policy):
-    """A family's policy is found again by its name, whatever its options."""
-    found = find_policy(policy.name)
-    assert (found.name, found.summary) == (policy.name, policy.summary)

@@ -1,6 +1,5 @@
 """EASY in the order of an expression: the schedules of hand-written orders, and of none."""
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from hypothesis import given, settings
 import bfenv
 from bfenv.baselines.easy_variants import easy, queue
 from bfenv.core.durations import DAY
-from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Outage
 from tests.conftest import log, small_traces
 
@@ -90,19 +88,6 @@ def test_real_logs(name):
     assert starts(trace, wfp3) == starts(trace, "easy-wfp3")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "-(wait + likely_runtime) / likely_runtime ** 1.5 * user_queued ** 0.5",
-        "-wait * (user_queued - user_running) / size",
-        "user_queued * estimate - wait / (1 + user_running)",
-    ],
-)
-def test_counts_of_jobs(crowd, text):
-    """With counts of a user's jobs, the best job found is that of the sorted queue."""
-    assert starts(crowd, easy(text)) == starts(crowd, easy(text, lookahead=len(crowd)))
-
-
 def test_counts_around_outages():
     """Where starts are undone because of an outage, the best job is found by the counts of then."""
     size, estimate = [4, 3, 2, 4, 4, 3, 1, 1], [15, 11, 6, 10, 2, 3, 13, 10]
@@ -124,6 +109,9 @@ def test_counts_around_outages():
         "size / max(0, wait - estimate)",  # falls, and is infinite at first
         "abs(wait - 2 * estimate) * size",  # falls, then rises
         "log(wait - estimate) / size",  # is undefined at first
+        "-(wait + likely_runtime) / likely_runtime ** 1.5 * user_queued ** 0.5",
+        "-wait * (user_queued - user_running) / size",
+        "user_queued * estimate - wait / (1 + user_running)",
     ],
 )
 def test_bounds(crowd, text):
@@ -137,21 +125,3 @@ def test_history_is_used(crowd):
     assert policy.stateful
     assert starts(crowd, policy) != starts(crowd, "easy-sjf")
     assert not bfenv.find_policy("easy(order=-wait / (estimate * size))").stateful
-
-
-def test_its_name_makes_it_again(crowd):
-    """The policy's name is the expression that makes the same policy, also in another process."""
-    policy = easy("log(estimate) * size", backfill="max(log(estimate), min(size, 2))")
-    for twin in (bfenv.find_policy(policy.name), pickle.loads(pickle.dumps(policy))):
-        assert starts(crowd, twin) == starts(crowd, policy)
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [("sjff", "'sjff'"), ("runtime * 2", "'runtime'"), (3, "3"), ("", "''"), ("size +", "column")],
-)
-def test_neither_a_name_nor_an_expression(text, named):
-    """What is neither is an error that names it."""
-    with pytest.raises(PolicyError) as error:
-        easy(text)
-    assert named in str(error.value)

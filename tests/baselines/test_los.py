@@ -394,46 +394,6 @@ def test_no_step_uses_fewer_processors_than_easy_would_nor_delays_the_head(trace
             assert cluster.start[head] >= 0
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"basic": "yes"},
-        {"selected_first": 2},
-        {"merit": "best"},
-        {"lookahead": 0},
-        {"lookahead": 2.0},
-    ],
-)
-def test_bad_options_are_named(options):
-    (option,) = options
-    with pytest.raises(PolicyError, match=option):
-        los(**options)
-
-
-def test_names_tell_the_options():
-    """Published variants have plain names; others are named by the expression that makes them."""
-    assert los().name == los(merit=None).name == "los"
-    assert los(lookahead=20).name == "los(lookahead=20)"
-    assert los(merit="jobs", lookahead=None).name == "los(merit=jobs, lookahead=None)"
-    assert [policy.name for policy in POLICIES] == [
-        "los", "los-basic", "los-selected-first", "los-maxjobs", "los-max-slowdown"
-    ]  # fmt: skip
-
-
-def test_sources_name_the_algorithms():
-    """Basic alone is traced back by Algorithm 2; with a merit it is by Algorithm 4."""
-    sources = {
-        (False, False, "none"): "3 and 4",
-        (True, False, "none"): "1 and 2",
-        (True, False, "jobs"): "6 and 4",
-        (True, False, "slowdown"): "7 and 4",
-        (False, True, "none"): "3 and 5",
-        (False, False, "slowdown"): "7 and 4",
-    }
-    for options, algorithms in sources.items():
-        assert los(*options).source == f"Shmueli 2003, Algorithms {algorithms}"
-
-
 def test_a_table_too_large_is_refused_and_says_what_to_reduce():
     jobs = 30_000
     trace = bfenv.make_trace(np.arange(jobs), np.ones(jobs), np.ones(jobs), 100_000)

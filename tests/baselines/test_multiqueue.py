@@ -15,7 +15,6 @@ from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
 from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
-from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from tests.conftest import log
 from tests.oracles import multiqueue as naive_multiqueue
@@ -339,7 +338,7 @@ def test_a_promise_of_the_highest_priority_is_never_moved_later(trace):
 @pytest.mark.parametrize(
     "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
 )
-@pytest.mark.parametrize("order", ["standard", "pyss"])
+@pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
 def test_promises_that_are_kept_are_those_of_a_pass_that_starts_over(order, policy, trace):
@@ -350,7 +349,7 @@ def test_promises_that_are_kept_are_those_of_a_pass_that_starts_over(order, poli
 @pytest.mark.parametrize(
     "policy", [multiqueue(**SMALL), easy_speculative(3, 4)], ids=lambda p: p.name
 )
-@pytest.mark.parametrize("order", ["standard", "pyss"])
+@pytest.mark.parametrize("order", ["standard", pytest.param("pyss", marks=pytest.mark.thorough)])
 @settings(max_examples=MANY)
 @given(trace=workloads(priorities=1, requests=False))
 def test_what_a_pass_skips_as_unchanged_would_change_nothing(order, policy, trace):
@@ -431,31 +430,6 @@ def test_partitions_always_make_up_the_machine_and_hold_what_runs_in_them(trace)
         for p in range(3):
             runs = running(cluster)
             assert trace.jobs.size[runs[queue[runs] == p]].sum() <= memory.partitions.owned[p]
-
-
-def test_options_out_of_range_are_errors_that_name_them():
-    for options in (
-        {"bounds": ()},
-        {"bounds": (10, 5)},
-        {"bounds": (0, 5)},
-        {"bounds": "5"},
-        {"bounds": (5.0,)},
-    ):
-        with pytest.raises(PolicyError, match="bounds"):
-            multiqueue(**options)
-    with pytest.raises(PolicyError, match="speculation"):
-        multiqueue(speculation=-1)
-    with pytest.raises(PolicyError, match="tried_above"):
-        multiqueue(tried_above=None)
-
-
-def test_names_and_flags_tell_the_options():
-    assert multiqueue().name == "multiqueue"
-    assert multiqueue(speculation=0).name == "multiqueue(speculation=0)"
-    assert multiqueue(tried_above=9, bounds=(5,)).name == ("multiqueue(bounds=(5,), tried_above=9)")
-    assert (multiqueue().trials, multiqueue(speculation=0).trials) == (True, False)
-    assert multiqueue().stateful
-    assert multiqueue().requested_starts
 
 
 # Real logs

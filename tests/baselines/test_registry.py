@@ -1,6 +1,5 @@
 """Policies of one's own: made of functions, registered, found by name, imported, pickled."""
 
-import dataclasses
 import os
 import pickle
 import pkgutil
@@ -9,7 +8,6 @@ import sys
 from importlib import import_module
 from importlib.metadata import EntryPoint
 
-import numpy as np
 import pytest
 
 import bfenv
@@ -19,7 +17,6 @@ from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import may_start, start, waiting
 from bfenv.core.events import advance
 from bfenv.core.kernel import kernel
-from bfenv.core.policy import able, new_memory
 
 
 @pytest.fixture(autouse=True)
@@ -106,47 +103,10 @@ def test_defining_it_again_replaces_it_but_no_other_policy_is_replaced():
             bfenv.policy(first_fit, name=taken)
 
 
-def test_a_stochastic_function_is_handed_the_generator_of_the_seed():
-    made = bfenv.policy(lottery, stochastic=True)
-    jobs = bfenv.make_trace(*np.array([[0] * 9, [1] * 9, [1] * 9]), 1)
-    seeds = (0, 1, 0)
-    one, two, again = (bfenv.simulate(jobs, made, seed).start.tolist() for seed in seeds)
-    assert one == again != two
-    order = np.random.default_rng(0).permutation(9)
-    assert one[order[0]] == 0
-
-
-def test_a_memory_is_made_afresh_for_every_run():
-    seen = []
-
-    def memory(jobs, processors, generator):
-        seen.append([])
-        return seen[-1]
-
-    made = bfenv.policy(counting, memory=memory)
-    for _ in range(2):
-        bfenv.simulate(TRACE, made)
-    assert len(seen) == 2 and seen[0] == seen[1] != []
-
-
 def test_a_kernel_is_a_policy_compiled_loop_or_not():
     loops = bfenv.policy(first_fit), bfenv.policy(decide, run=run, name="compiled")
     one, two = (bfenv.simulate(TRACE, policy).start.tolist() for policy in loops)
     assert one == two == [0, 4, 7, 9]
-
-
-@pytest.mark.parametrize(
-    ("function", "options", "message"),
-    [
-        (lambda cluster: None, {}, "<lambda>"),
-        (3, {}, "int"),
-        (shortest, {"stohastic": True}, "'stohastic'"),
-        (shortest, {"decide": counting}, "'decide'"),
-    ],
-)
-def test_what_is_no_policy_is_refused_when_it_is_defined(function, options, message):
-    with pytest.raises(bfenv.PolicyError, match=message):
-        bfenv.policy(function, **options)
 
 
 @pytest.mark.parametrize(
@@ -280,26 +240,6 @@ def test_a_decorated_policy_is_pickled_by_its_name_and_others_by_their_parts():
     plain = find_policy(shortest)
     assert pickle.loads(pickle.dumps(plain)) == plain
     assert pickle.loads(pickle.dumps(find_policy("easy"))).name == "easy"
-
-
-def test_able_is_who_plans_for_requested_starts():
-    wishes = bfenv.make_trace([0], [1], [1], 1, requested_start=[5]).jobs
-    assert able(find_policy("conservative"), wishes) and not able(find_policy("easy"), wishes)
-    assert able(find_policy("easy"), TRACE.jobs)
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, "x", None, True, float("nan")])
-def test_a_seed_that_is_none_is_named(seed):
-    with pytest.raises(bfenv.BfenvError, match=f"seed.*{seed!r}"):
-        bfenv.simulate(TRACE, "easy", seed=seed)
-    assert new_memory(find_policy("easy"), TRACE.jobs, 2, np.int64(3)) == ()
-
-
-def test_every_field_of_a_policy_is_pickled():
-    policy = dataclasses.replace(find_policy("slack"), summary="mine")
-    twin = pickle.loads(pickle.dumps(policy))
-    for field in ("name", "summary", "source", "stochastic", "stateful", "trials"):
-        assert getattr(twin, field) == getattr(policy, field)
 
 
 MODULE = """

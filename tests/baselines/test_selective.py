@@ -1,13 +1,11 @@
 """Selective backfilling against hand-solved cases and the naive version."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import bfenv
 from bfenv.baselines.selective import SELECTIVE, selective
-from bfenv.core.errors import PolicyError
 from tests.baselines.test_slack import crowds, with_another
 from tests.conftest import as_naive, log, small_traces
 from tests.oracles import machine as naive
@@ -112,16 +110,6 @@ def test_with_threshold_zero_it_is_conservative_backfilling(trace):
 def test_it_takes_over_a_busy_machine_and_gets_over_starts_that_are_not_its_own(trace, policy, n):
     assert (with_another(trace, policy, lambda count: count > n) >= 0).all()
     assert (with_another(trace, policy, lambda count: count % 2) >= 0).all()
-
-
-@pytest.mark.parametrize("value", [-1, float("nan"), float("inf"), False, "adaptive"])
-def test_a_bad_threshold_is_named(value):
-    with pytest.raises(PolicyError, match="threshold"):
-        selective(value)
-
-
-def test_the_default_has_the_plain_name_and_others_their_expression():
-    assert [selective(2).name, selective(1.5).name] == ["selective", "selective(threshold=1.5)"]
 
 
 def test_a_real_log_is_scheduled_possibly_and_keeps_its_promises():

@@ -19,7 +19,6 @@ from bfenv.core.cluster import (
     try_start,
     waiting,
 )
-from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, commit_starts, new_cluster
 from bfenv.core.policy import Policy
 from tests.baselines.test_multiqueue import (
@@ -143,18 +142,6 @@ def test_every_job_of_a_longer_estimate_is_tried_and_no_other(trace):
     assert np.array_equal(result.trial_end >= 0, killed)
     length = result.trial_end[killed] - result.trial_start[killed]
     assert (length == SMALL["speculation"]).all()
-
-
-def test_options_out_of_range_are_errors_that_name_them():
-    with pytest.raises(PolicyError, match="speculation.* 1.5"):
-        easy_speculative(speculation=1.5)
-    with pytest.raises(PolicyError, match="tried_above.* -1"):
-        easy_speculative(tried_above=-1)
-
-
-def test_names_tell_the_options():
-    assert easy_speculative().name == "easy-speculative"
-    assert easy_speculative(speculation=60).name == "easy-speculative(speculation=60)"
 
 
 # The engine's trials, under a policy that does anything that is legal

@@ -1,8 +1,11 @@
-"""A small package with kernels, and programs that run them in processes of their own."""
+"""A small package with kernels, imported again as a new process would, or run in one."""
 
+import importlib
 import os
 import subprocess
 import sys
+
+from bfenv.core.kernel_sources import code_digest
 
 CALLEE = '''
 """Numbers."""
@@ -24,7 +27,6 @@ def twice():
     return 2 * callee.number()
 '''
 SIBLING = "from own.caller import twice\nWIDTH = 1\n"
-PROGRAM = "import own.caller as c; print(c.twice(), sum(c.twice.stats.cache_hits.values()))"
 
 
 def write_package(folder):
@@ -44,6 +46,20 @@ def edit(file, old, new):
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
+
+
+def forget():
+    """Forget that modules of `own` have been imported."""
+    for name in [each for each in sys.modules if each.partition(".")[0] == "own"]:
+        del sys.modules[name]
+
+
+def import_again(module):
+    """Import a module of `own` as a new process would, from its file and the disk cache."""
+    forget()
+    importlib.invalidate_caches()
+    code_digest.cache_clear()
+    return importlib.import_module(f"own.{module}")
 
 
 def run_python(program, folder, cache, **environment):

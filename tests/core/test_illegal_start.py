@@ -37,6 +37,7 @@ CAUSES = [
     (5, start, "has not been submitted"),
     (6, start, "has not been submitted"),
     (10**12, start, "has not been submitted"),
+    (10**12, lambda *these: try_start(*these, 2), "has not been submitted"),
     (-1, start, "does not exist"),
     (-7, start, "does not exist"),
 ]
@@ -47,8 +48,10 @@ def test_causes(machine, job, verb, reason):
     """Each cause of an illegal start is found, and the machine stays as it was."""
     cluster, jobs, _ = machine
     before = Cluster(*(values.copy() for values in cluster))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError) as caught:
         verb(cluster, jobs, job)
+    is_there = 0 <= job < 5
+    assert ("has not been submitted" in str(caught.value)) == (not is_there)
     error = find_illegal_start(cluster, jobs, "mine")
     assert (error.job, error.time, error.reason, error.policy) == (job, 3, reason, "mine")
     assert all(map(np.array_equal, before, cluster))

@@ -1,135 +1,149 @@
 """Kernels, compiled and kept on disk: found again, never stale, and announced."""
 
 import ast
+import sys
 
+import numba
+import numpy as np
 import pytest
 
+from bfenv.core import kernel_sources
+from bfenv.core.cache_folder import cache_root
 from bfenv.core.event_heap import new_event_heap, pop, push
-from bfenv.core.kernel import compiled_for
+from bfenv.core.kernel import compiled_for, has_index_patch
 from tests.conftest import ROOT
-from tests.core.own_package import PROGRAM, edit, run_python, write_package
+from tests.core.own_package import edit, forget, import_again, run_python, write_package
+
+compiled = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs numba's compiler")
 
 
 @pytest.fixture
-def own(tmp_path):
-    """The folder of the package `own`."""
+def own(tmp_path, monkeypatch):
+    """The folder of the package `own`, which can be imported; the cache is empty."""
     write_package(tmp_path / "own")
-    return tmp_path / "own"
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("BFENV_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(kernel_sources, "PROCESS_START", np.inf)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    cache_root.cache_clear()
+    yield tmp_path / "own"
+    cache_root.cache_clear()
+    forget()
 
 
-@pytest.fixture
-def twice(own, tmp_path):
-    """Call own.caller.twice in a new process: (result, cache hits)."""
-
-    def twice():
-        output = run_python(PROGRAM, tmp_path, tmp_path / "cache").stdout
-        return tuple(map(int, output.split()))
-
-    return twice
+def hits(*kernels):
+    """How many signatures of kernels were loaded from the cache."""
+    return sum(sum(each.stats.cache_hits.values()) for each in kernels)
 
 
-def test_second_process_loads(twice):
-    """A second process finds the kernels of the first."""
+def twice():
+    """Call own.caller.twice as a new process would: (result, cache hits)."""
+    function = import_again("caller").twice
+    return function(), hits(function)
+
+
+@compiled
+def test_only_what_can_change_a_kernel_recompiles_it(own):
+    """A changed constant of an imported module does; comments and modules beside it do not."""
     assert twice() == (42, 0)
     assert twice() == (42, 1)
-
-
-def test_comments_recompile_nothing(own, twice):
-    """Comments, docstrings and blank lines recompile neither a kernel nor what calls it."""
-    assert twice() == (42, 0)
     edit(own / "callee.py", '"""The number."""', '"""Another docstring."""  # a comment')
     edit(own / "callee.py", "NUMBER = 21", "\n\n# a constant\nNUMBER = 21")
     edit(own / "caller.py", "@kernel", "\n# a comment\n\n@kernel")
-    edit(own / "caller.py", "Twice the", "Two times the")
+    edit(own / "sibling.py", "1", "2")
     assert twice() == (42, 1)
-
-
-def test_constant_recompiles_the_caller(own, twice):
-    """A changed constant of an imported module recompiles the kernel that calls into it."""
-    assert twice() == (42, 0)
     edit(own / "callee.py", "21", "4")
     assert twice() == (8, 0)
 
 
-def test_sibling_recompiles_nothing(own, twice):
-    """A change in a module that the kernel's module does not import recompiles nothing."""
+@compiled
+def test_damaged_files(own, tmp_path):
+    """A damaged file is compiled again and replaced."""
     assert twice() == (42, 0)
-    edit(own / "sibling.py", "1", "2")
+    for damaged in (b"", b"x" * 100, None):
+        for file in tmp_path.glob("cache/kernels/*/*.nbc"):
+            content = bytearray(file.read_bytes())
+            content[len(content) // 2] ^= 1
+            file.write_bytes(content if damaged is None else damaged)
+        assert twice() == (42, 0)
     assert twice() == (42, 1)
 
 
-def test_one_name_twice(own, tmp_path):
-    """Two functions of one name in one module are told apart, by code and by closure."""
-    (own / "pair.py").write_text(
-        "from bfenv.core.kernel import kernel\n"
-        "def adder(n):\n"
-        "    @kernel\n"
-        "    def f(x):\n"
-        "        return x + n\n"
-        "    return f\n"
-        "@kernel\n"
-        "def f(x):\n"
-        "    return x + 1\n"
-        "first = f\n"
-        "@kernel\n"
-        "def f(x):\n"
-        "    return x + 2\n"
-    )
-    program = (
-        "from own.pair import adder, f, first\n"
-        "kernels = first, f, adder(3), adder(4)\n"
-        "print([g(0) for g in kernels], sum(sum(g.stats.cache_hits.values()) for g in kernels))\n"
-    )
-    for hits in (0, 4):
-        assert run_python(program, tmp_path, tmp_path / "cache").stdout == f"[1, 2, 3, 4] {hits}\n"
+KINDS = """
+from bfenv.core.kernel import kernel, shared_kernel
+
+def adder(n):
+    @kernel
+    def f(x):
+        return x + n
+    return f
+
+@kernel
+def f(x):
+    return x + 1
+
+first = f
+
+@kernel
+def f(x):
+    return x + 2
+
+@kernel
+def factorial(n):
+    return 1 if n < 2 else n * factorial(n - 1)
+
+@kernel
+def other(n):
+    return 1 + factorial(n)
+
+@shared_kernel
+def add(values, x):
+    for i in range(len(values)):
+        values[i] += x * values[i] // (i + x)
+
+@kernel
+def add_twice(values, x):
+    add(values, x)
+    add(values, x + 1)
+
+@kernel
+def ends(values, i):
+    return 10 * values[-1] + values[i]
+"""
+PROGRAM = """
+import bfenv.core.kernel
+bfenv.core.kernel.PATIENCE = 1000
+import pickle
+import numpy as np
+from own.kinds import add, add_twice, adder, ends, f, factorial, first, other
+
+one_name = first, f, adder(3), adder(4)
+print([g(0) for g in one_name])
+print(factorial(5), other(5), pickle.loads(pickle.dumps(other))(4))
+a, b, c = (np.array([1, 5, 9]) for _ in range(3))
+add_twice(a, 2)
+add(b, 2), pickle.loads(pickle.dumps(add))(b, 3)
+add.py_func(c, 2), add.py_func(c, 3)
+print(a.tolist(), b.tolist(), c.tolist())
+print(ends(np.array([1, 2, 3]), -2))
+exec('@bfenv.core.kernel.kernel\\ndef typed(x):\\n    return x + 1')
+print(typed(1))
+print([sum(g.stats.cache_hits.values()) for g in (*one_name, add, add_twice, ends)])
+"""
 
 
-def test_recursion(own, tmp_path):
-    """A kernel may call itself, be called by another, and be sent to another process."""
-    (own / "recursive.py").write_text(
-        "from bfenv.core.kernel import kernel\n"
-        "@kernel\n"
-        "def factorial(n):\n"
-        "    return 1 if n < 2 else n * factorial(n - 1)\n"
-        "@kernel\n"
-        "def other(n):\n"
-        "    return 1 + factorial(n)\n"
-    )
-    program = (
-        "from pickle import dumps, loads\n"
-        "from own.recursive import factorial, other\n"
-        "print(factorial(5), other(5), loads(dumps(other))(4))\n"
-    )
-    assert run_python(program, tmp_path, tmp_path / "cache").stdout == "120 121 25\n"
+def test_kinds(own, tmp_path):
+    """Functions of one name, recursive and shared ones, and those that were sent or typed work.
 
-
-def test_shared(own, tmp_path):
-    """A shared kernel does what a kernel does: called from Python, by a kernel, after pickling."""
-    (own / "shared.py").write_text(
-        "from bfenv.core.kernel import kernel, shared_kernel\n"
-        "@shared_kernel\n"
-        "def add(values, x):\n"
-        "    for i in range(len(values)):\n"
-        "        values[i] += x * values[i] // (i + x)\n"
-        "@kernel\n"
-        "def add_twice(values, x):\n"
-        "    add(values, x)\n"
-        "    add(values, x + 1)\n"
-    )
-    program = (
-        "import numpy as np\n"
-        "from pickle import dumps, loads\n"
-        "from own.shared import add, add_twice\n"
-        "a, b, c = (np.array([1, 5, 9]) for _ in range(3))\n"
-        "add_twice(a, 2)\n"
-        "add(b, 2), loads(dumps(add))(b, 3)\n"
-        "add.py_func(c, 2), add.py_func(c, 3)\n"
-        "print(a.tolist(), a.tolist() == b.tolist() == c.tolist())\n"
-        "print(sum(sum(f.stats.cache_hits.values()) for f in (add, add_twice)))\n"
-    )
-    for hits in (0, 2):
-        output = run_python(program, tmp_path, tmp_path / "cache").stdout.splitlines()
-        assert output[0] == "[4, 14, 20] True" and int(output[1]) == hits
+    Here recursive ones call themselves and are called. A negative index of yours counts from the
+    end. A second process loads the kernels of the first. What is compiled soon is not announced.
+    """
+    (own / "kinds.py").write_text(KINDS)
+    for found in (0, 1):
+        run = run_python(PROGRAM, tmp_path, tmp_path / "cache")
+        lines = ["[1, 2, 3, 4]", "120 121 25", "[4, 14, 20] [4, 14, 20] [4, 14, 20]", "32", "2"]
+        assert run.stdout.splitlines() == [*lines, str([found] * 7)]
+        assert run.stderr == ""
 
 
 def test_compiled_for():
@@ -141,16 +155,6 @@ def test_compiled_for():
     assert compiled_for(function, events, 3, 1) is function
 
 
-def test_prompt(tmp_path):
-    """A kernel typed at a prompt is compiled all the same."""
-    program = (
-        "from bfenv.core.kernel import kernel\n"
-        "exec('@kernel\\ndef f(x):\\n    return x + 1')\n"
-        "print(f(1))\n"
-    )
-    assert run_python(program, tmp_path, tmp_path / "cache").stdout == "2\n"
-
-
 def test_announcement(own, tmp_path):
     """The wait is announced once per module, for kernels alone, and only if it is one."""
     (own / "user.py").write_text(
@@ -158,31 +162,55 @@ def test_announcement(own, tmp_path):
     )
     program = (
         "import bfenv.core.kernel\n"
-        "bfenv.core.kernel.PATIENCE = {patience}\n"
+        "bfenv.core.kernel.PATIENCE = 0\n"
         "from own.user import f, number\n"
         "from own.caller import twice\n"
         "f(), number(), twice()\n"
     )
     line = "bfenv: compiling {} (first use on this machine) ...\n".format
-    patient = run_python(program.format(patience=1000), tmp_path, tmp_path / "a").stderr
-    assert patient == ""
-    program = program.format(patience=0)
     assert run_python(program, tmp_path, tmp_path / "b").stderr == line("callee") + line("caller")
     assert run_python(program, tmp_path, tmp_path / "b").stderr == ""
 
 
-def test_negative_index_of_yours(own, tmp_path):
-    """In a kernel of your own, a negative index counts from the end, as in Python."""
-    (own / "last.py").write_text(
-        "from bfenv.core.kernel import kernel\n"
-        "@kernel\n"
-        "def ends(values, i):\n"
-        "    return 10 * values[-1] + values[i]\n"
-    )
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
+def test_nowhere_to_write(own, tmp_path):
+    """Where nothing can be written, kernels are compiled, and one line says so."""
+    blocked = tmp_path / "file"
+    blocked.touch()
     program = (
-        "import numpy as np\nfrom own.last import ends\nprint(ends(np.array([1, 2, 3]), -2))\n"
+        "import bfenv.core.kernel\n"
+        "bfenv.core.kernel.PATIENCE = 1000\n"
+        "from own.caller import twice\n"
+        "print(twice())\n"
     )
-    assert run_python(program, tmp_path, tmp_path / "cache").stdout == "32\n"
+    for begin, cache in (("", blocked), (FULL, tmp_path / "cache")):
+        result = run_python(begin + program, tmp_path, cache, XDG_CACHE_HOME=str(blocked))
+        assert result.stdout == "42\n"
+        assert result.stderr.startswith("bfenv: compiled kernels are not kept: ")
+        assert result.stderr.count("\n") == 1
+
+
+OTHER_NUMBA = """
+from numba.np import arrayobj
+
+known = arrayobj.fix_integer_index
+arrayobj.fix_integer_index = lambda context, builder, *rest: known(context, builder, *rest)
+from bfenv.core.kernel import has_index_patch
+from bfenv.core.event_heap import new_event_heap, pop, push
+
+events = new_event_heap(4)
+push(events, 5, 2), push(events, 3, 1)
+print(has_index_patch(), pop(events))
+"""
+
+
+def test_a_numba_that_compiles_indices_otherwise(tmp_path):
+    """Kernels run without the replaced function where another is called in its place."""
+    assert has_index_patch()
+    assert run_python(OTHER_NUMBA, tmp_path, tmp_path / "cache").stdout == "False 1\n"
 
 
 def test_negative_index_of_ours(tmp_path):
@@ -200,12 +228,12 @@ def test_negative_index_of_ours(tmp_path):
 
 def kernels():
     """The functions of bfenv's own modules that are compiled, with their files."""
-    compiled = {"kernel", "shared_kernel", "inlined"}
+    marks = {"kernel", "shared_kernel", "inlined"}
     for folder in ("bfenv", "baselines", "agents"):
         for file in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(file.read_text())):
                 decorators = getattr(node, "decorator_list", [])
-                if compiled & {getattr(decorator, "id", None) for decorator in decorators}:
+                if marks & {getattr(decorator, "id", None) for decorator in decorators}:
                     yield file.name, node
 
 

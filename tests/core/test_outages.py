@@ -202,15 +202,6 @@ def test_compiled_or_not(trace):
     assert one.start.tolist() == other.start.tolist()
 
 
-@given(small_traces())
-def test_far_away(trace):
-    """An outage after everything has ended changes nothing."""
-    usual = bfenv.simulate(trace, "easy")
-    end = int(trace.jobs.submit[-1] + trace.jobs.estimate.sum()) + 1
-    later = replace(trace, outages=(Outage(end, end + 5, 1),))
-    assert bfenv.simulate(later, "easy").start.tolist() == usual.start.tolist()
-
-
 def test_check():
     """A schedule that uses processors out of service is refused."""
     trace = bfenv.make_trace([0], [3], [10], 4, outages=(Outage(5, 6, 2),))
@@ -221,30 +212,19 @@ def test_check():
 
 
 @pytest.mark.parametrize(
-    ("outage", "message"),
+    ("outages", "message"),
     [
-        ((-1, 5, 1), "begin of an outage must be an integer >= 0"),
-        ((5, 5, 1), "end of the outage at 5 s must be an integer from 6"),
-        ((0, 5, 5), "processors of the outage at 0 s must be an integer from 1 to 4"),
+        ([Outage(-1, 5, 1)], "begin of an outage must be an integer >= 0"),
+        ([Outage(5, 5, 1)], "end of the outage at 5 s must be an integer from 6"),
+        ([Outage(0, 5, 5)], "processors of the outage at 0 s must be an integer from 1 to 4"),
+        ([Outage(0, 10, 3), Outage(9, 12, 2)], "outages at 9 s take more processors than the 4"),
+        ([(0, 5, 1)], r"outages must be Outage objects, got \(0, 5, 1\)"),
     ],
 )
-def test_wrong(outage, message):
-    """An outage that cannot be is refused."""
+def test_wrong(outages, message):
+    """Outages that cannot be are refused."""
     with pytest.raises(WorkloadError, match=message):
-        bfenv.make_trace([0], [1], [1], 4, outages=(Outage(*outage),))
-
-
-def test_too_many_at_once():
-    """Outages at one time cannot take more than the machine has."""
-    outages = (Outage(0, 10, 3), Outage(9, 12, 2))
-    with pytest.raises(WorkloadError, match="outages at 9 s take more processors than the 4"):
-        bfenv.make_trace([0], [1], [1], 4, outages=outages)
-
-
-def test_plain_tuple():
-    """An outage that is a plain tuple is refused by name."""
-    with pytest.raises(WorkloadError, match=r"outages must be Outage objects, got \(0, 5, 1\)"):
-        bfenv.make_trace([0], [1], [3], 4, outages=((0, 5, 1),))
+        bfenv.make_trace([0], [1], [1], 4, outages=tuple(outages))
 
 
 def test_hash_and_slice():

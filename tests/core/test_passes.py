@@ -100,7 +100,7 @@ def test_signal(policy):
         memory[1] = 1  # the pass may end
     for thread in threading.enumerate():
         if thread.name == passes.THREAD:
-            thread.join(60)
+            thread.join(600)
             assert not thread.is_alive()
 
 
@@ -169,7 +169,7 @@ def test_command(tmp_path):
     process = subprocess.Popen(
         command, cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    limit = threading.Timer(30, process.kill)  # without which the test would not end, either
+    limit = threading.Timer(600, process.kill)  # without which the test would not end, either
     limit.start()
     with process:
         while (line := process.stderr.readline()) and b"running" not in line:

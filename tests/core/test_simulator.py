@@ -119,14 +119,6 @@ def test_illegal_start(reason, run):
     assert (error.policy, error.job, error.time, error.reason) == ("both", 1, 0, reason)
 
 
-def test_started_twice():
-    """A job that has started is not started again."""
-    twice = bfenv.Policy("twice", lambda cluster, jobs, memory: start(cluster, jobs, 0))
-    with pytest.raises(IllegalStartError) as caught:
-        bfenv.simulate(bfenv.make_trace([0], [1], [5], 2), twice)
-    assert (caught.value.time, caught.value.reason) == (5, "has started already, at 0 s")
-
-
 def test_caught_illegal_start():
     """An illegal start that the policy catches is no fault; a later error is its own."""
 

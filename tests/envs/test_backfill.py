@@ -116,20 +116,12 @@ def test_arrays_as_actions(action):
     assert np.array_equal(given.cluster.start, plain.cluster.start)
 
 
-@pytest.mark.parametrize("action", [-1, 9, 10**6])
+@pytest.mark.parametrize("action", [-1, 9, 10**6, 10**30, -(10**30)])
 def test_action_outside_space(action):
-    """An action outside the space is an illegal action, not an error."""
+    """An integer outside the space, or of any array, is an illegal action, not an error."""
     env = whole(bfenv.make_trace([0, 0], [1, 1], [3, 3], 1), window=8)
     env.reset(seed=0)
     assert env.step(action)[4]["illegal_action"]
-
-
-@pytest.mark.parametrize("action", [-1, 65, 10**30, -(10**30)])
-def test_integer_outside_space(action):
-    """Any integer is accepted, also one that no array holds."""
-    env = BackfillEnv(window=64)
-    env.reset(seed=0)
-    assert env.step(action)[-1]["illegal_action"]
 
 
 @pytest.mark.parametrize(

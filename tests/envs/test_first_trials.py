@@ -1,13 +1,11 @@
 """The setting `trial_above`: starts that are trials by the rule of `easy(trial=...)`."""
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
 from bfenv.agents.policy_agent import PolicyAgent
-from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import QUEUE, TRIAL
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
@@ -67,18 +65,3 @@ def test_other_trials():
         play(env, PolicyAgent("easy(trial=3, trial_above=3)", env))
     with pytest.raises(bfenv.PolicyError, match="starts job 0"):
         play(env, PolicyAgent("easy", env))
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"trial_above": 9}, "needs a trial_limit"),
-        ({"trial_above": 9, "trial_limit": 10}, "at least trial_limit"),
-        ({"trial_above": np.nan, "trial_limit": 10}, "trial_above"),
-        ({"trial_above": 20, "trial_limit": 10, "reservation_depth": -1}, "reservation_depth"),
-    ],
-)
-def test_misuse(options, named):
-    """Trials without a length or longer than estimates are refused, as are many reservations."""
-    with pytest.raises(bfenv.BfenvError, match=named):
-        BackfillEnv(**options)

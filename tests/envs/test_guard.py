@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.core.durations import DAY
-from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import AGE, QUEUE, USERS
 from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.workloads.transform import transformed
 from tests.conftest import small_traces
-from tests.envs.playing import play, whole
+from tests.envs.playing import whole
 
 CROWD = transformed(bfenv.load_workload("lublin:procs=16,jobs=220,seed=5"), load=1.4)
 CHOSEN = {"window": 220, "head": "chosen", "every_pass": True, "idle": "never"}
@@ -52,15 +51,6 @@ def test_limit():
     assert info["action_mask"][:3].tolist() == [1, 0, 0]
 
 
-def test_earlier_episodes():
-    """What an episode's guard has counted does not reach the next one."""
-    options = {"guard": 1.0, "window": 8, "episode_jobs": 30, "warmup_jobs": 30}
-    env, other = (BackfillEnv(CROWD, split="all", **options) for _ in range(2))
-    start = {"first_job": 100}
-    play(env, options={"first_job": 40})
-    assert play(env, options=start)[0] == play(other, options=start)[0]
-
-
 @given(small_traces(jobs=8, outages=True), st.integers(0, 99))
 @settings(max_examples=40)
 def test_snapshot(trace, seed):
@@ -77,20 +67,6 @@ def test_snapshot(trace, seed):
         while each.unstarted:
             kept.append(each.step(int(each.action_masks().argmax()))[1])
     assert rewards == others
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ({"guard": 0}, "guard"),
-        ({"guard": 1.0, "max_age": "1d"}, "two age guards"),
-        ({"guard": 1.0, "guard_scale": "easy"}, "guard_scale"),
-    ],
-)
-def test_misuse(options, named):
-    """Guards that are none, or two of them, are refused."""
-    with pytest.raises(bfenv.BfenvError, match=named):
-        BackfillEnv(**options)
 
 
 def test_column():

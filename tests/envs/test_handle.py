@@ -1,8 +1,5 @@
 """Looking inside one environment: its handles, a policy's actions, rendering."""
 
-import subprocess
-import sys
-
 import gymnasium
 import numpy as np
 import pytest
@@ -41,12 +38,6 @@ def test_render_mode():
     env.reset(seed=0)
     with pytest.raises(bfenv.BfenvError, match="render_mode"):
         env.render()
-
-
-def test_without_sb3():
-    """Importing the environments does not import stable-baselines3."""
-    code = "import sys, bfenv.envs; assert 'stable_baselines3' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_truth_is_private():

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import bfenv
 from bfenv.agents.policy_agent import PolicyAgent
-from bfenv.core.cluster import may_start, waiting
 from bfenv.envs.backfill import BackfillEnv
-from tests.conftest import small_traces
-from tests.envs.playing import play, whole
+from tests.envs.playing import play
 
 SHORT = {"episode_jobs": 128, "warmup_jobs": 128, "split": "test"}
 
@@ -53,31 +50,6 @@ def test_idling():
             _, reward, _, _, info = env.step(action)
             total += reward
         assert -total > best
-
-
-def test_head_is_protected():
-    """At depth 1 no head that may start is passed over, whatever the agent wants."""
-    env = BackfillEnv(idle="always", **SHORT)
-    generator = np.random.default_rng(0)
-    _, info = env.reset(seed=0)
-    seen = 0
-    while "metrics" not in info:
-        line = waiting(env.cluster)
-        if len(line) and may_start(env.cluster, env.trace.jobs, line[0]):
-            assert not info["action_mask"][env.window]
-            seen += 1
-        *_, info = env.step(int(generator.choice(np.flatnonzero(info["action_mask"]))))
-    assert seen > 10
-
-
-@pytest.mark.parametrize("policy", ["easy-sjf", "easy-lxf", "easy-saf"])
-@given(trace=small_traces(jobs=8))
-@settings(max_examples=40)
-def test_other_orders(policy, trace):
-    """With a head to choose, EASY in another order replays to the schedule of `simulate`."""
-    env = whole(trace, head="chosen", idle="never", every_pass=True)
-    play(env, PolicyAgent(policy, env))
-    assert env.cluster.start.tolist() == bfenv.simulate(trace, policy).start.tolist()
 
 
 def test_forbidden_starts():

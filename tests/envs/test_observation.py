@@ -2,7 +2,6 @@
 
 import math
 
-import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -33,8 +32,6 @@ from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles.user_history import quantities
 
-ORDER = st.sampled_from(["mixed", "oldest", "sjf", "lxf", "-wait * user_running / likely_runtime"])
-
 
 def named(features, values):
     return {f.name: float(v) for f, v in zip(features, values, strict=True)}
@@ -59,32 +56,6 @@ def test_each_time_ahead_has_its_step():
     for ahead in [*range(3000), *(AHEAD[1:, None] + [-1, 0, 1]).ravel().tolist()]:
         if ahead <= AHEAD[-1]:
             assert _step_of(ahead) == np.searchsorted(AHEAD, ahead)
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 6 * DAY)), max_size=12),
-    st.integers(12, 200),
-)
-@settings(max_examples=60)
-def test_profile_of_many_running_jobs(requests, processors):
-    """Each step counts the processors of the jobs that are over by then."""
-    size, estimate = (list(column) for column in zip(*requests, (1, 5), strict=True))
-    trace = bfenv.make_trace(range(len(size)), size, estimate, processors)
-    env = whole(trace, window=4)
-    observation, info = env.reset(seed=0)
-    done = False
-    while not done:
-        expected = []
-        for ahead in AHEAD:
-            held = [
-                job
-                for job in running(env.cluster)
-                if env.cluster.kill_time[job] > now(env.cluster) + ahead
-            ]
-            expected.append(1 - sum(size[job] for job in held) / processors)
-        assert observation["profile"] == pytest.approx(expected)
-        action = int(np.flatnonzero(info["action_mask"])[0])
-        observation, _, done, _, info = env.step(action)
 
 
 def test_by_hand():
@@ -277,79 +248,6 @@ def test_flat():
         assert two.observation_space.contains(flat) and flat.dtype == np.float32
         action = int(info["action_mask"].argmax())
         (parts, _, _, _, info), (flat, *_) = one.step(action), two.step(action)
-
-
-@given(small_traces(jobs=8), st.integers(0, 2**32 - 1), st.integers(0, 3), ORDER)
-@settings(max_examples=80)
-def test_no_leak(trace, seed, depth, order):
-    """Two traces that differ only in runtimes look and reward alike until one of those ends."""
-    jobs = trace.jobs
-    other = bfenv.make_trace(
-        jobs.submit,
-        jobs.size,
-        jobs.estimate,
-        trace.processors,
-        estimate=jobs.estimate,
-        user=jobs.user,
-    )
-    options = {
-        "window": 4,
-        "episode_jobs": None,
-        "warmup_jobs": 0,
-        "split": "all",
-        "reservation_depth": depth,
-        "every_pass": True,
-        "idle": "always",
-        "job_features": ["users"],
-        "max_age": 9,
-        "window_order": order,
-    }
-    twins = [BackfillEnv(t, **options) for t in (trace, other)]
-    generator = np.random.default_rng(seed)
-    seen, rewards = [twin.reset(seed=0) for twin in twins], [0.0, 0.0]
-    while True:
-        (one, info), (two, _) = seen[0], seen[1]
-        if seen[0][1]["now"] != seen[1][1]["now"] or ends(twins[0], trace, other):
-            return
-        for key in one:
-            assert np.array_equal(one[key], two[key])
-        assert twins[0].slots.tolist() == twins[1].slots.tolist()
-        assert info["action_mask"].tolist() == seen[1][1]["action_mask"].tolist()
-        assert rewards[0] == rewards[1]
-        action = int(generator.choice(np.flatnonzero(info["action_mask"])))
-        steps = [twin.step(action) for twin in twins]
-        if steps[0][2] or steps[1][2]:
-            return
-        seen, rewards = [(step[0], step[4]) for step in steps], [step[1] for step in steps]
-
-
-def ends(env, trace, other):
-    """Whether a job whose runtimes differ has ended in `env`."""
-    submitted = trace.jobs.submit <= now(env.cluster)
-    return bool(((env.cluster.end >= 0) & submitted & (trace.runtime != other.runtime)).any())
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"window": 3},
-        {"load": 1.2},
-        {"reservation_depth": -1},
-        {"head": "chosen", "reservation_depth": 0, "max_age": "2h"},
-    ],
-)
-def test_boxes(options):
-    """Observations stay in their boxes."""
-    env = gymnasium.make("Backfill-v0", episode_jobs=100, **options).unwrapped
-    generator = np.random.default_rng(0)
-    observation, info = env.reset(seed=0)
-    for _ in range(600):
-        assert env.observation_space.contains(observation)
-        action = generator.choice(np.flatnonzero(info["action_mask"]))
-        observation, _, done, _, info = env.step(action)
-        if done:
-            observation, info = env.reset()
 
 
 def test_fresh():

@@ -1,7 +1,5 @@
 """The VecEnv: single environments in a DummyVecEnv, bit for bit; learning, saving, evaluating."""
 
-import warnings
-
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
@@ -130,15 +128,6 @@ def test_maskable_ppo(tmp_path):
     assert (tmp_path / "best_model.zip").exists()
     mean, _ = evaluate_policy(loaded, VecMonitor(BackfillVecEnv(2, **SHORT)), n_eval_episodes=4)
     assert mean < -1
-
-
-def test_no_warning():
-    """stable-baselines3 has nothing to warn of."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        MaskablePPO("MultiInputPolicy", BackfillVecEnv(2, **SHORT), n_steps=8, batch_size=16).learn(
-            16
-        )
 
 
 def test_images():

@@ -53,17 +53,17 @@ from bfenv.envs.vector import BackfillVectorEnv
         ({"reference": "esay"}, "reference: .*'esay'"),
         ({"wait_penalty": -1}, "wait_penalty .*-1"),
         ({"flat": 1}, "flat .*1"),
-    ],
-)
-def test_errors(options, message):
-    """A wrong setting is named, with its value."""
-    with pytest.raises(bfenv.BfenvError, match=message):
-        BackfillEnv(**options)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+        ({"trial_limit": 0}, "trial_limit"),
+        ({"trial_limit": -5}, "trial_limit"),
+        ({"trial_limit": True}, "trial_limit"),
+        ({"trial_limit": float("nan")}, "trial_limit"),
+        ({"trial_above": 9}, "needs a trial_limit"),
+        ({"trial_above": 9, "trial_limit": 10}, "at least trial_limit"),
+        ({"trial_above": np.nan, "trial_limit": 10}, "trial_above"),
+        ({"trial_above": 20, "trial_limit": 10, "reservation_depth": -1}, "reservation_depth"),
+        ({"guard": 0}, "guard"),
+        ({"guard": 1.0, "max_age": "1d"}, "two age guards"),
+        ({"guard": 1.0, "guard_scale": "easy"}, "guard_scale"),
         ({"split": None}, "split 'None'"),
         ({"split": ["train"]}, "split"),
         ({"workload": 3}, "workload .*3"),
@@ -74,10 +74,10 @@ def test_errors(options, message):
         ({"warmup_jobs": 10**30}, "warmup_jobs=1000000"),
     ],
 )
-def test_kinds(arguments, message):
-    """A setting of the wrong kind is named in one line."""
+def test_errors(options, message):
+    """A wrong setting is named, with its value, in one line."""
     with pytest.raises(bfenv.BfenvError, match=message) as caught:
-        BackfillEnv(**arguments)
+        BackfillEnv(**options)
     assert "\n" not in str(caught.value)
 
 

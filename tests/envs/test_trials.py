@@ -10,9 +10,7 @@ from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import expected_ends, now, running, waiting
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import QUEUE, TRIAL
-from bfenv.envs.vector import BackfillVectorEnv
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
@@ -153,34 +151,6 @@ def test_truncation():
     # At 2 s both wait: 2 x (6 + 6) / 1 + 6 s later they would have started.
     assert info["now"] == 2
     assert info["metrics"]["mean_wait"] == 2 + 24 + 6
-
-
-def test_vector():
-    """Several environments at once are single ones bit by bit, with the flat mask at the end."""
-    options = {"window": 8, "episode_jobs": 20, "warmup_jobs": 20, "flat": True}
-    options |= {"trial_limit": "15min", "reservation_depth": 0}
-    vector, single = BackfillVectorEnv(1, **options), BackfillEnv(**options)
-    observation, info = single.reset(seed=3)
-    others, infos = vector.reset(seed=3)
-    generator, tried, done = np.random.default_rng(0), 0, False
-    while not done:
-        assert np.array_equal(observation, others[0])
-        assert single.observation_space.contains(observation)
-        mask = info["action_mask"]
-        assert mask.tolist() == infos["action_mask"][0].tolist() == observation[-17:].tolist()
-        action = int(generator.choice(np.flatnonzero(mask)))
-        tried += action > 8
-        observation, reward, done, _, info = single.step(action)
-        others, rewards, _, _, infos = vector.step(np.array([action]))
-        assert rewards[0] == reward
-    assert tried > 3
-
-
-@pytest.mark.parametrize("limit", [0, -5, "soon", True, float("nan")])
-def test_misuse(limit):
-    """A limit that is no duration from 1 s is named."""
-    with pytest.raises(bfenv.BfenvError, match=r"trial_limit|duration"):
-        BackfillEnv(trial_limit=limit)
 
 
 def test_policy_without_actions():

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import bfenv
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.vector import BackfillVectorEnv
+from tests.envs.test_outages import crowd
 
 SHORT = {"window": 8, "episode_jobs": 12, "warmup_jobs": 20}
 
@@ -74,6 +75,8 @@ def ended_reward(before, after, ended):
         (None, SHORT | {"load": (0.6, 0.9), "workload": ["lublin", "sud:jobs=400"]}),
         (None, SHORT | {"reward": pickled_reward}),
         (None, SHORT | {"reward": ended_reward}),
+        (None, SHORT | {"workload": [crowd(), users()], "split": "all"}),  # outages or none
+        (None, SHORT | {"trial_limit": "15min", "reservation_depth": 0, "flat": True}),
         (None, SHORT | {"reward": "log_ratio", "flat": True}),
         (9, SHORT | {"reference": "fcfs", "window": 3, "window_order": "sjf"}),
         (
@@ -163,26 +166,6 @@ def test_wrappers_of_vectors():
     assert observation.shape == env.observation_space.shape
 
 
-def test_autoreset_mode():
-    """An autoreset mode that does not exist is named."""
-    with pytest.raises(bfenv.BfenvError, match="autoreset_mode .*'later'"):
-        BackfillVectorEnv(2, autoreset_mode="later")
-
-
-def test_many():
-    """So it is with 64 environments."""
-    vector, row = twins(64, **SHORT)
-    generator = np.random.default_rng(1)
-    _, infos = vector.reset(seed=3)
-    row.reset(seed=3)
-    for _ in range(100):
-        actions = some_actions(infos["action_mask"], generator)
-        result = vector.step(actions)
-        for mine, yours in zip(result, row.step(actions), strict=True):
-            same(mine, yours)
-        infos = result[4]
-
-
 def test_reset_mask():
     """A mask resets some environments and leaves the others."""
     vector, row = twins(4, **SHORT)
@@ -258,23 +241,10 @@ def test_make_vec():
     env.close()
 
 
-def test_seeds():
-    """Environment i has the seed s + i; loads are drawn by it."""
-    vector = BackfillVectorEnv(6, load=(0.5, 0.7, 0.9), **SHORT)
-    vector.reset(seed=10)
-    loads = [round(handle.trace.offered_load, 1) for handle in vector.handles]
-    assert set(loads) == {0.5, 0.7, 0.9}
-    again = []
-    for seed in range(10, 16):
-        env = BackfillEnv(load=(0.5, 0.7, 0.9), **SHORT)
-        env.reset(seed=seed)
-        again.append(round(env.trace.offered_load, 1))
-    assert loads == again
-
-
 def test_copies():
-    """Copies and pickles continue like the original."""
-    vector = BackfillVectorEnv(3, **SHORT)
+    """Copies and pickles continue like the original, and choose the same slots."""
+    order = {"window": 3, "window_order": "-wait / likely_runtime"}
+    vector = BackfillVectorEnv(3, [crowd(), users()], split="all", **SHORT | order)
     vector.reset(seed=2)
     others = [vector, copy.deepcopy(vector), pickle.loads(pickle.dumps(vector))]
     for _ in range(60):
@@ -300,6 +270,7 @@ def test_render():
         (lambda env: env.step(np.zeros(3)), "actions .*3"),
         (lambda env: env.step(None), "actions .*3"),
         (lambda env: BackfillVectorEnv(3, copy="no"), "copy .*'no'"),
+        (lambda env: BackfillVectorEnv(2, autoreset_mode="later"), "autoreset_mode .*'later'"),
         (lambda env: env.reset(seed=[1, 2]), "seed .*3.* 2"),
         (lambda env: env.reset(options={"reset_mask": [True] * 3}), "reset_mask .*True, True"),
         (lambda env: env.reset(options={"reset_mask": np.zeros(3, bool)}), "reset_mask .*False"),
@@ -320,14 +291,6 @@ def test_misuse(misuse, message):
     assert np.array_equal(env.batch._state.counters, before)
 
 
-def test_reset_needed():
-    """A step, or a reset of some, needs a reset of all before it."""
-    with pytest.raises(ResetNeeded):
-        BackfillVectorEnv(2, **SHORT).step(np.zeros(2, dtype=int))
-    with pytest.raises(ResetNeeded):
-        BackfillVectorEnv(2, **SHORT).reset(options={"reset_mask": np.array([True, False])})
-
-
 def test_failed_reset_of_some():
     """If one environment cannot be reset, none is."""
     traces = [bfenv.load_workload(f"lublin:procs=32,jobs={jobs},seed=1") for jobs in (90, 300)]
@@ -342,13 +305,14 @@ def test_failed_reset_of_some():
 
 
 def test_failed_reset():
-    """A first reset that failed does not count."""
+    """A step, or a reset of some, needs a reset of all before it that did not fail."""
     env = BackfillVectorEnv(2, **SHORT)
-    with pytest.raises(bfenv.BfenvError, match="first_job"):
-        env.reset(options={"first_job": 0})
-    with pytest.raises(ResetNeeded):
-        env.step(np.zeros(2, dtype=int))
-    with pytest.raises(ResetNeeded):
-        env.reset(options={"reset_mask": np.array([True, False])})
+    for _ in range(2):
+        with pytest.raises(ResetNeeded):
+            env.step(np.zeros(2, dtype=int))
+        with pytest.raises(ResetNeeded):
+            env.reset(options={"reset_mask": np.array([True, False])})
+        with pytest.raises(bfenv.BfenvError, match="first_job"):
+            env.reset(options={"first_job": 0})
     env.reset(seed=0)
     env.step(np.zeros(2, dtype=int))

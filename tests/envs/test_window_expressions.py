@@ -2,7 +2,6 @@
 
 import functools
 import math
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -173,17 +172,3 @@ def test_snapshots(crowd):
         assert env.slots[env.slots >= 0].tolist() == sorted([queue[0], *best])
     env.resume()
     assert env.slots.tolist() == before
-
-
-def test_copies(crowd):
-    """An environment from a pickle chooses the same slots."""
-    env = env_of(crowd, "-wait / likely_runtime * user_queued")
-    play = decisions(env, 100)
-    for _ in range(40):
-        next(play)
-    copy = pickle.loads(pickle.dumps(env))
-    for _ in range(30):
-        assert copy.slots.tolist() == env.slots.tolist()
-        action = int(env.action_masks().argmax())
-        env.step(action)
-        copy.step(action)
