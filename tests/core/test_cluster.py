@@ -1,5 +1,6 @@
 """The machine's verbs, one instant at a time."""
 
+import numpy as np
 import pytest
 
 import bfenv
