@@ -29,28 +29,24 @@ class Normalization(NamedTuple):
         return single
 
 
-def normalization_of(wrapper: Any) -> Normalization | None:
-    """Return what a VecNormalize does to observations; None if nothing, or there is no wrapper."""
+def encode_normalization(wrapper: Any) -> dict[str, Any]:
+    """Return what a VecNormalize does to observations, as JSON has it.
+
+    The wrapper may be None, or scale rewards only.
+    """
     if wrapper is None or not wrapper.norm_obs:
-        return None
+        return {"observations": False}
     statistics = wrapper.obs_rms
     parts = statistics if isinstance(statistics, dict) else {"": statistics}
-    return Normalization(
-        {name: (part.mean.copy(), part.var.copy()) for name, part in parts.items()},
-        float(wrapper.clip_obs),
-        float(wrapper.epsilon),
-    )
-
-
-def encode_normalization(normalization: Normalization | None) -> dict[str, Any]:
-    """Return it as JSON has it."""
-    if normalization is None:
-        return {"observations": False}
-    parts = {
-        name: {"mean": mean.tolist(), "var": variance.tolist()}
-        for name, (mean, variance) in normalization.parts.items()
+    return {
+        "parts": {
+            name: {"mean": part.mean.tolist(), "var": part.var.tolist()}
+            for name, part in parts.items()
+        },
+        "clip": float(wrapper.clip_obs),
+        "epsilon": float(wrapper.epsilon),
+        "observations": True,
     }
-    return {**normalization._asdict(), "observations": True, "parts": parts}
 
 
 def decode_normalization(values: Mapping[str, Any], space: spaces.Space[Any]) -> Any:

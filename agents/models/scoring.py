@@ -1,16 +1,20 @@
 """Scores of an agent: how it does on jobs that it has not seen, over how EASY does on them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from bfenv.agents.models.cards import Card
-from bfenv.agents.models.training import check_unseen
+from bfenv.agents.card import Card
+from bfenv.agents.network_agent import NetworkAgent
 from bfenv.agents.search.cases import Case
-from bfenv.agents.search.objective import Outcome, score_policies
+from bfenv.agents.search.objective import Outcome, outcome_over, score_policies
+from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.comparison import STARVES
 from bfenv.core.durations import MINUTE
+from bfenv.core.jobs import Trace
+from bfenv.envs.settings import EnvSettings
+from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
 
@@ -59,7 +63,8 @@ def score_card(
     """
     pairs = [(workload, load) for workload in workloads for load in loads]
     for workload in workloads:
-        check_unseen(card, workload, load_workload(workload, split=split))
+        trace = load_workload(workload, split=split)
+        check_unseen(f"agent:{card.name}", card.seen_jobs, trace, source=workload)
     scores = []
     for i, (workload, load) in enumerate(pairs):
         trace = load_workload(workload)
@@ -71,6 +76,62 @@ def score_card(
             | summary(outcomes)
         )
         done(i + 1, len(pairs))
+    return scores
+
+
+def score_network(
+    agent: NetworkAgent,
+    workloads: Sequence[str],
+    loads: Sequence[float | None] = (None, 0.9),
+    *,
+    split: str = "test",
+    shakes: int = SHAKES,
+    done: Callable[[dict[str, Any]], None] = lambda score: None,
+) -> list[dict[str, Any]]:
+    """Score a network on shaken copies of workloads, all of which it plays at once.
+
+    It starts each from an empty machine.
+
+    Parameters
+    ----------
+    agent
+        The network.
+    workloads, loads, split, shakes
+        As of `score_card`.
+    done
+        Called with each score.
+
+    Returns
+    -------
+    list[dict]
+        For each workload and load what `score_card` returns, and `outside_window`, the mean share
+        of decisions with jobs outside the window.
+
+    Raises
+    ------
+    BfenvError
+        If the network was trained on some of the jobs, or a workload cannot be loaded.
+    """
+    scores = []
+    for workload in workloads:
+        trace = load_workload(workload)
+        begin, end = split_range(trace, split)
+        check_unseen(agent.card.name, agent.trained_on, trace, begin, end)
+        cases = [
+            Case(workload, split, 0, end - begin, load, SHAKE, seed)
+            for load in loads
+            for seed in range(shakes)
+        ]
+        metrics = _play([case.trace() for case in cases], agent)
+        for k, load in enumerate(loads):
+            own = metrics[k * shakes : (k + 1) * shakes]
+            score = {"workload": trace.name, "split": split, "load": load, "jobs": end - begin}
+            names = ("mean_bounded_slowdown", "longest_wait")
+            names += ("reference_bounded_slowdown", "reference_longest_wait")
+            score |= summary([outcome_over(*map(each.__getitem__, names)) for each in own])
+            score["outside_window"] = float(np.mean([each["outside_window"] for each in own]))
+            scores.append(score)
+            done(score)
     return scores
 
 
@@ -113,3 +174,33 @@ def geometric_means(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         load = "own" if score["load"] is None else f"{score['load']:g}"
         by_load.setdefault(load, []).append(float(score["slowdown_ratio"]))
     return {load: float(np.exp(np.mean(np.log(ratios)))) for load, ratios in by_load.items()}
+
+
+def _play(traces: Sequence[Trace], agent: NetworkAgent) -> list[dict[str, float]]:
+    """Play each trace once; return the metrics of each."""
+    count = len(traces)
+    settings = {**agent.settings, "split": "all", "episode_jobs": None, "warmup_jobs": 0}
+    settings["reference"] = "easy"
+    envs = BackfillVectorEnv(count, list(traces), "disabled", **cast(EnvSettings, settings))
+    envs.reset(seed=0)
+    for i in range(count):
+        only = np.arange(count) == i
+        observation, _ = envs.reset(options={"reset_mask": only, "trace": i})
+    mask = envs.action_masks()
+    found: dict[int, dict[str, float]] = {}
+    while len(found) < count:
+        actions = mask.argmax(axis=1)
+        left = [i for i in range(count) if i not in found and mask[i].sum() > 1]
+        if left:
+            seen = {name: part[left] for name, part in observation.items()}
+            actions[left], _ = agent.predict(seen, action_masks=mask[left])
+        observation, _, over, _, infos = envs.step(actions)
+        mask = infos["action_mask"].astype(bool)
+        ended = np.flatnonzero(over).tolist()
+        for i in ended:
+            columns = infos["metrics"].items()
+            found.setdefault(i, {name: float(own[i]) for name, own in columns if name[0] != "_"})
+        if ended:  # they are played again, to no effect, until all are over
+            observation, _ = envs.reset(options={"reset_mask": over})
+            mask = envs.action_masks()
+    return [found[i] for i in range(count)]

@@ -17,6 +17,9 @@ from bfenv.parallel.sweep import run_tasks
 
 PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
 CHUNK = 8  # policies per task
+# Agents are chosen with a longest wait of at most this multiple of EASY's, so that on other jobs
+# it hardly exceeds `bfenv.analysis.comparison.STARVES`, which is 2.
+WAIT_MARGIN = 1.8
 
 
 class Outcome(NamedTuple):
@@ -93,10 +96,7 @@ def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
     """Return the outcome of each policy in a case."""
     trace = case.trace()
     slowdown, longest = _easy(case)
-    outcomes = []
-    for policy in policies:
-        outcomes.append(outcome_over(*_measure(trace, policy), slowdown, longest))
-    return outcomes
+    return [outcome_over(*_measure(trace, policy), slowdown, longest) for policy in policies]
 
 
 def outcome_over(

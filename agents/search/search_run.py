@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.models.training import training_record
 from bfenv.agents.search.cases import Case, CaseSet, make_cases
 from bfenv.agents.search.evolution import EvolutionSearch, import_cma
 from bfenv.agents.search.genetic import GeneticSearch
@@ -21,6 +20,7 @@ from bfenv.agents.search.search_result import FORMAT, best_result, rank, select,
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.search.template import read_template
 from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits, names_of, parse_tree
+from bfenv.agents.seen_jobs import encode_span, searched_spans
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.versions import versions
@@ -33,6 +33,7 @@ class Progress(NamedTuple):
 
     generation: int
     seconds: float  # of all generations so far
+    jobs: int  # that candidates have started
     policy: str  # the best on the validation cases so far
     score: Score  # its score there
 
@@ -107,12 +108,13 @@ def _search(
         shakes=settings.shakes,
         shake_seconds=settings.shake_seconds,
     )
-    training = training_record(settings.workloads, settings.split)
+    spans = searched_spans(settings.workloads, settings.split)
+    training = [encode_span(span) for span in spans]
     out.mkdir(parents=True, exist_ok=True)
     journal = Journal(out / "journal.jsonl", asdict(settings) | {"training": training})
     generator = np.random.default_rng((settings.seed, 1))
     known: dict[str, Score] = {}  # on the validation cases
-    seconds, generation, count = 0.0, 0, 0
+    seconds, generation, count, jobs = 0.0, 0, 0, 0
     while generation < generations if generations is not None else seconds < (budget or 0):
         policies, batch = searcher.ask(), cases.draw(generator, settings.cases)
         entry = journal.entry(generation, policies)
@@ -123,9 +125,10 @@ def _search(
         known[entry["best"]] = Score(*entry["validation"])
         generation += 1
         count += len(policies)
+        jobs += len(policies) * sum(case.job_count for case in batch)
         seconds += entry["seconds"]
         leader = min(known, key=lambda policy: (rank(known[policy]), policy))
-        done(Progress(generation, seconds, leader, known[leader]))
+        done(Progress(generation, seconds, jobs, leader, known[leader]))
     result = {
         "format": FORMAT,
         **select(known, cases, settings.tolerated_wait, workers),

@@ -1,13 +1,13 @@
 """Scores on the validation split: whole stretches of jobs, beside EASY on the same."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
+from bfenv.agents.search.objective import WAIT_MARGIN
+from bfenv.agents.training.episodes import separate_splits
 from bfenv.agents.training.settings import TrainSettings
-from bfenv.agents.training.splits import separate_splits
-from bfenv.analysis.comparison import STARVES
 from bfenv.core.durations import MINUTE
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
@@ -25,8 +25,8 @@ class Score(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What agents are compared by, the lowest first: none that starves jobs comes first."""
-        return self.wait_ratio > STARVES, self.ratio
+        """What agents are chosen by, the lowest first; those beyond WAIT_MARGIN come last."""
+        return self.wait_ratio > WAIT_MARGIN, self.ratio
 
 
 class Validation:
@@ -40,8 +40,9 @@ class Validation:
             "reference": "easy",
             "max_episode_steps": None,
         }
-        count = len(settings.workload) * _loads(settings.environment.get("load"))
-        count = min(count, settings.validation_traces)
+        load = settings.environment.get("load")
+        loads = len(load) if isinstance(load, list | tuple) else 1
+        count = min(len(settings.workload) * loads, settings.validation_traces)
         self.envs = BackfillVectorEnv(
             count, list(settings.workload), "disabled", **cast(EnvSettings, environment)
         )
@@ -82,7 +83,3 @@ def _score(metrics: list[dict[str, float]]) -> Score:
         float(own.mean()),
         float(easy.mean()),
     )
-
-
-def _loads(load: Any) -> int:
-    return len(load) if isinstance(load, list | tuple) else 1

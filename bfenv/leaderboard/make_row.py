@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.agents.agent_names import read_agent
-from bfenv.agents.models import check_unseen, read_card
+from bfenv.agents.card import read_card
+from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
@@ -145,7 +146,8 @@ def _run(
         return schedule, seconds, notes
     policy = _find_policy(task, limits)
     if card := card_of(policy):
-        check_unseen(read_card(card), task.trace.source, trace)
+        spans = read_card(card).seen_jobs
+        check_unseen(policy.name, spans, trace, source=task.trace.source)
     if not task.command:
         warm_up(policy)
     begin = time.perf_counter()

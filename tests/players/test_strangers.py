@@ -13,7 +13,7 @@ from bfenv.players.strangers import is_strange_agent, is_strange_policy, source_
 
 def test_own_policies(tmp_path):
     """Shipped policies, with or without options, are bfenv's own; so are cards that name them."""
-    names = [*ALL, "easy(order=sjf)", "easy:order=sjf", "rollout(policies=(easy, easy-sjf))"]
+    names = [*ALL, "easy(order=sjf)", "easy:order=sjf"]
     assert not any(map(is_strange_policy, names))
     for policy, strange in (("easy(order=sjf)", False), ("mine:policy", True)):
         path = tmp_path / "mine.json"
@@ -28,7 +28,6 @@ def test_own_policies(tmp_path):
         "mine:policy",
         "mine:policy(x=1)",
         "bfenv.baselines.registry:find_policy(policy='mine:policy')",
-        "rollout(policies=(easy, mine:policy))",
     ],
 )
 def test_strange_policies(name):

@@ -1,12 +1,18 @@
-"""A network of `bfenv train` as a policy, for whatever takes the name of one."""
+"""An agent as a policy, "agent:NAME": one that a card names, or a network that plays a whole trace.
 
-from dataclasses import dataclass
+bfenv finds `load_agent` by its entry point, because the registry of policies stands below this
+room.
+"""
+
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from bfenv.agents.agent_names import WHOLE_TRACE
+from bfenv.agents.card import POLICY, is_network, read_card
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.player import play
+from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import Cluster
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs, Trace
@@ -14,6 +20,40 @@ from bfenv.core.policy import TRIALS, Policy, Watch
 from bfenv.core.schedule import Schedule
 from bfenv.core.simulator import share_started
 from bfenv.envs.backfill import BackfillEnv
+
+
+def load_agent(name: str) -> Policy:
+    """Return the policy of an agent; its name is "agent:NAME".
+
+    Parameters
+    ----------
+    name
+        Of an agent that bfenv comes with, or the path of a card or a network, which ends in .json.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such agent.
+    BfenvError
+        If the file is not a card, or a network does not fit the environment of this version.
+    """
+    if not isinstance(name, str):
+        raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
+    agent = f"agent:{name}"
+    if is_network(name):
+        card = load_network(name).card
+        return Policy(
+            agent,
+            Refusal(agent),
+            summary=card.what,
+            trials=card.division == TRIALS,
+            requested_starts=True,
+            play=NetworkPlay(name, agent),
+        )
+    card = read_card(name, POLICY)
+    if card.policy.startswith("agent:"):
+        raise PolicyError(f"{agent}: its policy is another agent")
+    return replace(find_policy(card.policy), name=agent, summary=card.what)
 
 
 @dataclass(frozen=True)
@@ -49,27 +89,3 @@ class Refusal:
             f"{self.name} is a network: it acts in the environment, so it cannot decide pass by "
             f"pass; use --agent {self.name}"
         )
-
-
-def network_policy(network: str) -> Policy:
-    """Return the policy that plays like a network; its name is "agent:NETWORK".
-
-    Parameters
-    ----------
-    network
-        As `load_network` takes it.
-
-    Raises
-    ------
-    BfenvError
-        As `load_network`.
-    """
-    card, name = load_network(network).card, f"agent:{network}"
-    return Policy(
-        name,
-        Refusal(name),
-        summary=card.what,
-        trials=card.division == TRIALS,
-        requested_starts=True,
-        play=NetworkPlay(network, name),
-    )
