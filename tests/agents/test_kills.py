@@ -49,6 +49,7 @@ def kill_and_resume(words, folder, log, times, resume=""):
         kills += 1
 
 
+@pytest.mark.thorough
 def test_search(tmp_path):
     """The result of a search has the same bytes."""
     subprocess.run(command(SEARCH, tmp_path / "whole"), check=True, stdout=subprocess.DEVNULL)
@@ -58,12 +59,11 @@ def test_search(tmp_path):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize(("algo", "times"), [("ppo", 2), ("maskable-ppo", 1)])
-def test_train(tmp_path, algo, times):
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.thorough)])
+def test_train(tmp_path, times):
     """A training has the same weights, moments, random numbers and agent."""
-    words = f"{TRAIN} --algo {algo}"
-    subprocess.run(command(words, tmp_path / "whole"), check=True, stdout=subprocess.DEVNULL)
-    assert kill_and_resume(words, tmp_path / "cut", "progress.csv", times, resume="--resume")
+    subprocess.run(command(TRAIN, tmp_path / "whole"), check=True, stdout=subprocess.DEVNULL)
+    assert kill_and_resume(TRAIN, tmp_path / "cut", "progress.csv", times, resume="--resume")
     assert_equal(tmp_path / "whole", tmp_path / "cut")
     agents = [(tmp_path / name / "agent.json").read_bytes() for name in ("whole", "cut")]
     assert agents[0] == agents[1]

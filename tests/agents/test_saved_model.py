@@ -9,7 +9,7 @@ import pytest
 
 import bfenv
 from bfenv.agents import evaluate_agent, load_agent, open_agent, read_card, save_model
-from bfenv.agents.model_card import ACTING, LATER, card_path, write_card
+from bfenv.agents.card import ACTING, LATER, card_path, write_card
 from bfenv.agents.seen_jobs import spans_of
 from bfenv.envs.backfill import BackfillEnv
 
@@ -71,7 +71,8 @@ def test_numbers_of_numpy(tmp_path):
     model = make_model(env=BackfillVecEnv(2, TRACE, **(SHORT | options)))
     agent = load_agent(save_model(model, tmp_path / "model"), trust=True)
     assert agent.settings["window"] == 4
-    assert agent.card.training["episode_jobs"] == 9 and agent.card.training["load"] == [0.5]
+    assert agent.card.found["settings"]["episode_jobs"] == 9
+    assert agent.card.found["settings"]["load"] == [0.5]
 
 
 @pytest.mark.parametrize("form", ["vector", "one", "dummy", "subprocess"])
@@ -87,7 +88,7 @@ def test_environments(tmp_path, form):
     card = read_card(save_model(make_model(env=env), tmp_path / "model"))
     if form == "subprocess":
         env.close()
-    assert card.settings["window"] == 4 and card.training["episode_jobs"] == 10
+    assert card.settings["window"] == 4 and card.found["settings"]["episode_jobs"] == 10
     (expected,) = spans_of(BackfillEnv(TRACE, **SHORT).batch)
     (span,) = card.trained_on
     assert span[:4] == expected[:4] and np.array_equal(span.blocks, expected.blocks)
@@ -104,7 +105,7 @@ def test_vec_normalize(tmp_path, flat, keys):
     env.training = False
     scaled = env.reset()
     raw = env.get_original_obs()
-    mine = agent.card.normalization.apply(raw)
+    mine = agent.normalization.apply(raw)
     for part in raw if isinstance(raw, dict) else [...]:
         assert np.array_equal(mine[part], scaled[part])
     masks = np.array(inner.env_method("action_masks"))
@@ -117,7 +118,7 @@ def test_no_normalization(tmp_path):
     """A VecNormalize that scales rewards only leaves observations alone."""
     env = VecNormalize(BackfillVecEnv(2, TRACE, window=4, **SHORT), norm_obs=False)
     agent = load_agent(save_model(make_model(env=env), tmp_path / "model"), trust=True)
-    assert agent.card.normalization is None
+    assert agent.normalization is None
 
 
 def test_in_memory(tmp_path):
@@ -286,7 +287,7 @@ def test_unknown_settings(tmp_path):
         save_model(plain, tmp_path / "x", other)
     assert not (tmp_path / "x.zip").exists()
     save_model(plain, tmp_path / "x", model.get_env())
-    assert load_agent(tmp_path / "x.zip", trust=True).card.normalization is not None
+    assert load_agent(tmp_path / "x.zip", trust=True).normalization is not None
 
 
 class Halved(gymnasium.ObservationWrapper):

@@ -23,7 +23,7 @@ def test_saves(tmp_path):
     model = make_model(BackfillEnv(**OPTIONS))
     model.learn(32, callback=SaveModel(tmp_path / "model.zip"))
     agent = load_agent(tmp_path / "model.zip", trust=True)
-    assert agent.card.steps == 32
+    assert agent.card.found["steps"] == 32
     saved = agent._model.policy.state_dict()
     assert all((saved[name] == value).all() for name, value in model.policy.state_dict().items())
 

@@ -76,7 +76,11 @@ def test_spans_of():
 def test_json():
     """A span survives JSON; what is not one is refused."""
     again = decode_span(json.loads(json.dumps(encode_span(SPAN))))
-    assert again[:4] == SPAN[:4] and np.array_equal(again.blocks, SPAN.blocks)
+    assert (
+        again[:4] == SPAN[:4]
+        and again[5:] == SPAN[5:]
+        and np.array_equal(again.blocks, SPAN.blocks)
+    )
     for wrong in ({}, {**encode_span(SPAN), "blocks": "?"}, {**encode_span(SPAN), "last": 5}):
         with pytest.raises(bfenv.BfenvError, match="span"):
             decode_span(wrong)

@@ -33,7 +33,8 @@ def test_interrupt(run, tmp_path, monkeypatch, where, then):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"bfenv.agents.training.ppo.{where}", stop)
-    status, _, err = run("train", *SMALL, "--warm-start", "easy-sjf", "--out", tmp_path / "run")
+    order = ("--warm-start", "order:estimate", "--set", "warm_start_steps=64")
+    status, _, err = run("train", *SMALL, *order, "--out", tmp_path / "run")
     assert status == 130 and then in err and "--resume" in err and err.endswith("interrupted\n")
 
 
@@ -74,7 +75,8 @@ def test_help(run):
         (["--preset", "nothing"], "unknown preset 'nothing'"),
         (["--set", "gamma=3"], "gamma must be"),
         (["--algo", "dqn"], "algo must be one of"),
-        (["--warm-start", "nothing", *SMALL], "unknown policy 'nothing'"),
+        (["--warm-start", "order:nothing", *SMALL], "unknown name 'nothing'"),
+        (["--set", 'learning_rate=!!int ""'], "cannot be read as YAML"),
         (["--device", "abacus", *SMALL], "'abacus' cannot be used by torch"),
         (["--set", f"num_envs={10**15}"], "not enough memory"),
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.agents.models import Card, write_card
+from bfenv.agents.card import Card, write_card
 from bfenv.baselines.registry import ALL
 from bfenv.players.strangers import is_strange_agent, is_strange_policy, source_of
 

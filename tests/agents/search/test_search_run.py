@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from bfenv import BfenvError, PolicyError, find_policy, load_workload, make_trace, metrics, simulate
-from bfenv.agents.models import Card, check_unseen
-from bfenv.agents.search.search_result import read_result
+from bfenv.agents.search.search_result import read_result, result_card
 from bfenv.agents.search.search_run import quantities_of, run_search, run_seeds
 from bfenv.agents.search.search_settings import SearchSettings
+from bfenv.agents.seen_jobs import check_unseen
 from bfenv.workloads import split_range, write_swf
 from tests.agents.search.toy import best_slowdown, toy_trace, write_toy
 from tests.parallel.conftest import cluster as cluster
@@ -143,7 +143,6 @@ def test_training_record(tmp_path: Path) -> None:
     assert record["hash"] == f"sha256:{trace.hash}"
     assert (record["first_job"], record["end_job"]) == (0, first_tested)
     assert last_tested == len(trace)
-    assert record["last_submit"] < trace.jobs.submit[first_tested]
     cases = result["cases"]
     ends = {"train": split_range(trace, "train"), "validation": split_range(trace, "validation")}
     for case in cases:
@@ -159,17 +158,15 @@ def test_part_of_a_workload(tmp_path: Path) -> None:
     settings = replace(SMALL, workloads=(part,), split="all")
     result = run_search(settings, tmp_path / "found", generations=1)
     (record,) = result["training"]
-    trace = load_workload(path)
     assert (record["first_job"], record["end_job"]) == (30, 90)
     assert (record["first_number"], record["last_number"]) == (31, 90)
-    assert record["last_submit"] == trace.jobs.submit[89] - trace.jobs.submit[0]
     assert {case["job_count"] for case in result["cases"]} == {60}
-    training = tuple(result["training"])
-    card = Card("mine", "completion", "policy", "What it is.", result["policy"], {}, training)
-    check_unseen(card, f"{path}:first_job=90", load_workload(path, first_job=90))
+    spans = result_card("mine", "What it is.", result).seen_jobs
+    source = f"{path}:first_job=90"
+    check_unseen("mine", spans, load_workload(source), source=source)
     with pytest.raises(PolicyError, match="trained on 1 of the 10 jobs"):
-        seen = {"first_job": 89, "job_count": 10}
-        check_unseen(card, f"{path}:first_job=89,job_count=10", load_workload(path, **seen))
+        source = f"{path}:first_job=89,job_count=10"
+        check_unseen("mine", spans, load_workload(source), source=source)
 
 
 def test_quantities(tmp_path: Path) -> None:

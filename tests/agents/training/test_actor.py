@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from bfenv.agents.training.actor import Actor, PackedActor, States, draw, new_actor
+from bfenv.agents.training.actor import Actor, States, draw
 from bfenv.agents.training.networks import MASKED, NETWORKS
+from bfenv.agents.training.packed_passes import PackedActor, new_actor
 from bfenv.envs.features import CLUSTER, JOB_LEGAL, JOB_PRESENT, PROFILE, QUEUE
 
 pytestmark = pytest.mark.torch
 
 COUNT, WINDOW = 40, 9
-PACKED = ("ranker", "scorer")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def new_network(name):
     return network
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", sorted(NETWORKS))
 @pytest.mark.parametrize("size", [1, 2, 17, COUNT])
 def test_packed(states, name, size):
     """Log-probabilities, entropies, values and all gradients are torch's, also of few states."""

@@ -25,9 +25,9 @@ def test_points(tmp_path):
         Point("scorer", 0, 20, 0.5, 1.5),
         Point("scorer", 1, 20, 0.7, 1.5),
     ]
-    write_run(tmp_path / "b", 0, "attention", 0.6)
+    write_run(tmp_path / "b", 0, "ranker", 0.6)
     points = read_curves(tmp_path)
-    assert [p.label for p in points] == 2 * ["network=scorer"] + ["network=attention"]
+    assert [p.label for p in points] == 2 * ["network=scorer"] + ["network=ranker"]
     assert curves_csv(points).splitlines()[1] == "network=scorer,0,20,0.5,1.5"
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from bfenv.agents.card_file import read_content
-from bfenv.agents.models.network_scoring import score_network
-from bfenv.agents.models.scoring import SHAKE, summary
-from bfenv.agents.network_agent import NetworkAgent, NetworkCard, load_network, save_network
+from bfenv.agents.card import Card, read_content
+from bfenv.agents.models.scoring import SHAKE, score_network, summary
+from bfenv.agents.network_agent import NetworkAgent, load_network, save_network
 from bfenv.agents.search.cases import Case
 from bfenv.agents.search.objective import score_policies
 from bfenv.agents.seen_jobs import span_of
@@ -45,21 +44,18 @@ def shortest_first(trained_on=(), **settings):
     }
     weights = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
     weights["linear.weight"][0, JOB_ESTIMATE] = -1
-    card = NetworkCard(
+    card = Card(
         name="shortest",
+        division="completion",
+        kind="network",
         what="shortest estimates first",
         network="ranker",
         hidden=2,
         settings={"window": 200, "head": "chosen", "reservation_depth": 0, "job_features": []}
         | settings,
-        queue_features=[feature.name for feature in features],
-        cluster_features=[feature.name for feature in CLUSTER],
-        trained_on=list(trained_on),
-        validated_on=[],
-        found={},
-        scores=[],
-        failures=[],
-        versions={},
+        queue_features=tuple(feature.name for feature in features),
+        cluster_features=tuple(feature.name for feature in CLUSTER),
+        trained_on=tuple(trained_on),
     )
     return NetworkAgent(card, weights)
 
