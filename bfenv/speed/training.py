@@ -5,14 +5,15 @@ This module needs torch; without sb3-contrib only the own learner is measured.
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
+from typing import cast
 
 import torch
 
 from bfenv.agents.training import change, find_settings, ppo
-from bfenv.agents.training.episodes import Episodes, make_envs
-from bfenv.agents.training.progress import Progress
-from bfenv.agents.training.rollout import new_rollout
+from bfenv.agents.training.episodes import Episodes, make_envs, separate_splits
 from bfenv.agents.training.settings import DEFAULT, TrainSettings
+from bfenv.envs.settings import EnvSettings
 from bfenv.speed.measurements import Measurement, measurement
 
 LEARNED = 2  # updates before the first that counts: code is compiled, and queues become longer
@@ -23,9 +24,8 @@ def measure_training(
 ) -> Iterator[Measurement]:
     """Measure updates: acting in all environments, and learning from it.
 
-    Both learners have the same network, environments and settings, see `new_model` in
-    `bfenv.agents.training.maskable_ppo`. Their updates are made in turns, so that other load on
-    the machine affects both alike, and take the CPU time of the process.
+    Both learners have the same network, environments and settings. Their updates are made in turns,
+    so that other load on the machine affects both alike, and take the CPU time of the process.
 
     Parameters
     ----------
@@ -68,22 +68,44 @@ def _own(settings: TrainSettings) -> Callable[[], None]:
     envs = make_envs(settings)
     episodes = Episodes(envs)
     episodes.reset(settings.seed)
-    learner, rollout = ppo.new_learner(settings, envs.batch), new_rollout(settings, episodes)
-    progress = Progress(wait_penalty=envs.batch.settings["wait_penalty"])
+    learner, rollout = ppo.new_learner(settings, envs.batch), ppo.new_rollout(settings, episodes)
+    done = count()
 
     def update() -> None:
-        ppo.improve(learner, episodes, rollout, progress, 1)
-        progress.update += 1
+        ppo.improve(learner, episodes, rollout, next(done), 1)
 
     return update
 
 
 def _maskable_ppo(settings: TrainSettings) -> Callable[[], None]:
     """Return a function that makes an update with sb3-contrib's MaskablePPO."""
-    from bfenv.agents.training.maskable_ppo import new_envs, new_model
+    from sb3_contrib import MaskablePPO
 
-    model = new_model(settings, new_envs(settings))
+    from bfenv.agents.sb3_policies import ScorerPolicy
+    from bfenv.envs.sb3 import BackfillVecEnv
+
+    environment = cast(EnvSettings, dict(settings.environment))
+    envs = BackfillVecEnv(settings.num_envs, list(settings.workload), **environment)
+    separate_splits(envs.batch.source)
+    envs.seed(settings.seed)
     steps = settings.num_envs * settings.num_steps
+    model = MaskablePPO(
+        ScorerPolicy,
+        envs,
+        learning_rate=settings.learning_rate,
+        n_steps=settings.num_steps,
+        batch_size=steps // settings.minibatches,
+        n_epochs=settings.epochs,
+        gamma=settings.gamma,
+        gae_lambda=settings.gae_lambda,
+        clip_range=settings.clip,
+        ent_coef=settings.entropy,
+        vf_coef=settings.value_weight,
+        max_grad_norm=settings.max_grad_norm,
+        policy_kwargs={"network": settings.network, "hidden": settings.hidden},
+        seed=settings.seed,
+        device=settings.device,
+    )
 
     def update() -> None:
         model.learn(steps, reset_num_timesteps=False)
