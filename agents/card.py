@@ -74,11 +74,11 @@ class Card:
 
     def score_cells(self) -> list[tuple[str, ...]]:
         """Return texts for each score: on what, load (of policies), ratio, range, longest wait."""
-        cells = []
+        cells: list[tuple[str, ...]] = []
         for score in self.scores:
-            where = (score.get("on") or score["workload"],)
+            where = [score.get("on") or score["workload"]]
             if self.kind == POLICY:
-                where += ("own" if score["load"] is None else f"{score['load']:g}",)
+                where.append("own" if score["load"] is None else f"{score['load']:g}")
             ratio = score["ratio"] if self.kind == NETWORK else score["slowdown_ratio"]
             wide = f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else ""
             cells.append((*where, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}"))
@@ -143,7 +143,7 @@ def is_network(name: str) -> bool:
         As `read_content`.
     """
     shipped = {card["name"]: card["kind"] for card in shipped_agents()}
-    return (shipped.get(name) or read_content(name)["kind"]) == NETWORK
+    return bool((shipped.get(name) or read_content(name)["kind"]) == NETWORK)
 
 
 def read_card(name: str | Path, kind: str | None = None) -> Card:

@@ -19,6 +19,9 @@ from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
 
 SHAKES = 5
+OUTCOME = (  # the metrics of an episode, as `outcome_over` takes them
+    "mean_bounded_slowdown", "longest_wait", "reference_bounded_slowdown", "reference_longest_wait",
+)  # fmt: skip
 SHAKE = 5 * MINUTE  # seconds
 
 
@@ -126,9 +129,7 @@ def score_network(
         for k, load in enumerate(loads):
             own = metrics[k * shakes : (k + 1) * shakes]
             score = {"workload": trace.name, "split": split, "load": load, "jobs": end - begin}
-            names = ("mean_bounded_slowdown", "longest_wait")
-            names += ("reference_bounded_slowdown", "reference_longest_wait")
-            score |= summary([outcome_over(*map(each.__getitem__, names)) for each in own])
+            score |= summary([outcome_over(*(each[name] for name in OUTCOME)) for each in own])
             score["outside_window"] = float(np.mean([each["outside_window"] for each in own]))
             scores.append(score)
             done(score)

@@ -39,7 +39,7 @@ def save_checkpoint(
     content = {"format": FORMAT, "progress": asdict(progress), "episodes": state}
     text = json.dumps(content | {"adam_steps": optimizer.count})
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, json=np.array(text), **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(buffer, json=np.array(text), **arrays)
     write_atomically(path, buffer.getvalue())
 
 

@@ -180,8 +180,11 @@ def new_rollout(settings: TrainSettings, episodes: Episodes) -> Rollout:
     space: Any = episodes.envs.single_observation_space  # a Dict, since it is not flat
     shape = (settings.num_steps, settings.num_envs)
     numbers = partial(np.zeros, dtype=np.float32)
+    queue, profile, cluster = (numbers((*shape, *space[key].shape)) for key in OBSERVATION)
     return Rollout(
-        *(numbers((*shape, *space[key].shape)) for key in OBSERVATION),
+        queue,
+        profile,
+        cluster,
         mask=np.zeros((*shape, episodes.envs.batch.window + 1), bool),
         action=np.zeros(shape, np.int64),
         choice=np.zeros(shape, bool),

@@ -91,9 +91,10 @@ def show_agent(
 
     card = read_card(name.removeprefix("agent:"))
     if format in (Format.json, Format.csv):
-        spans = [span._asdict() for span in card.trained_on]
-        for span in spans:
-            span["blocks"] = None if span["blocks"] is None else len(span["blocks"])
+        spans = [
+            span._asdict() | {"blocks": None if span.blocks is None else len(span.blocks)}
+            for span in card.trained_on
+        ]
         whole = {name: value for name, value in vars(card).items() if value}
         whole.pop("validated_on", None)
         # The score that chose a network has other columns.
