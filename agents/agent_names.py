@@ -144,13 +144,12 @@ def find_agent(name: str) -> Any:
     BfenvError
         If it cannot be imported, and what `read_agent` raises.
     """
-    base = read_agent(name).base
+    agent = read_agent(name)
+    base = agent.base
     if base in ALL:
         return ALL[base]
-    if base.startswith(SHIPPED):
+    if agent.is_network:
         return load_network(base.removeprefix(SHIPPED))
-    if base.endswith(SUFFIX):
-        return load_network(base)
     if base in policies():
         raise _is_a_policy(base)
     if ":" not in base:

@@ -4,7 +4,7 @@ bfenv finds `load_agent` by its entry point, because the registry of policies st
 room.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -44,11 +44,11 @@ def load_agent(name: str) -> Policy:
         card = load_network(name).card
         return Policy(
             agent,
-            Refusal(agent),
+            partial(refuse, name=agent),
             summary=card.what,
             trials=card.division == TRIALS,
             requested_starts=True,
-            play=NetworkPlay(name, agent),
+            play=partial(play_network, network=name, name=agent),
         )
     card = read_card(name, POLICY)
     if card.policy.startswith("agent:"):
@@ -56,36 +56,25 @@ def load_agent(name: str) -> Policy:
     return replace(find_policy(card.policy), name=agent, summary=card.what)
 
 
-@dataclass(frozen=True)
-class NetworkPlay:
-    """The `play` of a network's policy: one episode of the environment, from an empty machine."""
+def play_network(trace: Trace, seed: int, watch: Watch, *, network: str, name: str) -> Schedule:
+    """Play a trace with a network: one episode of the environment, from an empty machine.
 
-    network: str  # see `load_network`
-    name: str  # of the policy
+    It is the `play` of the network's policy, see `bfenv.core.policy.Policy`.
 
-    def __call__(self, trace: Trace, seed: int, watch: Watch) -> Schedule:
-        """Play the trace; see `bfenv.core.policy.Policy`.
-
-        Raises
-        ------
-        BfenvError
-            If the network does not fit the environment.
-        """
-        agent = load_network(self.network)
-        env = BackfillEnv(trace, **agent.settings, **WHOLE_TRACE)
-        watch(partial(share_started, env.cluster))
-        return play(env, agent, seed, strict=True).times.schedule(trace, self.name, seed)
+    Raises
+    ------
+    BfenvError
+        If the network does not fit the environment.
+    """
+    agent = load_network(network)
+    env = BackfillEnv(trace, **agent.settings, **WHOLE_TRACE)
+    watch(partial(share_started, env.cluster))
+    return play(env, agent, seed, strict=True).times.schedule(trace, name, seed)
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """The `decide` of a network's policy: it cannot make one pass of a simulation."""
-
-    name: str
-
-    def __call__(self, cluster: Cluster, jobs: Jobs, memory: Any) -> None:
-        """Raise PolicyError."""
-        raise PolicyError(
-            f"{self.name} is a network: it acts in the environment, so it cannot decide pass by "
-            f"pass; use --agent {self.name}"
-        )
+def refuse(cluster: Cluster, jobs: Jobs, memory: Any, *, name: str) -> None:
+    """Raise PolicyError: the `decide` of a network's policy, which cannot make one pass."""
+    raise PolicyError(
+        f"{name} is a network: it acts in the environment, so it cannot decide pass by pass; use "
+        f"--agent {name}"
+    )

@@ -152,7 +152,11 @@ def forward(
     jobs = queue[env, slot]
     legal = jobs[:, JOB_LEGAL] > 0
     if "linear.weight" in weights:
-        state, jobs = (state - np.float32(0.5)) * np.float32(STATE_SCALE), _ranked(jobs)
+        state = (state - np.float32(0.5)) * np.float32(STATE_SCALE)
+        size = np.maximum(jobs[:, JOB_SIZE : JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
+        log_size = 1 - np.log(size) / np.float32(LOG_SMALLEST_SIZE)
+        jobs = np.concatenate([jobs, log_size], axis=1) - np.float32(0.5)
+        jobs *= np.float32(JOB_SCALE)
     context = relu(linear("context", state))
     embedding = relu(linear("job", jobs) + linear("job_context", context)[env])
     total = np.zeros_like(context)
@@ -234,14 +238,6 @@ def _columns(name: str, wanted: Sequence[str], features: Sequence[Feature]) -> l
         if one not in names:
             raise BfenvError(f"{name}: was trained on {one!r}, which observations do not have")
     return [names.index(one) for one in wanted]
-
-
-def _ranked(jobs: np.ndarray) -> np.ndarray:
-    """Return the columns of jobs and the logarithm of the size, scaled as "ranker" has them."""
-    size = np.maximum(jobs[:, JOB_SIZE : JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
-    log_size = 1 - np.log(size) / np.float32(LOG_SMALLEST_SIZE)
-    inputs: np.ndarray = np.concatenate([jobs, log_size], axis=1) - np.float32(0.5)
-    return inputs * np.float32(JOB_SCALE)
 
 
 def encode_array(values: np.ndarray) -> dict[str, Any]:

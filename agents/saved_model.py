@@ -3,12 +3,13 @@
 import inspect
 import io
 import os
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium import ActionWrapper, ObservationWrapper
+from gymnasium import ActionWrapper, ObservationWrapper, spaces
 
 from bfenv.agents.card import (
     MODEL,
@@ -22,7 +23,6 @@ from bfenv.agents.card import (
     write_card,
 )
 from bfenv.agents.legal_choice import LegalChoice, ranks_actions
-from bfenv.agents.normalization import decode_normalization, encode_normalization
 from bfenv.agents.seen_jobs import spans_of
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
@@ -233,13 +233,13 @@ def describe_model(model: Any, env: Any = None) -> Card:
     if any(each != settings[0] for each in settings):
         raise BfenvError("the environments of the model have different settings")
     first = batches[0]
-    spaces = model.observation_space, model.action_space
-    if spaces != (env.observation_space, env.action_space):
+    own_spaces = model.observation_space, model.action_space
+    if own_spaces != (env.observation_space, env.action_space):
         raise BfenvError(
             "the model's observations or actions are not those of env: give env the settings, such "
             "as window, that the model was trained with"
         )
-    if spaces != (first.observation_space, first.action_space):
+    if own_spaces != (first.observation_space, first.action_space):
         raise BfenvError(f"the model's spaces are not those of Backfill-v0: {only}")
     last = getattr(model, "_last_obs", None)
     if wrapper is None and last is not None and not _within(last, first.observation_space):
@@ -288,3 +288,83 @@ def _within(observations: Any, space: Any) -> bool:
 def _zip_path(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     return path if path.suffix == ".zip" else path.with_name(f"{path.name}.zip")
+
+
+class Normalization(NamedTuple):
+    """How a VecNormalize of stable-baselines3 scales observations; rewards do not matter here."""
+
+    parts: Mapping[str, tuple[np.ndarray, np.ndarray]]  # mean and variance; "" of a flat Box
+    clip: float
+    epsilon: float
+
+    def apply(self, observation: Any) -> Any:
+        """Return an observation, or a batch of them, scaled exactly as `normalize_obs` does."""
+        if not isinstance(observation, dict):
+            return self._scale(observation, *self.parts[""])
+        scaled = {name: self._scale(observation[name], *part) for name, part in self.parts.items()}
+        return {**observation, **scaled}
+
+    def _scale(self, values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        scaled = np.clip((values - mean) / np.sqrt(variance + self.epsilon), -self.clip, self.clip)
+        single: np.ndarray = scaled.astype(np.float32)
+        return single
+
+
+def encode_normalization(wrapper: Any) -> dict[str, Any]:
+    """Return what a VecNormalize does to observations, as JSON has it.
+
+    The wrapper may be None, or scale rewards only.
+    """
+    if wrapper is None or not wrapper.norm_obs:
+        return {"observations": False}
+    statistics = wrapper.obs_rms
+    parts = statistics if isinstance(statistics, dict) else {"": statistics}
+    return {
+        "parts": {
+            name: {"mean": part.mean.tolist(), "var": part.var.tolist()}
+            for name, part in parts.items()
+        },
+        "clip": float(wrapper.clip_obs),
+        "epsilon": float(wrapper.epsilon),
+        "observations": True,
+    }
+
+
+def decode_normalization(values: Mapping[str, Any], space: spaces.Space[Any]) -> Any:
+    """Read what `encode_normalization` returned.
+
+    Parameters
+    ----------
+    values
+        The part of a card.
+    space
+        Of the observations, whose shapes the statistics must have.
+
+    Returns
+    -------
+    Normalization or None
+
+    Raises
+    ------
+    BfenvError
+        If statistics are missing, do not fit the space, or are not numbers.
+    """
+    if values.get("observations") is False:
+        return None
+    try:
+        parts = {
+            str(name): (np.array(part["mean"], dtype=float), np.array(part["var"], dtype=float))
+            for name, part in values["parts"].items()
+        }
+        normalization = Normalization(parts, float(values["clip"]), float(values["epsilon"]))
+        boxes = space.spaces if isinstance(space, spaces.Dict) else {"": space}
+        fits = bool(parts) and all(
+            values.shape == boxes[name].shape and np.isfinite(values).all()
+            for name, part in parts.items()
+            for values in part
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BfenvError(f"the statistics of VecNormalize are missing: {error!r}") from error
+    if not fits:
+        raise BfenvError("the statistics of VecNormalize do not fit the observations")
+    return normalization

@@ -7,12 +7,12 @@ import numpy as np
 
 from bfenv.agents.card import Card
 from bfenv.agents.network_agent import NetworkAgent
+from bfenv.agents.player import play_traces
 from bfenv.agents.search.cases import Case
 from bfenv.agents.search.objective import Outcome, outcome_over, score_policies
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.comparison import STARVES
 from bfenv.core.durations import MINUTE
-from bfenv.core.jobs import Trace
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.workloads.load import load_workload
@@ -115,6 +115,8 @@ def score_network(
     BfenvError
         If the network was trained on some of the jobs, or a workload cannot be loaded.
     """
+    settings = {**agent.settings, "split": "all", "episode_jobs": None, "warmup_jobs": 0}
+    settings["reference"] = "easy"
     scores = []
     for workload in workloads:
         trace = load_workload(workload)
@@ -125,7 +127,11 @@ def score_network(
             for load in loads
             for seed in range(shakes)
         ]
-        metrics = _play([case.trace() for case in cases], agent)
+        traces = [case.trace() for case in cases]
+        envs = BackfillVectorEnv(len(traces), traces, "disabled", **cast(EnvSettings, settings))
+        metrics = play_traces(
+            envs, range(len(traces)), lambda seen, mask: agent.predict(seen, action_masks=mask)[0]
+        )
         for k, load in enumerate(loads):
             own = metrics[k * shakes : (k + 1) * shakes]
             score = {"workload": trace.name, "split": split, "load": load, "jobs": end - begin}
@@ -175,33 +181,3 @@ def geometric_means(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         load = "own" if score["load"] is None else f"{score['load']:g}"
         by_load.setdefault(load, []).append(float(score["slowdown_ratio"]))
     return {load: float(np.exp(np.mean(np.log(ratios)))) for load, ratios in by_load.items()}
-
-
-def _play(traces: Sequence[Trace], agent: NetworkAgent) -> list[dict[str, float]]:
-    """Play each trace once; return the metrics of each."""
-    count = len(traces)
-    settings = {**agent.settings, "split": "all", "episode_jobs": None, "warmup_jobs": 0}
-    settings["reference"] = "easy"
-    envs = BackfillVectorEnv(count, list(traces), "disabled", **cast(EnvSettings, settings))
-    envs.reset(seed=0)
-    for i in range(count):
-        only = np.arange(count) == i
-        observation, _ = envs.reset(options={"reset_mask": only, "trace": i})
-    mask = envs.action_masks()
-    found: dict[int, dict[str, float]] = {}
-    while len(found) < count:
-        actions = mask.argmax(axis=1)
-        left = [i for i in range(count) if i not in found and mask[i].sum() > 1]
-        if left:
-            seen = {name: part[left] for name, part in observation.items()}
-            actions[left], _ = agent.predict(seen, action_masks=mask[left])
-        observation, _, over, _, infos = envs.step(actions)
-        mask = infos["action_mask"].astype(bool)
-        ended = np.flatnonzero(over).tolist()
-        for i in ended:
-            columns = infos["metrics"].items()
-            found.setdefault(i, {name: float(own[i]) for name, own in columns if name[0] != "_"})
-        if ended:  # they are played again, to no effect, until all are over
-            observation, _ = envs.reset(options={"reset_mask": over})
-            mask = envs.action_masks()
-    return [found[i] for i in range(count)]

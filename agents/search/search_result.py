@@ -1,7 +1,6 @@
 """The result of a search: the best of its candidates, in a file of JSON."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +49,6 @@ def select(
             for case, outcome in zip(cases.whole, outcomes[best], strict=True)
         ],
     }
-
-
-def best_result(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of the search whose candidate scored best on the large cases."""
-    return min(results, key=lambda result: rank(Score(**result["score"])))
 
 
 def write_result(folder: Path, result: dict[str, Any]) -> None:

@@ -186,7 +186,12 @@ def find_settings(preset: str = DEFAULT) -> TrainSettings:
     path, _, name = preset.rpartition(":") if ".yaml:" in preset else (preset, "", "")
     known = presets()
     if path.endswith(".yaml"):
-        own = _read_file(Path(path))
+        try:
+            own = _read(Path(path).read_text("utf-8"), path)
+        except OSError as error:
+            raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise BfenvError(f"{path}: cannot be read: {error}") from error
         if not name and len(own) > 1:
             raise BfenvError(
                 f"{path} has several presets: {', '.join(map(str, own))}; choose one, as in "
@@ -314,15 +319,6 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(name, one) for one in value]
     raise BfenvError(f"{name} must be text, a number or a list of these, got {value!r}")
-
-
-def _read_file(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        return _read(path.read_text("utf-8"), str(path))
-    except OSError as error:
-        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise BfenvError(f"{path}: cannot be read: {error}") from error
 
 
 def _read(text: str, source: str) -> dict[str, dict[str, Any]]:
