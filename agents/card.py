@@ -25,7 +25,7 @@ from bfenv.core.files import write_atomically
 from bfenv.core.policy import COMPLETION, DIVISIONS, TRIALS, Policy
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import JOB_FEATURES
-from bfenv.envs.settings import DEFAULTS, SETTINGS
+from bfenv.envs.settings import SETTINGS
 
 FORMAT, MODEL_FORMAT = "bfenv agent 1", "bfenv model card 1"
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
@@ -36,7 +36,6 @@ TRAINING = ("reward", "reference", "wait_penalty", "episode_jobs", "warmup_jobs"
 ACTING = tuple(
     name for name in SETTINGS if name not in (*TRAINING, "render_mode", "max_episode_steps")
 )
-LATER = ("guard", "guard_scale", "trial_above")  # of ACTING, those that older cards do not have
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Card:
     what: str  # it is, in a sentence or two
     policy: str = ""  # the expression of a policy
     found: Mapping[str, Any] = field(default_factory=dict)  # how: command, settings, steps
-    trained_on: tuple[Span, ...] = ()
+    trained_on: tuple[Span, ...] = ()  # the jobs that it has seen
     scores: tuple[Mapping[str, Any], ...] = ()  # one for each workload or kind of jobs
     failures: tuple[str, ...] = ()  # where it does badly, in sentences
     versions: Mapping[str, str] = field(default_factory=dict)  # of the programs that found it
@@ -61,7 +60,7 @@ class Card:
     hidden: int = 0  # units per layer
     queue_features: tuple[str, ...] = ()  # names of the columns of the observation's "queue"
     cluster_features: tuple[str, ...] = ()  # and of its "cluster"
-    validated_on: tuple[Span, ...] = ()
+    validated_on: tuple[Span, ...] = ()  # the jobs that it was chosen on
     # Of models
     algorithm: str = ""  # "module:class"
     policy_class: str = ""  # "module:class"
@@ -156,6 +155,11 @@ def read_card(name: str | Path, kind: str | None = None) -> Card:
     kind
         One of KINDS, if the card must be of that kind.
 
+    Returns
+    -------
+    Card
+        What the file says.
+
     Raises
     ------
     UnknownNameError
@@ -219,8 +223,7 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
             values["trained_on"] = values.pop("training")
         if kind == MODEL:
             steps, training = values.pop("steps"), values.pop("training")
-            later = {each: DEFAULTS[each] for each in LATER}  # type: ignore[literal-required]
-            settings = later | values["settings"]
+            settings = values["settings"]
             values |= {
                 "name": Path(name).stem,
                 "division": division_of_settings(settings),

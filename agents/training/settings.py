@@ -81,7 +81,7 @@ class TrainSettings:
     patience: int | None = None  # validations without improvement before the end; None for no end
 
     # Of algo="es", which takes only workload, load, seed and threads from the settings above
-    generations: int = 40
+    generations: int = 40  # of candidates
     population: int = 24  # candidates of a generation
     units: int = 0  # hidden units of the score; 0 is linear
     options: str = "guard=1.2, guard_scale=corrected_easy"  # of `easy`, which takes the order

@@ -134,12 +134,6 @@ def test_unknown_column(tmp_path):
         load_network(tmp_path / "a.json")
 
 
-def test_unknown():
-    """An unknown name is refused."""
-    with pytest.raises(BfenvError, match="unknown agent 'nothing'"):
-        load_network("nothing")
-
-
 def broken(content, **changes):
     return json.dumps({**content, **changes})
 

@@ -1,10 +1,10 @@
-"""One episode with an agent."""
+"""Episodes with an agent; random actions are legal."""
 
 import numpy as np
 import pytest
 
 import bfenv
-from bfenv.agents import PolicyAgent
+from bfenv.agents import PolicyAgent, RandomAgent
 from bfenv.agents.player import play
 from bfenv.envs.backfill import BackfillEnv
 
@@ -74,3 +74,9 @@ def test_options():
     env = BackfillEnv([TRACE, TRACE[:50]], episode_jobs=5, warmup_jobs=5)
     play(env, Scripted(0), 0, options={"trace": 1, "first_job": 7})
     assert (len(env.trace), env.episode_jobs) == (50, range(7, 12))
+
+
+def test_random():
+    """The random agent takes legal actions only, the pass among them."""
+    env = BackfillEnv(TRACE, **WHOLE, reservation_depth=0, idle="always")
+    assert play(env, RandomAgent(env, seed=1), 0, strict=True).info["illegal_actions"] == 0

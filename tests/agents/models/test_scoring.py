@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from bfenv.agents.card import Card, read_content
+from bfenv.agents.card import Card
 from bfenv.agents.models.scoring import SHAKE, score_network, summary
-from bfenv.agents.network_agent import NetworkAgent, load_network, save_network
+from bfenv.agents.network_agent import NetworkAgent, load_network
 from bfenv.agents.search.cases import Case
 from bfenv.agents.search.objective import score_policies
 from bfenv.agents.seen_jobs import span_of
@@ -76,20 +76,6 @@ def test_same_as_policy(settings, policy):
         expected = summary(score_policies([policy], cases)[0])
         assert {name: score[name] for name in expected} == pytest.approx(expected)
         assert score["outside_window"] == 0 and score["jobs"] == end - begin
-
-
-@pytest.mark.parametrize(
-    ("name", "division"), [("ranker", "completion"), ("trial-ranker", "trials")]
-)
-def test_division(name, division, tmp_path):
-    """A network whose environment has trials is of their division, also when it is written."""
-    agent = load_network(name)
-    save_network(tmp_path / "agent.json", agent.card, agent.weights)
-    for content in (
-        read_content(name, "network"),
-        read_content(str(tmp_path / "agent.json"), "network"),
-    ):
-        assert content["division"] == division
 
 
 @pytest.mark.slow

@@ -42,8 +42,19 @@ def test_several_expressions() -> None:
     assert policy == "easy(order='size', backfill_estimate='prediction', guard=1)"
 
 
-@pytest.mark.parametrize("text", ["guard={1:2", "guard=1:2}", "guard={1:}", "guard={-1:2}"])
-def test_wrong(text: str) -> None:
-    """What looks like a range and is none is refused."""
-    with pytest.raises(BfenvError):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("guard={1:2", "expected"),
+        ("guard=1:2}", "expected"),
+        ("guard={1}", "expected ranges like {0.5:2}"),
+        ("guard={a:b}", "not a range"),
+        ("guard={-1:2}", "0 < low < high"),
+        ("order=estimate", "order is what the search looks for"),
+        ("gard=1", "easy has no option 'gard'"),
+    ],
+)
+def test_wrong(text: str, message: str) -> None:
+    """What looks like a range and is none, and what `easy` does not take, is refused."""
+    with pytest.raises(BfenvError, match=message):
         read_template(text)

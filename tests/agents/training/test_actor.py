@@ -78,17 +78,6 @@ def test_scores(states, name):
     assert np.allclose(own_values, values.numpy(), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", sorted(NETWORKS))
-def test_weights(states, name):
-    """Weights that change in their place, as a step of the learner changes them, are seen."""
-    network = new_network(name)
-    actor, chosen = new_actor(network), np.arange(COUNT)
-    before = actor.score(states, chosen)[1].copy()
-    with torch.no_grad():
-        network.outputs.bias += 1
-    assert np.allclose(actor.score(states, chosen)[1], before + 1, atol=1e-5)
-
-
 def test_draw(states):
     """The share of random numbers that lead to an action is its probability."""
     rng = np.random.default_rng(0)
