@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bfenv.agents.card import ACTING, MODEL, SUFFIX, read_card
+from bfenv.agents.card import ACTING, MODEL, NETWORK, SUFFIX, read_card, shipped_names
 from bfenv.agents.legal_choice import ranks_actions
-from bfenv.agents.network_agent import load_network, network_names
+from bfenv.agents.network_agent import load_network
 from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, describe_model, load_agent
 from bfenv.agents.seen_jobs import Span, check_unseen
@@ -153,7 +153,9 @@ def find_agent(name: str) -> Any:
     if base in policies():
         raise _is_a_policy(base)
     if ":" not in base:
-        raise UnknownNameError("agent", base, [*ALL, *(SHIPPED + each for each in network_names())])
+        raise UnknownNameError(
+            "agent", base, [*ALL, *(SHIPPED + each for each in shipped_names(NETWORK))]
+        )
     return import_object(base)
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from bfenv.agents.card import NETWORK, Card, decode_card, read_content, shipped_names, write_card
+from bfenv.agents.card import NETWORK, Card, decode_card, read_content, write_card
 from bfenv.agents.policy_agent import is_batch
 from bfenv.agents.seen_jobs import Span
 from bfenv.core.errors import BfenvError
@@ -185,11 +185,6 @@ def save_network(path: str | os.PathLike[str], card: Card, weights: Weights) -> 
     """
     encoded = {name: encode_array(values) for name, values in weights.items()}
     write_card(Path(path), card, weights=encoded)
-
-
-def network_names() -> list[str]:
-    """Return the names of the networks that bfenv comes with."""
-    return shipped_names(NETWORK)
 
 
 def load_network(path: str | os.PathLike[str]) -> NetworkAgent:

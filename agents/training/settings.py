@@ -342,7 +342,7 @@ def _parse(text: str, source: str) -> Any:
         if isinstance(value, list):
             return [read(one) for one in value]
         if isinstance(value, int) and value.bit_length() > MOST_BITS:
-            raise ValueError("an integer is too large")
+            raise ValueError("too large")
         try:
             return float(value) if isinstance(value, str) else value
         except ValueError:
@@ -350,7 +350,9 @@ def _parse(text: str, source: str) -> Any:
 
     try:
         return read(yaml.safe_load(text))
-    # what its constructors raise for text such as '!!int ""', too
-    except (yaml.YAMLError, AttributeError, LookupError, RecursionError, ValueError) as error:
+    except yaml.YAMLError as error:
         problem = " ".join(str(error).split())
         raise BfenvError(f"{source}: cannot be read as YAML: {problem:.200}") from error
+    except (AttributeError, LookupError, RecursionError, ValueError) as error:
+        # which YAML raises for text such as '!!int ""'
+        raise BfenvError(f"{source}: is no value, or too large or deep a one") from error

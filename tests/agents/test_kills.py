@@ -1,4 +1,4 @@
-"""Searches and trainings killed at random moments: resumed, they end as if nothing had happened."""
+"""Trainings killed at random moments: resumed, they end as if nothing had happened."""
 
 import random
 import subprocess
@@ -10,10 +10,6 @@ import pytest
 from tests.agents.training.test_training import assert_equal
 
 pytestmark = pytest.mark.slow
-SEARCH = (
-    "search -w lublin:jobs=600,procs=32 --split all --slice-jobs 150 --shakes 1 --population 4 "
-    "--generations 5"
-)
 TRAIN = (
     "train --preset toy --set num_envs=4 --set num_steps=16 --set validate_every=2 --steps 768 "
     "--set environment.episode_jobs=10"
@@ -47,15 +43,6 @@ def kill_and_resume(words, folder, log, times, resume=""):
             assert process.returncode == 0
             return kills
         kills += 1
-
-
-@pytest.mark.thorough
-def test_search(tmp_path):
-    """The result of a search has the same bytes."""
-    subprocess.run(command(SEARCH, tmp_path / "whole"), check=True, stdout=subprocess.DEVNULL)
-    assert kill_and_resume(SEARCH, tmp_path / "cut", "journal.jsonl", 2)
-    results = [(tmp_path / name / "result.json").read_bytes() for name in ("whole", "cut")]
-    assert results[0] == results[1]
 
 
 @pytest.mark.torch

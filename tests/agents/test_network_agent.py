@@ -8,11 +8,10 @@ import pytest
 
 import bfenv
 from bfenv.agents.agent_names import open_agent
-from bfenv.agents.card import MODELS, Card
+from bfenv.agents.card import MODELS, NETWORK, Card, shipped_names
 from bfenv.agents.network_agent import (
     forward,
     load_network,
-    network_names,
     save_network,
 )
 from bfenv.agents.seen_jobs import count_seen
@@ -71,7 +70,7 @@ def test_round_trip(tmp_path):
         assert np.array_equal(agent.weights[name], values)
 
 
-@pytest.mark.parametrize("name", network_names())
+@pytest.mark.parametrize("name", shipped_names(NETWORK))
 def test_shipped(name):
     """A network that bfenv comes with is small, and beat EASY on validation without starving."""
     path = MODELS.joinpath(f"{name}.json")

@@ -50,22 +50,21 @@ def test_illegal_action():
             play(env, Scripted(action), 0, strict=True)
 
 
-@pytest.mark.parametrize("action", [1.5, float("nan"), [0, 1], None])
-def test_no_integer(action):
-    """An action that is not an integer is an error, and not rounded to one."""
-    with pytest.raises(bfenv.BfenvError, match="action must be an integer"):
-        play(BackfillEnv(TRACE, **WHOLE), Scripted(action), 0)
-
-
-@pytest.mark.parametrize("answer", [None, 0, (0, None, None)])
-def test_no_pair(answer):
-    """A `predict` that does not return an action and a state is an error that says so."""
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        *((answer, r"Wrong\.predict must return an action") for answer in (None, 0, (0, 0, 0))),
+        *(((action, None), "action must be an integer") for action in (1.5, [0, 1], None)),
+    ],
+)
+def test_wrong_answer(answer, named):
+    """A `predict` that does not return an integer and a state is an error that says so."""
 
     class Wrong:
         def predict(self, observation, state=None, episode_start=None, deterministic=False):
             return answer
 
-    with pytest.raises(bfenv.PolicyError, match=r"Wrong\.predict must return an action"):
+    with pytest.raises(bfenv.BfenvError, match=named):
         play(BackfillEnv(TRACE, **WHOLE), Wrong(), 0)
 
 

@@ -1,5 +1,7 @@
 """Policies and agents are evaluated by the same function."""
 
+from itertools import product
+
 import gymnasium
 import numpy as np
 import pytest
@@ -92,25 +94,21 @@ CHOICES = [
 ]
 
 
-@pytest.mark.parametrize("options", CHOICES)
-@pytest.mark.parametrize("policy", ["easy", "easy-saf", "easy-lxf"])
+@pytest.mark.parametrize(
+    ("policy", "options"),
+    [
+        *product(["easy", "easy-saf", "easy-lxf"], CHOICES),
+        ("easy", {"reservation_depth": 1, "idle": "never"}),
+    ],
+)
 @settings(max_examples=25)
 @given(trace=small_traces(jobs=10))
 def test_replay(trace, policy, options):
-    """EASY in any order replays with a chosen head, even if it must not idle."""
+    """EASY replays; in any order with a chosen head, even if it must not idle."""
     env = whole(trace, window=10, **options)
     _, info = play(env, PolicyAgent(policy, env))
     assert env.cluster.start.tolist() == bfenv.simulate(trace, policy).start.tolist()
     assert info["illegal_actions"] == info["forced_starts"] == 0
-
-
-@settings(max_examples=25)
-@given(trace=small_traces(jobs=10))
-def test_replay_oldest(trace):
-    """EASY replays with the oldest head's reservation and without idling."""
-    env = whole(trace, window=10, reservation_depth=1, idle="never")
-    play(env, PolicyAgent("easy", env))
-    assert env.cluster.start.tolist() == bfenv.simulate(trace, "easy").start.tolist()
 
 
 def test_forbidden_start():

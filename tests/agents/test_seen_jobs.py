@@ -54,15 +54,11 @@ def test_transformed():
 
 
 def test_other_jobs():
-    """Jobs of another seed are not seen, nor is anything where nothing was trained on."""
-    assert count_seen(OTHER, 0, 400, [SPAN]) == 0
-    assert count_seen(TRACE, 0, 400, []) == 0
-
-
-def test_alike_jobs():
-    """Blocks of equal jobs, as bursts of failing jobs make them, say nothing."""
+    """Jobs of another seed, and bursts of equal jobs, are not seen, nor is anything by nothing."""
     alike = bfenv.make_trace(np.arange(100), [1] * 100, [5] * 100, 4)
     assert count_seen(alike, 0, 100, [span_of(alike)]) == 0
+    assert count_seen(OTHER, 0, 400, [SPAN]) == 0
+    assert count_seen(TRACE, 0, 400, []) == 0
 
 
 def test_spans_of():

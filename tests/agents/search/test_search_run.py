@@ -12,7 +12,7 @@ from bfenv.agents.search.search_result import read_result, result_card
 from bfenv.agents.search.search_run import quantities_of, run_search, run_seeds
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.seen_jobs import check_unseen
-from bfenv.workloads import split_range, write_swf
+from bfenv.workloads import write_swf
 from tests.agents.search.toy import best_slowdown, toy_trace, write_toy
 
 MODEL = "lublin:jobs=600,procs=32,load=0.9"
@@ -95,22 +95,6 @@ def test_workers(tmp_path: Path) -> None:
     run_search(SMALL, tmp_path / "two", generations=2, jobs=2)
     assert _bytes(tmp_path / "one") == _bytes(tmp_path / "two")
     assert _scores(tmp_path / "one") == _scores(tmp_path / "two")
-
-
-def test_training_record(tmp_path: Path) -> None:
-    """The record holds the hash of the workload, and a range that ends before the test split."""
-    result = run_search(SMALL, tmp_path / "found", generations=1)
-    (record,) = result["training"]
-    trace = load_workload(MODEL)
-    first_tested, last_tested = split_range(trace, "test")
-    assert record["hash"] == f"sha256:{trace.hash}"
-    assert (record["first_job"], record["end_job"]) == (0, first_tested)
-    assert last_tested == len(trace)
-    cases = result["cases"]
-    ends = {"train": split_range(trace, "train"), "validation": split_range(trace, "validation")}
-    for case in cases:
-        begin, end = ends[case["split"]]
-        assert begin + case["first_job"] + case["job_count"] <= end <= first_tested
 
 
 def test_part_of_a_workload(tmp_path: Path) -> None:

@@ -21,13 +21,6 @@ def test_ranges() -> None:
     assert template.policy(["size"], (-1.0, 9.0)) == "easy(order='size', guard=0.5, trial=6000)"
 
 
-def test_numbers_in_expressions() -> None:
-    """Ranges may stand within an expression."""
-    template = read_template("backfill_estimate='{0.4:1.6} * prediction'")
-    policy = template.policy(["size"], (0.5,))
-    assert policy == "easy(order='size', backfill_estimate='0.8 * prediction')"
-
-
 def test_trials() -> None:
     """Only with the option trial are jobs started for a trial."""
     assert read_template("guard=2, trial={60:600}").has_trials
@@ -35,11 +28,12 @@ def test_trials() -> None:
     assert not read_template("").has_trials
 
 
-def test_several_expressions() -> None:
-    """Several options are searched for, the order first."""
-    template = read_template("guard=1", ("order", "backfill_estimate"))
-    policy = template.policy(["size", "prediction"])
-    assert policy == "easy(order='size', backfill_estimate='prediction', guard=1)"
+def test_expressions() -> None:
+    """Several options are searched for, the order first; ranges may stand within an expression."""
+    template = read_template("keep='{0.4:1.6} * size'", ("order", "backfill_estimate"))
+    policy = template.policy(["size", "prediction"], (0.5,))
+    own = "order='size', backfill_estimate='prediction'"
+    assert policy == f"easy({own}, keep='0.8 * size')"
 
 
 @pytest.mark.parametrize(

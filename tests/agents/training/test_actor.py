@@ -84,6 +84,7 @@ def test_draw(states):
     scores = rng.normal(scale=2, size=(COUNT, WINDOW + 1)).astype(np.float32)
     count = 4000
     uniform = (np.arange(count) + 0.5) / count
+    uniform[0], uniform[-1] = 0.0, np.nextafter(1, 0)  # the first and the last legal action
     actions, log_probs = np.empty(count, np.int64), np.empty(count, np.float32)
     for row in range(COUNT):
         weights = np.where(states.mask[row], np.exp(scores[row].astype(float)), 0)
@@ -93,14 +94,3 @@ def test_draw(states):
         shares = np.bincount(actions, minlength=WINDOW + 1) / count
         assert np.abs(shares - expected).max() <= 1 / count + 1e-9
         assert np.allclose(np.exp(log_probs), expected[actions], rtol=1e-5)
-
-
-def test_last_number(states):
-    """The largest random number below 1 draws a legal action as well, and 0 does."""
-    scores = np.random.default_rng(1).normal(size=(COUNT, WINDOW + 1)).astype(np.float32)
-    actions, log_probs = np.empty(COUNT, np.int64), np.empty(COUNT, np.float32)
-    chosen = np.arange(COUNT)
-    for number in (0.0, np.nextafter(1, 0)):
-        uniform = np.full(COUNT, number)
-        draw(scores, states.mask, chosen, uniform, actions, log_probs)
-        assert states.mask[chosen, actions].all()

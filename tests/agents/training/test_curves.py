@@ -32,16 +32,12 @@ def test_points(tmp_path):
 
 
 def test_picture(tmp_path):
-    """A picture is drawn; another kind of file is refused."""
+    """A picture is drawn; another kind of file, and a folder without trainings, is refused."""
+    with pytest.raises(BfenvError, match="no validation scores found"):
+        read_curves(tmp_path)
     points = [Point("scorer", seed, steps, 0.5 + seed, 1) for seed in (0, 1) for steps in (1, 2)]
     draw_curves(points, tmp_path / "curves.svg")
     text = (tmp_path / "curves.svg").read_text()
     assert "svg" in text
     with pytest.raises(BfenvError, match="suffix of a picture must be"):
         draw_curves(points, tmp_path / "curves.unknown")
-
-
-def test_empty(tmp_path):
-    """A folder without trainings is refused."""
-    with pytest.raises(BfenvError, match="no validation scores found"):
-        read_curves(tmp_path)

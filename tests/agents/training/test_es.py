@@ -11,6 +11,7 @@ from bfenv.agents.training import change, find_settings, validation
 from bfenv.agents.training.curves import read_curves
 from bfenv.agents.training.es import train
 from bfenv.core.errors import BfenvError
+from bfenv.workloads.transform import split_range
 
 pytest.importorskip("cma")
 pytestmark = pytest.mark.torch  # whose extra has PyYAML
@@ -39,7 +40,8 @@ def test_train(tmp_path):
     assert rows[-1]["steps"] == 3 * SMALL.population * train_jobs
     assert [point.ratio for point in read_curves(tmp_path)] == [row["ratio"] for row in rows]
     assert card.policy.startswith("easy(order='") and "guard=1.5" in card.policy
-    assert (span.hash, span.first) == (whole.hash, 0) and span.last < len(whole)
+    tested, _ = split_range(whole, "test")
+    assert (span.hash, span.first, span.last) == (whole.hash, 0, tested)
     schedule = bfenv.simulate(bfenv.load_workload("lublin:jobs=200,seed=8"), f"agent:{path}")
     assert (schedule.check().wait >= 0).all()
     with pytest.raises(BfenvError, match="use --policy agent:"):

@@ -8,7 +8,6 @@ import pytest
 from bfenv.agents.training import change, find_settings
 from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.group_credit import group_advantages, group_seeds
-from bfenv.core.errors import BfenvError
 
 pytestmark = pytest.mark.torch
 
@@ -65,9 +64,3 @@ def test_same_jobs():
     for first, second, third, fourth in windows:
         assert first == second and third == fourth and first != third
     assert windows[0] != windows[1]
-
-
-def test_group_size():
-    """Environments must be whole groups."""
-    with pytest.raises(BfenvError, match="multiple of group_size=3"):
-        change(find_settings("toy"), {"credit": "group", "group_size": 3})

@@ -11,7 +11,7 @@ import bfenv
 from bfenv.agents.agent_names import open_agent
 from bfenv.agents.network_agent import load_network
 from bfenv.agents.training import change, find_settings
-from bfenv.agents.training.checkpoint import load_checkpoint, save_checkpoint
+from bfenv.agents.training.checkpoint import save_checkpoint
 from bfenv.agents.training.ppo import train
 from bfenv.agents.training.run_folder import read_progress
 from bfenv.core.errors import BfenvError
@@ -46,7 +46,7 @@ def assert_equal(first, second):
 
 
 class Killed(Exception):
-    """Stands for a signal."""
+    """In place of a signal."""
 
 
 @pytest.mark.parametrize(
@@ -150,21 +150,16 @@ def test_folder(tmp_path):
     (tmp_path / "checkpoint.npz").write_bytes(b"nothing")
     with pytest.raises(BfenvError, match="not a checkpoint"):
         train(SMALL, tmp_path, resume=True)
-    assert callable(load_checkpoint)
 
 
-def test_unseen(tmp_path):
-    """The card's hashes and spans show that no test job was trained or validated on."""
-    load = [0.7, 0.9]
+def test_agent(tmp_path):
+    """The best network is trained and validated on no test job, and acts legally without torch."""
+    load, workload = [0.7, 0.9], SMALL.workload[0]
     train(change(SMALL, {"environment": {"load": load}}), tmp_path)
-    agent = load_network(tmp_path / "agent.json")
-    workload = SMALL.workload[0]
-    assert {span.hash for span in agent.card.trained_on} == {
-        bfenv.load_workload(workload, load=each).hash for each in load
-    }
-    opened = open_agent(str(tmp_path / "agent.json"))
-    for each in load:
-        trace = bfenv.load_workload(workload, load=each)
+    agent, opened = load_network(tmp_path / "agent.json"), open_agent(str(tmp_path / "agent.json"))
+    traces = [bfenv.load_workload(workload, load=each) for each in load]
+    assert {span.hash for span in agent.card.trained_on} == {trace.hash for trace in traces}
+    for trace in traces:
         opened.check_unseen(trace, *split_range(trace, "test"))
         for split in ("train", "validation", "all"):
             with pytest.raises(BfenvError, match="was trained on"):
@@ -172,15 +167,8 @@ def test_unseen(tmp_path):
     for split in ("test", "all"):
         with pytest.raises(BfenvError, match="train on others"):
             change(SMALL, {"environment": {"split": split}})
-
-
-def test_agent(tmp_path):
-    """The best network acts legally in an environment with its settings, without torch."""
-    train(SMALL, tmp_path)
-    agent = load_network(tmp_path / "agent.json")
-    env = BackfillEnv(
-        "lublin:procs=32,jobs=300,seed=9", episode_jobs=30, warmup_jobs=9, **agent.settings
-    )
+    options = {"episode_jobs": 30, "warmup_jobs": 9, **agent.settings}
+    env = BackfillEnv("lublin:procs=32,jobs=300,seed=9", **options)
     observation, _ = env.reset(seed=0)
     over = False
     while not over:
@@ -190,7 +178,7 @@ def test_agent(tmp_path):
         observation, _, over, _, info = env.step(action)
         assert not info["illegal_action"]
     assert agent.card.found["command"].startswith("bfenv train --set")
-    wrong = BackfillEnv(SMALL.workload[0], window=8)
+    wrong = BackfillEnv(workload, window=8)
     with pytest.raises(BfenvError, match="features of a job"):
         agent.predict(wrong.reset(seed=0)[0])
 
