@@ -128,11 +128,8 @@ def train(
         teacher = OrderTeacher(order, settings.warm_start_age, settings.warm_start_age_weight, envs)
     run = RunFolder(Path(folder), settings, resume, tensorboard)
     learner, episodes = new_learner(settings, envs.batch), Episodes(envs)
-    rollout, validation, progress = (
-        new_rollout(settings, episodes),
-        Validation(settings),
-        Progress(),
-    )
+    rollout, validation = new_rollout(settings, episodes), Validation(settings)
+    progress = Progress()
     if resume and run.checkpoint.is_file():
         progress = load_checkpoint(run.checkpoint, *learner.state, episodes)
         run.keep_rows(progress.update)
@@ -255,11 +252,8 @@ def collect(
         metrics += step.metrics
         rollout.action[t], rollout.choice[t] = action, choice
         rollout.log_prob[t], rollout.value[t] = log_prob, value
-        rollout.reward[t], rollout.seconds[t], rollout.over[t] = (
-            step.reward,
-            step.seconds,
-            step.over,
-        )
+        rollout.reward[t], rollout.seconds[t] = step.reward, step.seconds
+        rollout.over[t] = step.over
     return metrics
 
 

@@ -50,9 +50,8 @@ def parse_limit(name: str, text: str, error: type[BfenvError] = BfenvError) -> i
         If the text has no unit, or is not a duration; `name` is what it is for.
     """
     number = text.strip()
-    if number.isdecimal() and float(number) > 0:  # `int` refuses thousands of digits
-        short = f"{number:.20}"
-        raise error(f"{name}: {short} of what? Write {short}h, {short}min or {short}s")
+    if number.isdecimal() and int(number) > 0:
+        raise error(f"{name}: {number} of what? Write {number}h, {number}min or {number}s")
     seconds: int = in_seconds(name, text, error)
     return seconds
 

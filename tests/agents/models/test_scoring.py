@@ -79,7 +79,9 @@ def test_same_as_policy(settings, policy):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ranker", "trial-ranker"])
+@pytest.mark.parametrize(
+    "name", ["ranker", pytest.param("trial-ranker", marks=pytest.mark.thorough)]
+)
 def test_shipped_scores(name):
     """The scores on the card of a network are those that it has."""
     agent = load_network(name)
