@@ -9,7 +9,7 @@ from bfenv.agents.card import Card
 from bfenv.agents.network_agent import NetworkAgent
 from bfenv.agents.player import play_traces
 from bfenv.agents.search.cases import Case
-from bfenv.agents.search.objective import Outcome, outcome_over, score_policies
+from bfenv.agents.search.objective import OUTCOME, Outcome, outcome_over, score_policies
 from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.comparison import STARVES
 from bfenv.core.durations import MINUTE
@@ -19,9 +19,6 @@ from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
 
 SHAKES = 5
-OUTCOME = (  # the metrics of an episode, as `outcome_over` takes them
-    "mean_bounded_slowdown", "longest_wait", "reference_bounded_slowdown", "reference_longest_wait",
-)  # fmt: skip
 SHAKE = 5 * MINUTE  # seconds
 
 

@@ -17,6 +17,9 @@ from bfenv.parallel.sweep import run_tasks
 
 PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
 CHUNK = 8  # policies per task
+OUTCOME = (  # the metrics of an episode, as `outcome_over` takes them
+    "mean_bounded_slowdown", "longest_wait", "reference_bounded_slowdown", "reference_longest_wait",
+)  # fmt: skip
 # Agents are chosen with a longest wait of at most this multiple of EASY's, so that on other jobs
 # it hardly exceeds `bfenv.analysis.comparison.STARVES`, which is 2.
 WAIT_MARGIN = 1.8

@@ -195,12 +195,16 @@ def run_seeds(
         check_number("budget", budget, positive=True)
     results = []
     for k in range(seeds):
+
+        def numbered(progress: Progress, k: int = k) -> None:
+            done(progress, k)
+
         result = run_search(
             replace(settings, seed=settings.seed + k),
             out if seeds == 1 else out / f"seed-{settings.seed + k}",
             generations=generations,
             budget=None if budget is None else budget / seeds,
-            done=lambda progress, k=k: done(progress, k),
+            done=numbered,
             **workers,
         )
         results.append(result)

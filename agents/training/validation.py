@@ -5,7 +5,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from bfenv.agents.player import Choose, play_traces
-from bfenv.agents.search.objective import WAIT_MARGIN
+from bfenv.agents.search.objective import OUTCOME, WAIT_MARGIN
 from bfenv.agents.training.episodes import separate_splits
 from bfenv.agents.training.settings import TrainSettings
 from bfenv.core.durations import MINUTE
@@ -51,10 +51,8 @@ class Validation:
     def score(self, choose: Choose) -> Score:
         """Play every trace once, with actions chosen from observations and masks."""
         metrics = play_traces(self.envs, self.traces, choose)
-        columns = ("mean_bounded_slowdown", "reference_bounded_slowdown")
-        columns += ("longest_wait", "reference_longest_wait")
-        own, easy, wait, easy_wait = (
-            np.array([each[name] for each in metrics]) for name in columns
+        own, wait, easy, easy_wait = (
+            np.array([each[name] for each in metrics]) for name in OUTCOME
         )
         return Score(
             float(np.exp(np.log(own / easy).mean())),
