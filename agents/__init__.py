@@ -5,8 +5,8 @@ and `PolicyAgent` (any policy as an agent). `ALL` maps names to the built-in age
 """
 
 from bfenv.agents.agent_names import ALL, OpenAgent, open_agent
+from bfenv.agents.card import Card, read_card, write_card
 from bfenv.agents.evaluation import EvaluationRow, evaluate_agent
-from bfenv.agents.model_card import ModelCard, read_card
 from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.agents.random import RandomAgent
 from bfenv.agents.saved_model import ModelAgent, load_agent, save_model
@@ -14,9 +14,9 @@ from bfenv.agents.seen_jobs import Span, span_of
 
 __all__ = [
     "ALL",
+    "Card",
     "EvaluationRow",
     "ModelAgent",
-    "ModelCard",
     "OpenAgent",
     "PolicyAgent",
     "RandomAgent",
@@ -27,4 +27,5 @@ __all__ = [
     "read_card",
     "save_model",
     "span_of",
+    "write_card",
 ]

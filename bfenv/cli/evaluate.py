@@ -189,7 +189,8 @@ def _show_errors(errors: list[str]) -> None:
 
 def _trained_here(runs: "list[Run]") -> list[str]:
     """Say which agents were trained on jobs that they are scored on."""
-    from bfenv.agents.models import count_seen_by
+    from bfenv.agents.card import read_card
+    from bfenv.agents.seen_jobs import count_seen
     from bfenv.workloads.load import load_workload
 
     lines = {}
@@ -197,7 +198,8 @@ def _trained_here(runs: "list[Run]") -> list[str]:
         name = _name(run.policy)
         if name.startswith("agent:") and name not in lines:
             trace = load_workload(run.workload, **run.options)
-            seen = count_seen_by(name.removeprefix("agent:"), run.workload, trace)
+            spans = read_card(name.removeprefix("agent:")).seen_jobs
+            seen = count_seen(trace, 0, len(trace), spans, run.workload)
             if seen:
                 lines[name] = (
                     f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "

@@ -89,27 +89,6 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         check_choice("copy", copy, (False, True))
         if not copy:
             batch.reuse_buffers()
-        self._attach(batch, mode)
-
-    @classmethod
-    def of_batch(cls, batch: EnvBatch) -> "BackfillVectorEnv":
-        """Return a vector environment over a batch that something else may step, too.
-
-        Parameters
-        ----------
-        batch
-            The environments.
-
-        Returns
-        -------
-        BackfillVectorEnv
-            Its episodes begin again in the same step.
-        """
-        envs = cls.__new__(cls)
-        envs._attach(batch, AutoresetMode.SAME_STEP)
-        return envs
-
-    def _attach(self, batch: EnvBatch, mode: AutoresetMode) -> None:
         self.batch = batch
         self.autoreset_mode = mode
         self.metadata = {**self.metadata, "autoreset_mode": mode}

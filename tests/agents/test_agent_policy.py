@@ -22,18 +22,14 @@ TRACE = "lublin:procs=64,jobs=200,seed=9,load=0.9"
 
 @pytest.mark.parametrize("name", ["agent:scorer-lublin", "agent:trial-ranker"])
 def test_same_schedule(name: str) -> None:
-    """As a policy, a network makes the schedule that it makes as an agent of a leaderboard."""
+    """As a policy, a network makes the schedule that it makes as an agent, in its division."""
     trace = bfenv.load_workload(TRACE)
-    schedule, agent = bfenv.simulate(trace, name).check(), agent_schedule(trace, name, 0).schedule
-    assert schedule.policy == name
+    shares, agent = [], agent_schedule(trace, name, 0).schedule
+    schedule = bfenv.simulate(trace, name, watch=shares.append).check()
+    assert schedule.policy == name and shares[0]() == 1.0
+    assert bfenv.find_policy(name).trials == ("trial" in name)
     for column in ("start", "end", "trial_start", "trial_end"):
         assert np.array_equal(getattr(schedule, column), getattr(agent, column))
-
-
-def test_division() -> None:
-    """A network is in the division of its card."""
-    assert bfenv.find_policy("agent:trial-ranker").trials
-    assert not bfenv.find_policy("agent:ranker").trials
 
 
 def test_elsewhere() -> None:
@@ -43,13 +39,6 @@ def test_elsewhere() -> None:
     schedules = bfenv.simulate_many([trace], [policy, "agent:ranker"], jobs=2)
     first, second = (schedule.start for schedule in schedules)
     assert np.array_equal(first, second)
-
-
-def test_progress() -> None:
-    """The share of started jobs can be watched."""
-    shares = []
-    bfenv.simulate(bfenv.load_workload(TRACE), "agent:ranker", watch=shares.append)
-    assert shares[0]() == 1.0
 
 
 def test_seen_jobs() -> None:

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from bfenv.agents.card_file import read_content
-from bfenv.agents.models.network_scoring import score_network
-from bfenv.agents.models.scoring import SHAKE, summary
-from bfenv.agents.network_agent import NetworkAgent, NetworkCard, load_network, save_network
+from bfenv.agents.card import Card
+from bfenv.agents.models.scoring import SHAKE, score_network, summary
+from bfenv.agents.network_agent import NetworkAgent, load_network
 from bfenv.agents.search.cases import Case
 from bfenv.agents.search.objective import score_policies
 from bfenv.agents.seen_jobs import span_of
@@ -45,21 +44,18 @@ def shortest_first(trained_on=(), **settings):
     }
     weights = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
     weights["linear.weight"][0, JOB_ESTIMATE] = -1
-    card = NetworkCard(
+    card = Card(
         name="shortest",
+        division="completion",
+        kind="network",
         what="shortest estimates first",
         network="ranker",
         hidden=2,
         settings={"window": 200, "head": "chosen", "reservation_depth": 0, "job_features": []}
         | settings,
-        queue_features=[feature.name for feature in features],
-        cluster_features=[feature.name for feature in CLUSTER],
-        trained_on=list(trained_on),
-        validated_on=[],
-        found={},
-        scores=[],
-        failures=[],
-        versions={},
+        queue_features=tuple(feature.name for feature in features),
+        cluster_features=tuple(feature.name for feature in CLUSTER),
+        trained_on=tuple(trained_on),
     )
     return NetworkAgent(card, weights)
 
@@ -82,22 +78,10 @@ def test_same_as_policy(settings, policy):
         assert score["outside_window"] == 0 and score["jobs"] == end - begin
 
 
-@pytest.mark.parametrize(
-    ("name", "division"), [("ranker", "completion"), ("trial-ranker", "trials")]
-)
-def test_division(name, division, tmp_path):
-    """A network whose environment has trials is of their division, also when it is written."""
-    agent = load_network(name)
-    save_network(tmp_path / "agent.json", agent.card, agent.weights)
-    for content in (
-        read_content(name, "network"),
-        read_content(str(tmp_path / "agent.json"), "network"),
-    ):
-        assert content["division"] == division
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ranker", "trial-ranker"])
+@pytest.mark.parametrize(
+    "name", ["ranker", pytest.param("trial-ranker", marks=pytest.mark.thorough)]
+)
 def test_shipped_scores(name):
     """The scores on the card of a network are those that it has."""
     agent = load_network(name)

@@ -1,7 +1,6 @@
 """Cards of agents: what is shipped, what is refused, and that nothing in them runs."""
 
 import json
-import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +13,11 @@ from bfenv import (
     UnknownNameError,
     find_policy,
     load_workload,
-    metrics,
     simulate,
 )
-from bfenv.agents.models import Card, agent_names, check_unseen, read_card, write_card
+from bfenv.agents.card import MODELS, POLICY, Card, read_card, shipped_names, write_card
 from bfenv.agents.models.scoring import find_failures, geometric_means, score_card
-from bfenv.agents.models.training import training_record
+from bfenv.agents.seen_jobs import check_unseen, searched_spans
 from bfenv.core.names import parse_name
 from bfenv.leaderboard.suite import SUITES, WINDOWS, suite_contents
 from bfenv.workloads import split_range
@@ -34,11 +32,10 @@ CARD = Card(
     what="Shortest estimates first.",
     policy="easy(order='estimate')",
     found={"command": "bfenv search ..."},
-    training=(),
 )
 
 
-@pytest.mark.parametrize("name", agent_names())
+@pytest.mark.parametrize("name", shipped_names(POLICY))
 def test_shipped(name: str) -> None:
     """An agent is the policy on its card, bit for bit, small, and says how it was found."""
     card, agent = read_card(name), find_policy(f"agent:{name}")
@@ -50,56 +47,37 @@ def test_shipped(name: str) -> None:
     exact = all(str(score["workload"]).endswith("+exact") for score in card.scores)
     alone = "clairvoyant" if exact else "completion"
     assert card.division == ("trials" if agent.trials else alone)
-    assert card.found["command"].startswith("bfenv search ") and card.training and card.scores
+    assert card.found["command"].startswith("bfenv search ") and card.trained_on and card.scores
 
 
-@pytest.mark.parametrize("name", agent_names())
+@pytest.mark.parametrize("name", shipped_names(POLICY))
 def test_no_test_job_in_training(name: str) -> None:
     """No range trained on reaches into a test split or a window, nor is a suite's trace in it."""
     card = read_card(name)
     frozen = {trace.hash for trace in suite_contents().values()}
-    for part in card.training:
-        assert part["hash"] not in frozen and part["jobs_hash"] not in frozen
-        if part["workload"] in WINDOWED:
-            begin, end = part["first_job"], part["end_job"]
-            assert all(end <= first or first + 1024 <= begin for first in WINDOWS)
-        elif "first_number" in part:  # a log, whose last 40 % of the time are the test split
-            assert part["split"] == "train" and part["end_job"] < part["jobs"]
-    named = {part["workload"] for part in card.training}
-    trained = {(part["workload"], part["split"]) for part in card.training}
+    content = json.loads(MODELS.joinpath(f"{name}.json").read_bytes())
+    for span, part in zip(card.trained_on, content["training"], strict=True):
+        assert part["hash"] not in frozen and span.jobs_hash not in frozen
+        if span.trace in WINDOWED:
+            assert all(span.last <= first or first + 1024 <= span.first for first in WINDOWS)
+        elif span.numbers:  # a log, whose last 40 % of the time are the test split
+            assert part["split"] == "train" and span.last < part["jobs"]
+    trained = {(part["workload"], part["split"]) for part in content["training"]}
     for score in card.scores:
         assert score["split"] == "test" or (score["workload"], score["split"]) not in trained
-    assert named
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", agent_names())
+@pytest.mark.parametrize("name", shipped_names(POLICY))
 def test_suite_is_unseen(name: str) -> None:
     """The recorded hashes and numbers of jobs exclude all jobs of the suites of logs."""
     card = read_card(name)
     for entry in SUITES["archive-v1"].entries[::2]:
         (frozen,) = entry.traces
-        check_unseen(card, frozen.source, log(entry.label, split="test"))
+        check_unseen(name, card.seen_jobs, log(entry.label, split="test"), source=frozen.source)
     for entry in SUITES["rlscheduler-windows-v1"].entries:
         for window in entry.traces:
-            check_unseen(card, window.source, load_workload(window.source))
-
-
-@pytest.mark.parametrize(("entry", "slowdown"), [(0, 8.34), (1, 25.77)])
-def test_windows_formula(entry: int, slowdown: float) -> None:
-    """On its windows, the agent is below the best classical policies; docs/agents/scores.md."""
-    log(WINDOWED[entry])
-    windows = [
-        load_workload(trace.source)
-        for trace in SUITES["rlscheduler-windows-v1"].entries[entry].traces
-    ]
-
-    def mean(policy: str) -> float:
-        schedules = [simulate(window, policy) for window in windows]
-        return float(np.mean([metrics(one)["mean_bounded_slowdown"] for one in schedules]))
-
-    assert round(mean("agent:windows-formula"), 2) == slowdown
-    assert slowdown < 0.6 * min(mean(policy) for policy in ("saf", "easy-f2", "easy-f4"))
+            _check(card, window.source)
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -113,24 +91,13 @@ def test_round_trip(tmp_path: Path) -> None:
     assert find_policy(f"agent(name='{path}')").name == agent.name
 
 
-def test_no_pickle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading an agent unpickles nothing."""
-
-    def refuse(*arguments: object) -> None:
-        raise AssertionError("unpickled")
-
-    write_card(tmp_path / "mine.json", CARD)
-    for name in ("load", "loads", "Unpickler"):
-        monkeypatch.setattr(pickle, name, refuse)
-    find_policy(f"agent:{tmp_path / 'mine.json'}")
-
-
 @pytest.mark.parametrize(
     "change, message",
     [
         ({"format": "other"}, "is not a card"),
         ({"policy": 3}, "policy is not"),
-        ({"training": [1]}, "must be lists of objects"),
+        ({"training": [1]}, "not a span of jobs"),
+        ({"scores": [1]}, "scores must be a list of objects"),
         ({"division": "open"}, "division must be one of completion, trials, clairvoyant"),
         ({"kind": "tree"}, "does not know agents of the kind 'tree'"),
         ({"policy": "agent:mine"}, "its policy is another agent"),
@@ -161,12 +128,11 @@ def test_wrong_file(tmp_path: Path) -> None:
 
 def test_training_jobs_are_refused() -> None:
     """An agent is refused on jobs it was trained on, at any load, and taken on others."""
-    card = replace(CARD, training=tuple(training_record((MODEL,), "all")))
+    card = replace(CARD, trained_on=tuple(searched_spans((MODEL,), "all")))
     for source in (MODEL, f"{MODEL},split=test", "lublin:jobs=400,procs=32,load=0.5"):
         with pytest.raises(PolicyError, match="agent:mine was trained on"):
-            check_unseen(card, source, load_workload(source))
-    other = f"{MODEL},seed=5"
-    check_unseen(card, other, load_workload(other))
+            _check(card, source)
+    _check(card, f"{MODEL},seed=5")
 
 
 def test_split_of_a_log(tmp_path: Path) -> None:
@@ -175,18 +141,16 @@ def test_split_of_a_log(tmp_path: Path) -> None:
 
     path = tmp_path / "log.swf"
     write_swf(load_workload(MODEL), path)
-    card = replace(CARD, training=tuple(training_record((str(path),), "train")))
+    card = replace(CARD, trained_on=tuple(searched_spans((str(path),), "train")))
     for load in ("", ",load=0.5"):
-        check_unseen(card, *_source(path, f"split=test{load}"))
-    first, _ = split_range(load_workload(path), "test")
-    source, trace = _source(path, f"first_job={first - 3}")
-    with pytest.raises(PolicyError, match=f"trained on 3 of the {len(trace)} jobs"):
-        check_unseen(card, source, trace)
+        _check(card, f"{path}:split=test{load}")
+    first, last = split_range(load_workload(path), "test")
+    with pytest.raises(PolicyError, match=f"trained on 3 of the {last - first + 3} jobs"):
+        _check(card, f"{path}:first_job={first - 3}")
 
 
-def _source(path: Path, options: str):  # type: ignore[no-untyped-def]
-    source = f"{path}:{options}"
-    return source, load_workload(source)
+def _check(card: Card, source: str) -> None:
+    check_unseen(f"agent:{card.name}", card.seen_jobs, load_workload(source), source=source)
 
 
 def test_scores() -> None:
@@ -199,6 +163,6 @@ def test_scores() -> None:
     assert geometric_means(scores) == {"own": 1.0}
     bad = dict(score, slowdown_ratio=1.2, wait_ratio=1.9, highest_wait_ratio=2.5)
     assert len(find_failures([bad])) == 2
-    seen = replace(easy, training=tuple(training_record((MODEL,), "all")))
+    seen = replace(easy, trained_on=tuple(searched_spans((MODEL,), "all")))
     with pytest.raises(PolicyError, match="was trained on"):
         score_card(seen, [MODEL], [None], shakes=1)
