@@ -4,10 +4,11 @@ import math
 import shlex
 import sys
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from bfenv.analysis.formatting import duration, job_count, offered_load, processor_count
@@ -25,10 +26,14 @@ from bfenv.cli.workloads.import_options import (
     selection_of,
     unmapped,
 )
+from bfenv.core.durations import HOUR
 from bfenv.core.errors import BfenvError
+from bfenv.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
+
+EXAMPLE = 54  # characters of a line that is shown as an example
 
 
 def import_log(
@@ -170,7 +175,7 @@ def import_log(
         source = Source(find_format(log, fields))
     own = own_options(
         source,
-        map=columns,
+        mapping=None if columns is None else read_mapping(columns),
         delimiter=delimiter,
         fields=fields,
         capacity=capacity,
@@ -209,16 +214,21 @@ def _import(
     log: Path, kind: Source, own: dict[str, Any], outages: str | None, common: dict[str, Any]
 ) -> "Trace":
     """Read the log, add outages, and print the warnings."""
+    from bfenv.workloads.logs.formats import read_log
     from bfenv.workloads.logs.outages import find_outages, load_outages
 
+    if kind in (Source.csv, Source.parquet) and "mapping" not in own:
+        raise BfenvError(unmapped(log, kind, own.get("delimiter")))
     with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
         progress.add_task(f"reading {log.name}"[:24], total=None)
         warnings.simplefilter("always")
-        trace = _read_log(log, kind, own, common)
+        trace = read_log(log, kind.value, **own, **common)
         if outages == "find":
             trace = replace(trace, outages=find_outages(trace))
         elif outages is not None:
-            trace = replace(trace, outages=load_outages(outages, trace, common["timezone"]))
+            resource = own.get("resource", "cores")
+            known = load_outages(outages, trace, common["timezone"], resource)
+            trace = replace(trace, outages=known)
     for warning in caught:
         print(f"bfenv: {warning.message}", file=sys.stderr)
     return trace
@@ -275,31 +285,31 @@ def _shared(kind: str, names: list[str], options: str) -> str:
     return f"Jobs of {len(names)} {kind} share one machine here ({there}): see {options}."
 
 
-def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> "Trace":
-    """Read the log; `own` are options of some kinds of log, `common` those of every kind."""
-    if kind in (Source.csv, Source.parquet):
-        from bfenv.workloads.logs.parquet import is_parquet
-        from bfenv.workloads.logs.table import read_columns
-
-        if is_parquet(log) is not (kind is Source.parquet):
-            raise BfenvError(f"{log} is not a {kind.value} file")
-        if "map" not in own:
-            raise BfenvError(unmapped(log, kind, own.get("delimiter")))
-        mapping = read_mapping(own["map"])
-        return read_columns(log, mapping, delimiter=own.get("delimiter"), **common)
-    from bfenv.workloads.logs.formats import READERS
-
-    return READERS[kind.value](log, **own, **common)
-
-
 def _report(log: Path, trace: "Trace") -> None:
-    """Print how many lines became jobs, were dropped or were changed, and why."""
-    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, count_reasons
+    """Print what became of each line, why, and an example; and that no work was lost."""
+    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, Imported, counts_of
 
-    counts = asdict(trace.cleaning)
+    cleaning = trace.cleaning
+    assert isinstance(cleaning, Imported)
+    counts = counts_of(cleaning)
     lines = [("jobs", f"{len(trace):,}", "")]
     for what, reasons in (("dropped", DROPPED), ("of the jobs", CHANGED)):
-        lines += [(what, f"{count:,}", why) for count, why in count_reasons(counts, reasons)]
-    total = len(trace) + trace.cleaning.dropped
-    print(f"{log.name}: {total:,} lines\n")
+        for reason, text in reasons.items():
+            if counts[reason]:
+                lines.append((what, f"{counts[reason]:,}", text))
+            if reason in cleaning.examples:
+                lines.append(("", "", f"  {one_line(cleaning.examples[reason])[:EXAMPLE]}"))
+    total = len(trace) + cleaning.dropped + cleaning.continued
+    encoding = "" if cleaning.encoding == "utf-8" else f", read as {cleaning.encoding}"
+    print(f"{log.name}: {counted(total, 'line')}{encoding}\n")
     show.table(("", "lines", "why"), lines)
+    work = int(np.dot(trace.jobs.size, trace.runtime))
+    lost = {(DROPPED | CHANGED)[why]: seconds for why, seconds in cleaning.work.items() if seconds}
+    whole = work + sum(lost.values())
+    print(f"Processor hours: {_hours(whole)} in the log, {_hours(work)} in the workload.")
+    for text, seconds in lost.items():
+        print(f"  {_hours(seconds)} {text}")
+
+
+def _hours(seconds: int) -> str:
+    return f"{seconds / HOUR:,.2f}"

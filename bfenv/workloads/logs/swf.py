@@ -17,11 +17,12 @@ from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import Cleaning, Jobs, Outage, Trace
+from bfenv.core.jobs import Jobs, Outage, Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.cleaning import (
     DROPPED,
+    Conversion,
     apply_overrun,
     check_options,
     check_processors,
@@ -44,6 +45,7 @@ from bfenv.workloads.logs.records import (
     JOB,
     REQUESTED,
     RUNTIME,
+    STATUS,
     SUBMIT,
     USER,
     WAIT,
@@ -56,6 +58,7 @@ from bfenv.workloads.logs.text import read_lines
 
 BLOCK = 1 << 15  # records that are formatted at a time
 LEVEL = 4  # of gzip; 6 makes files 8 % smaller, in three times the time
+PARTS = {2: -1, 3: 1, 4: 0}  # status of a part of a job; that of a job with such a last part
 OUTAGES = ("header", "find", "none")  # where outages come from
 
 
@@ -71,7 +74,8 @@ def read_swf(
 
     Size is the requested processors if positive, or else the allocated ones; the estimate is the
     requested time if positive, or else the run time. Jobs without a submit time, a runtime or a
-    size, and those larger than the machine, are dropped and counted in `trace.cleaning`. Submit
+    size, those larger than the machine, repeated lines, and lines of parts of a job (status 2 to
+    4) beside that of the whole, are dropped and counted in `trace.cleaning`. Submit
     times are rebased to 0, lines out of order are put in order, fractions of seconds are rounded,
     and users are numbered from 0 in the order of their ids.
 
@@ -117,10 +121,12 @@ def read_swf(
     check_options(overrun, on_error)
     check_choice("outages", outages, OUTAGES, error=WorkloadError)
     header, records, malformed = _read(path, on_error)
+    records, told = _each_once(records)
     labels = read_labels(header)
     processors = _machine(path, labels, processors)
     requests = requests_in(records)
     jobs, counts = _find_jobs(path, requests, processors)
+    counts["early_start"] = int(np.sum(records[jobs, WAIT] < -1))
     submit, size, runtime, estimate = (column[jobs] for column in requests)
     missing = estimate <= 0
     runtime, estimate, changed = apply_overrun(
@@ -140,7 +146,9 @@ def read_swf(
         runtime,
         processors,
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
-        cleaning=Cleaning(no_estimate=int(missing.sum()), malformed=malformed, **counts, **changed),
+        cleaning=Conversion(
+            no_estimate=int(missing.sum()), malformed=malformed, **told, **counts, **changed
+        ),
         time_of_day=_time_of_day(path, labels, int(submit[0])),
         header=header,
         records=records,
@@ -222,7 +230,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
 
 def _read(path: Path, on_error: str) -> tuple[tuple[str, ...], np.ndarray, int]:
     """Return a file's header and records, and how many malformed lines were skipped."""
-    lines = read_lines(path, "latin-1")
+    lines, _ = read_lines(path, "latin-1")
     comments = (line.strip() for line in lines if line.lstrip().startswith(";"))
     header = tuple(comment[1:].removeprefix(" ") for comment in comments)
     try:
@@ -234,6 +242,40 @@ def _read(path: Path, on_error: str) -> tuple[tuple[str, ...], np.ndarray, int]:
     if not len(records):
         raise WorkloadError(f"{path}: the trace is empty: no job lines")
     return header, records, malformed
+
+
+def _each_once(records: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    """Return each job once, and counts of the other lines.
+
+    Lines of equal numbers are the same line again, or the parts of a job that was swapped out or
+    checkpointed. Without a line of the whole, the parts are one job of their runtimes in all.
+    """
+    _, inverse, count = np.unique(records[:, JOB], return_inverse=True, return_counts=True)
+    several = np.flatnonzero((count[inverse] > 1) & (records[:, JOB] > 0))
+    is_part = np.isin(records[:, STATUS], list(PARTS))
+    wholes = set(records[several][~is_part[several] & (records[several, RUNTIME] > 0), JOB])
+    keep, counts = np.ones(len(records), dtype=bool), {"duplicates": 0, "parts": 0}
+    seen: set[bytes] = set()
+    begun: dict[tuple[float, float], int] = {}
+    for i in several.tolist():
+        line, job = records[i].tobytes(), float(records[i, JOB])
+        if line in seen:
+            why = "duplicates"
+        elif is_part[i] and (job in wholes or (job, records[i, ALLOCATED]) in begun):
+            why = "parts"
+            if job not in wholes:
+                whole = records[begun[job, records[i, ALLOCATED]]]
+                whole[RUNTIME] += max(records[i, RUNTIME], 0)
+                whole[STATUS] = PARTS[records[i, STATUS]]
+        else:
+            if is_part[i]:
+                begun[job, records[i, ALLOCATED]] = i
+            seen.add(line)
+            continue
+        seen.add(line)
+        keep[i] = False
+        counts[why] += 1
+    return records[keep], counts
 
 
 def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
@@ -256,6 +298,7 @@ def _find_jobs(
     submit = requests.submit
     faults = {
         "no_submit": submit < 0,
+        "contradictory": requests.runtime < -1,
         "no_runtime": requests.runtime <= 0,
         "no_size": requests.size <= 0,
         "too_large": requests.size > processors,
@@ -292,7 +335,7 @@ def _time_of_day(path: Path, labels: dict[str, str], submit: int) -> int:
 
 
 def _encoded(lines: list[str]) -> bytes:
-    return "".join([f"{line}\n" for line in lines]).encode("latin-1", errors="replace")
+    return "".join([f"{line}\n" for line in lines]).encode("latin-1", errors="backslashreplace")
 
 
 def _records(trace: Trace, block: slice, first: int) -> np.ndarray:
