@@ -64,7 +64,7 @@ def _text(url: str, output: str, _: object) -> None:
 
     part = Path(f"{output}.part")
     try:
-        pooch.HTTPDownloader(timeout=TIMEOUT)(url, str(part), None)
+        pooch.HTTPDownloader(timeout=TIMEOUT, stream=False)(url, str(part), None)
         text = read_bytes(part)
     finally:
         part.unlink(missing_ok=True)

@@ -101,7 +101,8 @@ class Reading:
 
     def refusal(self, what: str) -> WorkloadError:
         """Return the error that no job is left, with the reasons."""
-        why = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(self.counts, DROPPED))
+        reasons = DROPPED | {"continued": CHANGED["continued"]}
+        why = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(self.counts, reasons))
         return WorkloadError(f"{self.path}: {what} ({why or 'there are none'})")
 
 
@@ -125,7 +126,7 @@ def read_log(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
                 run = read_run(record, log, zone, number)
             except ValueError as error:
                 run = _only_meaning(error, log, zone, number)
-                if isinstance(run, str):
+                if run == "malformed":
                     malformed, first = malformed + 1, first or f"{path}:{number}: {error}"
             is_taken = selection.has(record)
             if selection.is_part and record.nodes:
@@ -144,7 +145,7 @@ def read_log(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
         no_advice = f"{'no' if malformed == total else 'and no other'} line is a job that ran"
         raise WorkloadError(f"{first}; {advice if runs else no_advice}")
     if malformed:
-        warnings.warn(malformed_warning(malformed, first), stacklevel=5)
+        warnings.warn(malformed_warning(malformed, first), stacklevel=4)
 
 
 def _only_meaning(error: ValueError, log: Log, zone: tzinfo, number: int) -> Run | str:

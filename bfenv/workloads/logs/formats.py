@@ -47,7 +47,7 @@ FOREIGN = (
     (r"JobId=[0-9]+ (UserId|JobName)=", "text of Slurm's jobcomp plugin, or of scontrol", AS_SACCT),
     (r"\s*JOBID\s+PARTITION\s", "the output of squeue, a queue and no log", AS_SACCT),
     (r"---\s*\n(.*\n)*?\s*(jobs|- account):", "YAML, as of sacct --yaml", AS_SACCT),
-    (r"(#.*\n)*(#.*GWF|[0-9]+(\t-?[0-9.]+){10}(\t\S+){18}\s*\n)", "a Grid Workload File", AS_TABLE),
+    (r"(#.*\n)*(#.*GWF|[0-9]+(\t-?[0-9.]+){10}(\t\S+){18}\s*$)", "a Grid Workload File", AS_TABLE),
     (r"(ClusterId|GlobalJobId|MyType) = ", "a history of HTCondor", AS_TABLE),
     (r"\s*JobID\s.*\n\s*-+ +-", "sacct with columns of fixed width, which cut names", AS_SACCT),
 )  # fmt: skip
@@ -177,7 +177,7 @@ def refuse_foreign(path: str | os.PathLike[str]) -> None:
     """
     text = "\n".join(first_lines(path))
     for pattern, what, advice in FOREIGN:
-        if re.match(pattern, text):
+        if re.match(pattern, text, re.MULTILINE):
             raise WorkloadError(f"{path}: this is {what}; {advice}")
 
 

@@ -191,11 +191,11 @@ def open_sacct(
 
 def find_delimiter(line: str) -> str:
     """Return what separates the first two columns of sacct's output; "" if nothing does."""
-    match = HEADER.match(line) or FIRST.match(line)
-    if match is None:
-        return ""
-    text = match[match.lastindex or 0].strip(" ")
-    return text[0] if text and not text.strip(text[0]) else text  # the second may be empty
+    if match := HEADER.match(line):
+        return match[1].strip(" ")
+    match = FIRST.match(line)
+    text = match[match.lastindex or 0] if match else ""
+    return text[:1] if not text.strip(text[:1]) else text  # the second column may be empty
 
 
 def is_header(line: str) -> bool:

@@ -268,13 +268,14 @@ def _each_once(records: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
                 whole[RUNTIME] += max(records[i, RUNTIME], 0)
                 whole[STATUS] = PARTS[records[i, STATUS]]
         else:
+            why = ""
             if is_part[i]:
                 begun[job, records[i, ALLOCATED]] = i
-            seen.add(line)
-            continue
+                records[i, STATUS] = PARTS[records[i, STATUS]]
         seen.add(line)
-        keep[i] = False
-        counts[why] += 1
+        if why:
+            keep[i] = False
+            counts[why] += 1
     return records[keep], counts
 
 

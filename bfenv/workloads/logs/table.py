@@ -30,6 +30,7 @@ NAMES = FIELDS[6:]
 DELIMITERS = ",;\t|"
 FEWEST = 3  # columns, because each job needs submit, size and runtime
 NOTES = ("made of a table of jobs; both sizes are the table's one",)
+LABELS = {"limit": "estimate"}
 MAGIC = b"PAR1"  # of Parquet
 MOST_NAMES, LONGEST_NAME = 30, 40  # of columns, in a message
 SIZES = {"cores": "Cores", "nodes": "Nodes", "gpus": "GPUs"}
@@ -126,14 +127,13 @@ def open_columns(
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
         rows = _parquet_rows(path, mapping)
-        return Log(rows, partial(_record, list(mapping)), Counter(), NOTES, has_gaps=True)
+        return Log(
+            rows, partial(_record, list(mapping)), Counter(), NOTES, labels=LABELS, has_gaps=True
+        )
     lines, encoding = numbered_lines(path)
     header = next(lines)[1]
     delimiter = delimiter or guess_delimiter(header)
-    try:
-        names = [name.strip() for name in _split(header, delimiter)]
-    except ValueError as error:
-        raise WorkloadError(f"{path}: the line of column names: {error}") from None
+    names = _names(path, header, delimiter)
     find_columns(path, names, mapping)
     return open_rows(lines, encoding, header, names, delimiter, mapping)
 
@@ -157,7 +157,7 @@ def open_rows(
     rows = Rows(header, delimiter, len(names), free, record)
     counts: Counter[str] = Counter()
     whole = join_lines(lines, rows.is_whole, rows.begins, counts)
-    return Log(whole, rows.parse, counts, NOTES, encoding, has_gaps=True)
+    return Log(whole, rows.parse, counts, NOTES, encoding, labels=LABELS, has_gaps=True)
 
 
 class Rows:
@@ -259,7 +259,7 @@ def open_xdmod(
     if not first_lines(path)[0].lstrip().startswith("["):
         lines, encoding = numbered_lines(path)
         header = next(lines)[1]
-        names = [name.strip() for name in _split(header, ",")]
+        names = _names(path, header, ",")
         log = open_rows(lines, encoding, header, names, ",", mapping(names))
         return log._replace(has_epochs=True)
     rows, encoding = read_json(path)
@@ -273,7 +273,9 @@ def open_xdmod(
         return _record(fields, [row[i] for i in places])
 
     lines = enumerate(rows[1:], start=2)
-    return Log(lines, parse, Counter(), NOTES, encoding, has_gaps=True, has_epochs=True)
+    return Log(
+        lines, parse, Counter(), NOTES, encoding, labels=LABELS, has_gaps=True, has_epochs=True
+    )
 
 
 def _record(fields: Sequence[str], values: Sequence[Any]) -> Record:
@@ -371,6 +373,13 @@ def _parquet_rows(
         reason = str(error).partition("\n")[0]
         raise WorkloadError(f"{path}: the Parquet file cannot be read: {reason}") from error
     return enumerate(zip(*columns, strict=True), start=1)
+
+
+def _names(path: str | os.PathLike[str], header: str, delimiter: str) -> list[str]:
+    try:
+        return [name.strip() for name in _split(header, delimiter)]
+    except ValueError as error:
+        raise WorkloadError(f"{path}: the line of column names: {error}") from None
 
 
 class Unfinished(ValueError):

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core import files
-from bfenv.core.jobs import Cleaning
 from bfenv.core.schedule import Schedule
+from bfenv.workloads.logs.cleaning import Conversion
 from bfenv.workloads.transform import with_load
 from tests.workloads.refusals import refused
 
@@ -71,7 +71,7 @@ def test_a_log_is_what_its_lines_say(tmp_path):
     assert trace.jobs.user.tolist() == [1, -1, 0]
     assert trace.jobs.priority.tolist() == trace.jobs.requested_start.tolist() == [0, 0, 0]
     assert (trace.processors, trace.name) == (100, "log")
-    assert trace.cleaning == Cleaning(clipped=1, no_estimate=1)
+    assert trace.cleaning == Conversion(clipped=1, no_estimate=1)
     assert trace.records[2].tolist() == [
         9, 130, 7, 90, -1, -1, -1, 5, 30, -1, 1, 2, 1, 2, 3, 4, -1, -1,
     ]  # fmt: skip
@@ -95,7 +95,7 @@ def test_a_job_line_that_is_no_job_is_dropped_and_counted_by_its_first_fault(tmp
         job(6, allocated=100),
     ]
     trace = bfenv.read_swf(put(tmp_path, HEADER + "".join(lines)))
-    assert trace.cleaning == Cleaning(
+    assert trace.cleaning == Conversion(
         no_submit=1, no_runtime=2, no_size=1, too_large=1, no_estimate=1
     )
     assert trace.records[:, 0].tolist() == [6]
@@ -209,7 +209,7 @@ def test_a_time_that_no_clock_here_can_tell_is_a_warning(tmp_path, start, zone, 
 
 def plain_reader(text):
     """What must come of a text, line by line: job numbers in order, Cleaning, wrong lines."""
-    jobs, counts, wrong = [], Counter(), []
+    jobs, counts, wrong, seen = [], Counter(), [], set()
     for number, line in enumerate(re.split("\r\n|\r|\n", text), start=1):
         words = line.split(";")[0].split()
         if not words:
@@ -225,8 +225,12 @@ def plain_reader(text):
             continue
         whole = [int(value) if value.is_integer() else math.floor(value + 0.5) for value in fields]
         size = whole[7] if whole[7] > 0 else whole[4]
-        if whole[1] < 0:
+        if tuple(fields) in seen:
+            counts["duplicates"] += 1
+        elif seen.add(tuple(fields)) or whole[1] < 0:
             counts["no_submit"] += 1
+        elif whole[3] < -1:
+            counts["contradictory"] += 1
         elif whole[3] <= 0:
             counts["no_runtime"] += 1
         elif size <= 0:
@@ -238,7 +242,7 @@ def plain_reader(text):
             counts["no_estimate"] += whole[8] <= 0
             counts["clipped"] += 0 < whole[8] < whole[3]
             jobs.append((whole[1], size, whole[3], whole[8], fields))
-    return sorted(jobs, key=lambda row: row[0]), Cleaning(malformed=len(wrong), **counts), wrong
+    return sorted(jobs, key=lambda row: row[0]), Conversion(malformed=len(wrong), **counts), wrong
 
 
 small = st.one_of(
@@ -340,7 +344,7 @@ def test_what_was_read_is_written_and_read_as_the_same(tmp_path_factory, text):
 )
 def test_malformed_line(tmp_path, line, named):
     """A malformed line is named by file, line and field; or skipped, counted and warned of."""
-    path = put(tmp_path, HEADER + job() + "\n" + line + job())
+    path = put(tmp_path, HEADER + job() + "\n" + line + job(2))
     with refused(bfenv.WorkloadError, f"{path}:5: ", *named):
         bfenv.read_swf(path)
     with pytest.warns(UserWarning) as warned:
@@ -684,7 +688,7 @@ def test_a_real_log_is_read_whole(name):
     _, trace = log(name)
     processors, lines, counts = LOGS[name]
     assert trace.processors == processors
-    assert trace.cleaning == Cleaning(**counts)
+    assert trace.cleaning == Conversion(**counts)
     assert len(trace) == lines - sum(counts.get(reason, 0) for reason in DROPPED)
 
 

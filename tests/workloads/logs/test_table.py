@@ -1,14 +1,14 @@
-"""Tables of jobs as text: by hand, by chance, and damaged; see test_parquet.py for Parquet."""
+"""Tables of jobs, text and Parquet, by hand and damaged."""
 
 import gzip
-import warnings
+import sys
+from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs import table
 from bfenv.workloads.logs.cleaning import DROPPED
 from bfenv.workloads.logs.table import read_columns
 from tests.workloads.refusals import refused
@@ -184,31 +184,59 @@ def test_longest(tmp_path, longest):
     assert trace.jobs.estimate.tolist() == [300, 3600, 86_400]
 
 
-@settings(max_examples=200)
-@given(
-    edits=st.lists(
-        st.tuples(
-            st.floats(0, 1),
-            st.integers(0, 6),
-            st.sampled_from([",", "\n", '"', "-", "\r", "\0", "9" * 20, "nan", "inf", "1e99", ":"])
-            | st.text(max_size=3),
-        )
+# Parquet
+
+
+def test_a_parquet_table_is_what_its_rows_say(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    at = [datetime(2026, 1, 1, 12, 0, second) for second in (0, 30, 31)]
+    rows = arrow.table(
+        {
+            "when": arrow.array(at, arrow.timestamp("ns")),
+            "aware": arrow.array(at, arrow.timestamp("ns", tz="Europe/Prague")),
+            "cpus": arrow.array([4, None, 64], arrow.int32()),
+            "ran": arrow.array([timedelta(seconds=100)] * 3, arrow.duration("ns")),
+            "limit": arrow.array([300.0, 1.0, float("nan")]),
+            "who": arrow.array(["ann", None, None]).dictionary_encode(),
+        }
     )
-)
-def test_whatever_the_table_holds_each_line_is_a_job_or_counted(tmp_path_factory, edits):
-    header, _, text = TABLE.partition("\n")
-    for where, length, piece in edits:
-        i = int(where * len(text))
-        text = text[:i] + piece + text[i + length :]
-    path = tmp_path_factory.getbasetemp() / "fuzz.csv"
-    path.write_bytes(f"{header}\n{text}".encode("utf-8", "surrogatepass"))
-    lines = text.replace("\r", "\n").split("\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            trace = read_columns(path, MAP, processors=64, on_error="skip")
-        except WorkloadError:
-            return
-    assert len(trace) + trace.cleaning.dropped == sum(1 for line in lines if line.strip())
-    bfenv.write_swf(trace, path.with_suffix(".swf"))
-    assert bfenv.read_swf(path.with_suffix(".swf")).hash == trace.hash
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(rows, path)
+    trace = read_columns(path, MAP, processors=64, timezone="Europe/Prague")
+    assert trace.jobs.submit.tolist() == [0, 31]
+    assert trace.jobs.size.tolist() == [4, 64]
+    assert trace.runtime.tolist() == [100, 100]
+    assert trace.jobs.estimate.tolist() == [300, 300]
+    assert trace.jobs.user.tolist() == [0, -1]
+    assert trace.time_of_day == 12 * 3600
+    assert counted(trace) == {"no_size": 1}
+    aware = read_columns(path, MAP | {"submit": "aware"}, processors=64, timezone="Europe/Prague")
+    assert aware.time_of_day == 13 * 3600
+    with refused(WorkloadError, path, "'Who'", "'who'"):
+        read_columns(path, MAP | {"user": "Who"}, processors=64)
+    path.write_bytes(path.read_bytes()[:-20])
+    with refused(WorkloadError, path):
+        read_columns(path, MAP, processors=64)
+
+
+def test_without_pyarrow_parquet_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "jobs.parquet").write_bytes(b"PAR1")
+    with refused(WorkloadError, tmp_path / "jobs.parquet", "pip install 'bfenv[parquet]'"):
+        read_columns(tmp_path / "jobs.parquet", MAP, processors=1)
+
+
+def test_rows_that_take_no_space(tmp_path, monkeypatch):
+    """A small file of a great many equal rows is refused before they are made."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path, count = tmp_path / "jobs.parquet", 100_000
+    parquet.write_table(arrow.table({name: [1] * count for name in MAP.values()}), path)
+    assert path.stat().st_size * table.RATIO > count
+    monkeypatch.setattr(table, "FEW", 1000)
+    monkeypatch.setattr(table, "RATIO", 1)
+    with refused(WorkloadError, path, f"{count:,} rows"):
+        read_columns(path, MAP, processors=8)
