@@ -98,9 +98,20 @@ def read_log(
             raise WorkloadError(f"{path} is not a {kind} file")
         return table.read_columns(path, mapping or {}, delimiter=delimiter, **options)
     refuse_foreign(path)
+    if kind == "sacct-json" and not (begin := first_lines(path)[0]).lstrip().startswith("{"):
+        raise WorkloadError(
+            f"{path}: not the output of sacct --json: it begins with {begin[:40]!r}"
+        )
     if kind in ("sacct", "sacct-json"):
-        own = {"fields": fields, "delimiter": delimiter, "eligible": eligible}
-        return slurm.read_sacct(path, resource=resource, capacity=capacity, **own, **options)
+        return slurm.read_sacct(
+            path,
+            resource=resource,
+            capacity=capacity,
+            fields=fields,
+            delimiter=delimiter,
+            eligible=eligible,
+            **options,
+        )
     if kind == "xdmod":
         return convert(path, table.open_xdmod(path, resource, eligible), **options)
     if kind == "pbs":

@@ -21,6 +21,7 @@ from bfenv.workloads.logs.times import find_zone, read_integer, read_time, round
 from bfenv.workloads.logs.tres import sizes_of
 
 LABEL = re.compile(r"\s*Outage\s*:\s*([0-9]{1,15})\s+([0-9]{1,15})\s+([0-9]{1,15})\s*$")
+OPEN = 2**62  # end of an event without one
 WHOLE = -1  # processors of an outage of the whole machine
 LEFT_OUT = {
     "cluster": "of the cluster as a whole, no outage of a node",
@@ -32,7 +33,7 @@ NAMES = re.compile(r"\s*(begin|start)", re.IGNORECASE)  # a line of column names
 SHORTEST = HOUR  # seconds of an outage that is found in a log
 FEWEST = 5  # jobs that must wait throughout it
 
-Event = tuple[str, int, int | None, int]  # node, begin and end in seconds of the trace, processors
+Event = tuple[str, int, int, int]  # node, begin and end in seconds of the trace, processors
 
 
 def read_outages(header: Iterable[str], origin: int, processors: int) -> tuple[Outage, ...]:
@@ -121,9 +122,9 @@ def load_outages(
         except (ValueError, IndexError):
             shape = "an event" if is_slurm else "begin,end or begin,end,processors"
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
-        if end is not None and end <= first:
+        if end <= first:
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} ends before it begins")
-        found.append((node, first - begin, None if end is None else end - begin, out))
+        found.append((node, first - begin, end - begin, out))
     if is_slurm:
         found = _of_nodes(path, found, trace, submit)
         if not found:
@@ -132,7 +133,7 @@ def load_outages(
     outages = [
         Outage(max(first, 0), end, trace.processors if out == WHOLE else out)
         for _, first, end, out in found
-        if end is not None and end > 0
+        if end > 0
     ]
     if not any(one.begin < last for one in outages):
         raise WorkloadError(
@@ -149,7 +150,7 @@ def _of_nodes(
     nodes, others = getattr(cleaning, "nodes", None), getattr(cleaning, "other_nodes", None)
     why: Counter[str] = Counter()
     taken: dict[str, list[Event]] = {}
-    unknown = 0
+    unknown, still = 0, 0
     for node, first, end, out in sorted(events, key=lambda event: event[1]):
         own = set(node_names(node))
         if not node:
@@ -158,25 +159,31 @@ def _of_nodes(
             why["others"] += 1
         elif out < 1:
             why["none"] += 1
-        elif end is None and first > submit:
+        elif end >= OPEN // 2 and first > submit:
             why["late"] += 1
         else:
             unknown += not (nodes and own & nodes)
-            end = max(submit, first) + 1 if end is None else end
+            still += end >= OPEN // 2
+            end = min(end, max(submit, first) + 1) if end >= OPEN // 2 else end
             joined = taken.setdefault(node, [])
             if joined and first <= (before := joined[-1])[2]:
                 joined[-1] = node, before[1], max(before[2], end), max(before[3], out)
             else:
                 joined.append((node, first, end, out))
     reasons = [f"{count:,} {LEFT_OUT[reason]}" for reason, count in why.items()]
-    if reasons:
-        warnings.warn(f"{path}: events left out: {', '.join(reasons)}", stacklevel=3)
-    if unknown and (nodes or others or getattr(cleaning, "other_partition", 0)):
-        warnings.warn(
-            f"{path}: {counted(unknown, 'event')} may be of nodes of other partitions: no job of "
-            "the log says whose they are (column NodeList of sacct)",
-            stacklevel=3,
+    said = [f"events left out: {', '.join(reasons)}"] if reasons else []
+    if still:
+        said.append(
+            f"{counted(still, 'event has', 'events have')} no end: the node counts as out of "
+            "service until the log's last submission"
         )
+    if unknown and (nodes or others or getattr(cleaning, "other_partition", 0)):
+        said.append(
+            f"{counted(unknown, 'event')} may be of nodes of other partitions: no job of the log "
+            "says whose they are (column NodeList of sacct)"
+        )
+    if said:
+        warnings.warn(f"{path}: {'; '.join(said)}", stacklevel=3)
     return [event for joined in taken.values() for event in joined]
 
 
@@ -226,16 +233,14 @@ def _interval(line: str, zone: tzinfo) -> tuple[int, int, int]:
     return first, last, out
 
 
-def _event(
-    line: str, names: list[str], zone: tzinfo, resource: str
-) -> tuple[str, int, int | None, int]:
-    """Return node, begin, end and processors of one of Slurm's events; None for no end."""
+def _event(line: str, names: list[str], zone: tzinfo, resource: str) -> Event:
+    """Return node, begin, end and processors of one of Slurm's events, in seconds since 1970."""
     fields = dict(zip(names, map(str.strip, line.split("|")), strict=True))
     last = read_time(fields["timeend"], zone)
     out = sizes_of(resource, {}, (), {"AllocTRES": fields["tres"]})[0]
     node = "" if fields.get("event", "").lower() == "cluster" else fields.get("nodename", "?")
     first = rounded(read_time(fields["timestart"], zone)[0])
-    return node, first, rounded(last[0]) if last and last[0] > 0 else None, out
+    return node, first, rounded(last[0]) if last and last[0] > 0 else OPEN, out
 
 
 def find_outages(trace: Trace) -> tuple[Outage, ...]:

@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record
 from bfenv.workloads.logs.text import join_lines, numbered_lines
@@ -48,8 +49,8 @@ def _parse(timezone: str, line: str) -> Record:
     fields: dict[str, str] = {}
     for item in items:
         fields.setdefault(item[0], item[1] if len(item) > 1 else "")
-    queue, names = fields.get("queue", ""), {"job": job.strip(), "user": fields.get("user", "")}
-    names |= {"queue": queue, "partition": queue, "group": fields.get("group", "")}
+    names: dict[str, Any] = {name: fields.get(name, "") for name in ("user", "group", "queue")}
+    names |= {"job": job.strip(), "partition": names["queue"]}
     if kind not in "ER" or (kind == "R" and "start" not in fields):
         return Record(why="other_record", **names)
     hosts = fields.get("exec_host", "").replace('"', "")

@@ -279,7 +279,8 @@ def open_xdmod(
 
 
 def _record(fields: Sequence[str], values: Sequence[Any]) -> Record:
-    row = dict(zip(fields, ("" if value is None else value for value in values), strict=True))
+    given = ("" if value is None else value for value in values)
+    row: dict[str, Any] = dict(zip(fields, given, strict=True))
     row["limit"] = row.pop("estimate", None)
     for name in NAMES:
         if name in row:

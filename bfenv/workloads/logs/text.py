@@ -134,8 +134,8 @@ def join_lines(
         Its "continued" counts the lines that were joined to others.
     """
     ahead: deque[tuple[int, str]] = deque()
-    while ahead or (item := next(lines, None)) is not None:
-        number, text = ahead.popleft() if ahead else item
+    while (item := ahead.popleft() if ahead else next(lines, None)) is not None:
+        number, text = item
         longer = text
         try:
             for taken in range(MOST_QUOTED if '"' in text else MOST_JOINED):
