@@ -80,7 +80,8 @@ def import_log(
         typer.Option("--map", metavar="MAP", help="Columns of csv and parquet: field=column,..."),
     ] = None,
     delimiter: Annotated[
-        str | None, typer.Option(metavar="CHAR", help="Delimiter of csv. Default: guessed.")
+        str | None,
+        typer.Option(metavar="CHAR", help="Delimiter of csv and sacct. Default: guessed."),
     ] = None,
     resource: Annotated[
         Resource,
@@ -121,7 +122,10 @@ def import_log(
         ),
     ] = None,
     ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write each job's id in the log.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write each job's id in the log; jobs count from 0."
+        ),
     ] = None,
     users: Annotated[
         Path | None,
@@ -133,13 +137,15 @@ def import_log(
     names: Annotated[
         bool, typer.Option(help="Keep the names of partitions and queues (not of users).")
     ] = True,
-    skip: Annotated[bool, typer.Option("--skip", help="Skip malformed lines.")] = False,
+    skip: Annotated[
+        bool, typer.Option("--skip", help="Skip malformed records, each as a whole.")
+    ] = False,
     force: ForceOption = False,
 ) -> None:
     """Make a workload from your cluster's log.
 
-    The command prints what was dropped and why. Users and groups become numbers, and the workload
-    contains none of their names. To find a user by number, keep the names with --users FILE.
+    The command prints what was dropped and why, and the processor hours of the log and of the
+    workload. Users and groups become numbers, and the workload contains none of their names. To find a user by number, keep the names with --users FILE.
 
     The kind of log is recognized. This command prints Slurm's accounting:
 
@@ -153,7 +159,7 @@ def import_log(
     choose one, or split them; so do clusters.
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
-    fields are estimate, user, group, queue, partition, cluster and job. Times are ISO 8601 or
+    fields are estimate, user, group, account, queue, partition, cluster, nodes and job. Times are ISO 8601 or
     seconds since 1970; durations are seconds, or like 90m, 2d or 1-12:00:00.
 
     \b
