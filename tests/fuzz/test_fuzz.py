@@ -36,7 +36,7 @@ def files(draw, reader):
 
 @pytest.mark.parametrize("reader", CLAIMS)
 def test_whatever_becomes_of_a_log_each_line_is_a_job_or_counted(reader):
-    @settings(max_examples=LOGS // len(CLAIMS), derandomize=True, database=None)
+    @settings(max_examples=-(-LOGS // len(CLAIMS)), derandomize=True, database=None)
     @given(files(reader))
     def attack(data):
         CLAIMS[reader](data)

@@ -20,6 +20,10 @@ SWF = re.compile(rb"\s*[;0-9]")
 def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
     """Download a log of the archive, unless it is on this machine.
 
+    Raises UnknownNameError if the archive has no such log. Raises WorkloadError if the network or
+    the server fails, or what it sends is not the log. The message has the address, and where to
+    save the file by hand.
+
     Parameters
     ----------
     name
@@ -32,14 +36,6 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
     -------
     Path
         The file, text whose hash is that of the catalogue, where that has one.
-
-    Raises
-    ------
-    UnknownNameError
-        If the archive has no such log.
-    WorkloadError
-        If the network or the server fails, or what it sends is not the log. The message has the
-        address, and where to save the file by hand.
     """
     import pooch
 

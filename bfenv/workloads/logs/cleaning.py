@@ -104,10 +104,7 @@ def counts_of(cleaning: Cleaning) -> dict[str, int]:
 def check_options(overrun: str, on_error: str) -> None:
     """Check the options that all readers have.
 
-    Raises
-    ------
-    WorkloadError
-        If one of them is not one of its choices.
+    Raises WorkloadError if one of them is not one of its choices.
     """
     check_choice("overrun", overrun, OVERRUNS, error=WorkloadError)
     check_choice("on_error", on_error, ON_ERROR, error=WorkloadError)
@@ -116,10 +113,7 @@ def check_options(overrun: str, on_error: str) -> None:
 def check_processors(name: str, processors: int) -> int:
     """Check the size of a machine, given by a user or a log.
 
-    Raises
-    ------
-    WorkloadError
-        If it is not an integer from 1 up to 2**53.
+    Raises WorkloadError if it is not an integer from 1 up to 2**53.
     """
     return check_integer(name, processors, 1, LARGEST_EXACT - 1, error=WorkloadError)
 

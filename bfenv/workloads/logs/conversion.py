@@ -106,14 +106,11 @@ class Reading:
         return WorkloadError(f"{self.path}: {what} ({why or 'there are none'})")
 
 
-def read_log(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
+def read_runs(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
     """Read all lines of a log, each as a run or as the reason why there is none.
 
-    Raises
-    ------
-    WorkloadError
-        If a line is malformed and `on_error` is "raise". The message says what "skip" would leave
-        out.
+    Raises WorkloadError if a line is malformed and `on_error` is "raise". The message says what
+    "skip" would leave out.
     """
     path, runs, selection = reading.path, reading.runs, reading.selection
     total, malformed, first = 0, 0, ""
@@ -187,6 +184,9 @@ def convert(
     its runtime. Runs larger than the machine are dropped. All of this is counted. Limits that cut
     most jobs are a warning: they may be in another unit.
 
+    Raises WorkloadError if an option is out of range, a line is malformed, or no run is left. If
+    `processors` is None, the message states how many were in use at once.
+
     Parameters
     ----------
     path
@@ -200,17 +200,11 @@ def convert(
     -------
     Trace
         Its `cleaning` is `Imported`.
-
-    Raises
-    ------
-    WorkloadError
-        If an option is out of range, a line is malformed, or no run is left. If `processors` is
-        None, the message states how many were in use at once.
     """
     check_options(overrun, on_error)
     limits, zone = read_longest(longest), find_zone(timezone)
     reading = Reading(path, selection)
-    read_log(reading, log, zone, on_error)
+    read_runs(reading, log, zone, on_error)
     for kind, names in (
         ("partition", [*selection.partitions, *filter(None, limits)]),
         ("cluster", [*filter(None, [selection.cluster])]),

@@ -19,6 +19,8 @@ EVERYWHERE = ""  # a partition's name that stands for all
 def read_longest(longest: int | str | None) -> dict[str, int]:
     """Read the estimate of jobs without one.
 
+    Raises WorkloadError if it is none of these, or out of range.
+
     Parameters
     ----------
     longest
@@ -29,11 +31,6 @@ def read_longest(longest: int | str | None) -> dict[str, int]:
     -------
     dict
         Seconds by partition, EVERYWHERE for all.
-
-    Raises
-    ------
-    WorkloadError
-        If it is none of these, or out of range.
     """
     if longest is None:
         return {}
@@ -62,7 +59,7 @@ def fill_estimates(
     Parameters
     ----------
     runs
-        The runs.
+        Those that lack some.
     estimate
         (n,) int64 seconds, below 1 for none.
     limits

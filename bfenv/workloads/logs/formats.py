@@ -69,6 +69,9 @@ def read_log(
 ) -> Trace:
     """Read the jobs that ran from a log of any kind.
 
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is not such
+    a log, no job is left, an option is out of range, or a line is malformed.
+
     Parameters
     ----------
     path
@@ -82,14 +85,6 @@ def read_log(
         "cores", "nodes" and "gpus", and `eligible` of xdmod; `delimiter` of csv.
     **options
         As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If the file is not such a log, no job is left, an option is out of range, or a line is
-        malformed.
     """
     kind = find_format(path, fields) if kind is None else kind
     check_choice("kind", kind, KINDS, error=WorkloadError)
@@ -124,13 +119,8 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
 
     With `fields`, those of `read_sacct`, a dump of sacct may be without column names.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If the file is SWF already, or of no known kind; the message says what it is, or shows how
-        it begins.
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is SWF
+    already, or of no known kind; the message says what it is, or shows how it begins.
     """
     if table.is_parquet(path):
         return "parquet"
@@ -179,12 +169,8 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
 def refuse_foreign(path: str | os.PathLike[str]) -> None:
     """Refuse a file that is recognized as something else than a log that can be read.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If it is; the message says what it is, and what to do.
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it is; the message
+    says what it is, and what to do.
     """
     text = "\n".join(first_lines(path))
     for pattern, what, advice in FOREIGN:
@@ -197,9 +183,6 @@ def may_have_local_times(path: str | os.PathLike[str]) -> bool:
 
     Those of Parquet may, as it is not text.
 
-    Raises
-    ------
-    FileNotFoundError, WorkloadError
-        If the file cannot be read.
+    Raises FileNotFoundError, WorkloadError if the file cannot be read.
     """
     return table.is_parquet(path) or any(map(LOCAL_TIME.search, first_lines(path)))

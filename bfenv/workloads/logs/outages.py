@@ -84,6 +84,10 @@ def load_outages(
 
     Times are local dates with times of day, or seconds since 1970.
 
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if a line cannot be
+    read, an outage ends before it begins, all of them are outside of the log's time, or the trace
+    has no date.
+
     Parameters
     ----------
     path
@@ -94,14 +98,6 @@ def load_outages(
         Of times without an offset. Default: that of the log.
     resource
         What a processor is, of those of `read_sacct` that TRES has.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If a line cannot be read, an outage ends before it begins, all of them are outside of the
-        log's time, or the trace has no date.
     """
     zero = date_at(trace, 0)
     if zero is None:
@@ -235,9 +231,13 @@ def _interval(line: str, zone: tzinfo) -> tuple[int, int, int]:
 
 def _event(line: str, names: list[str], zone: tzinfo, resource: str) -> Event:
     """Return node, begin, end and processors of one of Slurm's events, in seconds since 1970."""
-    fields = dict(zip(names, map(str.strip, line.split("|")), strict=True))
+    words = line.split("|")
+    if (surplus := len(words) - len(names)) > 0 and "reason" in names:  # which users write
+        words[names.index("reason") : names.index("reason") + surplus + 1] = [""]
+    fields = dict(zip(names, map(str.strip, words), strict=True))
     last = read_time(fields["timeend"], zone)
-    out = sizes_of(resource, {}, (), {"AllocTRES": fields["tres"]})[0]
+    unit = "cores" if resource == "dominant" else resource  # whose shares are in cores
+    out = sizes_of(unit, {}, (), {"AllocTRES": fields["tres"]})[0]
     node = "" if fields.get("event", "").lower() == "cluster" else fields.get("nodename", "?")
     first = rounded(read_time(fields["timestart"], zone)[0])
     return node, first, rounded(last[0]) if last and last[0] > 0 else OPEN, out

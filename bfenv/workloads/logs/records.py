@@ -43,10 +43,7 @@ def parse_records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarr
     numpy's parser reads all lines at once. Only if it fails are they read one by one, to name the
     place.
 
-    Raises
-    ------
-    WorkloadError
-        If a line is malformed and `on_error` is "raise".
+    Raises WorkloadError if a line is malformed and `on_error` is "raise".
     """
     try:
         with warnings.catch_warnings():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from bfenv.core.durations import HOUR
 from bfenv.workloads.logs.markers import YEAR, is_blank, is_no_date
 from bfenv.workloads.logs.times import Number, read_duration, read_integer, read_time, rounded
 
@@ -93,10 +94,7 @@ class Ambiguous(ValueError):
 def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str:
     """Return the run that a record tells of, or the reason why there is none.
 
-    Raises
-    ------
-    ValueError
-        If a value cannot be read; the message names it.
+    Raises ValueError if a value cannot be read; the message names it.
     """
     if record.why:
         return record.why
@@ -124,7 +122,8 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
         return "never_started"
     if end < 0 and record.end is not None and not (may_lack and is_blank(record.end)):
         return "running"
-    if 0 <= end < start or (runtime is not None and runtime < 0):
+    set_back = runtime is not None and abs(end + HOUR - start - runtime) <= 1  # the clock, unseen
+    if (0 <= end < start and not set_back) or (runtime is not None and runtime < 0):
         return "contradictory"
     if record.eligible is not None:  # not known of jobs that were never held
         eligible = _time(log, "eligible", record.eligible, zone)
@@ -133,6 +132,8 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
         runtime = end - start if start >= 0 and end >= 0 else 0
     if runtime < 0.5:
         return "no_runtime"
+    if start < 0 and runtime >= 10 * YEAR:  # the end minus a start of zero
+        return "never_started"
     held, asked = (
         value if type(value) is int else _read(log, "size", read_integer, value) or 0
         for value in (record.size, record.asked)

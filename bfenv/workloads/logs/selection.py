@@ -57,10 +57,7 @@ def select(
 ) -> list[Run]:
     """Return the runs to take; `drop` is called with the others, and why.
 
-    Raises
-    ------
-    WorkloadError
-        If a time cannot be read, or `until` is not after `since`.
+    Raises WorkloadError if a time cannot be read, or `until` is not after `since`.
     """
     since = _instant("since", selection.since, zone, -math.inf)
     until = _instant("until", selection.until, zone, math.inf)
@@ -88,6 +85,9 @@ def check_names(
 ) -> None:
     """Check that each of the names is that of a partition, or cluster, with runs.
 
+    Raises WorkloadError if one is not; the message lists those there are, or says why its lines are
+    not jobs.
+
     Parameters
     ----------
     path
@@ -100,11 +100,6 @@ def check_names(
         How many other records there are, by reason, partition and cluster.
     names
         To be checked.
-
-    Raises
-    ------
-    WorkloadError
-        If one is not; the message lists those there are, or says why its lines are not jobs.
     """
     if not names:
         return

@@ -20,7 +20,8 @@ QUEUE, HOST, GROUP, OWNER, NAME, JOB, ACCOUNT, SUBMIT, START, END = 0, 1, 2, 3, 
 FAILURE, EXIT, SLOTS, TASK, CATEGORY = 11, 12, 34, 35, 39
 IO_WAIT = re.compile(r"\s*[0-9]+\.[0-9]+\s*")  # seconds
 LIMIT = re.compile(r"\b[hs]_rt=([0-9:]+)")
-MOST = 20  # fields among which the id is looked for, where the job's name has colons
+TIME = re.compile(r"\s*[0-9]{9,13}\s*")
+MOST = 24  # fields among which the times are looked for, where a text before them has colons
 FEW = 6  # fields of what may be a line's beginning
 
 
@@ -42,11 +43,14 @@ def _parse(line: str) -> Record:
     if line.startswith("#"):
         return Record(why="headers")
     fields = line.split(":")
-    if len(fields) >= LEAST and not _has_times(fields):
-        place = next((i for i in range(JOB + 1, MOST) if _has_times(fields[i - JOB :])), 0)
-        if not place:
-            raise ValueError("no job id, account, priority and three times in fields 6 to 11")
-        fields[NAME:place] = [":".join(fields[NAME:place])]
+    moved = next((i for i in range(SUBMIT + 1, MOST) if _are_times(fields, i)), SUBMIT)
+    if moved > SUBMIT and not _are_times(fields, SUBMIT):
+        # Colons in the job's name, or in the account behind its id.
+        job = next((i for i in range(moved - 3, JOB - 1, -1) if fields[i].strip().isdecimal()), 0)
+        if not job:
+            raise ValueError("no job id before the account, the priority and three times")
+        account = ":".join(fields[job + 1 : moved - 1])
+        fields[NAME : moved - 1] = [":".join(fields[NAME:job]), fields[job], account]
     if len(fields) < LEAST:
         raise ValueError(f"{len(fields)} fields separated by colons, expected {LEAST} or more")
     queue, task = fields[QUEUE].strip(), fields[TASK].strip() if len(fields) > TASK else "0"
@@ -74,11 +78,15 @@ def _parse(line: str) -> Record:
     )
 
 
-def _has_times(fields: list[str]) -> bool:
-    """Return whether the fields from the id on are those of a job, three of them times."""
-    job, *_, priority, submit, start, end = (text.strip() for text in fields[JOB : END + 1])
-    return job.isdecimal() and all(
-        text.removeprefix("-").isdecimal() for text in (priority, submit, start, end)
+def _are_times(fields: list[str], i: int) -> bool:
+    """Return whether a priority, a submit time and two times follow each other, the first at i."""
+    return (
+        len(fields) > i + 2
+        and fields[i - 1].strip().removeprefix("-").isdecimal()
+        and TIME.fullmatch(fields[i]) is not None
+        and all(
+            TIME.fullmatch(text) or text.strip() in ("0", "-1") for text in fields[i + 1 : i + 3]
+        )
     )
 
 

@@ -17,7 +17,7 @@ from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import Jobs, Outage, Trace
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.cleaning import (
@@ -36,6 +36,7 @@ from bfenv.workloads.logs.header import (
     read_labels,
     start_time,
 )
+from bfenv.workloads.logs.markers import YEAR
 from bfenv.workloads.logs.outages import LABEL as OUTAGE
 from bfenv.workloads.logs.outages import find_outages, outage_lines, read_outages
 from bfenv.workloads.logs.records import (
@@ -125,7 +126,7 @@ def read_swf(
     labels = read_labels(header)
     processors = _machine(path, labels, processors)
     requests = requests_in(records)
-    jobs, counts = _find_jobs(path, requests, processors)
+    jobs, counts = _find_jobs(path, requests, records[:, WAIT], processors)
     counts["early_start"] = int(np.sum(records[jobs, WAIT] < -1))
     submit, size, runtime, estimate = (column[jobs] for column in requests)
     missing = estimate <= 0
@@ -134,12 +135,13 @@ def read_swf(
     )
     records = records[jobs]
     known = read_outages(header, int(submit[0]), processors)
+    user = records[:, USER]
     trace = Trace(
         Jobs(
             submit=submit - submit[0],
             size=size,
             estimate=estimate,
-            user=_number_users(records[:, USER]),
+            user=np.where(user >= 0, np.searchsorted(np.unique(user[user >= 0]), user), -1),
             priority=np.zeros(len(jobs), dtype=np.int64),
             requested_start=np.zeros(len(jobs), dtype=np.int64),
         ),
@@ -156,12 +158,12 @@ def read_swf(
     )
     if outages != "find":
         return trace
-    new = (one for one in find_outages(trace) if not _overlaps(one, known))
+    new = (
+        one
+        for one in find_outages(trace)
+        if not any(one.begin < other.end and other.begin < one.end for other in known)
+    )
     return replace(trace, outages=tuple(sorted((*known, *new))))
-
-
-def _overlaps(outage: Outage, known: tuple[Outage, ...]) -> bool:
-    return any(outage.begin < one.end and one.begin < outage.end for one in known)
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | None = None) -> None:
@@ -293,12 +295,13 @@ def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
 
 
 def _find_jobs(
-    path: Path, requests: Requests, processors: int
+    path: Path, requests: Requests, wait: np.ndarray, processors: int
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return the records that are jobs, (k,) int64 by submit time, and counts of the others."""
     submit = requests.submit
     faults = {
         "no_submit": submit < 0,
+        "never_started": wait <= -YEAR,  # a start of zero
         "contradictory": requests.runtime < -1,
         "no_runtime": requests.runtime <= 0,
         "no_size": requests.size <= 0,
@@ -314,12 +317,6 @@ def _find_jobs(
         raise WorkloadError(f"{path}: the trace is empty: no usable job line ({reasons})")
     counts["reordered"] = int(np.sum(np.diff(submit[jobs]) < 0))
     return jobs[np.argsort(submit[jobs], kind="stable")], counts
-
-
-def _number_users(user: np.ndarray) -> np.ndarray:
-    """Number users from 0 in the order of their ids, (n,) int64; -1 is not known."""
-    users = np.unique(user[user >= 0])
-    return np.where(user >= 0, np.searchsorted(users, user), -1)
 
 
 def _time_of_day(path: Path, labels: dict[str, str], submit: int) -> int:

@@ -310,10 +310,8 @@ def find_columns(
 ) -> None:
     """Check that a table has the columns of a mapping.
 
-    Raises
-    ------
-    WorkloadError
-        If it lacks some; the message names all of them, and the first of those there are.
+    Raises WorkloadError if it lacks some; the message names all of them, and the first of those
+    there are.
     """
     missing = ", ".join(repr(column) for column in mapping.values() if column not in names)
     if missing:
@@ -325,12 +323,7 @@ def find_columns(
 def is_parquet(path: str | os.PathLike[str]) -> bool:
     """Return whether a file begins as Parquet does.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If it cannot be read.
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it cannot be read.
     """
     try:
         with open(path, "rb") as file:

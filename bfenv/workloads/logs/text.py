@@ -34,13 +34,9 @@ def read_lines(path: str | os.PathLike[str], encoding: str | None = None) -> tup
     of `encoding`. By default, text that is not UTF-8 is Latin-1, in which each byte is a character:
     names that differ in the file differ here.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If it is not a file, cannot be read, is a damaged compressed file, or is larger or has
-        longer or more lines than any log: a small file must not fill the memory.
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it is not a file,
+    cannot be read, is a damaged compressed file, or is larger or has longer or more lines than any
+    log: a small file must not fill the memory.
     """
     text, encoding = _decoded(read_bytes(Path(path)), encoding)
     count = text.count("\n")
@@ -60,11 +56,8 @@ def read_lines(path: str | os.PathLike[str], encoding: str | None = None) -> tup
 def read_json(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """Return what JSON holds, and its encoding.
 
-    Raises
-    ------
-    FileNotFoundError, WorkloadError
-        As `read_lines` does, whatever the lines are; if the file is not JSON; or if it has more
-        values than any log: decoded, they could fill the memory.
+    Raises FileNotFoundError, WorkloadError as `read_lines` does, whatever the lines are; if the
+    file is not JSON; or if it has more values than any log: decoded, they could fill the memory.
     """
     text, encoding = _decoded(read_bytes(Path(path)))
     values = sum(map(text.count, "[{,"))
@@ -82,10 +75,8 @@ def read_json(path: str | os.PathLike[str]) -> tuple[Any, str]:
 def first_lines(path: str | os.PathLike[str]) -> list[str]:
     """Return the lines with which a file begins and that are not blank; the last may be cut.
 
-    Raises
-    ------
-    FileNotFoundError, WorkloadError
-        As `read_lines` does, and if the file begins with no such line.
+    Raises FileNotFoundError, WorkloadError as `read_lines` does, and if the file begins with no
+    such line.
     """
     text, _ = _decoded(read_bytes(Path(path), whole=False), whole=False)
     if not (found := [line for line in text.split("\n") if line.strip()]):
@@ -98,12 +89,8 @@ def numbered_lines(path: str | os.PathLike[str]) -> tuple[Iterator[tuple[int, st
 
     It forgets each line, because what is made of them takes memory as well.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If the file cannot be read, see `read_lines`, or has no such line.
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file cannot be
+    read, see `read_lines`, or has no such line.
     """
     lines, encoding = read_lines(path)
     if all(not line or line.isspace() for line in lines):
@@ -160,11 +147,8 @@ def join_lines(
 def unzip(path: Path) -> Iterator[bytes]:
     """Yield the content of a compressed file, chunk by chunk.
 
-    Raises
-    ------
-    WorkloadError
-        If the file is damaged, zstd cannot be read without pyarrow, or the file swells to more
-        than MOST bytes or, beyond HARMLESS bytes, to more than RATIO times its size.
+    Raises WorkloadError if the file is damaged, zstd cannot be read without pyarrow, or the file
+    swells to more than MOST bytes or, beyond HARMLESS bytes, to more than RATIO times its size.
     """
     most = min(MOST, max(HARMLESS, RATIO * path.stat().st_size))
     size = 0
@@ -190,10 +174,7 @@ def unzip(path: Path) -> Iterator[bytes]:
 def read_bytes(path: Path, whole: bool = True) -> bytes:
     """Return the content of a file, decompressed, or the first CHUNK of it.
 
-    Raises
-    ------
-    FileNotFoundError, WorkloadError
-        As `read_lines` does, whatever the lines are.
+    Raises FileNotFoundError, WorkloadError as `read_lines` does, whatever the lines are.
     """
     if not os.path.exists(path):
         raise FileNotFoundError(f"no such file: {path}")

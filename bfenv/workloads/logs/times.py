@@ -31,10 +31,7 @@ Number = int | float  # of seconds; exact, because only what becomes of it is ro
 def find_zone(name: str) -> tzinfo:
     """Return the time zone of a name such as "Europe/Prague".
 
-    Raises
-    ------
-    WorkloadError
-        If this machine knows no such zone.
+    Raises WorkloadError if this machine knows no such zone.
     """
     if name == "UTC":
         return UTC
@@ -60,6 +57,8 @@ def rounded(number: Number) -> int:
 def read_time(value: Any, zone: tzinfo) -> tuple[Number, ...]:
     """Return what a time can mean, in seconds since 1970.
 
+    Raises ValueError if the value is not a time; the message begins with it.
+
     Parameters
     ----------
     value
@@ -74,11 +73,6 @@ def read_time(value: Any, zone: tzinfo) -> tuple[Number, ...]:
         One instant; none if the time is not known, which dates before 1970 and from the year 3000
         on mean as well; two if the clock showed the local time twice, or skipped it: first that of
         the offset before the change.
-
-    Raises
-    ------
-    ValueError
-        If the value is not a time; the message begins with it.
     """
     if isinstance(value, str):
         if PLAIN.fullmatch(value):
@@ -109,6 +103,8 @@ def read_time(value: Any, zone: tzinfo) -> tuple[Number, ...]:
 def read_duration(value: Any, unit: int = 1) -> Number | None:
     """Return a duration in seconds.
 
+    Raises ValueError if the value is not a duration; the message begins with it.
+
     Parameters
     ----------
     value
@@ -122,11 +118,6 @@ def read_duration(value: Any, unit: int = 1) -> Number | None:
     -------
     int, float or None
         Seconds; None if the duration is not known, or unlimited.
-
-    Raises
-    ------
-    ValueError
-        If the value is not a duration; the message begins with it.
     """
     duration: Number | None
     if isinstance(value, str) and PLAIN.fullmatch(value):
@@ -150,10 +141,7 @@ def read_duration(value: Any, unit: int = 1) -> Number | None:
 def read_number(value: Any) -> Number | None:
     """Return a number, or text that is one; None if it is not known.
 
-    Raises
-    ------
-    ValueError
-        If the value is not a number; the message begins with it.
+    Raises ValueError if the value is not a number; the message begins with it.
     """
     if isinstance(value, str):
         if PLAIN.fullmatch(value):
@@ -175,10 +163,7 @@ def read_number(value: Any) -> Number | None:
 def read_integer(value: Any) -> int | None:
     """Return a number, or text that is one, rounded; None if it is not known.
 
-    Raises
-    ------
-    ValueError
-        If the value is not a number; the message begins with it.
+    Raises ValueError if the value is not a number; the message begins with it.
     """
     number = read_number(value)
     return None if number is None else rounded(number)

@@ -36,17 +36,14 @@ def sizes_in(
 ) -> tuple[Callable[[Fields], tuple[int, int]], int | None]:
     """Return what counts the processors that a job held and requested, and those of the machine.
 
+    Raises WorkloadError if there is no such resource, or the capacity is missing or cannot be read.
+
     Parameters
     ----------
     resource, capacity, processors
         As in `read_sacct`.
     partitions
         Those whose jobs are taken, none for all. No other needs a capacity.
-
-    Raises
-    ------
-    WorkloadError
-        If there is no such resource, or the capacity is missing or cannot be read.
     """
     check_choice("resource", resource, SIZES, error=WorkloadError)
     has = read_capacity(capacity) if resource == "dominant" else {}
@@ -58,10 +55,7 @@ def sizes_in(
 def read_capacity(text: str | None) -> Capacity:
     """Read what partitions have, see `read_sacct`.
 
-    Raises
-    ------
-    WorkloadError
-        If it is missing or cannot be read, or a partition has no cpu.
+    Raises WorkloadError if it is missing or cannot be read, or a partition has no cpu.
     """
     if text is None:
         raise WorkloadError(

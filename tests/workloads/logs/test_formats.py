@@ -133,16 +133,6 @@ def test_sge_colons(tmp_path, rest):
     assert (trace.jobs.estimate.tolist(), trace.cleaning.steps) == ([3600, 7200], 1)
 
 
-def test_sge_milliseconds(tmp_path):
-    """Univa's milliseconds are the same times."""
-    text = SGE
-    for seconds in (NOON, NOON + 60, NOON + 180, NOON + 5, NOON + 65, NOON + 95, NOON + 6):
-        text = text.replace(f":{seconds}:", f":{seconds}123:")
-    trace = read_log(written(tmp_path, text), processors=64)
-    assert trace.jobs.submit.tolist() == [0, 5]
-    assert trace.runtime.tolist() == [120, 30]
-
-
 def test_lsf(tmp_path):
     """Execution hosts are slots, one each or as 8*host; quotes may hold spaces and quotes."""
     trace = read_log(written(tmp_path, LSF), processors=64, longest="1h")
@@ -374,20 +364,14 @@ def test_no_date(tmp_path, name):
 
 
 def test_unknown_partition(tmp_path):
-    """A partition without jobs is an error that lists those there are, or why it has none."""
+    """A partition or cluster without jobs is an error that lists those there are, or why."""
     with refused(WorkloadError, "'fat'", "cpu, gpu"):
         read_sacct(sacct(tmp_path, *LINES), selection=Selection(partitions=("fat",)))
+    with refused(WorkloadError, "no jobs in a cluster 'c'; there are a, b"):
+        read_sacct(sacct(tmp_path, *LINES), processors=4, selection=Selection(cluster="c"))
     waiting = f"4|fat|a|{NOON}|Unknown|Unknown|PENDING|1|00:01:00"
     with refused(WorkloadError, "no line of partition 'fat' is a job (still waiting: 1)"):
         read_sacct(sacct(tmp_path, *LINES, waiting), selection=Selection(partitions=("fat",)))
-
-
-def test_unknown_cluster(tmp_path):
-    """A cluster without jobs is an error that lists those there are, if there are any."""
-    with refused(WorkloadError, "no jobs in a cluster 'c'; the log names no cluster"):
-        read_log(written(tmp_path, PBS), processors=64, selection=Selection(cluster="c"))
-    with refused(WorkloadError, "no jobs in a cluster 'c'; there are a, b"):
-        read_sacct(sacct(tmp_path, *LINES), processors=4, selection=Selection(cluster="c"))
 
 
 def test_dropped_of_others(tmp_path):
@@ -419,12 +403,6 @@ def test_short_limit(tmp_path):
     """A limit for jobs without one that most of them exceed is probably in another unit."""
     with pytest.warns(UserWarning, match="1 of 1 jobs without a limit ran longer .* 48 s"):
         read_sacct(sacct(tmp_path, *LINES), processors=4, longest="48s")
-
-
-def test_limit_of_partition(tmp_path):
-    """A job without a limit takes the longest of its partition."""
-    trace = read_sacct(sacct(tmp_path, *LINES), processors=4)
-    assert trace.jobs.estimate.tolist() == [60, 120, 120]
 
 
 def test_limits_by_partition(tmp_path):
@@ -461,17 +439,6 @@ def test_unit(tmp_path):
         read_sacct(sacct(tmp_path, *lines), processors=64)
 
 
-def test_strange_values(tmp_path):
-    """INVALID times and unknown states are counted or taken as they are; nothing is fatal."""
-    lines = [
-        *LINES,
-        f"4|cpu|a|INVALID|{NOON}|{NOON + 50}|COMPLETED|1|00:01:00",
-        f"5|cpu|a|{NOON + 9}|{NOON}|{NOON + 50}|NEW_STATE|1|INVALID",
-    ]
-    trace = read_sacct(sacct(tmp_path, *lines), processors=4)
-    assert (len(trace), trace.cleaning.no_submit, trace.cleaning.early_start) == (4, 1, 1)
-
-
 def test_without_names(tmp_path):
     """A dump of sacct -n has the columns of the command, or those that are given."""
     values = f"7|ann|chem|cpu|normal|{NOON}|{NOON}|{NOON}|{NOON + 50}|50|5|COMPLETED|4|1"
@@ -479,34 +446,6 @@ def test_without_names(tmp_path):
     fields = "JobID,Partition,Cluster,Submit,Start,End,State,AllocCPUS,Timelimit"
     trace = read_sacct(written(tmp_path, "\n".join(LINES)), processors=4, fields=fields)
     assert len(trace) == 3
-
-
-@pytest.mark.parametrize("kind", TEXTS)
-def test_no_line_is_lost(tmp_path, kind):
-    """jobs + dropped = lines; a malformed line is named, or skipped with a warning."""
-    text = TEXTS[kind]
-    lines = 3 if kind in ("sacct-json", "xdmod") else len(text.strip().splitlines())
-    trace = read_log(written(tmp_path, text), processors=64)
-    assert len(trace) + trace.cleaning.dropped == lines
-    if kind == "sacct-json":
-        damaged = json.dumps({"jobs": [slurm_job(), 5]})
-    else:
-        damaged = text.rstrip("\n") + "\nno such line\n"
-    path = written(tmp_path, damaged, "damaged")
-    with refused(WorkloadError, "damaged:"):
-        read_log(path, processors=64)
-    with pytest.warns(UserWarning, match="1 malformed line"):
-        assert read_log(path, processors=64, on_error="skip").cleaning.malformed == 1
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".utf16"])
-def test_encodings(tmp_path, suffix):
-    """Compressed logs and those of Windows are the same log."""
-    path = tmp_path / f"log{suffix}"
-    data = PBS.encode("utf-16" if suffix == ".utf16" else "utf-8")
-    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(suffix, bytes)
-    path.write_bytes(pack(data))
-    assert len(read_log(path, processors=64)) == 2
 
 
 def test_zstd(tmp_path):

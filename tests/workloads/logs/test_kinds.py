@@ -9,6 +9,7 @@ from datetime import datetime
 import pytest
 
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs import read_columns, read_swf, write_swf
 from bfenv.workloads.logs.cleaning import CHANGED, DROPPED
 from bfenv.workloads.logs.formats import find_format
 from tests.workloads.logs.writers import FORMATS, NOON, TEXTS, job, read, sacct, table, written
@@ -65,13 +66,34 @@ def work(trace):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_plain(tmp_path, form):
-    """The plain jobs are the same in all formats, and nothing is counted."""
+    """The plain jobs are the same in all formats, and nothing is counted.
+
+    What is written as SWF is read as the same.
+    """
     trace, counts = imported(tmp_path, form, job(5, size=8, limit=1200, user="bob"))
     assert (counts, work(trace)) == ({}, 4 * PLAIN)
     assert trace.jobs.size.tolist() == [4, 8, 4]
     assert trace.jobs.submit.tolist() == [0, 40, 80]
     if form not in ("sacct", "sacct-json"):  # in minutes
         assert trace.jobs.estimate.tolist() == [600, 1200, 600]
+    write_swf(trace, tmp_path / "again.swf")
+    assert read_swf(tmp_path / "again.swf").hash == trace.hash
+
+
+def test_end_minus_zero(tmp_path):
+    """A runtime of 56 years is that of a job that never started, whatever else is known."""
+    path = tmp_path / "log"
+    path.write_text(f"sub,n,ran\n{NOON},4,120\n{NOON},4,{NOON + 9}\n")
+    mapping = {"submit": "sub", "size": "n", "runtime": "ran"}
+    assert read_columns(path, mapping, processors=4).cleaning.never_started == 1
+    _, counts = imported(tmp_path, "swf", job(5, start=0))
+    assert counts == {"never_started": 1}
+
+
+def test_clock_set_back(tmp_path):
+    """An end that seems an hour too early is none, if the runtime says so."""
+    trace, counts = imported(tmp_path, "sacct", job(5, end=NOON + 110 + 120 - 3600, ran=120))
+    assert (counts, work(trace)) == ({}, 3 * PLAIN)
 
 
 @pytest.mark.parametrize(("form", "start"), cases(NO_START))
@@ -236,6 +258,13 @@ def test_text(tmp_path, form, name, on_error):
     assert (counts, work(trace)) == ({}, 3 * PLAIN)
 
 
+def test_account(tmp_path):
+    """Grid Engine's account may have colons as well as the name before the id."""
+    path = written(tmp_path, "sge", [job(1), job(5, name="a:5:b"), job(9)])
+    path.write_text(path.read_text().replace(":sge:", ":lab:x:1:"))
+    assert work(read(path, "sge")) == 3 * PLAIN
+
+
 def test_unquoted(tmp_path):
     """A delimiter in a name without quotes belongs to the one column where the others fit."""
     path = written(tmp_path, "csv", [job(1), job(5, name="a,b"), job(9)])
@@ -295,7 +324,9 @@ def test_sacct_delimiters(tmp_path, delimiter):
 
 
 def test_milliseconds(tmp_path):
-    """Times in another unit are named as such."""
+    """Times in another unit are named as such; Univa's Grid Engine writes them so."""
+    times = {"submit": NOON * 1000, "start": NOON * 1000 + 60_123, "end": NOON * 1000 + 180_456}
+    assert read(written(tmp_path, "sge", [job(1, **times)]), "sge").runtime.tolist() == [120]
     times = {"submit": NOON * 1000, "start": NOON * 1000, "end": NOON * 1000 + 9}
     path = tmp_path / "log"
     path.write_text(table([job(1, **times)]))
@@ -341,7 +372,5 @@ def test_dates_of_parquet(tmp_path):
     columns = {"sub": sub, "on": arrow.array(at, arrow.timestamp("ms")), "off": end, "n": [1] * 3}
     write_table(arrow.table(columns), tmp_path / "log")
     mapping = {"submit": "sub", "start": "on", "end": "off", "size": "n"}
-    from bfenv.workloads import read_columns
-
     trace = read_columns(tmp_path / "log", mapping, processors=4)
     assert (trace.runtime.tolist(), trace.cleaning.never_started) == ([3600], 2)

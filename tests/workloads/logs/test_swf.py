@@ -136,25 +136,9 @@ def test_the_machine_can_be_given_and_then_the_headers_does_not_count(tmp_path):
     assert (trace.processors, len(trace), trace.cleaning.too_large) == (8, 1, 1)
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("name", ["log.swf", "log.swf.gz"])
-def test_zipped_or_not_and_whatever_the_line_ends_it_is_the_same_trace(tmp_path, end, name):
-    text = HEADER + job(1) + "\n" + job(2, submit=5) + "; a remark\n" + job(3, submit=6).strip()
-    expected = bfenv.read_swf(put(tmp_path, text, "plain.swf"))
-    assert len(expected) == 3
-    trace = bfenv.read_swf(put(tmp_path, text.replace("\n", end), name))
-    assert (trace.hash, trace.header) == (expected.hash, expected.header)
-    assert np.array_equal(trace.records, expected.records)
-
-
 def test_a_zipped_log_is_known_by_its_content(tmp_path):
     path = put(tmp_path, HEADER + job(), "log.swf.gz").rename(tmp_path / "log.swf")
     assert len(bfenv.read_swf(path)) == 1
-
-
-def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
-    trace = bfenv.read_swf(put(tmp_path, b"\xef\xbb\xbf" + (HEADER + job()).encode()))
-    assert trace.header[0] == "Version: 2.2"
 
 
 def test_the_records_cannot_be_written(tmp_path):
@@ -309,21 +293,6 @@ def test_every_job_line_is_in_the_trace_or_counted(tmp_path_factory, text):
         assert lines == len(trace) + trace.cleaning.dropped
 
 
-@given(texts())
-def test_what_was_read_is_written_and_read_as_the_same(tmp_path_factory, text):
-    folder = tmp_path_factory.getbasetemp()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            trace = bfenv.read_swf(put(folder, text), on_error="skip")
-        except bfenv.WorkloadError:
-            return
-    copy = again(trace, folder)
-    assert copy.hash == trace.hash
-    assert copy.header == trace.header
-    assert copy.records.tolist() == trace.records.tolist()
-
-
 # Bad input
 
 
@@ -394,23 +363,6 @@ def test_log_without_a_trace(tmp_path, text, named):
         bfenv.read_swf(path)
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("overrun", "stop"),
-        ("on_error", "ignore"),
-        ("processors", 0),
-        ("processors", 2**60),
-        ("processors", 2.5),
-        ("processors", "8"),
-    ],
-)
-def test_bad_option(tmp_path, option, value):
-    """A bad option is named, with its value."""
-    with refused(bfenv.WorkloadError, option, repr(value)):
-        bfenv.read_swf(put(tmp_path, HEADER + job()), **{option: value})
-
-
 def test_not_a_file(tmp_path):
     """A missing file, a folder and a pipe are named."""
     with refused(FileNotFoundError, tmp_path / "nowhere.swf"):
@@ -449,34 +401,6 @@ def test_a_gzip_file_cut_off_or_changed_anywhere_is_refused_by_name(tmp_path):
     path.write_bytes(whole + b"more")
     with refused(bfenv.WorkloadError, path):
         bfenv.read_swf(path)
-
-
-@st.composite
-def broken_files(draw):
-    """A log into which something has been written, or no log at all."""
-    if draw(st.booleans()):
-        return draw(st.binary(max_size=300))
-    whole = (HEADER + job(1) + job(2, submit=9)).encode()
-    whole = gzip.compress(whole, mtime=0) if draw(st.booleans()) else whole
-    i = draw(st.integers(0, len(whole)))
-    junk = draw(st.one_of(st.binary(max_size=9), st.text("0123456789;.-+e \n\r", max_size=9)))
-    junk = junk if isinstance(junk, bytes) else junk.encode()
-    return whole[:i] + junk + whole[i + draw(st.integers(0, 9)) :]
-
-
-@settings(max_examples=300)
-@given(broken_files(), st.sampled_from(["raise", "skip"]))
-def test_any_bytes_are_a_trace_or_one_line_that_names_the_file(tmp_path_factory, data, on_error):
-    path = tmp_path_factory.getbasetemp() / "broken.swf"
-    path.write_bytes(data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            trace = bfenv.read_swf(path, on_error=on_error)
-        except bfenv.WorkloadError as error:
-            assert str(error).startswith(str(path)) and "\n" not in str(error)
-        else:
-            assert len(trace) == len(trace.records) >= 1
 
 
 # Writing

@@ -66,33 +66,6 @@ def test_any_other_delimiter_can_be_told(tmp_path):
             read(tmp_path, TABLE, delimiter=wrong)
 
 
-def test_a_negative_estimate_is_none(tmp_path):
-    trace = read(tmp_path, f"{TABLE}x,{NOON},1,50,-5\n")
-    assert trace.cleaning.no_estimate == 2
-    assert trace.records[:, 8].tolist() == [300, 3600, 3600, 3600]
-
-
-def test_quotes_hold_delimiters_together(tmp_path):
-    trace = read(tmp_path, f'when,"cpus",ran,limit,who,x\n{NOON},4,5,6,"a, b","say ""hi"", do"\n')
-    assert len(trace) == 1
-
-
-def test_start_and_end_do_for_a_runtime_and_give_the_wait(tmp_path):
-    text = f"when,begin,finish,cpus\n{NOON},{NOON + 7},{NOON + 17},2\n"
-    trace = read(tmp_path, text, SPAN)
-    assert trace.runtime.tolist() == [10]
-    assert trace.records[0].tolist() == [1, 0, 7, 10, 2, *[-1] * 2, 2, *[-1] * 10]
-
-
-def test_local_times_of_the_hour_that_comes_twice_are_taken_in_order(tmp_path):
-    text = "when,begin,finish,cpus\n" + ",".join(
-        f"2025-10-26 {time}" for time in ("02:50:00", "02:10:00", "02:20:00,2\n")
-    )
-    trace = read(tmp_path, text, SPAN, timezone="Europe/Prague")
-    assert trace.records[0, [2, 3]].tolist() == [1200, 600]
-    assert trace.time_of_day == 2 * 3600 + 50 * 60
-
-
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -162,26 +135,6 @@ def test_bad_mapping(tmp_path, mapping, named):
     """Fields and columns that are missing or unknown are named."""
     with refused(WorkloadError, *named):
         read(tmp_path, TABLE, mapping)
-
-
-def test_no_table(tmp_path):
-    """A missing or empty file, a folder, and a table without jobs are named."""
-    with refused(FileNotFoundError, tmp_path / "none.csv"):
-        read_columns(tmp_path / "none.csv", MAP, processors=1)
-    with refused(WorkloadError, tmp_path):
-        read_columns(tmp_path, MAP, processors=1)
-    for text in ("", "who,when,cpus,ran,limit\n"):
-        with refused(WorkloadError, "jobs.csv"):
-            read(tmp_path, text)
-    with refused(WorkloadError, "jobs.csv", "--processors 4096, and is missing"):
-        read(tmp_path, TABLE, processors=None)
-
-
-@pytest.mark.parametrize("longest", [86_400, "1d", "24h"])
-def test_longest(tmp_path, longest):
-    """Jobs without an estimate get the longest, a number or a duration."""
-    trace = read(tmp_path, TABLE, longest=longest)
-    assert trace.jobs.estimate.tolist() == [300, 3600, 86_400]
 
 
 # Parquet
