@@ -223,10 +223,14 @@ def convert(
     ].T.astype(np.int64)
     check_unit(path, runtime[own > 0], own[own > 0])
     check_longest(path, runtime[own < 1], limits)
-    whole = int(np.dot(runtime, size))
-    runtime, estimate, changed = apply_overrun(
-        runtime, np.where(estimate < 1, runtime, estimate), overrun
-    )
+    whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
+    for why, concerned in (
+        ("no_estimate", own < 1),
+        ("clipped" if overrun == "kill" else "extended", runtime > estimate),
+    ):
+        if concerned.any():
+            reading.examples[why] = run_text(runs[int(np.argmax(concerned))])
+    runtime, estimate, changed = apply_overrun(runtime, estimate, overrun)
     reading.work["clipped"] = whole - int(np.dot(runtime, size))
     counts = reading.counts
     counts.update(changed, no_estimate=int(np.sum(own < 1)))
