@@ -240,7 +240,8 @@ def convert(
         write_users(selection.users, runs)
     records.flags.writeable = False
     user = records[:, swf.USER]
-    notes = [*log.notes, *[f"text read as {log.encoding}"] * (log.encoding != "utf-8")]
+    notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
+    notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
     return make_trace(
         submit,
         size,
@@ -259,9 +260,16 @@ def convert(
         ),
         time_of_day=time_of_day(origin, zone),
         header=(
-            *_machine_header(len(runs), origin, timezone, processors),
+            "Version: 2.2",
+            f"MaxJobs: {len(runs)}",
+            f"MaxRecords: {len(runs)}",
+            f"UnixStartTime: {origin}",
+            f"TimeZoneString: {timezone}",
+            f"MaxProcs: {processors}",
             *(_names(runs) if selection.names else ()),
-            *_notes(notes, counts),
+            *(f"Note: {note}" for note in notes),
+            *(f"Note: not a job: {why}: {count}" for count, why in count_reasons(counts, DROPPED)),
+            *(f"Note: {why}: {count}" for count, why in count_reasons(counts, CHANGED)),
         ),
         records=records,
     )
@@ -362,17 +370,6 @@ def run_text(run: Run) -> str:
     return f"line {run.line}: {job}{runtime} on {size}"
 
 
-def _machine_header(jobs: int, origin: int, timezone: str, processors: int) -> tuple[str, ...]:
-    return (
-        "Version: 2.2",
-        f"MaxJobs: {jobs}",
-        f"MaxRecords: {jobs}",
-        f"UnixStartTime: {origin}",
-        f"TimeZoneString: {timezone}",
-        f"MaxProcs: {processors}",
-    )
-
-
 def _names(runs: Sequence[Run]) -> Iterable[str]:
     """Name the numbers of queues and partitions, as SWF's header does; and clusters, if several."""
     queues, partitions = [run.queue for run in runs], [run.partition for run in runs]
@@ -383,15 +380,6 @@ def _names(runs: Sequence[Run]) -> Iterable[str]:
     clusters = sorted({"_".join(run.cluster.split()) for run in runs if run.cluster})
     if len(clusters) > 1:
         yield f"Clusters: {' '.join(clusters)}"
-
-
-def _notes(notes: Iterable[str], counts: Counter[str]) -> tuple[str, ...]:
-    return (
-        *(f"Note: {note}" for note in notes),
-        "Note: users, groups, queues and partitions are numbered by first appearance",
-        *(f"Note: not a job: {why}: {count}" for count, why in count_reasons(counts, DROPPED)),
-        *(f"Note: {why}: {count}" for count, why in count_reasons(counts, CHANGED)),
-    )
 
 
 def _records(runs: Sequence[Run]) -> np.ndarray:

@@ -144,7 +144,8 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
     if slurm.is_header(first):
         return "sacct"
     if slurm.FIRST.match(first):
-        width = first.count(slurm.find_delimiter(first)) + 1
+        delimiter = slurm.find_delimiter(first)
+        width = first.removesuffix(delimiter).count(delimiter) + 1
         own = (fields or slurm.COMMAND.partition("-o ")[2]).count(",") + 1
         if width == own or (fields is not None and width >= FEWEST):
             return "sacct"

@@ -65,12 +65,13 @@ def _parse(line: str) -> Record:
         raise ValueError(f"{len(words)} words, too few for {asked} and {hosts} hosts")
     # A host may be listed once as "8*host" for eight slots.
     listed = [word.strip('"').rpartition("*") for word in words[hosts_at + 1 : status_at]]
-    queue, index = words[QUEUE].strip('"'), _index(words[status_at:])
+    queue, rest = words[QUEUE].strip('"'), words[status_at:]
+    index = _integer(rest[INDEX]) if _has(rest, INDEX_TEXTS, INDEX_NUMBERS) else 0
     return Record(
         submit=words[SUBMIT],
         start=words[START],
         end=words[END],
-        limit=_limit(words[status_at:]),
+        limit=_limit(rest),
         size=sum(int(n) if n.isdecimal() and len(n) < 10 else 1 for n, _, _ in listed),
         asked=_integer(words[SLOTS]),
         user=words[USER].strip('"'),
@@ -80,11 +81,6 @@ def _parse(line: str) -> Record:
         status=COMPLETED if _integer(words[status_at]) == DONE else FAILED,
         job=words[JOB_ID] + (f"[{index}]" if index else ""),
     )
-
-
-def _index(words: list[str]) -> int:
-    """Return a job's index in its array, 0 if it has none; `words` begin with the status."""
-    return _integer(words[INDEX]) if _has(words, INDEX_TEXTS, INDEX_NUMBERS) else 0
 
 
 def _limit(words: list[str]) -> int:

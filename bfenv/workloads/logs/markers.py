@@ -12,14 +12,14 @@ WORDS = frozenset(
 NUMBERS = frozenset(
     (-1, 2**31 - 1, 2**32 - 1, 2**32 - 2, 2**63 - 1, 2**64 - 1, 2**64 - 2)
 )  # the largest of C's integers; Slurm's INFINITE and NO_VAL
+TEXTS = WORDS | {str(number) for number in NUMBERS}
 YEAR = 365 * 86_400  # seconds; no job starts so long before its submission
 
 
 def is_nothing(value: Any) -> bool:
     """Return whether a value is one of the words or numbers above, or NaN."""
     if isinstance(value, str):
-        text = value.strip().lower()
-        return text in WORDS or (text.lstrip("-").isdecimal() and _number(text) in NUMBERS)
+        return value.strip().lower() in TEXTS
     return value is None or value != value or value in (float("inf"), -float("inf"), *NUMBERS)
 
 
@@ -37,7 +37,3 @@ def is_no_date(instant: float, later: float) -> bool:
     times, a job submitted at second 0 may well start at second 0.
     """
     return instant < later and (instant <= 0 or later - instant >= YEAR)
-
-
-def _number(text: str) -> int:
-    return int(text) if len(text) <= 20 else 0

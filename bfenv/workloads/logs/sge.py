@@ -20,7 +20,7 @@ QUEUE, HOST, GROUP, OWNER, NAME, JOB, ACCOUNT, SUBMIT, START, END = 0, 1, 2, 3, 
 FAILURE, EXIT, SLOTS, TASK, CATEGORY = 11, 12, 34, 35, 39
 IO_WAIT = re.compile(r"\s*[0-9]+\.[0-9]+\s*")  # seconds
 LIMIT = re.compile(r"\b[hs]_rt=([0-9:]+)")
-TIME = re.compile(r"\s*[0-9]{9,13}\s*")
+TIME = re.compile("[0-9]{9,13}")
 MOST = 24  # fields among which the times are looked for, where a text before them has colons
 FEW = 6  # fields of what may be a line's beginning
 
@@ -43,9 +43,9 @@ def _parse(line: str) -> Record:
     if line.startswith("#"):
         return Record(why="headers")
     fields = line.split(":")
-    moved = next((i for i in range(SUBMIT + 1, MOST) if _are_times(fields, i)), SUBMIT)
-    if moved > SUBMIT and not _are_times(fields, SUBMIT):
-        # Colons in the job's name, or in the account behind its id.
+    places = range(SUBMIT, min(MOST, len(fields) - 2))
+    moved = next((i for i in places if _are_times(fields[i - 1 : i + 3], i == SUBMIT)), SUBMIT)
+    if moved > SUBMIT:  # by colons in the job's name, or in the account behind its id
         job = next((i for i in range(moved - 3, JOB - 1, -1) if fields[i].strip().isdecimal()), 0)
         if not job:
             raise ValueError("no job id before the account, the priority and three times")
@@ -78,14 +78,15 @@ def _parse(line: str) -> Record:
     )
 
 
-def _are_times(fields: list[str], i: int) -> bool:
-    """Return whether a priority, a submit time and two times follow each other, the first at i."""
+def _are_times(fields: list[str], may_lack: bool) -> bool:
+    """Return whether fields are a priority, the submit time, unless it may lack, and two times."""
+    priority, *times = map(str.strip, fields)
+    known = [TIME.fullmatch(text) is not None for text in times]
     return (
-        len(fields) > i + 2
-        and fields[i - 1].strip().removeprefix("-").isdecimal()
-        and TIME.fullmatch(fields[i]) is not None
+        priority.removeprefix("-").isdecimal()
+        and (known[0] or may_lack)
         and all(
-            TIME.fullmatch(text) or text.strip() in ("0", "-1") for text in fields[i + 1 : i + 3]
+            is_known or text in ("0", "-1") for is_known, text in zip(known, times, strict=True)
         )
     )
 

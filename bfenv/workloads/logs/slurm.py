@@ -171,6 +171,8 @@ def open_sacct(
         header, names = first[1], [name.strip() for name in first[1].split(delimiter)]
     else:
         lines = chain((first,), lines)
+        if first[1].count(delimiter) == len(names) and first[1].endswith(delimiter):  # sacct -p
+            names = [*names, ""]
     names = _known(path, names, resource)
     places = {name: names.index(name) for name in names if name in (*COLUMNS, *SIZES[resource])}
     free = [i for i, name in enumerate(names) if name not in KNOWN.values()]

@@ -317,10 +317,11 @@ def test_sacct_delimiters(tmp_path, delimiter):
         trace = read(path, "sacct", **options)
         assert (trace.cleaning.steps, work(trace)) == (1, 3 * PLAIN)
     names, _, rows = path.read_text().partition("\n")
-    path.write_text(rows)
     fields = ",".join(f" {name.upper()}%20" for name in names.split(delimiter))
-    assert find_format(path, fields) == "sacct"
-    assert work(read(path, "sacct", fields=fields)) == 3 * PLAIN
+    for text in (rows, rows.replace("\n", f"{delimiter}\n")):  # as of sacct -p
+        path.write_text(text)
+        assert find_format(path, fields) == "sacct"
+        assert work(read(path, "sacct", fields=fields)) == 3 * PLAIN
 
 
 def test_milliseconds(tmp_path):
