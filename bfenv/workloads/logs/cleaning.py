@@ -121,19 +121,10 @@ def check_processors(name: str, processors: int) -> int:
 def apply_overrun(
     runtime: np.ndarray, estimate: np.ndarray, overrun: str
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """Make no job run longer than its estimate.
+    """Make no job run longer than its estimate, each (n,) int64 seconds.
 
-    Parameters
-    ----------
-    runtime, estimate
-        (n,) int64 seconds.
-    overrun
-        "kill" cuts runtimes to estimates, "extend" raises estimates to runtimes.
-
-    Returns
-    -------
-    tuple
-        The runtimes, the estimates, and how many were changed, by reason.
+    "kill" cuts runtimes to estimates, "extend" raises estimates to runtimes. The third result is
+    how many were changed, by reason.
     """
     longer = int(np.sum(runtime > estimate))
     if overrun == "kill":

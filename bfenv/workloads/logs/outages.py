@@ -39,15 +39,8 @@ Event = tuple[str, int, int, int]  # node, begin and end in seconds of the trace
 def read_outages(header: Iterable[str], origin: int, processors: int) -> tuple[Outage, ...]:
     """Return the outages in the header of an SWF file.
 
-    Parameters
-    ----------
-    header
-        Its lines. Those like "Outage: BEGIN END PROCESSORS" count, with times in the file's
-        seconds.
-    origin
-        The second of the file at which the trace begins.
-    processors
-        Of the machine; an outage of more takes all.
+    Lines like "Outage: BEGIN END PROCESSORS" count, with times in the file's seconds. The trace
+    begins at `origin` of these. An outage of more than the machine's processors takes all.
     """
     found = []
     for match in filter(None, map(LABEL.match, header)):

@@ -166,22 +166,11 @@ def order_times(
     end: tuple[Number, ...],
     elapsed: Number | None,
 ) -> tuple[Number, Number, Number]:
-    """Choose the instants that submit, start and end time mean.
+    """Choose the instants that submit, start and end time mean, in seconds since 1970, -1 for none.
 
     A local time is ambiguous where the clock was set back. Instants in order are preferred, then
-    those that agree with the time elapsed, then the earlier.
-
-    Parameters
-    ----------
-    submit, start, end
-        What each can mean, in seconds since 1970; empty if it is not known.
-    elapsed
-        end - start, in seconds, as the log has it; None if it is not known.
-
-    Returns
-    -------
-    tuple
-        Submit, start and end time in seconds since 1970, -1 if not known.
+    those that agree with the time elapsed, end - start in seconds, if that is known, then the
+    earlier.
     """
     if len(submit) <= 1 and len(start) <= 1 and len(end) <= 1:
         return (submit or (-1,))[0], (start or (-1,))[0], (end or (-1,))[0]

@@ -83,23 +83,11 @@ def check_names(
     others: Mapping[tuple[str, str, str], int],
     names: Sequence[str],
 ) -> None:
-    """Check that each of the names is that of a partition, or cluster, with runs.
+    """Check that each of the names is that of a "partition" or a "cluster" with runs.
 
-    Raises WorkloadError if one is not; the message lists those there are, or says why its lines are
-    not jobs.
-
-    Parameters
-    ----------
-    path
-        The log, for messages.
-    kind
-        "partition" or "cluster".
-    runs
-        Those of the log.
-    others
-        How many other records there are, by reason, partition and cluster.
-    names
-        To be checked.
+    `others` is how many other records there are, by reason, partition and cluster. Raises
+    WorkloadError if a name has no runs; the message lists those that have, or says why its lines
+    are not jobs.
     """
     if not names:
         return

@@ -163,20 +163,9 @@ def open_rows(
 class Rows:
     """The rows of a table that is text, each a record of as many fields as there are columns.
 
-    Parameters
-    ----------
-    header
-        The line of column names, which may be repeated; "" if there is none.
-    delimiter, width
-        What separates the columns, and how many there are.
-    free
-        The columns whose text may have delimiters in it.
-    record
-        Makes a record of the fields.
-    is_quoted
-        Whether quotes hold a field together.
-    is_first
-        Whether a text can be the first field.
+    The `header` may be repeated; it is "" if there is none. `free` are the columns whose text may
+    have delimiters in it. `record` makes a record of the fields. `is_quoted` is whether quotes hold
+    a field together, and `is_first` whether a text can be the first field.
     """
 
     def __init__(

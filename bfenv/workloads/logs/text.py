@@ -104,21 +104,14 @@ def join_lines(
     begins: Callable[[str, str], bool],
     counts: Counter[str],
 ) -> Iterator[tuple[int, str]]:
-    """Join lines of one record, whose text has line breaks: a space stands in for each.
+    """Join the lines of records whose text has line breaks; a space stands in for each.
 
     A line that is not whole takes those that follow, until both are. If that does not come about,
     it stays alone, and so do they: no record is lost to a damaged one.
 
-    Parameters
-    ----------
-    lines
-        Number and text of each line.
-    is_whole
-        Whether a text has all of a record. Its ValueError means that no more lines can help.
-    begins
-        Whether a line begins a record itself, after the text of an unfinished one.
-    counts
-        Its "continued" counts the lines that were joined to others.
+    `is_whole` tells whether a text has all of a record; its ValueError means that no more lines can
+    help. `begins` tells whether a line begins a record after the text of an unfinished one. The
+    "continued" of `counts` is how many lines were joined to others.
     """
     ahead: deque[tuple[int, str]] = deque()
     while (item := ahead.popleft() if ahead else next(lines, None)) is not None:

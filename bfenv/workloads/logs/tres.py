@@ -36,14 +36,9 @@ def sizes_in(
 ) -> tuple[Callable[[Fields], tuple[int, int]], int | None]:
     """Return what counts the processors that a job held and requested, and those of the machine.
 
-    Raises WorkloadError if there is no such resource, or the capacity is missing or cannot be read.
-
-    Parameters
-    ----------
-    resource, capacity, processors
-        As in `read_sacct`.
-    partitions
-        Those whose jobs are taken, none for all. No other needs a capacity.
+    `resource`, `capacity` and `processors` are as in `read_sacct`. Only the partitions whose jobs
+    are taken, none for all, need a capacity. Raises WorkloadError if there is no such resource, or
+    the capacity is missing or cannot be read.
     """
     check_choice("resource", resource, SIZES, error=WorkloadError)
     has = read_capacity(capacity) if resource == "dominant" else {}

@@ -88,10 +88,7 @@ def phi(
 def check_seconds(name: str, values: np.ndarray) -> np.ndarray:
     """Return times as int64.
 
-    Raises
-    ------
-    WorkloadError
-        If a value is not an integer, or negative.
+    Raises WorkloadError if a value is not an integer, or negative.
     """
     values = np.asarray(values)
     if values.dtype.kind not in "iu":
