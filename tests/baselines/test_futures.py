@@ -17,7 +17,7 @@ from bfenv.baselines.futures import (
 from bfenv.core.cluster import may_start, now, running, start, try_start, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.policy import Policy, new_memory
-from bfenv.knowledge.user_history import UserHistory, learn, new_user_history
+from bfenv.knowledge.user_history import UserHistory, estimate_group, learn, new_user_history
 from tests.conftest import small_traces
 
 STATELESS = ("easy", "fcfs", "easy-sjf", "easy-wfp3", "easy(reservations=2)")
@@ -240,8 +240,9 @@ def test_users_are_recalled(trace):
         memory = recall(memory, machine, users)
         assert isinstance(memory.history, UserHistory)
         assert np.array_equal(memory.history.recent, users.recent)
-        group = users.estimate_group[machine.job]
-        assert np.array_equal(memory.history.estimate_group, group)
+        for number, job in enumerate(machine.job):
+            group = estimate_group(memory.history, machine.jobs, number)
+            assert group == estimate_group(users, jobs, job)
         assert np.array_equal(memory.history.by_estimate, users.by_estimate)
         memory.history.recent[:] = -1  # a copy
         assert (users.recent >= 0).all()
