@@ -294,7 +294,7 @@ def test_light_imports():
         "from bfenv.cli import main\n"
         "try: main()\n"
         "except SystemExit as e: assert not e.code\n"
-        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'scipy.stats', 'pygame'}\n"
+        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'scipy.stats'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, capture_output=True)
