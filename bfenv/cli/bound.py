@@ -62,7 +62,7 @@ def bound(
     """
     from bfenv.analysis.bounds import check_gap, find_gap, load_gap, save_gap
     from bfenv.baselines.registry import find_policy
-    from bfenv.parallel.evaluation import simulate_safely
+    from bfenv.parallel.sweep import simulate_safely
     from bfenv.workloads.load import load_workload
 
     if out is not None:

@@ -58,7 +58,7 @@ def simulate(
       bfenv simulate --player "./my-scheduler" --out mine.csv
     """
     from bfenv.leaderboard.export import check_name, schedule_csv, write_schedule
-    from bfenv.parallel.evaluation import simulate_safely
+    from bfenv.parallel.sweep import simulate_safely
     from bfenv.workloads.load import load_workload
 
     if out is not None:

@@ -1,7 +1,7 @@
 """The public names of `bfenv.leaderboard`, which its `__init__` imports when one is first used."""
 
+from bfenv.evaluation.row import SCHEMA, Row
 from bfenv.leaderboard.replay import schedule_of
-from bfenv.leaderboard.row import SCHEMA, Row
 from bfenv.leaderboard.run import Outcome, run_suite
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard, read_leaderboard

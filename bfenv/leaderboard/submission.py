@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.agents import code_places
-from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import read_leaderboard
 
 MANIFEST = "manifest.json"

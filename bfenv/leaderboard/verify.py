@@ -12,12 +12,12 @@ from bfenv.agents.agent_names import read_agent
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS, division_of
 from bfenv.core.schedule import Schedule
+from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.agent_schedule import NOTES
 from bfenv.leaderboard.bounds import check_bounds
 from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.make_row import make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
-from bfenv.leaderboard.row import Row, encode_json
 from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, committed, find_suite, salted, suite_of
 from bfenv.leaderboard.task import Task, plan_rows

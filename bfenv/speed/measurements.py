@@ -9,8 +9,8 @@ from typing import Any, NoReturn, TypedDict
 
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
+from bfenv.evaluation.row import LARGEST
 from bfenv.leaderboard.provenance import commit, machine, versions
-from bfenv.leaderboard.row_checks import LARGEST
 
 SCHEMA = 1
 KEYS = ("group", "what", "subject")  # which identify a measurement in a file

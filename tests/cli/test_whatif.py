@@ -7,7 +7,7 @@ import pytest
 
 import bfenv
 from bfenv.workloads.whatif import with_other_estimates, with_processors
-from tests.leaderboard.site.conftest import write_site
+from tests.site.conftest import write_site
 
 
 @pytest.fixture

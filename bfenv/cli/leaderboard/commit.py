@@ -44,7 +44,7 @@ def commit(
         --out published.json
     """
     from bfenv.core.files import write_atomically
-    from bfenv.leaderboard.row import encode_json
+    from bfenv.evaluation.row import encode_json
     from bfenv.leaderboard.suite import committed, suite_of
 
     data = encode_json(committed(suite_of(workload), salt).description())

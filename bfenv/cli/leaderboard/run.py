@@ -127,7 +127,7 @@ def run(
     """
     from bfenv.agents.evaluation import RANDOM
     from bfenv.baselines.registry import policies
-    from bfenv.leaderboard.row import Row
+    from bfenv.evaluation.row import Row
     from bfenv.leaderboard.run import run_suite
     from bfenv.parallel.shards import read_shard
     from bfenv.players import hide_arguments, hide_memory
@@ -214,8 +214,8 @@ run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
 
 def _tell(outcome: "Outcome", out: Path) -> None:
     """Print where the time went, how many rows there are, and which are of others or failed."""
+    from bfenv.evaluation.row import failures
     from bfenv.leaderboard.provenance import is_made_here
-    from bfenv.leaderboard.report.ranking import failures
     from bfenv.leaderboard.timings import time_spent
 
     for column, lines in time_spent(out).items() if outcome.new_rows else ():
