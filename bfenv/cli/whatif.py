@@ -1,4 +1,4 @@
-"""The command `bfenv whatif`."""
+"""The command `bfenv report whatif`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -83,9 +83,9 @@ def whatif(
 
     \b
     Examples:
-      bfenv whatif site.swf.gz --processors +10% --max-estimate 24h --split-longer
-      bfenv whatif site.swf.gz --variant processors=+10%,split-estimate=24h,estimates=-30%
-      bfenv whatif site.swf.gz --estimates -30% --without outages --policy easy --policy easy-wfp3
+      bfenv report whatif site.swf.gz --processors +10% --max-estimate 24h --split-longer
+      bfenv report whatif site.swf.gz --variant processors=+10%,split-estimate=24h,estimates=-30%
+      bfenv report whatif site.swf.gz --estimates -30% --without outages --policy easy-wfp3
     """
     from bfenv.core.files import write_atomically
     from bfenv.core.names import format_value

@@ -94,8 +94,8 @@ run(
 #
 # Another policy costs nothing, but more nodes cost money. How many nodes would shorten the waits
 # as much as another policy? And how much more load would undo the gain?
-# ``bfenv whatif site.swf.gz --processors +10%`` prints a table that answers such questions. In
-# Python, you can draw it:
+# ``bfenv report whatif site.swf.gz --processors +10%`` prints a table that answers such questions.
+# In Python, you can draw it:
 
 trace = bfenv.read_swf("site.swf.gz")
 load = trace.offered_load

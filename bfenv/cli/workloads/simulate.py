@@ -1,4 +1,4 @@
-"""The command `bfenv simulate`."""
+"""The command `bfenv workloads simulate`."""
 
 import sys
 from pathlib import Path
@@ -25,7 +25,10 @@ def simulate(
     policy: Annotated[
         str | None,
         typer.Option(
-            "--policy", "-p", metavar="POLICY", help="See `bfenv policies`.  [default: easy]"
+            "--policy",
+            "-p",
+            metavar="POLICY",
+            help="See `bfenv evaluate policies`.  [default: easy]",
         ),
     ] = None,
     player: Annotated[
@@ -51,11 +54,11 @@ def simulate(
 
     \b
     Examples:
-      bfenv simulate --policy easy --out schedule.csv
-      bfenv simulate --policy easy --out easy.swf.gz
-      bfenv simulate --policy easy --out easy_jobs.csv
-      bfenv simulate --policy fcfs --load 0.7
-      bfenv simulate --player "./my-scheduler" --out mine.csv
+      bfenv workloads simulate --policy easy --out schedule.csv
+      bfenv workloads simulate --policy easy --out easy.swf.gz
+      bfenv workloads simulate --policy easy --out easy_jobs.csv
+      bfenv workloads simulate --policy fcfs --load 0.7
+      bfenv workloads simulate --player "./my-scheduler" --out mine.csv
     """
     from bfenv.leaderboard.export import check_name, schedule_csv, write_schedule
     from bfenv.parallel.sweep import simulate_safely
