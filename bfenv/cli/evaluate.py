@@ -21,10 +21,10 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, PolicyError
 
 if TYPE_CHECKING:
-    from bfenv.agents.evaluation import EvaluationRow
     from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
     from bfenv.evaluation.evaluator import Case
+    from bfenv.evaluation.row import Row
 
 
 EPISODES = 64
@@ -241,8 +241,8 @@ def _evaluate_agents(
     format: Format,
 ) -> None:
     """Score each agent on drawn episodes, and on one long episode; print a table for either."""
-    from bfenv.agents.evaluation import REFERENCES, evaluate_agent
     from bfenv.envs.settings import DEFAULTS
+    from bfenv.evaluation.episodes import REFERENCES, best_policies, evaluate_agent, starves
     from bfenv.workloads.load import load_workload
 
     trace = load_workload(workload, **({} if load is None else {"load": load}))
@@ -276,9 +276,16 @@ def _evaluate_agents(
                     "split": split,
                     "episodes": count,
                     "episode_jobs": length,
-                    "jobs": rows[0].scored_jobs // count,
+                    "jobs": rows[0].jobs // count,
                 }
-                tables.append([_agent_row(identity, row) for row in rows])
+                best = best_policies(rows)
+                tables.append(
+                    [
+                        _agent_row(identity, row)
+                        | {"starves": starves(row), "best": row in best, "division": row.division}
+                        for row in rows
+                    ]
+                )
                 progress.advance(task)
     if format in (Format.table, Format.markdown):
         from bfenv.cli import show_agents
@@ -296,12 +303,10 @@ def _evaluate_agents(
         raise typer.Exit(1)
 
 
-def _agent_row(identity: dict[str, Any], row: "EvaluationRow") -> dict[str, Any]:
-    """Return a row with the columns' names of the other rows."""
-    values = row._asdict()
-    del values["scored_jobs"]  # the column "jobs" has those of an episode
-    renamed = {"name": "policy", "longest_wait": "max_wait"}
-    return identity | {renamed.get(name, name): value for name, value in values.items()}
+def _agent_row(identity: dict[str, Any], row: "Row") -> dict[str, Any]:
+    """Return the columns of a row; policies make no decisions of the environment."""
+    noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
+    return identity | {"policy": row.policy} | dict.fromkeys(noted, 0) | dict(row.metrics)
 
 
 def _able(names: list[str], cases: "list[Case]") -> list[str]:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfenv.agents.evaluation import MANY_OUTSIDE, RANDOM, outside_note
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK, MARK_MEANING
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted
+from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
 
 Scored = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
 

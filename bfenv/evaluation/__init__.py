@@ -1,6 +1,7 @@
 """Who is compared with whom on which jobs: the evaluator, and its rows as tables and charts.
 
-`evaluate(competitors, cases)` returns a `Row` for each pair. `bfenv.evaluation.page` has the parts
+`evaluate(competitors, cases)` returns a `Row` for each pair, and `evaluate_agent` those of an agent
+and policies on its episodes. `bfenv.evaluation.page` has the parts
 of pages that show them.
 """
 

@@ -2,7 +2,7 @@
 
 from bfenv.evaluation.row import SCHEMA, Row
 from bfenv.leaderboard.replay import schedule_of
-from bfenv.leaderboard.run import Outcome, run_suite
+from bfenv.leaderboard.run import SuiteRun, run_suite
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard, read_leaderboard
 from bfenv.leaderboard.suite import SUITES, Suite, find_suite
@@ -12,10 +12,10 @@ __all__ = [
     "SCHEMA",
     "SUITES",
     "Leaderboard",
-    "Outcome",
     "Row",
     "Standing",
     "Suite",
+    "SuiteRun",
     "Task",
     "find_suite",
     "plan_rows",

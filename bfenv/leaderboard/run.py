@@ -32,7 +32,7 @@ LONGEST_WARM_UP = 120.0  # seconds for a policy to be compiled and tried
 AGENT_COST = 2e-3  # seconds per job of agents and players, assumed
 
 
-class Outcome(NamedTuple):
+class SuiteRun(NamedTuple):
     """The rows of a run."""
 
     new_rows: list[Row]  # in the order they were done
@@ -59,7 +59,7 @@ def run_suite(
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
-) -> Outcome:
+) -> SuiteRun:
     """Make the rows of policies and agents on a suite that are not in a folder yet.
 
     Parameters
@@ -91,7 +91,7 @@ def run_suite(
 
     Returns
     -------
-    Outcome
+    SuiteRun
         The rows made, and those that existed.
 
     Raises
@@ -119,7 +119,7 @@ def run_suite(
     open_store(folder, suite)
     existing = {task.key: _existing_row(folder, task, retry) for task in plan}
     tasks = [task for task in plan if existing[task.key] is None]
-    outcome = Outcome([], [row for row in existing.values() if row is not None])
+    outcome = SuiteRun([], [row for row in existing.values() if row is not None])
     if not tasks:
         return outcome
     workers = {"argv": list(argv), "workers": str(scheduler or jobs)}

@@ -14,9 +14,9 @@ from bfenv.envs.rendering.canvas import Canvas, Colour, tint
 from bfenv.envs.rendering.snapshot import (
     EnvView,
     Head,
-    Row,
-    Run,
+    Running,
     Snapshot,
+    Waiting,
     changes,
     clock,
     day,
@@ -179,7 +179,7 @@ def _time_axis(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
         canvas.text(x, axes.bottom + 12, label, INK if midnight else FAINT, align=0.5)
 
 
-def _run(canvas: Canvas, axes: Axes, run: Run, floor: int) -> None:
+def _run(canvas: Canvas, axes: Axes, run: Running, floor: int) -> None:
     """Draw the past of a running job in its colour, the expected rest in a lighter one."""
     top, bottom = axes.y(floor + run.size), axes.y(floor)
     if bottom == top:
@@ -289,7 +289,7 @@ def _queue(canvas: Canvas, snapshot: Snapshot) -> None:
         canvas.text(left + 10, top + height - 13, note, FAINT)
 
 
-def _waiting(canvas: Canvas, snapshot: Snapshot, row: Row, left: int, y: int) -> None:
+def _waiting(canvas: Canvas, snapshot: Snapshot, row: Waiting, left: int, y: int) -> None:
     colour = JOBS[row.job % len(JOBS)]
     ink = FAINT if row.obstacle else INK
     if not row.obstacle:

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
 from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted
 from bfenv.core.versions import versions
+from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
 from bfenv.evaluation.reference import STARVES_MEANING
 from bfenv.evaluation.row import Row, failures
 from bfenv.leaderboard.standings import Standing, rank_policies

@@ -1,7 +1,8 @@
-"""Score an agent, beside policies on the very same jobs."""
+"""Score an agent on episodes, beside policies on the very same jobs."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -17,10 +18,12 @@ from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import COMPLETION, TRIALS, Policy, able, division_of
 from bfenv.core.schedule import bounded_slowdown
+from bfenv.core.versions import versions
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.settings import WORKLOAD, EnvSettings, Workloads
 from bfenv.envs.warm_up import start_times
+from bfenv.evaluation.row import Row
 from bfenv.parallel.failures import as_policy_error
 
 BASE = "easy"  # what all are compared with
@@ -28,26 +31,6 @@ REFERENCES = (BASE, "easy-saf")
 FAMILIES = ("easy", "los")  # the registered ones of these are candidates for the best policy
 RANDOM = "random"  # name of the agent that learns nothing
 MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports warn of
-
-
-class EvaluationRow(NamedTuple):
-    """How an agent or a policy did on all episodes together."""
-
-    name: str  # of the agent or the policy
-    mean_bounded_slowdown: float  # mean over episodes of the mean over jobs
-    mean_wait: float  # seconds, as above
-    p95_wait: float  # seconds, of the jobs of all episodes
-    longest_wait: float  # seconds
-    slowdown_ratio: float  # mean bounded slowdown over EASY's
-    wait_ratio: float  # longest wait over EASY's
-    starves: bool  # wait_ratio is beyond STARVES, so the mean is bought by starved jobs
-    best: bool  # of its division's policies that starve no jobs it has the lowest mean slowdown
-    decisions: int = 0  # of agents; policies have none
-    outside_window: float = 0.0  # share of decisions at which jobs waited outside the window
-    replaced_actions: int = 0  # illegal choices, replaced by the best legal ones of the model
-    illegal_actions: int = 0  # that counted as the pass
-    scored_jobs: int = 0  # of all episodes together
-    division: str = COMPLETION  # one of `bfenv.core.policy.DIVISIONS`
 
 
 class Episode(NamedTuple):
@@ -75,7 +58,7 @@ def evaluate_agent(
     references: Sequence[str | Policy] = REFERENCES,
     failed: Callable[[Policy, PolicyError], None] | None = None,
     **settings: Unpack[EnvSettings],
-) -> list[EvaluationRow]:
+) -> list[Row]:
     """Play episodes, and score random actions and policies on the same jobs.
 
     Parameters
@@ -105,10 +88,15 @@ def evaluate_agent(
 
     Returns
     -------
-    list[EvaluationRow]
+    list[Row]
         The agent, or the agent and "... (sampled)"; "random"; the references; and, if it is not
         among them, the best registered variant of EASY or LOS that starves no jobs. Policies see
-        every waiting job and need no masks. Compare rows of one division only.
+        every waiting job and need no masks. Compare rows of one division only. The metrics are
+        means over the episodes of the means over their jobs, "p95_wait" and "max_wait" of all jobs,
+        "slowdown_ratio" and "longest_wait_ratio" to EASY; of agents, also "decisions", the share
+        "outside_window" of them at which jobs waited outside the window, "replaced_actions", the
+        illegal ones that the model's best legal one replaced, and "illegal_actions", which counted
+        as the pass.
 
     Raises
     ------
@@ -119,9 +107,9 @@ def evaluate_agent(
 
     Examples
     --------
-    >>> from bfenv.agents import evaluate_agent
+    >>> from bfenv.evaluation import evaluate_agent
     >>> rows = evaluate_agent("random", episodes=1, episode_jobs=20, references=["easy"])
-    >>> [row.name for row in rows][:2]
+    >>> [row.policy for row in rows][:2]
     ['random', 'easy']
     """
     check_integer("episodes", episodes, 1)
@@ -145,18 +133,56 @@ def evaluate_agent(
     policy_waits = _score_policies(env, windows, references, failed)
     easy = policy_waits[BASE] if BASE in policy_waits else next(iter(policy_waits.values()))
     modes = [True, False] if deterministic is None else [deterministic]
-    own = _division(chosen.get("trial_limit") is not None, traces)
+    played = Row(
+        suite="",
+        policy=RANDOM,
+        kind="agent",
+        workload=", ".join(dict.fromkeys(trace.name for trace in traces)),
+        source=workload if isinstance(workload, str) else traces[0].name,
+        workload_hash=f"sha256:{traces[0].hash}",
+        processors=traces[0].processors,
+        jobs=0,
+        load=None,
+        offered_load=None,
+        seed=seed,
+        status="ok",
+        versions=versions(),
+        commit=None,
+        command="",
+        division=_division(chosen.get("trial_limit") is not None, traces),
+    )
     rows = []
     with as_policy_error(opened.name):
         for mode in modes if _samples(opened.make(env, seed)) else modes[:1]:
             name = opened.name if mode else f"{opened.name} (sampled)"
-            rows.append(_play_all(env, name, opened.make, plan, mode, easy, own))
+            row = replace(played, policy=name)
+            rows.append(_play_all(env, row, opened.make, plan, mode, easy))
     if opened.name != RANDOM:
-        rows.append(_play_all(env, RANDOM, RandomAgent, plan, False, easy, own))
-    divisions = {
-        name: _division(policy.trials, traces) for name, policy in _known(references).items()
-    }
-    return rows + _policy_rows(policy_waits, references, easy, divisions)
+        rows.append(_play_all(env, played, RandomAgent, plan, False, easy))
+    scored = [
+        _scored(
+            replace(played, policy=name, kind="policy", division=_division(policy.trials, traces)),
+            policy_waits[name],
+            easy,
+        )
+        for name, policy in _known(references).items()
+        if name in policy_waits
+    ]
+    shown = {find_policy(one).name for one in references}
+    best = [row for row in best_policies(scored) if row.policy not in shown]
+    return rows + [row for row in scored if row.policy in shown] + best
+
+
+def starves(row: Row) -> bool:
+    """Whether a row's longest wait is beyond STARVES times EASY's: starved jobs buy its mean."""
+    return (row.metrics["longest_wait_ratio"] or 0.0) > STARVES
+
+
+def best_policies(rows: Sequence[Row]) -> list[Row]:
+    """Return the policy of the lowest mean slowdown that starves no jobs, of each division."""
+    fair = [row for row in rows if row.kind == "policy" and not starves(row)]
+    fair.sort(key=lambda row: row.metrics["mean_bounded_slowdown"] or 0.0, reverse=True)
+    return list({row.division: row for row in fair}.values())  # the last of each division
 
 
 def _division(trials: bool, traces: Sequence[Trace]) -> str:
@@ -190,14 +216,13 @@ def _window(env: BackfillEnv, episode: Episode) -> EpisodeWindow:
 
 def _play_all(
     env: BackfillEnv,
-    name: str,
+    row: Row,
     make: Callable[[BackfillEnv, int], Any],
     plan: Sequence[Episode],
     deterministic: bool,
     easy: Sequence[Waits],
-    division: str,
-) -> EvaluationRow:
-    """Play all episodes with the agents that `make` returns."""
+) -> Row:
+    """Play all episodes with the agents that `make` returns, and add what they did to a row."""
     waits, played = [], []
     for seed, options in plan:
         agent = make(env, seed)
@@ -210,13 +235,14 @@ def _play_all(
         one.info["metrics"]["outside_window"] * count
         for one, count in zip(played, decisions, strict=True)
     )
-    return _row(name, waits, easy)._replace(
-        decisions=sum(decisions),
-        outside_window=outside / sum(decisions),
-        replaced_actions=sum(one.replaced_actions for one in played),
-        illegal_actions=sum(one.info["illegal_actions"] for one in played),
-        division=division,
-    )
+    row = _scored(row, waits, easy)
+    noted = {
+        "decisions": sum(decisions),
+        "outside_window": outside / sum(decisions),
+        "replaced_actions": sum(one.replaced_actions for one in played),
+        "illegal_actions": sum(one.info["illegal_actions"] for one in played),
+    }
+    return replace(row, metrics={**row.metrics, **noted})
 
 
 def _score_policies(
@@ -256,29 +282,6 @@ def _is_candidate(name: str, policy: Policy) -> bool:
     return name.startswith(FAMILIES) and not policy.stochastic and not policy.trials
 
 
-def _policy_rows(
-    waits: Mapping[str, Sequence[Waits]],
-    references: Sequence[str | Policy],
-    easy: Sequence[Waits],
-    divisions: Mapping[str, str],
-) -> list[EvaluationRow]:
-    """Return the rows of the references and of the best policies that starve no jobs."""
-    rows = {
-        name: _row(name, values, easy)._replace(division=divisions[name])
-        for name, values in waits.items()
-    }
-    fair = sorted(
-        (row for row in rows.values() if not row.starves),
-        key=lambda row: row.mean_bounded_slowdown,
-        reverse=True,
-    )
-    best = {row.division: row.name for row in fair}  # the last of each division
-    for name in best.values():
-        rows[name] = rows[name]._replace(best=True)
-    names = dict.fromkeys([*(find_policy(one).name for one in references), *best.values()])
-    return [rows[name] for name in names if name in rows]
-
-
 def _waits(trace: Trace, first: int, start: np.ndarray) -> Waits:
     """Return the waits of the jobs from `first` on, which start at these times."""
     jobs = slice(first, first + len(start))
@@ -286,23 +289,20 @@ def _waits(trace: Trace, first: int, start: np.ndarray) -> Waits:
     return Waits(wait, bounded_slowdown(wait, trace.runtime[jobs]))
 
 
-def _row(name: str, episodes: Sequence[Waits], easy: Sequence[Waits]) -> EvaluationRow:
+def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
+    """Add jobs and metrics to a row."""
     slowdown, usual = _mean_slowdown(episodes), _mean_slowdown(easy)
     waits = np.concatenate([one.wait for one in episodes])
     longest, longest_usual = (float(max(one.wait.max() for one in e)) for e in (episodes, easy))
-    ratio = longest / max(longest_usual, 1.0)
-    return EvaluationRow(
-        name=name,
-        mean_bounded_slowdown=slowdown,
-        mean_wait=float(np.mean([one.wait.mean() for one in episodes])),
-        p95_wait=float(np.percentile(waits, 95)),
-        longest_wait=longest,
-        slowdown_ratio=slowdown / usual,
-        wait_ratio=ratio,
-        starves=ratio > STARVES,
-        best=False,
-        scored_jobs=len(waits),
-    )
+    metrics = {
+        "mean_bounded_slowdown": slowdown,
+        "mean_wait": float(np.mean([one.wait.mean() for one in episodes])),
+        "p95_wait": float(np.percentile(waits, 95)),
+        "max_wait": longest,
+        "slowdown_ratio": slowdown / usual,
+        "longest_wait_ratio": longest / max(longest_usual, 1.0),
+    }
+    return replace(row, jobs=len(waits), metrics=metrics)
 
 
 def _mean_slowdown(episodes: Sequence[Waits]) -> float:
