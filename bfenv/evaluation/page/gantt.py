@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from bfenv.analysis.formatting import MISSING, duration, moment
+from bfenv.analysis.formatting import MISSING, compound_duration, duration, moment
 from bfenv.analysis.plots.figure import inline_svg
 from bfenv.analysis.plots.gantt import draw_gantt
 from bfenv.analysis.plots.gantt_overview import is_large
@@ -11,8 +11,10 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.page.charts import badge, data
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
+from bfenv.workloads.logs.header import date_at
 
 LISTED = 400  # jobs in the table of numbers
+QUEUE = "The strip below is the number of waiting jobs."
 SAME = "The jobs are the same; each has the same colour and number under both policies. "
 MEANING = {
     False: "Hatched jobs were backfilled, gaps are idle processors.",
@@ -50,6 +52,9 @@ def gantt_section(
         drawing = Markup(inline_svg(lambda: draw_gantt(schedules, begin, span)))
     except BfenvError as error:
         return element("p", f"Not shown: {error}.", class_="absent")
+    trace, date = schedules[0].trace, date_at(schedules[0].trace, begin)
+    when = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M}"
+    where = f"{workload}: {compound_duration(span)} from {when} on"
     explanation = SAME * (len(scenes) > 1) + MEANING[is_large(scenes[0])]
     names = " and ".join(one.policy for one in schedules)
     marks = [
@@ -57,9 +62,7 @@ def gantt_section(
     ]
     return join(
         [
-            element(
-                "p", f"{workload}: {explanation} The strip below is the number of waiting jobs."
-            ),
+            element("p", f"{where}, on {trace.processors:,} processors. {explanation} {QUEUE}"),
             element("div", drawing, class_="gantt", role="img", aria_label=f"Gantt chart: {names}"),
             *marks,
             data(_job_table(scenes)),

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
+from bfenv.leaderboard.report import render_page, select_gantt
 from bfenv.leaderboard.store import read_leaderboard
-from tests.leaderboard.report.conftest import page_of
 from tests.leaderboard.stores import make_store
 
 OPTIONS = (
@@ -50,8 +50,8 @@ def address(tmp_path_factory):
         row["workload"] += HOSTILE
         row["command"] = ALIEN
         path.write_text(json.dumps(row))
-    file = folder / "page.html"
-    file.write_text(page_of(read_leaderboard(folder)), encoding="utf-8")
+    file, leaderboard = folder / "page.html", read_leaderboard(folder)
+    file.write_text(render_page(leaderboard, select_gantt(leaderboard)), encoding="utf-8")
     return file.as_uri()
 
 
