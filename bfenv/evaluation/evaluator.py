@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
     source: str | Trace  # what `load_workload` takes, or the trace itself
     options: tuple[tuple[str, Any], ...] = ()  # of `load_workload`
-    seed: int = 0
+    seed: int = 0  # of the decisions, and of the jobs if they are generated
     label: str = ""  # name of the workload in its rows; "" for the trace's own
     is_generated: bool = False  # its seed has made the jobs as well
 
@@ -61,6 +61,11 @@ def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> 
     load
         Offered load to scale the workload to; None for its own.
 
+    Returns
+    -------
+    list[Case]
+        By seed.
+
     Raises
     ------
     BfenvError
@@ -80,7 +85,18 @@ def workload_cases(workload: str, seeds: int = 1, load: float | None = None) -> 
 
 
 def variant_cases(variants: Mapping[str, Trace]) -> list[Case]:
-    """Return a case of each trace, under its label."""
+    """Make a case of each of several traces.
+
+    Parameters
+    ----------
+    variants
+        The traces by label.
+
+    Returns
+    -------
+    list[Case]
+        In this order.
+    """
     return [Case(trace, label=label) for label, trace in variants.items()]
 
 

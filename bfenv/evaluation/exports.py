@@ -1,11 +1,8 @@
 """The public names of `bfenv.evaluation`, which its `__init__` imports when one is first used."""
 
-from bfenv.evaluation.episodes import best_policies as best_policies
 from bfenv.evaluation.episodes import evaluate_agent as evaluate_agent
-from bfenv.evaluation.episodes import starves as starves
 from bfenv.evaluation.evaluator import Case as Case
 from bfenv.evaluation.evaluator import evaluate as evaluate
-from bfenv.evaluation.evaluator import plan_runs as plan_runs
 from bfenv.evaluation.evaluator import variant_cases as variant_cases
 from bfenv.evaluation.evaluator import workload_cases as workload_cases
 from bfenv.evaluation.row import SCHEMA as SCHEMA

@@ -1,8 +1,7 @@
 """What another policy would do to a site's own users.
 
-`site_report` compares candidates with today's policy, and its report has a page. `sentences` words
-the verdict, and `slurm_support` says whether Slurm can follow a policy. `what_if` compares variants
-of a site, which `bfenv.workloads.whatif` makes.
+`site_report` compares candidates with today's policy, and its report has a page. `what_if` compares
+variants of a site, which `bfenv.workloads.whatif` makes.
 """
 
 from typing import TYPE_CHECKING

@@ -16,12 +16,12 @@ CLOSER = 0.05  # share of the jobs by which a simulation is clearly closer to th
 class Finding(NamedTuple):
     """What a candidate would change; waits in seconds."""
 
-    schedule: Schedule
+    schedule: Schedule  # of the candidate
     change: Interval  # of the mean wait, below 0 is less
     users_less: int  # users whose mean wait falls by over a minute
-    users_more: int
+    users_more: int  # and those whose mean wait grows by over a minute
     starves: bool  # its longest wait is over STARVES times that of today's policy
-    slurm: SlurmSupport
+    slurm: SlurmSupport  # whether Slurm can follow it
 
     @property
     def policy(self) -> str:
@@ -42,9 +42,9 @@ class Finding(NamedTuple):
 class SiteComparison(NamedTuple):
     """One workload: as it ran, under today's policy, and under each candidate."""
 
-    workload: str
-    today: Schedule
-    logged: Schedule | None
+    workload: str  # its label
+    today: Schedule  # of today's policy
+    logged: Schedule | None  # what the log records
     findings: list[Finding]  # shortest mean wait first, those that starve last
 
     @property

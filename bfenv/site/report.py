@@ -89,6 +89,11 @@ def site_report(
     jobs
         Processes, as in `run_tasks`.
 
+    Returns
+    -------
+    Report
+        With a comparison of each log.
+
     Raises
     ------
     BfenvError

@@ -50,6 +50,11 @@ def what_if(
     done
         Called with each row.
 
+    Returns
+    -------
+    WhatIf
+        The row of each policy and variant.
+
     Raises
     ------
     BfenvError

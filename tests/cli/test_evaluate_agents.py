@@ -8,7 +8,8 @@ import pytest
 
 import bfenv
 from bfenv.cli.show_agents import disagreements, merged, notes
-from bfenv.evaluation import evaluate_agent, starves
+from bfenv.evaluation import evaluate_agent
+from bfenv.evaluation.episodes import starves
 from tests.leaderboard.suites import SAMPLES
 
 WORKLOAD = "lublin:jobs=1500,procs=32,seed=5"

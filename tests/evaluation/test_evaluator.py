@@ -7,7 +7,8 @@ import pytest
 import bfenv
 from bfenv.analysis import summarize
 from bfenv.analysis.logged import LOGGED
-from bfenv.evaluation import evaluate, plan_runs, variant_cases, workload_cases
+from bfenv.evaluation import evaluate, variant_cases, workload_cases
+from bfenv.evaluation.evaluator import plan_runs
 from bfenv.parallel.sweep import simulate_safely
 from tests.site.conftest import site as site
 

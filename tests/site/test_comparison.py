@@ -7,7 +7,8 @@ import bfenv
 from bfenv.analysis.logged import logged_schedule
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
-from bfenv.site import compare_site, report, site_report, what_if
+from bfenv.site import report, site_report, what_if
+from bfenv.site.comparison import compare_site
 from bfenv.site.opening import MOST, candidate_lines, winners_and_losers
 from bfenv.workloads import whatif
 

@@ -3,7 +3,8 @@
 import pytest
 
 from bfenv.baselines.registry import ALL
-from bfenv.site import CANDIDATES, slurm_support
+from bfenv.site import CANDIDATES
+from bfenv.site.slurm import slurm_support
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 import bfenv
 from bfenv.analysis.intervals import Interval
 from bfenv.analysis.logged import logged_schedule
-from bfenv.site import compare_site, sentences
-from bfenv.site.words import less_or_more
+from bfenv.site.comparison import compare_site
+from bfenv.site.words import less_or_more, sentences
 
 CANDIDATES = ("easy-sqf", "easy-lxf", "easy-sjf", "conservative-replan")
 

@@ -50,11 +50,33 @@ class Scene(NamedTuple):
         return np.flatnonzero((start >= self.begin) & (start < self.stop))
 
     def is_marked(self, run: Placed) -> bool:
-        """Whether a run is one of a backfilled job, and no trial."""
+        """Whether a run is one of a backfilled job, and no trial.
+
+        Parameters
+        ----------
+        run
+            One of the scene's.
+
+        Returns
+        -------
+        bool
+            Whether it is hatched.
+        """
         return bool(self.backfilled[run.job]) and not run.trial
 
     def describe(self, run: Placed) -> str:
-        """Describe a run in a line."""
+        """Describe a run in a line.
+
+        Parameters
+        ----------
+        run
+            One of the scene's.
+
+        Returns
+        -------
+        str
+            Job, processors, length, submission and wait.
+        """
         jobs = self.schedule.trace.jobs
         submit = int(jobs.submit[run.job])
         return (
