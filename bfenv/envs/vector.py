@@ -236,17 +236,6 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         """Return what `BackfillEnv.render` returns, for every environment."""
         return tuple(handle.render() for handle in self.handles)
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Release the screens; `close` calls this.
-
-        Parameters
-        ----------
-        **kwargs
-            Ignored.
-        """
-        for handle in self.handles:
-            handle.close()
-
     def _infos(self, buffers: StepBuffers, present: np.ndarray) -> dict[str, Any]:
         """Return the infos of the environments that are `present`, (num_envs,) bool; else zeros."""
         infos = self.batch.infos(buffers)

@@ -21,12 +21,12 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
+from bfenv.evaluation.reference import FAIR, REFERENCE
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
-from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
-from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.suite import FrozenTrace, content_hash, load_frozen
 from bfenv.leaderboard.task import Task
 from bfenv.parallel.failures import describe_error

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.agents import evaluate_agent, load_agent, open_agent, read_card, save_model
+from bfenv.agents import load_agent, open_agent, read_card, save_model
 from bfenv.agents.card import ACTING, card_path, write_card
 from bfenv.agents.saved_model import encode_normalization
 from bfenv.agents.seen_jobs import spans_of
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.evaluation import evaluate_agent
 
 sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
@@ -129,7 +130,7 @@ def test_made_by_a_function(tmp_path, normalized):
 
     options, path = {"episodes": 2, "window": 4, **SHORT}, save_model(model, tmp_path / "model")
     scores = [
-        [row[1:] for row in evaluate_agent(one, OTHER, trust=True, **options)]
+        [row.metrics for row in evaluate_agent(one, OTHER, trust=True, **options)]
         for one in (model, make, str(path))
     ]
     assert scores[0] == scores[1] == scores[2]
@@ -157,11 +158,11 @@ def test_algorithms(tmp_path, algorithm, options):
     model.learn(16)
     path = save_model(model, tmp_path / "model.zip")
     rows = evaluate_agent(str(path), OTHER, episodes=2, trust=True, **SHORT)
-    played = [row for row in rows if row.name.startswith(str(path))]
+    played = [row for row in rows if row.policy.startswith(str(path))]
     assert len(played) == (1 if algorithm in (sb3.DQN, contrib.QRDQN) else 2)
-    assert all(row.illegal_actions == 0 for row in played)
+    assert all(row.metrics["illegal_actions"] == 0 for row in played)
     if algorithm is contrib.MaskablePPO:
-        assert all(row.replaced_actions == 0 for row in played)
+        assert all(row.metrics["replaced_actions"] == 0 for row in played)
 
 
 class Custom(contrib.ppo_mask.MultiInputPolicy):

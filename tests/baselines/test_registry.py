@@ -275,7 +275,7 @@ def test_the_command_finds_modules_of_the_current_folder(tmp_path):
         "policy", "own_policy:shortest", "fcfs",
     ]  # fmt: skip
     (tmp_path / "broken_policy.py").write_text("1 / 0")
-    result = command(tmp_path, "simulate", "-p", "broken_policy:f")
+    result = command(tmp_path, "workloads", "simulate", "-p", "broken_policy:f")
     assert (result.returncode, result.stdout) == (2, "")
     assert result.stderr.count("\n") == 1
     for part in ("broken_policy:f", "ZeroDivisionError", "division by zero"):

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import bfenv
-from tests.leaderboard.site.conftest import write_site
+from tests.site.conftest import write_site
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`bfenv train` and `bfenv curves`: what they write, print and refuse."""
+"""`bfenv train` and `bfenv train curves`: what they write, print and refuse."""
 
 import sys
 
@@ -44,14 +44,14 @@ def test_seeds(run, tmp_path):
     """Trainings with several seeds are drawn as one curve."""
     status, _, _ = run("train", *SMALL, "--seeds", 2, "--out", tmp_path)
     assert status == 0
-    status, out, _ = run("curves", tmp_path)
+    status, out, _ = run("train", "curves", tmp_path)
     assert status == 0
     assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [
         ["scorer", seed, steps] for seed in "01" for steps in ("0", "32", "64")
     ]
-    status, _, _ = run("curves", tmp_path, "--out", tmp_path / "curves.png")
+    status, _, _ = run("train", "curves", tmp_path, "--out", tmp_path / "curves.png")
     assert status == 0 and (tmp_path / "curves.png").stat().st_size > 1000
-    status, _, err = run("curves", tmp_path, "--out", tmp_path / "curves.png")
+    status, _, err = run("train", "curves", tmp_path, "--out", tmp_path / "curves.png")
     assert status == 2 and "--force" in err
 
 
