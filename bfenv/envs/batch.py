@@ -18,7 +18,7 @@ from bfenv.core.events import placeholder
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, outages_of
-from bfenv.core.policy import check_able
+from bfenv.core.policy import check_plans_for
 from bfenv.envs import episode, outputs
 from bfenv.envs.batch_state import (
     INFOS,
@@ -383,7 +383,7 @@ class EnvBatch:
         try:
             reference = Reference(policy, self.source)
             for trace in self.source.traces:
-                check_able(reference.policy, trace)
+                check_plans_for(reference.policy, trace)
         except BfenvError as error:
             raise PolicyError(f"reference: {error}") from error
         return reference

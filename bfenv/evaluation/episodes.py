@@ -16,7 +16,7 @@ from bfenv.baselines.registry import find_policy, policies
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import COMPLETION, TRIALS, Policy, able, division_of
+from bfenv.core.policy import COMPLETION, TRIALS, Policy, division_of, plans_for
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.core.versions import versions
 from bfenv.envs.backfill import BackfillEnv
@@ -255,7 +255,7 @@ def _score_policies(
     traces = env.batch.source.traces
     waits = {}
     for policy in _known(references).values():
-        if all(able(policy, trace.jobs) for trace in traces):
+        if all(plans_for(policy, trace.jobs) for trace in traces):
             try:
                 with as_policy_error(policy.name):
                     waits[policy.name] = [

@@ -21,7 +21,7 @@ from bfenv.baselines.registry import find_policy, simulate
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import COMPLETION, Policy, able, division_of
+from bfenv.core.policy import COMPLETION, Policy, division_of, plans_for
 from bfenv.core.schedule import Schedule
 from bfenv.core.versions import versions
 from bfenv.evaluation.reference import FAIR, REFERENCE
@@ -199,7 +199,7 @@ def plan_runs(
 def able_policies(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
     """Return the policies that can schedule the jobs of all cases."""
     traces = [case.trace().jobs for case in cases]
-    return [name for name in names if all(able(find_policy(name), jobs) for jobs in traces)]
+    return [name for name in names if all(plans_for(find_policy(name), jobs) for jobs in traces)]
 
 
 def _records_starts(case: Case) -> bool:

@@ -186,12 +186,12 @@ def run(
 def _references(workloads: Sequence[str]) -> list[str]:
     """Return the policies to compare with that can schedule the jobs of these logs."""
     from bfenv.baselines.registry import find_policy
-    from bfenv.core.policy import able
+    from bfenv.core.policy import plans_for
     from bfenv.evaluation.episodes import REFERENCES
     from bfenv.workloads.load import load_workload
 
     logs = [load_workload(each).jobs for each in workloads]
-    return [name for name in REFERENCES if all(able(find_policy(name), jobs) for jobs in logs)]
+    return [name for name in REFERENCES if all(plans_for(find_policy(name), jobs) for jobs in logs)]
 
 
 def _list_suites() -> str:
