@@ -277,7 +277,7 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
 
 @kernel
 def _allow_trials_beside_plan(state, cluster, jobs, rules, plan, reserved, i):
-    """Allow the trials that respect all reservations, that of the job itself included."""
+    """Allow the trials that respect all reservations, the job's own included."""
     limit, window = rules.trial_limit, len(state.slots[i])
     if limit == 0:
         return

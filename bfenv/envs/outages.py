@@ -96,7 +96,7 @@ def is_withheld(state, cluster, jobs, i, job):
 
 @kernel
 def _is_too_many(state, cluster, jobs, i, job):
-    """Tell whether a job could start but for an outage to come."""
+    """Tell whether only an outage to come keeps a job from starting."""
     enough = leaves_enough(state, cluster, jobs, i, ROOM, job, jobs.estimate[job])
     return may_start(cluster, jobs, job) and not enough
 

@@ -139,8 +139,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         seed
             The seed s of environment 0; environment i has s + i. Or a seed for each.
         options
-            `{"reset_mask": (num_envs,) bool}` resets only those environments. The other options are
-            those of `BackfillEnv.reset`, for every environment.
+            `{"reset_mask": (num_envs,) bool}` resets only those environments. `BackfillEnv.reset`
+            has the other options, which hold for every environment.
 
         Returns
         -------

@@ -169,7 +169,7 @@ def _renew(scores, history, cluster, jobs, count):
         value, later = scores.program.stack[0, i], scores.program.stack[0, last]
         low, high = min(value, later), max(value, later)
         scores.until[job] = FOREVER if goes == STAYS else jobs.submit[job] + int(wait[last])
-        bounded = goes != UNKNOWN and high < np.inf  # infinity may stand for NaN
+        bounded = goes != UNKNOWN and high < np.inf  # infinity may be NaN
         scores.lowest[job] = low - MARGIN * abs(low) if bounded else -np.inf
         scores.highest[job] = high + MARGIN * abs(high) if bounded else np.inf
 

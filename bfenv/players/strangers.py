@@ -1,4 +1,4 @@
-"""Which names stand for code that is not bfenv's own, decided without importing any of it."""
+"""Which names refer to code that is not bfenv's own, decided without importing any of it."""
 
 import importlib
 import sys
@@ -50,7 +50,7 @@ def is_strange_policy(name: str) -> bool:
         if not card or is_network(str(card)):
             return False
         return is_strange_policy(read_card(str(card)).policy)
-    return any(":" in text for text in options.values())  # policies of its own choice
+    return any(":" in text for text in options.values())  # policies that it chose
 
 
 def is_strange_agent(name: str) -> bool:

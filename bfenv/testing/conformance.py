@@ -156,8 +156,8 @@ def run_command(
     Parameters
     ----------
     command
-        The command line. "{input}" stands for the SWF file of a case, "{output}" for the file that
-        the command writes; without "{output}", its standard output is read. No shell is involved.
+        The command line. "{input}" is replaced by the SWF file of a case, "{output}" by the file
+        that the command writes; without "{output}", its standard output is read. No shell is involved.
         The answer is SWF, in which the wait of each job counts, or lines "job start".
     cases
         What to schedule.

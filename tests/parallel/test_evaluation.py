@@ -119,7 +119,7 @@ def test_failed_runs(jobs):
         jobs=jobs,
     )
     assert [(row["policy"], row["seed"]) for row in rows] == [("easy", 0), ("easy", 1)]
-    text = "idle leaves 50 jobs waiting for ever, the first is job 0"
+    text = "idle leaves 50 jobs waiting forever, the first is job 0"
     assert failed == [(0, text), (1, text)]
 
 

@@ -168,7 +168,7 @@ def test_a_choice_lasts_for_the_interval():
 
 
 def test_a_candidate_that_starves_is_not_followed():
-    """A policy that leaves a job waiting for ever loses against one that does not."""
+    """A policy that leaves a job waiting forever loses against one that does not."""
 
     def lazy(cluster, jobs):
         for job in waiting(cluster):
