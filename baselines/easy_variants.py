@@ -1,6 +1,6 @@
 """Variants of EASY: other orders, more reservations, shorter sight, predicted runtimes.
 
-`easy` and `queue` make policies from options; POLICIES are those that the literature has. The pass
+`easy` and `queue` make policies from options; POLICIES has the ones of the literature. The pass
 that they share is in `bfenv.baselines.easy_pass`.
 """
 

@@ -122,7 +122,9 @@ class Trace:
         latest = int(max(jobs.submit[-1], jobs.requested_start.max()))
         # Twice, because a job may be tried before it runs. A fourth of all time remains for plans.
         if latest + 2 * float(jobs.estimate.sum(dtype=np.float64)) > FOREVER // 4:
-            raise WorkloadError(f"{self.name}: run one by one, its jobs would end too late for 64 bits")
+            raise WorkloadError(
+                f"{self.name}: run one by one, its jobs would end too late for 64 bits"
+            )
         self._check_outages()
 
     def _check_outages(self) -> None:

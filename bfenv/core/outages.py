@@ -1,7 +1,7 @@
 """A machine whose processors are out of service at known times.
 
 The simulator treats an outage as a job that no user submitted: it takes its processors at its begin
-and gives them back at its end. Its number follows the numbers of the trace's jobs, and it never waits.
+and gives them back at its end. Its number follows the trace's jobs, and it never waits.
 All outages are announced long before, as maintenance is: their requests are known from the start
 and follow the requests of the jobs. So no job starts that could still be
 running, by its estimate, when its processors go out of service, and an outage kills no job.

@@ -446,7 +446,7 @@ def _change(profile, by, step, begin, end):
 def _begin_step(profile, step, time, by):
     """Let a step begin at a time, if none does; `step` is the first from there on.
 
-    Its level is the level that the step before it had until that changed by `by`. If one of the next
+    Its level is the one that the step before it had before it changed by `by`. If one of the next
     steps is equal to the one before it, only the steps up to there move.
     """
     starts, level, steps = profile.time, profile.free, profile.steps[0]

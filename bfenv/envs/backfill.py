@@ -46,8 +46,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     Jobs of a workload arrive at a machine of P processors and wait in a queue in order of
     submission. At every scheduling pass, after the ends and the arrivals of an instant, the agent
     starts jobs one by one, or lets the clock run. A job takes its `size` processors until it ends.
-    It runs for its true runtime, which is hidden until it ends, and is killed at its estimate. The
-    semantics are those of `bfenv.core.cluster`; `bfenv.simulate` drives the same machine.
+    It runs for its true runtime, which is hidden until it ends, and is killed at its estimate.
+    `bfenv.core.cluster` states the semantics; `bfenv.simulate` drives the same machine.
 
     ## Action Space
 

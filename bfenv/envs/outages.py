@@ -1,6 +1,6 @@
 """Outages to come: what they hide in a scheduling pass, and what starts must leave them.
 
-The rule is that of `bfenv.core.detour`, for starts that are decided one by one:
+It applies the rule of `bfenv.core.detour` to starts that are decided one by one:
 
 * At the begin of a pass, the waiting jobs are hidden that alone leave an outage too little.
 * At each decision, a start must leave each outage enough beside all that runs.

@@ -36,7 +36,7 @@ def is_strange_policy(name: str) -> bool:
     Raises
     ------
     PolicyError
-        If the name cannot be read, or is that of a card that cannot be read.
+        If the name or its card cannot be read.
     """
     base, options = parse_name(name, PolicyError)
     prefix, colon, rest = base.partition(":")
@@ -87,7 +87,7 @@ def source_of(name: str) -> Path | None:
 def package_of(name: str) -> list[Path]:
     """Return the folders of the outermost package that a stranger's module is in, or its file.
 
-    The parameters and errors are those of `source_of`.
+    See `source_of` for the parameters and errors.
     """
     spec = _specs(name)[0]
     if spec.submodule_search_locations is not None:

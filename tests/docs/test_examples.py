@@ -108,7 +108,7 @@ def run_command(line, folder, monkeypatch, capsys):
 
 
 def test_the_readme_is_short_and_its_links_lead_to_files():
-    """At most 600 words. Once the project has an address, links begin with it; they lead to files."""
+    """At most 600 words. Links begin with the project's address, if it has one."""
     text = (ROOT / "README.md").read_text()
     assert len(text.split()) <= 600
     addresses = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
