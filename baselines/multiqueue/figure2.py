@@ -90,7 +90,7 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
             if (
                 (jobs.size[job] <= free(cluster) or _is_pivot(jobs, memory, job))
                 and jobs.priority[job] == priority
-                and stage_of(cluster, jobs, memory, job) == QUEUED
+                and stage_of(cluster, memory, job) == QUEUED
             ):
                 _consider(cluster, jobs, memory, job)
         priority = next_priority(cluster, jobs, memory, priority)
@@ -159,7 +159,7 @@ def _delays_no_pivot(cluster, jobs, memory, job):
 @kernel
 def _start(cluster, jobs, memory, job):
     """Lines 6a.I-II and 7c.I-II: start a job, or its trial, on processors of its partition."""
-    if stage_of(cluster, jobs, memory, job) == TO_BE_TRIED:
+    if stage_of(cluster, memory, job) == TO_BE_TRIED:
         try_start(cluster, jobs, job, memory.trial_length[0])
     else:
         start(cluster, jobs, job)

@@ -72,7 +72,10 @@ class StarvationError(PolicyError):
         return f"{self.policy} {self.reason}"
 
 
-LISTED_BY = {"policy": "bfenv policies", "workload": "bfenv workloads"}  # commands, by kind
+LISTED_BY = {
+    "policy": "bfenv evaluate policies",
+    "workload": "bfenv workloads",
+}  # commands, by kind
 
 
 class UnknownNameError(BfenvError):

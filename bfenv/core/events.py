@@ -99,7 +99,7 @@ def placeholder(requests: np.ndarray, processors: int) -> tuple[int, ...]:
     that, all jobs are equal: submit time FOREVER, the whole machine, an estimate of 1 s.
     """
     any_requested = int(requests[REQUESTED_START].any())
-    return FOREVER, processors, 1, int(requests[USER].max()), 0, any_requested
+    return FOREVER, processors, 1, int(requests[USER].max(initial=-1)), 0, any_requested
 
 
 def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:

@@ -126,6 +126,4 @@ class BackfillVecEnv(VecEnv):
         return [handle.render() for handle in self.handles]
 
     def close(self) -> None:
-        """Release the screens."""
-        for handle in self.handles:
-            handle.close()
+        """Do nothing: there is nothing to release."""

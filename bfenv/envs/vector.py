@@ -89,27 +89,6 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         check_choice("copy", copy, (False, True))
         if not copy:
             batch.reuse_buffers()
-        self._attach(batch, mode)
-
-    @classmethod
-    def of_batch(cls, batch: EnvBatch) -> "BackfillVectorEnv":
-        """Return a vector environment over a batch that something else may step, too.
-
-        Parameters
-        ----------
-        batch
-            The environments.
-
-        Returns
-        -------
-        BackfillVectorEnv
-            Its episodes begin again in the same step.
-        """
-        envs = cls.__new__(cls)
-        envs._attach(batch, AutoresetMode.SAME_STEP)
-        return envs
-
-    def _attach(self, batch: EnvBatch, mode: AutoresetMode) -> None:
         self.batch = batch
         self.autoreset_mode = mode
         self.metadata = {**self.metadata, "autoreset_mode": mode}
@@ -256,17 +235,6 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     def render(self) -> tuple[Any, ...]:
         """Return what `BackfillEnv.render` returns, for every environment."""
         return tuple(handle.render() for handle in self.handles)
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Release the screens; `close` calls this.
-
-        Parameters
-        ----------
-        **kwargs
-            Ignored.
-        """
-        for handle in self.handles:
-            handle.close()
 
     def _infos(self, buffers: StepBuffers, present: np.ndarray) -> dict[str, Any]:
         """Return the infos of the environments that are `present`, (num_envs,) bool; else zeros."""

@@ -12,8 +12,7 @@ from typing import Any
 
 from bfenv.agents.agent_names import ALL as AGENTS
 from bfenv.agents.agent_names import read_agent
-from bfenv.agents.card_file import is_network
-from bfenv.agents.models import read_card
+from bfenv.agents.card import is_network, read_card
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.names import parse_name, read_value, split_object_name
 

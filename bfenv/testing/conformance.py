@@ -22,7 +22,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import make_trace
 from bfenv.core.policy import Policy
-from bfenv.parallel.evaluation import simulate_safely
+from bfenv.parallel.sweep import simulate_safely
 
 RULES = ("easy", "conservative")
 LONGEST = 200  # characters of a command's output that an error repeats

@@ -36,9 +36,8 @@ class Machine:
         trace = bfenv.make_trace(
             submit, size, runtime, processors, estimate=estimate, requested_start=requested_start
         )
-        self.jobs = trace.jobs
         self.cluster, self.jobs, self.truth = new_cluster(trace)
-        self.plan = new_reservations(jobs, processors)
+        self.plan = new_reservations(self.jobs, processors)
 
     def advance(self):
         """Go on to the next instant, and bring the plan up to it; whether a job ended early."""

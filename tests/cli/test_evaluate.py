@@ -8,7 +8,7 @@ import re
 import pytest
 
 import bfenv
-from tests.leaderboard.site.conftest import write_site
+from tests.site.conftest import write_site
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_left_out(run, swf):
     lines = swf.read_text().splitlines()
     for job, line, reason in (
         (2, "2 1 -1 4 9 -1 -1 9 4 -1 1 1 -1 -1 -1 -1 -1 -1", "(larger than the machine)"),
-        (3, "3 1 -1 -10 1 -1 -1 1 4 -1 1 1 -1 -1 -1 -1 -1 -1",
+        (3, "3 1 -1 -1 1 -1 -1 1 4 -1 1 1 -1 -1 -1 -1 -1 -1",
          "(ran for 0 s, or no runtime: 1; larger than the machine: 1)"),
     ):  # fmt: skip
         lines[job] = line

@@ -59,8 +59,11 @@ def opened(trace, steps=25, which=0, **settings):
 def bytes_of(snapshot):
     """All that a snapshot holds."""
     return pickle.dumps(
-        [[part.tolist() for part in each] for each in (snapshot.jobs, snapshot.state)]
-        + [part.tolist() for part in snapshot.history]
+        [
+            [part.tolist() for part in each]
+            for each in (snapshot.jobs, snapshot.state, snapshot.history.groups)
+        ]
+        + [part.tolist() for part in snapshot.history[1:]]
     )
 
 
