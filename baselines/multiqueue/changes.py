@@ -30,7 +30,7 @@ from bfenv.core.profile import rebuild
 def update(cluster, jobs, memory):
     """Bring promises and pivots up to now; return the first positions to be considered.
 
-    They are those in the queue and in `untried`. The profile of the last pass lacks only what has
+    They are in the queue and in `untried`. The profile of the last pass lacks only what has
     ended since. It is made from scratch where others have not followed it or a promise was missed,
     and always where starts are requested.
     """

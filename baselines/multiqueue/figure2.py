@@ -2,7 +2,7 @@
 
 Lawson and Smirni 2002, Figure 2 and sections 2.1 and 2.2. Jobs wait in one queue per class of
 estimates, each queue with a partition of the machine and with a pivot, its first job, which is
-promised a start (pivot start time). The line numbers in the comments are those of Figure 2. Choices
+promised a start (pivot start time). Comments have the line numbers of Figure 2. Choices
 made where the paper is silent or at odds with itself:
 
 * Lines 7a and 7b, as printed, look at the pivot of the job's own partition alone. A pivot of

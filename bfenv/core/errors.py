@@ -63,10 +63,10 @@ class StarvationError(PolicyError):
         self.jobs = jobs
         self.policy = policy
         if len(jobs) == 1:
-            self.reason = f"leaves job {jobs[0]} waiting for ever"
+            self.reason = f"leaves job {jobs[0]} waiting forever"
         else:
             count = counted(len(jobs), "job")
-            self.reason = f"leaves {count} waiting for ever, the first is job {jobs[0]}"
+            self.reason = f"leaves {count} waiting forever, the first is job {jobs[0]}"
 
     def __str__(self) -> str:
         return f"{self.policy} {self.reason}"

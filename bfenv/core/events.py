@@ -193,7 +193,7 @@ def advance(cluster, jobs, truth):
     cluster : Cluster
         The machine; its clock moves, jobs end and arrive.
     jobs : Jobs
-        The requests; those of the jobs that arrive take the place of placeholders.
+        The requests. As a job arrives, its request replaces the placeholder.
     truth : Truth
         Runtimes, requests to come and future events, which no policy is given.
 

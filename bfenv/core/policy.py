@@ -177,8 +177,8 @@ def make_policy(function: Callable[..., None], **options: Any) -> Policy:
     function
         `decide(cluster, jobs)` or `decide(cluster, jobs, memory)`, plain Python or a kernel.
     options
-        Fields of Policy. The name is by default that of the function, the summary the first line of
-        its docstring.
+        Fields of Policy. By default, the name is the function's, and the summary is the first
+        line of its docstring.
 
     Returns
     -------

@@ -93,7 +93,7 @@ def simulate(
             run_around(policy, cluster, jobs, truth, memory, outages_of(trace))
         else:
             run_passes(policy, cluster, jobs, truth, memory)
-    own = slice(len(trace))  # without what stands for outages
+    own = slice(len(trace))  # without the outages
     records = policy.records(memory)
     if trace.outages:
         records = {name: np.asarray(values)[own] for name, values in records.items()}

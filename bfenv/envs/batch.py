@@ -389,7 +389,7 @@ class EnvBatch:
         return reference
 
     def _set_views(self) -> None:
-        """Make views of the totals, which always hold those of the last step or reset."""
+        """Make views of the totals, which are always of the last step or reset."""
         self.totals = StepTotals(*self._totals)
         self._columns = list(self._totals.T)
         self._compared = reward_arguments(self.totals, self.job_counts, self._reference_totals.T)

@@ -74,7 +74,7 @@ def open_episode(state, tables, rules, i, window, outages, is_warm, ended, buffe
     """Open an episode, go to its first decision, and write what is seen there.
 
     Python calls it with plain tuples, `window` being an EpisodeWindow, and `outages` the first and
-    one past the last of the jobs that stand for outages. If the machine is warm already, `ended`
+    one past the last job that is an outage. If the machine is warm already, `ended`
     (k,) int64 are the jobs that have ended on it, in the order of their ends. If it is not, EASY
     schedules the jobs before the episode; there must then be no outages.
     """

@@ -219,7 +219,7 @@ def _write_keys_of(state, cluster, jobs, rules, i, order, number):
 def _write_keys(state, cluster, jobs, rules, i, order, number):
     """Write the keys of the jobs that the order may take; return how many they are.
 
-    `number` is that of `formula` by job; if the order has none, it is empty.
+    `number` is the value of `formula` by job; if the order has none, it is empty.
     """
     taken, key, line = state.per_job[i, TAKEN], state.per_job[i, KEY], waiting(cluster)
     time, count = now(cluster), 0

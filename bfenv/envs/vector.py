@@ -118,8 +118,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         seed
             The seed s of environment 0; environment i has s + i. Or a seed for each.
         options
-            `{"reset_mask": (num_envs,) bool}` resets only those environments. The other options are
-            those of `BackfillEnv.reset`, for every environment.
+            `{"reset_mask": (num_envs,) bool}` resets only those environments. `BackfillEnv.reset`
+            has the other options, which hold for every environment.
 
         Returns
         -------
@@ -252,7 +252,7 @@ def _spread(
 ) -> dict[str, Any]:
     """Return the infos of the environments `over` as arrays of all environments, zeros elsewhere.
 
-    The result is that of Gymnasium's `VectorEnv._add_info`, which takes about twice as long.
+    The result equals Gymnasium's `VectorEnv._add_info`, which takes about twice as long.
     """
     spread: dict[str, Any] = {}
     pairs = list(zip(over, infos, strict=True))

@@ -74,7 +74,7 @@ def planned_machine():
 
 
 def test_a_new_plan_is_an_empty_machine_without_reservations():
-    """All processors are free from time 0 on, for ever."""
+    """All processors are free from time 0 on, forever."""
     machine = Machine(3, (0, 1, 1, 1))
     assert machine.profile() == [(0, 3)]
     assert machine.plan.planned_start.tolist() == [NONE]

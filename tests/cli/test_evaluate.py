@@ -113,5 +113,5 @@ def test_nothing_but_the_log(run, tmp_path, monkeypatch):
     (tmp_path / "idle_scheduler.py").write_text("def idle(cluster, jobs):\n    pass\n")
     log = write_site(tmp_path / "site.swf", jobs=60)
     status, out, err = run("evaluate", "-w", log, "-p", "idle_scheduler:idle")
-    assert status == 2 and "idle_scheduler:idle leaves 60 jobs waiting for ever" in err
+    assert status == 2 and "idle_scheduler:idle leaves 60 jobs waiting forever" in err
     assert "logged, as it ran" in out and "division" not in out and "repeats" not in out

@@ -115,5 +115,5 @@ def test_failed_runs(jobs):
     assert [(row.policy, row.seed, row.ok) for row in rows] == [
         ("idle", 0, False), ("easy", 0, True), ("idle", 1, False), ("easy", 1, True),
     ]  # fmt: skip
-    text = "idle leaves 50 jobs waiting for ever, the first is job 0"
+    text = "idle leaves 50 jobs waiting forever, the first is job 0"
     assert {row.error for row in rows} == {text, ""}

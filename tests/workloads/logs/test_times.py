@@ -99,7 +99,7 @@ def test_a_duration_means_what_it_says(value, expected):
     ["1:2:3:4", "1 hour", "2-", "9" * 15, "9" * 400 + "s", "2 days", timedelta.max, []],
 )
 def test_bad_duration(value):
-    """A duration in no form, or beyond all time, is named."""
+    """A duration in no form, or too large, is named."""
     with refused(ValueError, str(value)[:40]):
         read_duration(value)
 
