@@ -11,7 +11,7 @@ import numpy as np
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy
+from bfenv.core.policy import Policy, plans_for
 from bfenv.core.schedule import Schedule
 from bfenv.testing.isolation import run_isolated
 from bfenv.testing.monitor import Fault
