@@ -125,6 +125,6 @@ def test_name(server, cache, tmp_path, monkeypatch, name):
     monkeypatch.setenv("BFENV_TRACES", str(tmp_path / "logs"))
     with pytest.raises(bfenv.UnknownNameError) as error:
         download.fetch(name)
-    assert repr(name) in str(error.value)
+    assert repr(name)[:40] in str(error.value)
     assert local.locate(name) is None
     assert server.requests == [] and not cache.exists()
