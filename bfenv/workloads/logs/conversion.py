@@ -210,7 +210,7 @@ def convert(
         ("cluster", [*filter(None, [selection.cluster])]),
     ):
         check_names(path, kind, reading.runs, reading.others, names)
-    runs = _each_once(reading, log.requeues)
+    runs = _each_once(reading, log.has_gaps)
     runs = select(runs, selection, zone, reading.drop)
     processors = _machine_size(path, runs, processors)
     runs = _jobs(reading, runs, processors)
@@ -275,29 +275,31 @@ def convert(
     )
 
 
-def _each_once(reading: Reading, requeues: bool) -> list[Run]:
+def _each_once(reading: Reading, is_table: bool) -> list[Run]:
     """Return each run once: of equal id, cluster, submit and start time; no array beside its tasks.
 
-    A further run of a requeued job is submitted when the one before ended, where the log repeats
-    the job's first submit time.
+    A further run of a requeued job is submitted when the one before ended, if the log repeats the
+    job's first submit time. A table may give all tasks of an array one id: there, runs of other
+    runtimes are others, and the submit times count.
     """
     runs = reading.runs
     arrays = {run.job: array.groups() for run in runs if (array := ARRAY.match(run.job))}
     jobs = (run.job for run in runs) if arrays else ()
     tasks = {task.groups() for task in map(TASK.match, jobs) if task}
-    known: set[tuple[str, str, Number, Number]] = set()
-    once = []
+    known: dict[tuple[str | Number, ...], int] = {}
+    once: list[Run] = []
     for run in runs:
         if run.job in arrays and arrays[run.job] in tasks:
             reading.drop("parents", run)
             continue
         key = run.cluster, run.job, run.submit, run.start
-        if run.job and key in known:
-            reading.drop("duplicates", run)
+        own = (run.runtime, run.size) if is_table else ()
+        if run.job and (i := known.setdefault((*key, *own), len(once))) < len(once):
+            shorter, once[i] = sorted((run, once[i]), key=operator.attrgetter("work"))
+            reading.drop("duplicates", shorter)
             continue
-        known.add(key)
         once.append(run)
-    if not requeues:
+    if is_table:
         return once
     ends: dict[tuple[str, str], Number] = {}
     for i in sorted(range(len(once)), key=lambda i: once[i].start):

@@ -44,10 +44,20 @@ FOREIGN = (
     (r'\{.*"jobid"\s*:.*"@(start|submit|end)"', "JSON lines of Slurm's jobcomp plugin", AS_SACCT),
     (r"\{.*\}\s*\n\s*\{", "JSON lines, an object in each", AS_TABLE),
     (r"\s*\{(?![^\0]*\"jobs\"\s*:)", "no output of sacct --json: it has no list 'jobs'", AS_SACCT),
-    (r"JobId=[0-9]+ (UserId|JobName)=", "text of Slurm's jobcomp plugin, or of scontrol", AS_SACCT),
+    (r"JobId=\S+ .*(UserId|JobName)=", "text of Slurm's jobcomp plugin, or of scontrol", AS_SACCT),
     (r"\s*JOBID\s+PARTITION\s", "the output of squeue, a queue and no log", AS_SACCT),
-    (r"---\s*\n(.*\n)*?\s*(jobs|- account):", "YAML, as of sacct --yaml", AS_SACCT),
-    (r"(#.*\n)*(#.*GWF|[0-9]+(\t-?[0-9.]+){10}(\t\S+){18}\s*$)", "a Grid Workload File", AS_TABLE),
+    (
+        r"---\s*\n(.*\n)*?\s*(jobs|- account):|(jobs|meta):\s*$",
+        "YAML, as of sacct --yaml",
+        AS_SACCT,
+    ),
+    (
+        r"(#.*\n)*(#.*GWF|[0-9]+([ \t]-?[0-9.]+){10}([ \t]\S+){18}\s*$)",
+        "a Grid Workload File",
+        AS_TABLE,
+    ),
+    (r"[^\n]*TimeStart\|", "a list of events of sacctmgr", "give it to --outages beside a log"),
+    (r"=+\n\s*qname\s", "the output of qacct", "import the accounting file that qacct reads"),
     (r"(ClusterId|GlobalJobId|MyType) = ", "a history of HTCondor", AS_TABLE),
     (r"\s*JobID\s.*\n\s*-+ +-", "sacct with columns of fixed width, which cut names", AS_SACCT),
 )  # fmt: skip
@@ -137,7 +147,7 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
         return "sacct-json"
     if pbs.LINE.match(first):
         return "pbs"
-    if re.match(r'"JOB_[A-Z]+" "[0-9.]+" ', first):
+    if re.match(r'"[A-Z_0-9]+" "[0-9.]+" [0-9]+ ', first):
         return "lsf"
     if first.count(":") >= 40:
         return "sge"

@@ -7,6 +7,7 @@ WORDS = frozenset(
         "", "-", "--", "unknown", "none", "n/a", "na", "nan", "nat", "null", "(null)", "nil",
         "invalid", "never", "not_set", "not set", "unset", "undefined", "unlimited", "infinite",
         "infinity", "inf", "+inf", "-inf", "partition_limit",
+        "0000-00-00", "0000-00-00 00:00:00", "0000-00-00t00:00:00",
     )
 )  # fmt: skip  # in lower case
 NUMBERS = frozenset(

@@ -16,7 +16,7 @@ from bfenv.core.text import counted
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.nodes import node_names
 from bfenv.workloads.logs.records import WAIT
-from bfenv.workloads.logs.text import numbered_lines
+from bfenv.workloads.logs.text import join_lines, numbered_lines
 from bfenv.workloads.logs.times import find_zone, read_integer, read_time, rounded
 from bfenv.workloads.logs.tres import sizes_of
 
@@ -27,6 +27,7 @@ LEFT_OUT = {
     "cluster": "of the cluster as a whole, no outage of a node",
     "others": "of nodes of other partitions",
     "none": "of nodes without such processors",
+    "contradictory": "without a start, or that end before it",
     "late": "of after the log's last submission",
 }  # events that are no outages, by why
 NAMES = re.compile(r"\s*(begin|start)", re.IGNORECASE)  # a line of column names
@@ -102,7 +103,14 @@ def load_outages(
     names = [name.strip().lower() for name in lines[0][1].split("|")]
     is_slurm = {"timestart", "timeend", "tres"} <= set(names)
     found: list[Event] = []
-    for number, line in lines[1:] if is_slurm or NAMES.match(lines[0][1]) else lines:
+    lines = lines[1:] if is_slurm or NAMES.match(lines[0][1]) else lines
+    if is_slurm:  # users write the reasons
+
+        def is_whole(*lines: str) -> bool:
+            return lines[-1].count("|") >= len(names) - 1
+
+        lines = list(join_lines(iter(lines), is_whole, is_whole, Counter()))
+    for number, line in lines:
         try:
             if is_slurm:
                 node, first, end, out = _event(line, names, zone, resource)
@@ -111,7 +119,7 @@ def load_outages(
         except (ValueError, IndexError):
             shape = "an event" if is_slurm else "begin,end or begin,end,processors"
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} is not {shape}") from None
-        if end <= first:
+        if end <= first and not is_slurm:
             raise WorkloadError(f"{path}:{number}: {line[:60]!r} ends before it begins")
         found.append((node, first - begin, end - begin, out))
     if is_slurm:
@@ -148,6 +156,8 @@ def _of_nodes(
             why["others"] += 1
         elif out < 1:
             why["none"] += 1
+        elif end <= first:
+            why["contradictory"] += 1
         elif end >= OPEN // 2 and first > submit:
             why["late"] += 1
         else:
@@ -232,8 +242,8 @@ def _event(line: str, names: list[str], zone: tzinfo, resource: str) -> Event:
     unit = "cores" if resource == "dominant" else resource  # whose shares are in cores
     out = sizes_of(unit, {}, (), {"AllocTRES": fields["tres"]})[0]
     node = "" if fields.get("event", "").lower() == "cluster" else fields.get("nodename", "?")
-    first = rounded(read_time(fields["timestart"], zone)[0])
-    return node, first, rounded(last[0]) if last and last[0] > 0 else OPEN, out
+    first = read_time(fields["timestart"], zone) or (0,)
+    return node, rounded(first[0]) or OPEN, rounded(last[0]) if last and last[0] > 0 else OPEN, out
 
 
 def find_outages(trace: Trace) -> tuple[Outage, ...]:

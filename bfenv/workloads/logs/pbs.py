@@ -23,6 +23,7 @@ from bfenv.workloads.logs.times import find_zone, read_integer
 
 DATE = "%m/%d/%Y %H:%M:%S"
 LINE = re.compile(r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:]{8}[0-9.]*;[A-Za-z];")
+RECORD = re.compile(";[A-Za-z];")  # in a line that begins a record, even if it is damaged
 ITEM = re.compile(r'([^\s="]+)=("[^"]*"|\S*)')
 TIMES = ("ctime", "qtime", "etime", "start", "end")
 PPN = re.compile(r"(?:^|:)(?:ppn|ncpus)=([0-9]{1,9})")
@@ -34,11 +35,15 @@ def open_pbs(path: str | os.PathLike[str], timezone: str = "UTC") -> Log:
     lines, encoding = numbered_lines(path)
     counts: Counter[str] = Counter()
     whole = join_lines(
-        lines, lambda text: text.count('"') % 2 == 0, lambda _, line: bool(LINE.match(line)), counts
+        lines,
+        lambda text: text.count('"') % 2 == 0,
+        lambda _, line: bool(LINE.match(line)),
+        counts,
+        lambda line: not RECORD.search(line),
     )
     notes = ["made of PBS accounting; a processor is a CPU"]
     parse = partial(_parse, timezone)
-    return Log(whole, parse, counts, notes, encoding, has_epochs=True, requeues=True)
+    return Log(whole, parse, counts, notes, encoding, has_epochs=True)
 
 
 def _parse(timezone: str, line: str) -> Record:

@@ -80,7 +80,6 @@ class Log(NamedTuple):
     limit_unit: int = 1  # seconds
     has_epochs: bool = False  # times are seconds since 1970: 0 is no time
     has_gaps: bool = False  # a table, whose fields may be left out of jobs that ran
-    requeues: bool = False  # a further run of a job keeps the submit time of the first
 
 
 class Ambiguous(ValueError):
@@ -128,6 +127,10 @@ def read_run(record: Record, log: Log, zone: tzinfo, line: int = 0) -> Run | str
     if record.eligible is not None:  # not known of jobs that were never held
         eligible = _time(log, "eligible", record.eligible, zone)
         submit = max(submit, order_times(eligible, (start,), (), None)[0])
+    if runtime and end > start >= 0 and 999 < runtime / (end - start) < 1001:
+        raise ValueError(
+            f"{log.labels.get('runtime', 'runtime')}: in milliseconds, by start and end"
+        )
     if runtime is None:
         runtime = end - start if start >= 0 and end >= 0 else 0
     if runtime < 0.5:

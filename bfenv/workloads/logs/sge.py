@@ -36,7 +36,7 @@ def open_sge(path: str | os.PathLike[str]) -> Log:
         counts,
     )
     notes = ["made of Grid Engine accounting; a processor is a slot"]
-    return Log(whole, _parse, counts, notes, encoding, has_epochs=True, requeues=True)
+    return Log(whole, _parse, counts, notes, encoding, has_epochs=True)
 
 
 def _parse(line: str) -> Record:

@@ -81,8 +81,8 @@ def read_sacct(
     runtime are required. Others may be missing, and further ones are ignored; a name with a
     delimiter or a line break in it, as JobName may have, is told from the fields beside it.
 
-    Each run that ended and took time is a job: each run of a requeued or resized job, with the
-    submit time that sacct shows for it; each task of an array; each component of a heterogeneous
+    Each run that ended and took time is a job: each run of a requeued or resized job, submitted no
+    earlier than the run before ended; each task of an array; each component of a heterogeneous
     job. The work is then exact, although the components need no longer start together.
     `trace.cleaning` counts all other records by reason: jobs + dropped = records.
 
@@ -184,7 +184,8 @@ def open_sacct(
     is_quoted, is_first = delimiter in DELIMITERS, _is_id if names[0] == "JobID" else bool
     rows = Rows(header, delimiter, len(names), free, record, is_quoted, is_first)
     counts: Counter[str] = Counter()
-    whole = join_lines(lines, rows.is_whole, rows.begins, counts)
+    continues = rows.continues if names[0] == "JobID" and len(names) - 1 in free else None
+    whole = join_lines(lines, rows.is_whole, rows.begins, counts, continues)
     submitted = "Eligible" if eligible else "Submit"
     notes = _notes("sacct", resource, submitted)
     labels = _labels("ElapsedRaw" in names, "TimelimitRaw" in names)
@@ -360,4 +361,7 @@ def _number(value: Any) -> str:
     """Return a number, or one that is wrapped with whether it is set, as text; "" for none."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") else None
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    is_text = isinstance(value, int | float | str) and not isinstance(value, bool)
+    return str(value) if is_text else ""

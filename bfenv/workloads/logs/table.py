@@ -4,6 +4,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -182,9 +183,10 @@ class Rows:
         self.record, self.is_quoted, self.is_first = record, is_quoted, is_first
 
     def split(self, line: str) -> list[str]:
-        """Return the fields of a line; ValueError if its quotes are wrong."""
+        """Return the fields of a line; wrong quotes are characters like others."""
         if self.is_quoted and '"' in line:
-            return _split(line, self.delimiter)
+            with suppress(ValueError):
+                return _split(line, self.delimiter)
         return line.split(self.delimiter)
 
     def is_whole(self, line: str) -> bool:
@@ -208,6 +210,11 @@ class Rows:
         first, *others = line.split(self.delimiter)
         return len(others) >= self.width - 1 and self.is_first(first.strip())
 
+    def continues(self, line: str) -> bool:
+        """Return whether a line is no row, by its first field, but the rest of the last column."""
+        first, *others = line.split(self.delimiter)
+        return len(others) < self.width - 1 and not self.is_first(first.strip())
+
     def parse(self, line: str) -> Record:
         """Return the record in a line; ValueError if it is malformed."""
         if line == self.header:
@@ -218,12 +225,15 @@ class Rows:
             return self.record(words)
         why = f"a name with {self.delimiter!r} in it?" if surplus > 0 else "cut short?"
         message = f"{len(words)} fields, expected {self.width} ({why})"
-        if surplus < 0 or not self.free:
+        if surplus < 0:
             raise ValueError(message)
         raise Ambiguous(message, self._meanings(words, surplus))
 
     def _meanings(self, words: list[str], surplus: int) -> Iterator[Record]:
-        """Yield the records if the surplus belongs to one of the free columns."""
+        """Yield the records if the surplus is empty, or belongs to one of the free columns."""
+        if not "".join(words[self.width :]):
+            with suppress(ValueError):
+                yield self.record(words[: self.width])
         for i in self.free:
             text = self.delimiter.join(words[i : i + surplus + 1])
             try:

@@ -103,6 +103,7 @@ def join_lines(
     is_whole: Callable[[str], bool],
     begins: Callable[[str, str], bool],
     counts: Counter[str],
+    continues: Callable[[str], bool] | None = None,
 ) -> Iterator[tuple[int, str]]:
     """Join the lines of records whose text has line breaks; a space stands in for each.
 
@@ -110,8 +111,9 @@ def join_lines(
     it stays alone, and so do they: no record is lost to a damaged one.
 
     `is_whole` tells whether a text has all of a record; its ValueError means that no more lines can
-    help. `begins` tells whether a line begins a record after the text of an unfinished one. The
-    "continued" of `counts` is how many lines were joined to others.
+    help. `begins` tells whether a line begins a record after the text of an unfinished one.
+    `continues` tells whether a line can only be the rest of the record before. The "continued" of
+    `counts` is how many lines were joined to others.
     """
     ahead: deque[tuple[int, str]] = deque()
     while (item := ahead.popleft() if ahead else next(lines, None)) is not None:
@@ -134,6 +136,13 @@ def join_lines(
                 longer += " " + ahead[taken][1]
         except ValueError:
             pass
+        for _ in range(MOST_QUOTED if continues else 0):
+            if not ahead and (item := next(lines, None)) is not None:
+                ahead.append(item)
+            if continues is None or not ahead or not continues(ahead[0][1]):
+                break
+            text += " " + ahead.popleft()[1]
+            counts["continued"] += 1
         yield number, text
 
 
@@ -198,7 +207,10 @@ def _consumed(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 def _decoded(data: bytes, encoding: str | None = None, whole: bool = True) -> tuple[str, str]:
     """Return the text of bytes, and its encoding; if not whole, the last character may be cut."""
-    encoding = "utf-16" if data.startswith(UTF_16) else encoding
+    if data.startswith(UTF_16):
+        encoding = "utf-16"
+    elif encoding is None and b"\0\0" in (data[0:3:2], data[1:4:2]):  # without its mark
+        encoding = "utf-16-le" if data[0] else "utf-16-be"
     data = data.removeprefix(codecs.BOM_UTF8)
     if encoding is None:
         try:

@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.markers import is_nothing
 
 # What was allocated, then what was requested: the first with a number counts. AllocNodes comes
 # rounded, as "2K".
@@ -93,7 +94,7 @@ def sizes_of(
             asked = asked or count
         else:
             held = held or count
-    if SIZES[resource] is TRES and fields.get("AllocTRES"):
+    if SIZES[resource] is TRES and fields.get("AllocTRES") and not held:
         asked = 0  # what was allocated has none of it
     return held, asked
 
@@ -111,7 +112,7 @@ def _share(amounts: Mapping[str, int], capacity: Capacity, fields: Fields) -> in
 def _count(fields: Fields, column: str) -> int:
     """Return a number of CPUs or nodes, which Slurm may print as 2K for 2048; 0 for none."""
     text = fields.get(column)
-    if not text:
+    if not text or is_nothing(text):
         return 0
     if len(text) <= 12 and text.isdecimal() and text.isascii():  # most of a log
         return int(text)

@@ -4,6 +4,7 @@ In each, an odd job stands between two plain ones of 480 processor seconds. The 
 as they are; the odd one is a job, or counted under one reason; and no work is lost.
 """
 
+import json
 from datetime import datetime
 
 import pytest
@@ -17,7 +18,10 @@ from tests.workloads.refusals import refused
 
 PLAIN = 4 * 120  # processor seconds of a plain job
 WORDS = ("Unknown", "None", "N/A", "NONE", "NULL", "-", "INVALID")
-DATES = ("0", "1970-01-01", "1970-01-01T01:00:00", "1969-12-31T16:00:00", "0001-01-01T00:00:00")
+DATES = (
+    "0", "1970-01-01", "1970-01-01T01:00:00", "1969-12-31T16:00:00", "0001-01-01T00:00:00",
+    "0000-00-00 00:00:00", "0000-00-00",
+)  # fmt: skip
 UNLIMITED = (
     "", "UNLIMITED", "unlimited", "INFINITE", "Partition_Limit", "NOT_SET", "-1", "0", "4294967295",
 )  # fmt: skip
@@ -30,7 +34,8 @@ NO_START = {
 }  # fmt: skip
 NO_LIMIT = {
     "sacct": (*UNLIMITED, *WORDS),
-    "sacct-json": (None, 0, 2**32 - 1, {"set": True, "infinite": True, "number": 0}),
+    "sacct-json": (None, 0, 2**32 - 1, "Partition_Limit",
+                   {"set": True, "infinite": True, "number": 0}),
     "pbs": (None, "UNLIMITED", "-1", "00:00:00"), "torque": (None, "0"), "lsf": (0, -1, 2**31 - 1),
     "sge": (None, "INFINITY", 2**31 - 1), "xdmod": (*UNLIMITED, 0), "xdmod-json": (None, 0, -1),
     "csv": (*UNLIMITED, *WORDS), "parquet": (None, 0, -1, 2**32 - 1),
@@ -134,7 +139,7 @@ def test_repeated(tmp_path, form):
     assert (counts, work(trace)) == ({"duplicates": 1}, 3 * PLAIN)
 
 
-@pytest.mark.parametrize("form", ["pbs", "torque", "sge"])
+@pytest.mark.parametrize("form", ["sacct", "sacct-json", "pbs", "torque", "lsf", "sge"])
 def test_requeued(tmp_path, form):
     """Each run of a requeued job is one, submitted when the one before ended; of PBS, by R."""
     first = job(5, kind="R", end=NOON + 500)
@@ -143,6 +148,17 @@ def test_requeued(tmp_path, form):
     assert (trace.cleaning.requeued, trace.cleaning.dropped) == (1, 0)
     assert work(trace) == PLAIN + 4 * (390 + 80)
     assert trace.records[:, [1, 2]].tolist() == [[0, 60], [40, 60], [490, 20]]
+
+
+@pytest.mark.parametrize("form", WITH_ENDS)
+def test_longer(tmp_path, form):
+    """Of two ends of one run, the later counts; a table may have them of two tasks of an array."""
+    runs = [job(5), job(5, end=NOON + 300), job(5, end=NOON + 200)]
+    trace, counts = imported(tmp_path, form, runs)
+    if form in ("csv", "parquet", "xdmod", "xdmod-json"):
+        assert (counts, work(trace)) == ({"requeued": 2}, 3 * PLAIN + 4 * (190 + 90))
+    else:
+        assert (counts, work(trace)) == ({"duplicates": 2}, 2 * PLAIN + 4 * 190)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +204,26 @@ def test_sizes(tmp_path, form, asked):
     """What a job held outranks what it or its site requested; that they differ is counted."""
     trace, counts = imported(tmp_path, form, job(5, size=8, asked=asked))
     assert (counts, work(trace)) == ({"odd_size": 1}, 4 * PLAIN)
+
+
+@pytest.mark.parametrize("size", ["", "N/A", "Unknown", None, 0])
+def test_no_size(tmp_path, size):
+    """A job whose size is not known is counted as such."""
+    _, counts = imported(tmp_path, "sacct", job(5, size=size))
+    assert counts == {"no_size": 1}
+
+
+def test_sizes_of_gpus(tmp_path):
+    """So is that of GPUs, of which a request in Slurm may name others."""
+    path = tmp_path / "log"
+    times = f"{NOON}|{NOON}|{NOON + 9}|9|COMPLETED"
+    sizes = ("gres/gpu=2|gres/gpu=1", "gres/gpu=2|gres/gpu=2", "cpu=4|gres/gpu=2")
+    lines = (f"{i}|{times}|{size}" for i, size in enumerate(sizes))
+    names = "JobID|Submit|Start|End|ElapsedRaw|State|AllocTRES|ReqTRES"
+    path.write_text("\n".join([names, *lines]) + "\n")
+    trace = read(path, "sacct", resource="gpus")
+    assert trace.jobs.size.tolist() == [2, 2]
+    assert (trace.cleaning.odd_size, trace.cleaning.no_size) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +275,7 @@ def test_fractions(tmp_path, form):
 NAMES = {
     "sacct": ("a|b", "a|b|c", "a\nb", "a\n\nb|c"),
     "sacct-json": ('a"|\nb',),
-    "pbs": ("a;b", '"a b; start=5"', '"a\nb"'),
+    "pbs": ("a;b", "a\nb", 'a"b', '"a b; start=5"', '"a\nb"'),
     "lsf": ('a "b" 5', "a\nb\nc"),
     "sge": ("a:b", "post:5:7", "00005:post"),
     "csv": ("a,b", 'say "x", do', "a\nb,c\n\nd"),
@@ -263,6 +299,33 @@ def test_account(tmp_path):
     path = written(tmp_path, "sge", [job(1), job(5, name="a:5:b"), job(9)])
     path.write_text(path.read_text().replace(":sge:", ":lab:x:1:"))
     assert work(read(path, "sge")) == 3 * PLAIN
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_last_column(tmp_path, on_error):
+    """Lines behind sacct's last column, a script of the user, are of the record before them."""
+    path = tmp_path / "log"
+    path.write_text(sacct([job(1), job(5), job(9)]).replace("\n", "|run 1\n\nx | y\n"))
+    path.write_text(path.read_text().replace("|run 1\n\nx | y", "|SubmitLine", 1))
+    trace = read(path, "sacct", on_error=on_error)
+    assert (work(trace), trace.cleaning.dropped, trace.cleaning.continued) == (3 * PLAIN, 0, 3)
+
+
+@pytest.mark.parametrize("name", ['"a" b', '"a', 'a"b'])
+@pytest.mark.parametrize("form", ["csv", "sacct"])
+def test_wrong_quotes(tmp_path, form, name):
+    """Quotes that hold no field together are characters like others."""
+    path = written(tmp_path, form, [job(1), job(5, name="NAME"), job(9)])
+    path.write_text(path.read_text().replace("|", ",").replace("NAME", name))
+    assert work(read(path, form)) == 3 * PLAIN
+
+
+def test_empty_surplus(tmp_path):
+    """A row with a delimiter too many at its end is never taken for one of a running job."""
+    path = tmp_path / "log"
+    path.write_text(table([job(1)]) + "5,run,ann,1767268850,1767268910,1767269030,120,600,4,\n")
+    with refused(WorkloadError, "10 fields, expected 9"):
+        read(path, "csv")
 
 
 def test_unquoted(tmp_path):
@@ -296,7 +359,7 @@ def test_no_advice(tmp_path, form):
 
 
 @pytest.mark.parametrize("form", [form for form in TEXTS if form != "swf"])
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-16"])
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-16", "utf-16-le", "utf-16-be"])
 def test_encodings(tmp_path, form, encoding):
     """Users whose names differ in the file differ in the workload, whatever the encoding."""
     path = written(tmp_path, form, [job(1, user="müller"), job(5, user="möller"), job(9)])
@@ -335,6 +398,14 @@ def test_milliseconds(tmp_path):
         read(path, "csv")
 
 
+@pytest.mark.parametrize("form", [form for form in WITH_RUNTIMES if form != "swf"])
+def test_milliseconds_of_runtimes(tmp_path, form):
+    """Runtimes in another unit than the times are named as such."""
+    path = written(tmp_path, form, [job(1, ran=120_000)])
+    with refused(WorkloadError, "in milliseconds"):
+        read(path, {"torque": "pbs"}.get(form, form))
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -349,6 +420,10 @@ def test_milliseconds(tmp_path):
         ("---\njobs:\n- account: a\n", "YAML"),
         ("# Version: 1.0\n# GWF\n1\t0\t5\n", "Grid Workload"),
         ("\t".join(["1", *["5"] * 10, *["U1"] * 18]) + "\n", "Grid Workload"),
+        (" ".join(["1", *["5"] * 10, *["U1"] * 18]) + "\n", "Grid Workload"),
+        ("JobId=41 ArrayJobId=40 ArrayTaskId=1 JobName=x\n   UserId=u(1)\n", "scontrol"),
+        (f"{'=' * 62}\nqname        all.q\nhostname     n1\n", "qacct"),
+        ("NodeName|TimeStart|TimeEnd|TRES\nn1|5|6|cpu=8\n", "--outages"),
         ("             JOBID PARTITION     NAME\n  1 p n\n", "squeue"),
     ],
 )
@@ -360,6 +435,28 @@ def test_foreign(tmp_path, text, named):
         with refused(WorkloadError, path, named) as caught:
             read(path, None, **options)
         assert "--skip" not in str(caught.value)
+
+
+def test_numbers_of_json(tmp_path):
+    """What has been through other tools, with numbers as floats or text, is the same."""
+    path = written(tmp_path, "sacct-json", [job(1), job(9)])
+    jobs = json.loads(path.read_text())
+    for kind in (float, str):
+        for one in jobs["jobs"]:
+            one["time"] = {
+                key: value and kind(int(float(value))) for key, value in one["time"].items()
+            }
+            one["job_id"] = kind(int(float(one["job_id"])))
+        path.write_text(json.dumps(jobs))
+        assert work(read(path, "sacct-json")) == 2 * PLAIN
+
+
+def test_first_event(tmp_path):
+    """LSF's log is one whatever event comes first."""
+    path = written(tmp_path, "lsf", [job(1), job(9)])
+    path.write_text(f'"EVENT_ADRSV_FINISH" "10.1" {NOON} {NOON} "u" "x"\n{path.read_text()}')
+    assert find_format(path) == "lsf"
+    assert read(path, "lsf").cleaning.other_record == 1
 
 
 def test_dates_of_parquet(tmp_path):

@@ -156,6 +156,16 @@ def test_events_that_are_none(tmp_path):
         load_outages(path, trace)
 
 
+def test_damaged_events(tmp_path):
+    """An event without a start, or that ends before it, ends no import; nor does a line break."""
+    path = tmp_path / "events.txt"
+    lines = ("n1|900|500|x|cpu=8", "n2|Unknown|900|x|cpu=8", "n3|{a}|{b}|two\nlines|cpu=8")
+    text = "\n".join(["NodeName|TimeStart|TimeEnd|Reason|TRES", *lines]) + "\n"
+    path.write_text(text.format(a=NOON + 1, b=NOON + 9))
+    with pytest.warns(UserWarning, match="2 without a start"):
+        assert load_outages(path, site(tmp_path)) == (Outage(1, 9, 4),)
+
+
 def test_more_than_the_machine(tmp_path):
     """Outages take no more processors than there are, however many nodes an event file has."""
     path = tmp_path / "down.csv"

@@ -94,7 +94,6 @@ def test_a_line_that_is_no_job_is_counted_under_its_reason(tmp_path, row, reason
         ("x,5,four,100,300", ["size", "'four'"]),
         ("x,5,4,a day,300", ["runtime", "'a day'"]),
         ("x,5,4,100,1:2:3:4", ["estimate", "'1:2:3:4'"]),
-        ('"x,5,4,100,300', []),
     ],
 )
 def test_malformed_line(tmp_path, row, named):
