@@ -10,6 +10,9 @@ of conservative backfilling, whose loops the compiler can then not handle severa
 With NUMBA_BOUNDSCHECK=1 a negative index is an error. Kernels of your own may have negative ones.
 This replaces a private function of numba's; a numba without it runs the same kernels more slowly,
 see `has_index_patch`.
+
+A field of a NamedTuple is None for what is off. What a kernel does under `if x.field is not None:`
+is then not compiled; the condition must stand in the `if` itself.
 """
 
 import inspect
@@ -21,10 +24,14 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import event, types
+from numba.core import event, ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.consts import ConstantInference
+from numba.core.ir_utils import build_definitions, get_definition, guard
 from numba.core.registry import CPUDispatcher
+from numba.core.untyped_passes import InlineInlinables
 from numba.extending import register_jitable
 from numba.np import arrayobj
 
@@ -116,6 +123,34 @@ class _Inlined(JITCodeLibrary):
         super()._finalize_final_module()
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _FieldsThatAreNone(FunctionPass):
+    """Replaces fields of arguments that are None by None, before numba drops dead branches."""
+
+    _name = "fields_that_are_none"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        """Rewrite the function; tell whether it has changed."""
+        function, changed = state.func_ir, False
+        for block in function.blocks.values():
+            for statement in block.find_insts(ir.Assign):
+                field = statement.value
+                if not isinstance(field, ir.Expr) or field.op != "getattr":
+                    continue
+                owner = guard(get_definition, function, field.value)
+                kind = state.args[owner.index] if isinstance(owner, ir.Arg) else None
+                if isinstance(kind, types.BaseNamedTuple) and field.attr in kind.fields:
+                    if kind[kind.fields.index(field.attr)] == types.none:
+                        statement.value, changed = ir.Const(None, statement.loc), True
+        if changed:
+            function._definitions = build_definitions(function.blocks)
+            function._consts = ConstantInference(function)
+        return changed
+
+
 class _Compiler(Compiler):
     """numba's compiler, which writes into a library of the class `Library`."""
 
@@ -125,6 +160,13 @@ class _Compiler(Compiler):
         super().__init__(typing_context, target_context, *rest)
         self.state.library = self.Library(target_context.codegen(), "kernel")
         self.state.library.enable_object_caching()
+
+    def define_pipelines(self) -> Any:
+        """Return numba's passes and our own."""
+        pipelines = super().define_pipelines()
+        pipelines[0].add_pass_after(_FieldsThatAreNone, InlineInlinables)
+        pipelines[0].finalize()
+        return pipelines
 
 
 class _CompilerOfCalled(_Compiler):

@@ -94,7 +94,8 @@ class PlanningHandle(EnvHandle):
             raise ResetNeeded("a snapshot needs an episode that is not over")
         jobs = self.trace.jobs
         known = int(self.cluster.state[NEXT_JOB])
-        parts = (part[self.i : self.i + 1].copy() for part in self.batch._state)
+        own = slice(self.i, self.i + 1)
+        parts = (None if part is None else part[own].copy() for part in self.batch._state)
         state = BatchState(*parts)
         state = state._replace(**{name: getattr(state, name)[:0] for name in OF_USERS})
         state.heap[:] = 0
@@ -143,7 +144,8 @@ class PlanningHandle(EnvHandle):
         episode = self._episode or self.batch
         self._check(snapshot, episode)
         of_users = {name: np.zeros_like(getattr(episode._state, name)[:1]) for name in OF_USERS}
-        state = BatchState(*(part.copy() for part in snapshot.state))._replace(**of_users)
+        parts = (None if part is None else part.copy() for part in snapshot.state)
+        state = BatchState(*parts)._replace(**of_users)
         cluster, trace = cluster_of(state, 0), episode.source.traces[snapshot.window.k]
         runtime = _sample(snapshot, trace.jobs.estimate, generator)
         jobs = Jobs(*episode._tables.requests[snapshot.window.k])
@@ -194,7 +196,7 @@ class PlanningHandle(EnvHandle):
 def _shapes(state: BatchState) -> dict[str, tuple[int, ...]]:
     """Return the shapes of what a snapshot keeps of one environment."""
     parts = zip(state._fields, state, strict=True)
-    return {name: part.shape[1:] for name, part in parts if name not in OF_USERS}
+    return {n: part.shape[1:] for n, part in parts if part is not None and n not in OF_USERS}
 
 
 def _sample(
