@@ -14,6 +14,7 @@ COMMANDS = {
     "simulate": "Write the schedule of a policy.",
     "gantt": "Draw a Gantt chart of one policy, or of two on the same jobs.",
     "policies": "List the policies.",
+    "warm": "Compile the environment and the common policies.",
     "workloads": "List workloads; show, fetch or import one.",
     "check": "Find faults in your own policy.",
     "conformance": "Test EASY or conservative backfilling with small cases.",

@@ -31,7 +31,6 @@ from bfenv.core.cluster import (
     enter_machine,
     leave_machine,
     started,
-    waiting,
 )
 from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
 from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, USER, Jobs, Trace, check_no_outages
@@ -45,9 +44,9 @@ JOB_BITS = 2**32 - 1  # the part of an event's entry that is the job, see Truth
 class Truth(NamedTuple):
     """What only the simulator knows; only `advance` and the metrics receive it.
 
-    The three fields before the last are an EventHeap. The entry of a job's end is (number of its start << 32)
-    | job, that of a requested start time is ~job. Nested, the heap would cost 8 % of the time of a
-    policy that is called from Python.
+    The three fields before the last are an EventHeap. The entry of a job's end is (number of its
+    start << 32) | job, that of a requested start time is ~job. Nested, the heap would cost 8 % of
+    the time of a policy that is called from Python.
     """
 
     runtime: np.ndarray  # (n,) int64 seconds
@@ -233,7 +232,7 @@ def _next_arrival(cluster, truth):
     return truth.requests[SUBMIT, job] if job < cluster.state[LAST_JOB] else FOREVER
 
 
-@kernel
+@inlined
 def submit(truth, job):
     """Let the scheduler know the request of a job."""
     for row in range(ROWS):
@@ -269,7 +268,7 @@ def commit_starts(cluster, jobs, truth):
     state[QUEUE_BEGIN] = target + 1
 
 
-@kernel
+@inlined
 def add_instant(truth, time, job):
     """Schedule a pass for a job at a later time, in seconds, at which no job ends."""
     push(_events(truth), time, ~job)

@@ -35,6 +35,7 @@ from numba.core.untyped_passes import InlineInlinables
 from numba.extending import register_jitable
 from numba.np import arrayobj
 
+from bfenv.core.durations import format_duration
 from bfenv.core.kernel_cache import KernelCache
 
 OPTIONS = {
@@ -47,6 +48,7 @@ OPTIONS = {
     "no_cfunc_wrapper": True,  # for calls from C
 }
 PATIENCE = 0.5  # seconds of compiling before it is announced
+EACH = 0.1  # seconds that a kernel takes, one with another
 LARGE = 60_000  # bytes of bitcode
 OWN = "_ZN5bfenv"  # how the compiler's names of bfenv's own functions begin
 
@@ -242,10 +244,10 @@ if _index_from_either_end is not None:
 
 
 class _Announcement(event.Listener):
-    """Says on stderr, once per module, that the wait is a compilation of bfenv's."""
+    """Says on stderr that the wait is a compilation of bfenv's; again only if it gets longer."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._said = 0.0  # seconds
         self._timers: list[threading.Timer] = []  # of the kernels that are being compiled
 
     def on_start(self, event: Any) -> None:
@@ -260,12 +262,23 @@ class _Announcement(event.Listener):
         self._timers.pop().cancel()
 
     def _say(self, kernel: Kernel) -> None:
-        module = kernel.py_func.__module__
-        if module not in self._said:
-            self._said.add(module)
-            kept = " (first use on this machine)" if kernel.stats.cache_path else ""
-            name = module.rpartition(".")[2]
-            print(f"bfenv: compiling {name}{kept} ...", file=sys.stderr, flush=True)
+        seconds = max(1.0, EACH * len(_called(kernel, set())))
+        if seconds > self._said:
+            self._said = seconds
+            kept = " for the first use on this machine" if kernel.stats.cache_path else ""
+            line = f"bfenv: compiling{kept}, which may take {format_duration(seconds)} ..."
+            print(line, file=sys.stderr, flush=True)
+
+
+def _called(function: Any, found: set[Any]) -> set[Any]:
+    """Add a function and the kernels that it may call, directly or not, to those found."""
+    found.add(function)
+    plain = getattr(function, "py_func", function)
+    for name in plain.__code__.co_names:
+        value = plain.__globals__.get(name)
+        if hasattr(value, "py_func") and value not in found:
+            _called(value, found)
+    return found
 
 
 event.register("numba:compile", _Announcement())

@@ -131,7 +131,9 @@ def step(state, tables, rules, first, actions, buffers):
         if opened:
             counters[STEPS] = 0
         else:
-            _act(batch_state, batch_tables, batch_rules, cluster, jobs, truth, i, actions[i - first])
+            _act(
+                batch_state, batch_tables, batch_rules, cluster, jobs, truth, i, actions[i - first]
+            )
         _run_on(batch_state, batch_tables, batch_rules, cluster, jobs, truth, i)
         if opened:  # the sums start at 0, so the first reward covers all that came before
             batch_state.sums[i, LAST_NOW] = now(cluster)

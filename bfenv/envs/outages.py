@@ -10,7 +10,7 @@ The rule is that of `bfenv.core.detour`, for starts that are decided one by one:
 
 Hidden jobs are seen, but no reservation is made for them.
 
-Without outages to come, all this costs one comparison: MET is 0. If no trace has any, it is not even
+Without outages to come, all this costs one comparison: MET is 0. If no trace has any, it is not
 compiled: BatchState.outages is None.
 """
 

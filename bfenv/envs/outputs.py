@@ -1,6 +1,6 @@
 """What a decision shows: the observation, the totals and the integers of the info."""
 
-from bfenv.core.cluster import NEXT_JOB, NOW, now, waiting
+from bfenv.core.cluster import NEXT_JOB, now, waiting
 from bfenv.core.kernel import kernel
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch_state import (

@@ -58,9 +58,9 @@ def find_rules(
         None if settings["guard"] is None else np.array([GUARDS[settings["guard_scale"]]]),
         None if settings["guard"] is None else np.array([float(settings["guard"])]),
         trial_seconds_of(settings["trial_limit"]) if _has_trial_actions(settings) else None,
-        None if settings["trial_above"] is None else np.array(
-            first_trial_of(settings["trial_limit"], settings["trial_above"])
-        ),
+        None
+        if settings["trial_above"] is None
+        else np.array(first_trial_of(settings["trial_limit"], settings["trial_above"])),
         bool(settings["every_pass"]),
         *find_window_rule(settings["window_order"], window, reserved),
         users=any(bool((trace.jobs.user >= 0).any()) for trace in traces) or None,

@@ -13,7 +13,7 @@ import numpy as np
 from bfenv.baselines.expression_order import find_order_or_expression
 from bfenv.core.cluster import now, waiting
 from bfenv.core.jobs import FOREVER
-from bfenv.core.kernel import inlined, kernel, shared_kernel
+from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.envs.batch_state import (
     KEY,
     LOG_ESTIMATE,

@@ -14,7 +14,7 @@ from tests.cli.conftest import SWF
 from tests.players.programs import FCFS
 
 NOTICE = re.compile(
-    r"bfenv: (compiling \w+ \(first use on this machine\) \.\.\.|.* after [\d.]+ (s|min|h))"
+    r"bfenv: (compiling for the first use on this machine, .*|.* after [\d.]+ (s|min|h))"
 )
 
 
