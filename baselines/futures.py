@@ -223,8 +223,8 @@ def run_future(
     cluster = _copy(machine.cluster)
     if horizon is not None:
         cluster.state[HORIZON] = min(FOREVER, int(cluster.state[NOW]) + horizon + 1)
-    copied = (part.copy() for part in future[2:6])
-    truth = Truth(future.runtime, future.requests, *copied, future.one_event)
+    copied = {name: getattr(future, name).copy() for name in Truth._fields[2:6]}
+    truth = future._replace(**copied)
     jobs = shown(truth.known)
 
     def run() -> None:

@@ -144,7 +144,7 @@ class _FieldsThatAreNone(FunctionPass):
                     continue
                 owner = guard(get_definition, function, field.value)
                 kind = state.args[owner.index] if isinstance(owner, ir.Arg) else None
-                if isinstance(kind, types.BaseNamedTuple) and field.attr in kind.fields:
+                if isinstance(kind, types.NamedTuple | types.NamedUniTuple) and field.attr in kind.fields:
                     if kind[kind.fields.index(field.attr)] == types.none:
                         statement.value, changed = ir.Const(None, statement.loc), True
         if changed:

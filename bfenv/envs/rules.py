@@ -50,17 +50,17 @@ def find_rules(
     depth = min(settings["reservation_depth"], max(map(len, traces)))
     reserved = window if depth < 0 else min(depth, window)
     columns = {feature.name: column for column, feature in enumerate(features)}
+    limit, above, guard = settings["trial_limit"], settings["trial_above"], settings["guard"]
+    seconds = None if limit is None else trial_seconds_of(limit)
     return EnvRules(
         depth,
         settings["head"] == "chosen",
         IDLE.index(settings["idle"]),
         None if settings["max_age"] is None else seconds_of(settings["max_age"]),
-        None if settings["guard"] is None else np.array([GUARDS[settings["guard_scale"]]]),
-        None if settings["guard"] is None else np.array([float(settings["guard"])]),
-        trial_seconds_of(settings["trial_limit"]) if _has_trial_actions(settings) else None,
-        None
-        if settings["trial_above"] is None
-        else np.array(first_trial_of(settings["trial_limit"], settings["trial_above"])),
+        None if guard is None else np.array([GUARDS[settings["guard_scale"]]]),
+        None if guard is None else np.array([float(guard)]),
+        seconds if above is None else None,
+        None if limit is None or above is None else np.array(list(first_trial_of(limit, above))),
         bool(settings["every_pass"]),
         *find_window_rule(settings["window_order"], window, reserved),
         users=any(bool((trace.jobs.user >= 0).any()) for trace in traces) or None,
