@@ -144,8 +144,9 @@ class _FieldsThatAreNone(FunctionPass):
                     continue
                 owner = guard(get_definition, function, field.value)
                 kind = state.args[owner.index] if isinstance(owner, ir.Arg) else None
-                if isinstance(kind, types.NamedTuple | types.NamedUniTuple) and field.attr in kind.fields:
-                    if kind[kind.fields.index(field.attr)] == types.none:
+                if hasattr(kind, "instance_class"):  # of a NamedTuple
+                    of_field = dict(zip(kind.fields, kind, strict=True))
+                    if of_field.get(field.attr) == types.none:
                         statement.value, changed = ir.Const(None, statement.loc), True
         if changed:
             function._definitions = build_definitions(function.blocks)

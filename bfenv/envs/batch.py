@@ -238,6 +238,7 @@ class EnvBatch:
         self._state.counters[i, TRACE] = window.k
         cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
         jobs = jobs_of(self._state, self._tables, i)
+        self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
         ended = warm_up(cluster, jobs, truth, trace, window)
         open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace), ended)
         self._run_kernel(i, NO_ACTION, buffers)
@@ -294,9 +295,13 @@ class EnvBatch:
     def _run_kernel(self, first: int, actions: np.ndarray, buffers: StepBuffers) -> None:
         """Act in the environments from `first` on; see `step` of `bfenv.envs.episode`."""
         arguments = (*self._kernel_arguments, first, actions, tuple(buffers))
+        self._compiled_step(actions, buffers)(*arguments)
+
+    def _compiled_step(self, actions: np.ndarray, buffers: StepBuffers) -> Callable[..., Any]:
         if self._step is None:
+            arguments = (*self._kernel_arguments, 0, actions, tuple(buffers))
             self._step = compiled_for(step, *arguments)
-        self._step(*arguments)
+        return self._step
 
     def observations(self, buffers: StepBuffers) -> Observation:
         """Return the observations of all environments, as the observation space has them."""
