@@ -143,7 +143,7 @@ class _FieldsThatAreNone(FunctionPass):
                 if not isinstance(field, ir.Expr) or field.op != "getattr":
                     continue
                 owner = guard(get_definition, function, field.value)
-                kind = state.args[owner.index] if isinstance(owner, ir.Arg) else None
+                kind: Any = state.args[owner.index] if isinstance(owner, ir.Arg) else None
                 if hasattr(kind, "instance_class"):  # of a NamedTuple
                     of_field = dict(zip(kind.fields, kind, strict=True))
                     if of_field.get(field.attr) == types.none:
