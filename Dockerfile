@@ -12,5 +12,5 @@ USER bfenv
 RUN mkdir /home/bfenv/checkout
 WORKDIR /home/bfenv/checkout
 COPY --chown=bfenv . .
-RUN make .venv/core
+RUN make .venv/core && .venv/bin/bfenv warm
 CMD ["make", "demo"]

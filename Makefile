@@ -8,6 +8,7 @@ SOURCES := $(shell find bfenv baselines agents -name '*.py')
 .PHONY: demo test thorough sample quick oldest lint bounds coverage docs links pictures wheel clean
 
 demo: .venv/core  ## a handful of policies on the embedded workload, compared in a table
+	$(BIN)/bfenv warm
 	$(BIN)/bfenv evaluate -p fcfs -p easy -p conservative -p los -p easy-sjf -p multiqueue
 
 test: .venv/all  ## the suite, with a third of the examples that hypothesis would draw

@@ -13,7 +13,6 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.policy import Policy, new_memory
 from bfenv.core.profile import shadow
 from bfenv.envs.handle import EnvHandle, PlannedStart, handles_of
-from bfenv.envs.legal_actions import is_guarded
 from bfenv.parallel.failures import as_policy_error
 
 
@@ -126,11 +125,11 @@ class PolicyAgent:
 
     def _respects(self, handle: EnvHandle) -> bool:
         """Tell whether no start of the policy can be illegal, so that none is lost unseen."""
-        depth = handle.batch.rules.reservation_depth
-        guarded = is_guarded(handle.batch.rules)
-        if self.policy is FCFS or (depth == 0 and not guarded):
+        rules = handle.batch.rules
+        guarded = rules.max_age is not None or rules.guard_code is not None
+        if self.policy is FCFS or (rules.reservation_depth == 0 and not guarded):
             return True
-        return self.policy is EASY and depth in (0, 1)
+        return self.policy is EASY and rules.reservation_depth in (0, 1)
 
     def _act(self, i: int, handle: EnvHandle) -> int:
         if handle.unstarted == 0:
@@ -169,12 +168,12 @@ class PolicyAgent:
         job, trial = start
         rules = handle.batch.rules
         action = np.flatnonzero(handle.slots == job)
-        if rules.first_trial[0] > 0:  # the environment decides which starts are trials
+        if rules.first_trial is not None:  # the environment decides which starts are trials
             tries = takes_trial(handle.cluster, handle.jobs, rules.first_trial, job)
             known = trial == (rules.first_trial[0] if tries else 0)
         else:
             action += handle.window + 1 if trial else 0
-            known = trial in (0, rules.trial_limit)
+            known = trial in (0, rules.trial_limit or 0)
         if not known or not len(action) or not mask[action[0]]:
             what = f"starts job {job}" + (f" for a trial of {trial} s" if trial else "")
             raise PolicyError(
@@ -190,11 +189,10 @@ class PolicyAgent:
         startable = handle.startable()
         left = slots[startable]
         first_trial = handle.batch.rules.first_trial
-        length = np.where(
-            [takes_trial(cluster, jobs, first_trial, job) for job in left],
-            first_trial[0],
-            jobs.estimate[left],
-        )
+        length = jobs.estimate[left]
+        if first_trial is not None:
+            tries = [takes_trial(cluster, jobs, first_trial, job) for job in left]
+            length = np.where(tries, first_trial[0], length)
         for slot in np.flatnonzero(mask[: handle.window] & ~startable).tolist():
             shadow_time, extra_nodes = shadow(cluster, jobs, slots[slot])
             over = now(cluster) + length <= shadow_time

@@ -21,6 +21,7 @@ from bfenv.core.cluster import (
     NEXT_JOB,
     NOW,
     OFFENDER,
+    ONE_EVENT,
     PROCESSORS,
     QUEUE_BEGIN,
     QUEUE_END,
@@ -188,7 +189,8 @@ def new_future(machine: KnownMachine, runtime: np.ndarray) -> Truth:
     runtime.flags.writeable = False
     count = np.array([len(times)])
     events = _padded(times, capacity), _padded(entries, capacity), count
-    return Truth(runtime, requests, machine.known, *events)
+    one_event = True if cluster.state[ONE_EVENT] else None
+    return Truth(runtime, requests, machine.known, *events, one_event)
 
 
 def run_future(
@@ -221,7 +223,8 @@ def run_future(
     cluster = _copy(machine.cluster)
     if horizon is not None:
         cluster.state[HORIZON] = min(FOREVER, int(cluster.state[NOW]) + horizon + 1)
-    truth = Truth(future.runtime, future.requests, *(part.copy() for part in future[2:]))
+    copied = {name: getattr(future, name).copy() for name in Truth._fields[2:6]}
+    truth = future._replace(**copied)
     jobs = shown(truth.known)
 
     def run() -> None:

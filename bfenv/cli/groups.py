@@ -19,6 +19,7 @@ MENU = {
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
     "check": "Find faults in your own policy.",
     "agents": "List agents; show one, or make an agent and its card.",
+    "warm": "Compile the environment and the common policies.",
 }
 # Behind the commands of the menu: the first word is one of these, the last one is the module.
 BEHIND = {

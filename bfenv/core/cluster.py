@@ -226,8 +226,7 @@ def start(cluster, jobs, job):
         If the job does not wait, does not fit, or asks to start later. A policy that does not catch
         it makes `simulate` raise IllegalStartError, which names the cause.
     """
-    _check_submitted(cluster, job)
-    _launch(cluster, jobs, job, jobs.estimate[job])
+    _launch(cluster, jobs, job, FOREVER)
 
 
 @kernel
@@ -247,11 +246,11 @@ def try_start(cluster, jobs, job, limit):
     ValueError
         As `start` does, and if the job has had a trial or the limit is below 1.
     """
-    _check_submitted(cluster, job)
-    if cluster.trial_start[job] >= 0 or limit < 1:
+    submitted = 0 <= job and job < cluster.state[NEXT_JOB]
+    if submitted and (cluster.trial_start[job] >= 0 or limit < 1):
         cluster.state[OFFENDER] = job
         raise ValueError("has had its trial, or a trial of no length")
-    _launch(cluster, jobs, job, min(limit, jobs.estimate[job]))
+    _launch(cluster, jobs, job, limit)
     if limit < jobs.estimate[job]:
         cluster.trial_start[job] = cluster.state[NOW]
 
@@ -271,19 +270,15 @@ def wake_at(cluster, time):
 
 
 @kernel
-def _check_submitted(cluster, job):
-    if job < 0 or job >= cluster.state[NEXT_JOB]:
-        cluster.state[OFFENDER] = job - (job < 0)  # without a branch, which would slow `start`
-        raise ValueError("has not been submitted")
-
-
-@kernel
 def _launch(cluster, jobs, job, limit):
     state = cluster.state
+    if job < 0 or job >= state[NEXT_JOB]:
+        state[OFFENDER] = job - (job < 0)  # without a branch, which would slow `start`
+        raise ValueError("has not been submitted")
     if not may_start(cluster, jobs, job):
         state[OFFENDER] = job
         raise ValueError("does not wait, does not fit, or asked to start later")
-    enter_machine(cluster, jobs, job, limit)
+    enter_machine(cluster, jobs, job, min(limit, jobs.estimate[job]))
 
 
 @kernel
@@ -325,7 +320,13 @@ def leave_machine(cluster, jobs, job):
     """Take back the processors of a running job."""
     state = cluster.state
     state[FREE] += jobs.size[job]
-    i = np.searchsorted(expected_ends(cluster), cluster.kill_time[job])
+    i, last = 0, state[RUNNING]
+    while i < last:  # bisection
+        middle = (i + last) >> 1
+        if cluster.expected_end[middle] < cluster.kill_time[job]:
+            i = middle + 1
+        else:
+            last = middle
     while cluster.running[i] != job:
         i += 1
     state[RUNNING] -= 1

@@ -37,7 +37,8 @@ def push(events, time, entry):
     events.length[0] += 1
     while i > 0:
         parent = (i - 1) >> 1
-        if not _before(time, entry, events.time[parent], events.entry[parent]):
+        above = events.time[parent]
+        if above < time or (above == time and events.entry[parent] <= entry):
             break
         events.time[i] = events.time[parent]
         events.entry[i] = events.entry[parent]
@@ -56,11 +57,14 @@ def pop(events):
     i = 0
     while 2 * i + 1 < length:
         child = 2 * i + 1
-        if child + 1 < length and _before(
-            events.time[child + 1], events.entry[child + 1], events.time[child], events.entry[child]
+        if child + 1 < length:
+            left, right = events.time[child], events.time[child + 1]
+            child += right < left or (
+                right == left and events.entry[child + 1] < events.entry[child]
+            )
+        if time < events.time[child] or (
+            time == events.time[child] and entry <= events.entry[child]
         ):
-            child += 1
-        if not _before(events.time[child], events.entry[child], time, entry):
             break
         events.time[i] = events.time[child]
         events.entry[i] = events.entry[child]
@@ -68,8 +72,3 @@ def pop(events):
     events.time[i] = time
     events.entry[i] = entry
     return first
-
-
-@kernel
-def _before(time, entry, other_time, other_entry):
-    return time < other_time or (time == other_time and entry < other_entry)

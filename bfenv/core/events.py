@@ -31,7 +31,6 @@ from bfenv.core.cluster import (
     enter_machine,
     leave_machine,
     started,
-    waiting,
 )
 from bfenv.core.event_heap import EventHeap, is_due, new_event_heap, pop, push
 from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, USER, Jobs, Trace, check_no_outages
@@ -45,9 +44,9 @@ JOB_BITS = 2**32 - 1  # the part of an event's entry that is the job, see Truth
 class Truth(NamedTuple):
     """What only the simulator knows; only `advance` and the metrics receive it.
 
-    Its last three fields are an EventHeap. The entry of a job's end is (number of its start << 32)
-    | job, that of a requested start time is ~job. Nested, the heap would cost 8 % of the time of a
-    policy that is called from Python.
+    The three fields before the last are an EventHeap. The entry of a job's end is (number of its
+    start << 32) | job, that of a requested start time is ~job. Nested, the heap would cost 8 % of
+    the time of a policy that is called from Python.
     """
 
     runtime: np.ndarray  # (n,) int64 seconds
@@ -56,6 +55,7 @@ class Truth(NamedTuple):
     event_time: np.ndarray  # (h,) int64 seconds
     event_entry: np.ndarray  # (h,) int64
     event_count: np.ndarray  # (1,) int64
+    one_event: bool | None = None  # True if one event comes at a time
 
 
 def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster, Jobs, Truth]:
@@ -88,7 +88,8 @@ def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster
     known = unknown_jobs(trace.requests, trace.processors)
     cluster, truth = allocate(trace.requests, trace.runtime, known, most, events)
     reset(cluster, truth, trace.processors, 0, len(trace))
-    cluster.state[ONE_EVENT] = event_order == "pyss"
+    if event_order == "pyss":
+        cluster.state[ONE_EVENT], truth = 1, truth._replace(one_event=True)
     return cluster, shown(known), truth
 
 
@@ -150,32 +151,25 @@ def allocate(
     return cluster, Truth(runtime, requests, known, *new_event_heap(events))
 
 
-@kernel
-def reset(cluster, truth, processors, first_job, last_job):
+def reset(cluster: Cluster, truth: Truth, processors: int, first_job: int, last_job: int) -> None:
     """Clear the machine in place; jobs first_job .. last_job - 1 are still to be submitted.
 
     Nothing of an earlier run remains: it would reveal requests and runtimes of jobs to come.
     """
-    known = truth.known
-    for job in range(cluster.state[FIRST_JOB], cluster.state[NEXT_JOB]):
-        for row in range(ROWS):
-            known[row, job] = known[row, known.shape[1] - 1]
-        cluster.start[job] = FOREVER
-        cluster.end[job] = -1
-        cluster.kill_time[job] = -1
-        cluster.trial_start[job] = -1
-        cluster.trial_end[job] = -1
-    one_event = cluster.state[ONE_EVENT]
-    cluster.state[:] = 0
-    cluster.state[PROCESSORS] = processors
-    cluster.state[FREE] = processors
-    cluster.state[FIRST_JOB] = first_job
-    cluster.state[NEXT_JOB] = first_job
-    cluster.state[LAST_JOB] = last_job
-    cluster.state[HORIZON] = FOREVER
-    cluster.state[WAKE] = FOREVER
-    cluster.state[OFFENDER] = -1
-    cluster.state[ONE_EVENT] = one_event
+    state = cluster.state
+    seen = slice(state[FIRST_JOB], state[NEXT_JOB])
+    truth.known[:, seen] = truth.known[:, -1:]
+    cluster.start[seen] = FOREVER
+    for column in (cluster.end, cluster.kill_time, cluster.trial_start, cluster.trial_end):
+        column[seen] = -1
+    one_event = state[ONE_EVENT]
+    state[:] = 0
+    state[[PROCESSORS, FREE]] = processors
+    state[[FIRST_JOB, NEXT_JOB]] = first_job
+    state[LAST_JOB] = last_job
+    state[[HORIZON, WAKE]] = FOREVER
+    state[OFFENDER] = -1
+    state[ONE_EVENT] = one_event
     truth.event_count[0] = 0
 
 
@@ -212,7 +206,7 @@ def advance(cluster, jobs, truth):
     state[FINISHED] = 0
     state[OFFENDER] = -1
     state[PASSES] += 1
-    if state[ONE_EVENT]:
+    if truth.one_event is not None:
         _one_event(cluster, jobs, truth)
     else:
         while is_due(_events(truth), time):
@@ -238,7 +232,7 @@ def _next_arrival(cluster, truth):
     return truth.requests[SUBMIT, job] if job < cluster.state[LAST_JOB] else FOREVER
 
 
-@kernel
+@inlined
 def submit(truth, job):
     """Let the scheduler know the request of a job."""
     for row in range(ROWS):
@@ -254,18 +248,16 @@ def commit_starts(cluster, jobs, truth):
     last = 0
     for job in started(cluster):
         last = max(last, job)
-        limit = cluster.kill_time[job] - cluster.start[job]
-        state[STARTS] += state[ONE_EVENT]
+        if truth.one_event is not None:
+            state[STARTS] += 1
         entry = (state[STARTS] << 32) | job
-        push(_events(truth), cluster.start[job] + min(truth.runtime[job], limit), entry)
-    count = state[STARTED]
+        end = min(cluster.start[job] + truth.runtime[job], cluster.kill_time[job])
+        push(_events(truth), end, entry)
     state[STARTED] = 0
-    if count == 1:  # most often, and then no search is needed
-        _leave_queue(cluster, last)
-        return
-    # The queue is ascending, so bisection finds the last started job. The jobs before it that
-    # still wait move up, those behind it stay.
-    i = state[QUEUE_BEGIN] + np.searchsorted(waiting(cluster), last)
+    # The jobs before the last started one that still wait move up, those behind it stay.
+    i = state[QUEUE_BEGIN]
+    while cluster.queue[i] != last:
+        i += 1
     target = i
     while i >= state[QUEUE_BEGIN]:
         job = cluster.queue[i]
@@ -276,18 +268,7 @@ def commit_starts(cluster, jobs, truth):
     state[QUEUE_BEGIN] = target + 1
 
 
-@kernel
-def _leave_queue(cluster, job):
-    """Take a job out of the queue; those before it move up by one."""
-    i = cluster.state[QUEUE_BEGIN]
-    moved = cluster.queue[i]
-    while moved != job:
-        i += 1
-        moved, cluster.queue[i] = cluster.queue[i], moved
-    cluster.state[QUEUE_BEGIN] += 1
-
-
-@kernel
+@inlined
 def add_instant(truth, time, job):
     """Schedule a pass for a job at a later time, in seconds, at which no job ends."""
     push(_events(truth), time, ~job)
@@ -341,7 +322,8 @@ def _handle_event(cluster, jobs, truth):
         return
     job = entry & JOB_BITS
     state = cluster.state
-    if not (state[ONE_EVENT] and cluster.kill_time[job] <= state[NOW]):  # else gone already
+    # One event at a time, a job that was expected to end by now is gone already.
+    if truth.one_event is None or cluster.kill_time[job] > state[NOW]:
         leave_machine(cluster, jobs, job)
     if state[NOW] - cluster.start[job] < truth.runtime[job]:
         _requeue(cluster, job)

@@ -10,6 +10,9 @@ of conservative backfilling, whose loops the compiler can then not handle severa
 With NUMBA_BOUNDSCHECK=1 a negative index is an error. Kernels of your own may have negative ones.
 This replaces a private function of numba's; a numba without it runs the same kernels more slowly,
 see `has_index_patch`.
+
+A field of a NamedTuple is None for what is off. What a kernel does under `if x.field is not None:`
+is then not compiled; the condition must stand in the `if` itself.
 """
 
 import inspect
@@ -21,13 +24,18 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import event, types
+from numba.core import event, ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.consts import ConstantInference
+from numba.core.ir_utils import build_definitions, get_definition, guard
 from numba.core.registry import CPUDispatcher
+from numba.core.untyped_passes import InlineInlinables
 from numba.extending import register_jitable
 from numba.np import arrayobj
 
+from bfenv.core.durations import format_duration
 from bfenv.core.kernel_cache import KernelCache
 
 OPTIONS = {
@@ -40,6 +48,7 @@ OPTIONS = {
     "no_cfunc_wrapper": True,  # for calls from C
 }
 PATIENCE = 0.5  # seconds of compiling before it is announced
+EACH = 0.1  # seconds that a kernel takes, one with another
 LARGE = 60_000  # bytes of bitcode
 OWN = "_ZN5bfenv"  # how the compiler's names of bfenv's own functions begin
 
@@ -116,6 +125,35 @@ class _Inlined(JITCodeLibrary):
         super()._finalize_final_module()
 
 
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _FieldsThatAreNone(FunctionPass):
+    """Replaces fields of arguments that are None by None, before numba drops dead branches."""
+
+    _name = "fields_that_are_none"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        """Rewrite the function; tell whether it has changed."""
+        function, changed = state.func_ir, False
+        for block in function.blocks.values():
+            for statement in block.find_insts(ir.Assign):
+                field = statement.value
+                if not isinstance(field, ir.Expr) or field.op != "getattr":
+                    continue
+                owner = guard(get_definition, function, field.value)
+                kind: Any = state.args[owner.index] if isinstance(owner, ir.Arg) else None
+                if hasattr(kind, "instance_class"):  # of a NamedTuple
+                    of_field = dict(zip(kind.fields, kind, strict=True))
+                    if of_field.get(field.attr) == types.none:
+                        statement.value, changed = ir.Const(None, statement.loc), True
+        if changed:
+            function._definitions = build_definitions(function.blocks)
+            function._consts = ConstantInference(function)
+        return changed
+
+
 class _Compiler(Compiler):
     """numba's compiler, which writes into a library of the class `Library`."""
 
@@ -125,6 +163,13 @@ class _Compiler(Compiler):
         super().__init__(typing_context, target_context, *rest)
         self.state.library = self.Library(target_context.codegen(), "kernel")
         self.state.library.enable_object_caching()
+
+    def define_pipelines(self) -> Any:
+        """Return numba's passes and our own."""
+        pipelines = super().define_pipelines()
+        pipelines[0].add_pass_after(_FieldsThatAreNone, InlineInlinables)
+        pipelines[0].finalize()
+        return pipelines
 
 
 class _CompilerOfCalled(_Compiler):
@@ -200,10 +245,10 @@ if _index_from_either_end is not None:
 
 
 class _Announcement(event.Listener):
-    """Says on stderr, once per module, that the wait is a compilation of bfenv's."""
+    """Says on stderr that the wait is a compilation of bfenv's; again only if it gets longer."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._said = 0.0  # seconds
         self._timers: list[threading.Timer] = []  # of the kernels that are being compiled
 
     def on_start(self, event: Any) -> None:
@@ -218,12 +263,23 @@ class _Announcement(event.Listener):
         self._timers.pop().cancel()
 
     def _say(self, kernel: Kernel) -> None:
-        module = kernel.py_func.__module__
-        if module not in self._said:
-            self._said.add(module)
-            kept = " (first use on this machine)" if kernel.stats.cache_path else ""
-            name = module.rpartition(".")[2]
-            print(f"bfenv: compiling {name}{kept} ...", file=sys.stderr, flush=True)
+        seconds = max(1.0, EACH * len(_called(kernel, set())))
+        if seconds > self._said:
+            self._said = seconds
+            kept = " for the first use on this machine" if kernel.stats.cache_path else ""
+            line = f"bfenv: compiling{kept}, which may take {format_duration(seconds)} ..."
+            print(line, file=sys.stderr, flush=True)
+
+
+def _called(function: Any, found: set[Any]) -> set[Any]:
+    """Add a function and the kernels that it may call, directly or not, to those found."""
+    found.add(function)
+    plain = getattr(function, "py_func", function)
+    for name in plain.__code__.co_names:
+        value = plain.__globals__.get(name)
+        if hasattr(value, "py_func") and value not in found:
+            _called(value, found)
+    return found
 
 
 event.register("numba:compile", _Announcement())

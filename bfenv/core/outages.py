@@ -69,7 +69,8 @@ def new_machine(trace: Trace) -> tuple[Cluster, Jobs, Truth]:
     cluster, truth = allocate(requests, runtime, known, most, events)
     reset(cluster, truth, trace.processors, 0, len(trace))
     outages = outages_of(trace)
-    announce_outages(cluster, truth, outages.start, outages.stop, 0)
+    if outages:
+        announce_outages(cluster, truth, outages.start, outages.stop, 0)
     return cluster, shown(known), truth
 
 

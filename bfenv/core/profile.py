@@ -12,7 +12,7 @@ import numpy as np
 
 from bfenv.core.cluster import expected_ends, free, now, running
 from bfenv.core.jobs import FOREVER
-from bfenv.core.kernel import kernel
+from bfenv.core.kernel import inlined, kernel
 
 LONG = 256  # steps of a profile from which on not all are moved for one that comes
 REACH = 32  # steps among which one is then looked for that is not needed
@@ -48,7 +48,7 @@ def new_profile(running: int, reservations: int) -> Profile:
     )
 
 
-@kernel
+@inlined
 def shadow(cluster, jobs, head):
     """Compute shadow time and extra nodes of a waiting job that cannot start now.
 

@@ -1,7 +1,6 @@
 """The sums over the jobs of an episode: what starts, trials and ends of jobs change in them."""
 
 from bfenv.baselines.age_guard import note_start
-from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.core.cluster import finished, now, start, try_start, waiting
 from bfenv.core.events import commit_starts
 from bfenv.core.kernel import kernel
@@ -17,17 +16,17 @@ from bfenv.envs.batch_state import (
     UNSTARTED,
     WAIT,
     guard_of,
-    truth_of,
 )
 
 
 @kernel
-def start_job(state, tables, rules, cluster, jobs, i, job):
+def start_job(state, tables, rules, cluster, jobs, truth, i, job):
     """Start a waiting job, and count it if it is one of the episode's."""
-    counters, sums, truth = state.counters[i], state.sums[i], truth_of(state, tables, i)
+    counters, sums = state.counters[i], state.sums[i]
     start(cluster, jobs, job)
     commit_starts(cluster, jobs, truth)
-    _leave_guard(state, tables, rules, i, job)
+    if rules.guard_code is not None:
+        note_start(guard_of(state, tables, rules, i), job)
     sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if counters[FIRST] <= job < counters[LAST]:
         waited = now(cluster) - jobs.submit[job]
@@ -39,24 +38,19 @@ def start_job(state, tables, rules, cluster, jobs, i, job):
 
 
 @kernel
-def try_job(state, tables, rules, cluster, jobs, i, job, limit):
+def try_job(state, tables, rules, cluster, jobs, truth, i, job, limit):
     """Start a job for a trial; until that ends, it counts as if it had started."""
     sums = state.sums[i]
     try_start(cluster, jobs, job, limit)
-    commit_starts(cluster, jobs, truth_of(state, tables, i))
-    _leave_guard(state, tables, rules, i, job)
+    commit_starts(cluster, jobs, truth)
+    if rules.guard_code is not None:
+        note_start(guard_of(state, tables, rules, i), job)
     sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
         waited = now(cluster) - jobs.submit[job]
         sums[WAIT] += waited
         sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
         sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
-
-
-@kernel
-def _leave_guard(state, tables, rules, i, job):
-    if rules.guard_code[0] != NO_GUARD:
-        note_start(guard_of(state, tables, rules, i), job)
 
 
 @kernel

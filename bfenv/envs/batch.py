@@ -19,7 +19,6 @@ from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, outages_of
 from bfenv.core.policy import check_plans_for
-from bfenv.envs import episode, outputs
 from bfenv.envs.batch_state import (
     INFOS,
     TRACE,
@@ -35,20 +34,22 @@ from bfenv.envs.batch_state import (
     truth_of,
     with_state,
 )
+from bfenv.envs.episode import open_episode, step
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 from bfenv.envs.features import PROFILE
 from bfenv.envs.infos import Info, info_of, infos_of, metrics_of, reward_arguments
+from bfenv.envs.outputs import write_outputs
 from bfenv.envs.reward import EndedJobs, find_reward
 from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
 from bfenv.envs.slots import ORDER_NAMES
 from bfenv.envs.spaces import observation_space
 from bfenv.envs.truncation import charge_unstarted
-from bfenv.envs.warm_up import Reference, ReferenceTotals, is_warmed_by_easy, warm_up
+from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
 from bfenv.knowledge.user_history import learn_jobs
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
-NONE_ENDED = np.empty(0, dtype=np.int64)
+NO_ACTION = np.zeros(1, dtype=np.int64)  # in an environment that has just been opened
 NO_REFERENCE = (np.nan,) * len(ReferenceTotals._fields)
 FLOAT32 = np.dtype(np.float32)  # of a type, numpy would look up the dtype at each allocation
 
@@ -121,7 +122,7 @@ class EnvBatch:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
         derived = (
-            "_warmed_in_python", "_tables", "_kernel_arguments", "_step", "totals",
+            "_tables", "_kernel_arguments", "_step", "totals",
             "_columns", "_compared",
         )  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in derived}
@@ -161,8 +162,9 @@ class EnvBatch:
         branch._totals, branch._infos = self._totals.copy(), self._infos.copy()
         branch._illegal = self._illegal.copy()
         branch._step = None
-        history = history_of(state, branch._tables, 0)
-        learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
+        if self.rules.users is not None:
+            history = history_of(state, branch._tables, 0)
+            learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
         branch.windows = [window]
         branch.job_counts = np.array([window.last - window.first])
         if self.reference is not None:
@@ -177,7 +179,8 @@ class EnvBatch:
         """Return what the present state shows, without a step."""
         buffers = self.new_buffers()
         for i in range(len(self)):
-            outputs.write_outputs(self._state, self._tables, self.rules, i, buffers)
+            cluster, jobs = cluster_of(self._state, i), jobs_of(self._state, self._tables, i)
+            write_outputs(self._state, self._tables, self.rules, cluster, jobs, i, buffers)
         return buffers
 
     def seed(self, i: int, seed: int | None) -> None:
@@ -231,18 +234,14 @@ class EnvBatch:
             self._state.known[i].T[:] = placeholder(trace.requests, trace.processors)
         self.windows[i] = window
         self.job_counts[i] = window.last - window.first
-        trace, ended = self.source.traces[window.k], NONE_ENDED
-        is_warm = self._warmed_in_python[window.k]
-        if is_warm:
-            self._state.counters[i, TRACE] = window.k
-            cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
-            jobs = jobs_of(self._state, self._tables, i)
-            ended = warm_up(cluster, jobs, truth, trace, window)
-        outages = outages_of(trace)
-        episode.open_episode(
-            *self._kernel_arguments, i, tuple(window), (outages.start, outages.stop), is_warm,
-            ended, tuple(buffers),
-        )  # fmt: skip
+        trace = self.source.traces[window.k]
+        self._state.counters[i, TRACE] = window.k
+        cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
+        jobs = jobs_of(self._state, self._tables, i)
+        self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
+        ended = warm_up(cluster, jobs, truth, trace, window)
+        open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace), ended)
+        self._run_kernel(i, NO_ACTION, buffers)
         if not self.ready:
             self.ready = bool(self.job_counts.all())
 
@@ -284,10 +283,7 @@ class EnvBatch:
         if not self.ready:
             raise ResetNeeded("step needs a reset before it")
         buffers = self.new_buffers()
-        arguments = (*self._kernel_arguments, actions, tuple(buffers))
-        if self._step is None:
-            self._step = compiled_for(episode.step, *arguments)
-        self._step(*arguments)
+        self._run_kernel(0, actions, buffers)
         if self._most_steps is not None:
             cut = (self.totals.steps >= self._most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
@@ -295,6 +291,17 @@ class EnvBatch:
                 trace, totals = self.source.traces[k], self.totals_of(i)
                 charge_unstarted(self._state, self._tables, trace, i, totals, buffers.totals[:, i])
         return buffers
+
+    def _run_kernel(self, first: int, actions: np.ndarray, buffers: StepBuffers) -> None:
+        """Act in the environments from `first` on; see `step` of `bfenv.envs.episode`."""
+        arguments = (*self._kernel_arguments, first, actions, tuple(buffers))
+        self._compiled_step(actions, buffers)(*arguments)
+
+    def _compiled_step(self, actions: np.ndarray, buffers: StepBuffers) -> Callable[..., Any]:
+        if self._step is None:
+            arguments = (*self._kernel_arguments, 0, actions, tuple(buffers))
+            self._step = compiled_for(step, *arguments)
+        return self._step
 
     def observations(self, buffers: StepBuffers) -> Observation:
         """Return the observations of all environments, as the observation space has them."""
@@ -400,9 +407,6 @@ class EnvBatch:
 
     def _set_kernel_arguments(self) -> None:
         """Derive the plain tuples that `episode.step` takes."""
-        self._warmed_in_python = [
-            bool(trace.outages) or not is_warmed_by_easy(trace) for trace in self.source.traces
-        ]  # by trace
         self._tables = with_state(self._tables, self._state)
         self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
         self._step = None

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.baselines.age_guard_state import STATE as GUARD_STATE
 from bfenv.baselines.age_guard_state import AgeGuard
 from bfenv.core.cluster import STATE, Cluster
@@ -25,9 +24,8 @@ from bfenv.knowledge.packed_program import program_of
 from bfenv.knowledge.priorities import ORDERS, new_ranking
 from bfenv.knowledge.user_history import UserHistory, find_groups, new_user_history
 
-# Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. HIDDEN_IN holds
-# the number of the last pass in which the job could not start because of an outage, see
-# `bfenv.envs.outages`. The others are scratch; TAKEN and KEY are by place in the queue.
+# Rows of BatchState.per_job, .per_run and .heap: fields of Cluster and of Truth. The others are
+# scratch, by place in the queue.
 JOB_ROWS = (
     QUEUE_JOB,
     START,
@@ -37,10 +35,13 @@ JOB_ROWS = (
     TRIAL_END,
     TAKEN,  # 1 for a job that gets a slot
     KEY,  # integers in the order that chooses jobs
-    HIDDEN_IN,
+) = range(8)
+# Rows of BatchState.outages, see `bfenv.envs.outages`
+OUTAGE_ROWS = (
+    HIDDEN_IN,  # the last pass in which the job could not start because of an outage
     ROOM,  # processors that jobs may hold when each outage to come begins
     LEFT,  # of these, what is left beside the jobs with a reservation that may start now
-) = range(11)
+) = range(3)
 # The rows behind them, if an expression orders the window: the two versions of each job, the value
 # of its expression, and its columns (`bfenv.knowledge.expression_program`), floats as their bits.
 VERSIONS = len(JOB_ROWS)
@@ -111,7 +112,8 @@ class BatchState(NamedTuple):
     slots: np.ndarray  # (N, window) int64: the job in each slot; -1 for none
     mask: np.ndarray  # (N, actions) int8, 1 for a legal action
     last_keys: np.ndarray  # (N, orders) int64: of the last job that each order of the window took
-    plan: np.ndarray  # (N, 2, s) int64: time and free of the guard's availability profile
+    plan: np.ndarray | None  # (N, 2, s) int64: time and free of a profile; None without need
+    outages: np.ndarray | None  # (N, len(OUTAGE_ROWS), n) int64; None if no trace has any
     # Side by side, so that the compiler handles several slots with one instruction. An empty slot
     # has the size FOREVER: nothing takes it for one that fits.
     slot_requests: np.ndarray  # (N, len(SLOT_REQUESTS), window) int64: of the job in each slot
@@ -134,7 +136,7 @@ class TraceTables(NamedTuple):
     """K traces, the shorter ones padded with zeros that no episode reaches."""
 
     requests: np.ndarray  # (K, 6, n) int64, see Trace.requests
-    seen: np.ndarray  # (N, 6, n) int64: a read-only view of BatchState.known, for `jobs_of`
+    seen: np.ndarray  # (N, 6, n + 1) int64: a read-only view of BatchState.known, for `jobs_of`
     runtime: np.ndarray  # (K, n) int64 seconds
     processors: np.ndarray  # (K,) int64
     time_of_day: np.ndarray  # (K,) int64 seconds after midnight at time 0
@@ -144,28 +146,32 @@ class TraceTables(NamedTuple):
 
 
 class EnvRules(NamedTuple):
-    """Which jobs are in slots, which actions are legal, where time stops, and what is seen."""
+    """Which jobs are in slots, which actions are legal, where time stops, and what is seen.
+
+    None is for what is off: no code is compiled for it.
+    """
 
     reservation_depth: int  # how many waiting jobs no start may delay; -1 all
     chosen_head: bool  # the agent may choose the head of a pass
     idle: int  # see `legal_actions`
-    max_age: int  # seconds; FOREVER for no guard
-    guard_code: np.ndarray  # (1,) int64: AgeGuard.code of the setting `guard`
-    guard_factor: np.ndarray  # (1,) float64
-    trial_limit: int  # seconds, of trials that are actions; 0 for none
-    first_trial: np.ndarray  # (2,) int64 s: trials with which starts begin, see `takes_trial`
+    max_age: int | None  # seconds
+    guard_code: np.ndarray | None  # (1,) int64: AgeGuard.code of the setting `guard`
+    guard_factor: np.ndarray | None  # (1,) float64
+    trial_limit: int | None  # seconds, of trials that are actions
+    first_trial: np.ndarray | None  # (2,) int64 s: trials with which starts begin, `takes_trial`
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
     orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities
-    order_weight: float  # Ranking.weight
-    expression: np.ndarray  # (p,) int64: the order's, see `pack_program`; (0,) for none
-    user_column: int  # first column of these features in the observation's "queue"; -1: none
-    priority_column: int
-    start_column: int
-    age_column: int
-    trial_column: int
-    pass_column: int  # of "cluster"
+    order_weight: float | None  # Ranking.weight; None if there are none but those of "mixed"
+    expression: np.ndarray | None  # (p,) int64: the order's, see `pack_program`
+    users: bool | None  # True if some trace names users
+    user_column: int | None  # first column of these features in the observation's "queue"
+    priority_column: int | None
+    start_column: int | None
+    age_column: int | None
+    trial_column: int | None
+    pass_column: int | None  # of "cluster"
 
 
 Value = Any  # of one environment a number, of N environments (N,) float64
@@ -225,9 +231,10 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
     for k, trace in enumerate(traces):
         own = len(columns[k][1])
         requests[k, :, :own], runtime[k, :own] = columns[k]
-        history = new_user_history(trace.jobs)
-        find_groups(history, trace.jobs)
-        group[k, : len(trace)] = history.group
+        if (trace.jobs.user >= 0).any():
+            history = new_user_history(trace.jobs)
+            find_groups(history, trace.jobs)
+            group[k, : len(trace)] = history.group
         ranking = new_ranking(ORDERS[order or "fcfs"], trace.jobs, np.random.default_rng(0))
         numbers.append(ranking.number[trace.jobs.size] if order == "unicef" else ranking.number)
     order_number = np.zeros((len(traces), max(map(len, numbers))))
@@ -248,7 +255,7 @@ def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
 
 def with_state(tables: TraceTables, state: BatchState) -> TraceTables:
     """Return the tables with the view of what is known in the environments of a state."""
-    seen = state.known[:, :, :-1]
+    seen = state.known.view()
     seen.flags.writeable = False
     return tables._replace(seen=seen)
 
@@ -261,15 +268,19 @@ def new_state(
     actions: int,
     rules: EnvRules,
 ) -> BatchState:
-    """Allocate the environments, each for any of the traces; mostly 136 bytes a job in each.
+    """Allocate the environments, each for any of the traces; mostly 112 bytes a job in each.
 
-    An expression of the window needs 8 bytes a job for each of its rows, and a guard 8 bytes.
+    An expression of the window needs 8 bytes a job for each of its rows, a guard 8 bytes, and
+    outages 24.
     """
     counts = [len(trace) + len(trace.outages) for trace in traces]
     jobs = max(counts)
     running = max(min(count, t.processors) for count, t in zip(counts, traces, strict=True))
     later = max(int(np.count_nonzero(t.jobs.requested_start)) + len(t.outages) for t in traces)
     users = 1 + max(int(trace.jobs.user.max()) for trace in traces)
+    rows = len(JOB_ROWS)
+    if rules.expression is not None:
+        rows = COLUMNS + int(program_of(rules.expression).columns[0])
 
     def zeros(*shape: int, dtype: type[np.generic] = np.int64) -> np.ndarray:
         return np.zeros((environments, *shape), dtype=dtype)
@@ -277,7 +288,7 @@ def new_state(
     state = BatchState(
         cluster_state=zeros(STATE),
         known=zeros(len(Jobs._fields), jobs + 1),
-        per_job=zeros(_job_rows(rules.expression), jobs),
+        per_job=zeros(rows, jobs),
         per_run=zeros(len(RUN_ROWS), running),
         heap=zeros(len(HEAP_ROWS), running + later),
         counters=zeros(len(COUNTERS)),
@@ -285,7 +296,8 @@ def new_state(
         slots=zeros(window),
         mask=zeros(actions, dtype=np.int8),
         last_keys=zeros(len(rules.orders)),
-        plan=zeros(2, 2 + running + 2 * jobs),
+        plan=None if rules.reservation_depth in (0, 1) else zeros(2, 2 + running + 2 * jobs),
+        outages=zeros(len(OUTAGE_ROWS), jobs) if any(t.outages for t in traces) else None,
         slot_requests=zeros(len(SLOT_REQUESTS), window),
         slot_features=zeros(len(SLOT_FEATURES), window, dtype=np.float32),
         user_ended=zeros(users),
@@ -297,20 +309,13 @@ def new_state(
         guard_state=zeros(len(GUARD_STATE)),
         guard_begun=zeros(running),
         guard_last_pass=zeros(1),
-        guard_work=zeros(jobs if rules.guard_code[0] != NO_GUARD else 0),
+        guard_work=zeros(0 if rules.guard_code is None else jobs),
     )
     state.per_job[:, START] = FOREVER  # not submitted
     state.per_job[:, [END, KILL_TIME, TRIAL_START, TRIAL_END]] = -1
     state.slots[:] = -1
     state.slot_requests[:, SLOT_SIZE] = FOREVER
     return state
-
-
-def _job_rows(expression: np.ndarray) -> int:
-    """Return the number of rows of BatchState.per_job."""
-    if len(expression) == 0:
-        return len(JOB_ROWS)
-    return COLUMNS + int(program_of(expression).columns[0])
 
 
 @inlined
@@ -357,6 +362,7 @@ def truth_of(state, tables, i):
         heap[DUE_TIME],
         heap[DUE_JOB],
         counters[DUE : DUE + 1],
+        None,
     )
 
 

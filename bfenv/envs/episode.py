@@ -3,10 +3,10 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
+import numpy as np
+
 from bfenv.baselines.age_guard import update_work
-from bfenv.baselines.age_guard_state import NONE as NO_GUARD
-from bfenv.baselines.age_guard_state import count_runtime
-from bfenv.baselines.easy import decide as decide_by_easy
+from bfenv.baselines.age_guard_state import ESTIMATES, RUNTIMES
 from bfenv.baselines.easy_pass import takes_trial
 from bfenv.core.cluster import NEXT_JOB, may_start, now, waiting
 from bfenv.core.events import advance
@@ -21,6 +21,7 @@ from bfenv.envs.accounts import (
     try_job,
 )
 from bfenv.envs.batch_state import (
+    BACKLOG,
     BEFORE_LONGEST,
     BEFORE_NOW,
     BEFORE_SLOWDOWN,
@@ -33,6 +34,7 @@ from bfenv.envs.batch_state import (
     GUARD_LIMIT,
     HEAD,
     ILLEGAL,
+    LARGEST_BACKLOG,
     LAST,
     LAST_ILLEGAL,
     LAST_LONGEST,
@@ -47,123 +49,103 @@ from bfenv.envs.batch_state import (
     OUTSIDE,
     SLOT_SIZE,
     STEPS,
-    TRACE,
     UNSTARTED,
     BatchState,
     EnvRules,
     StepBuffers,
     TraceTables,
     cluster_of,
+    columns_of,
     guard_of,
     history_of,
     jobs_of,
     truth_of,
 )
+from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.legal_actions import may_any_start, write_mask
 from bfenv.envs.outages import begin_pass, look_ahead
 from bfenv.envs.outputs import write_outputs
-from bfenv.envs.slots import forget_values, write_slots
-from bfenv.envs.warm_up import begin_warm_up, end_warm_up
-from bfenv.knowledge.user_history import learn, learn_job
+from bfenv.envs.slots import write_slots
+from bfenv.knowledge.user_history import learn, learn_jobs
 
+OPENED = -1  # STEPS of an environment that has not gone to its first decision yet
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written
 
 
-@kernel
-def open_episode(state, tables, rules, i, window, outages, is_warm, ended, buffers):
-    """Open an episode, go to its first decision, and write what is seen there.
+def open_episode(
+    state: BatchState,
+    tables: TraceTables,
+    rules: EnvRules,
+    i: int,
+    window: EpisodeWindow,
+    outages: range,
+    ended: np.ndarray,
+) -> None:
+    """Open an episode on a warm machine; the next `step` goes to its first decision.
 
-    Python calls it with plain tuples, `window` being an EpisodeWindow, and `outages` the first and
-    one past the last job that is an outage. If the machine is warm already, `ended`
-    (k,) int64 are the jobs that have ended on it, in the order of their ends. If it is not, EASY
-    schedules the jobs before the episode; there must then be no outages.
+    `outages` are the numbers of the outages, and `ended` (k,) int64 the jobs that have ended on the
+    machine, in the order of their ends.
     """
-    batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
-    batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
-    k, opening, first, last, end = window
-    batch_state.counters[i, TRACE] = k
-    cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
-    history, counters = history_of(batch_state, batch_tables, i), batch_state.counters[i]
-    _forget_users(batch_state, i)
-    forget_values(batch_state, batch_rules, i, opening, end)
-    if not is_warm:
-        truth = truth_of(batch_state, batch_tables, i)
-        begin_warm_up(cluster, truth, batch_tables.processors[k], opening, first)
-        while advance(cluster, jobs, truth):
-            learn(history, cluster, jobs)
-            decide_by_easy(cluster, jobs, 0)
-        end_warm_up(cluster, end)
-    for job in ended:
-        learn_job(history, cluster, jobs, job)
-    if batch_rules.guard_code[0] != NO_GUARD:
-        _begin_guard(batch_state, batch_tables, batch_rules, cluster, jobs, i, opening, first)
-    counters[COMING] = first_to_come(cluster, outages[0], outages[1])
-    counters[LAST_OUTAGE] = outages[1]
-    counters[MET] = 0
-    _begin_episode(batch_state, batch_tables, batch_rules, cluster, jobs, i, first, last)
-    write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
-
-
-@kernel
-def _begin_guard(state, tables, rules, cluster, jobs, i, opening, first):
-    """Forget what the guard has counted; of the warm-up's jobs it knows those that have ended."""
-    guard = guard_of(state, tables, rules, i)
-    guard.state[:] = 0
-    guard.last_pass[:] = 0
-    guard.work[:] = -1
-    for job in range(opening, first):
-        if cluster.end[job] >= 0:
-            count_runtime(guard, cluster, jobs, job)
-
-
-@kernel
-def _begin_episode(state, tables, rules, cluster, jobs, i, first, last):
-    """Begin the episode of jobs first .. last - 1 on a warm machine; go to the first decision."""
-    counters, sums = state.counters[i], state.sums[i]
+    counters, sums, cluster = state.counters[i], state.sums[i], cluster_of(state, i)
+    jobs, history = jobs_of(state, tables, i), history_of(state, tables, i)
+    users = state.user_ended, state.user_sums, state.user_recent, state.by_estimate, state.by_size
+    for part in (*users, state.guard_state, state.guard_last_pass):
+        part[i] = 0
+    if rules.users is not None:
+        learn_jobs(history, cluster, jobs, ended)
+    if rules.expression is not None:  # what it made of these jobs in other episodes
+        columns_of(state, rules, i).version[window.opening : window.end] = -1
+    if rules.guard_code is not None:  # it knows those that have ended
+        state.guard_work[i] = -1
+        state.guard_state[i, RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
+        state.guard_state[i, ESTIMATES] = jobs.estimate[ended].sum()
     counters[EPISODES] += 1
-    counters[FIRST] = first
-    counters[LAST] = last
-    counters[UNSTARTED] = last - first
-    counters[STEPS] = 0
-    counters[ILLEGAL] = 0
-    counters[LAST_ILLEGAL] = 0
-    counters[FORCED] = 0
-    counters[OUTSIDE] = 0
-    counters[HEAD] = -1
-    counters[LEGAL_STARTS] = 0
-    counters[LEGAL_TRIALS] = 0
+    counters[[FIRST, LAST, UNSTARTED]] = window.first, window.last, window.last - window.first
+    counters[[ILLEGAL, LAST_ILLEGAL, FORCED, OUTSIDE, LEGAL_STARTS, LEGAL_TRIALS, MET]] = 0
+    counters[[STEPS, HEAD]] = OPENED, -1
+    counters[[COMING, LAST_OUTAGE]] = outages.stop
+    if outages:
+        counters[COMING] = first_to_come(cluster, outages.start, outages.stop)
     sums[:] = 0.0
-    for job in waiting(cluster):
-        add_backlog(state, jobs, i, job)
+    queue = waiting(cluster)
+    sums[[BACKLOG, LARGEST_BACKLOG]] = (jobs.size[queue].astype(float) * jobs.estimate[queue]).sum()
     state.mask[i] = 0
     state.slots[i] = -1  # those of another trace
     state.slot_requests[i, SLOT_SIZE] = FOREVER
-    _run_on(state, tables, cluster, jobs, rules, i)
-    # The sums start at 0, so the first reward covers all that came before the first decision.
-    sums[LAST_NOW] = now(cluster)
 
 
 @kernel
-def step(state, tables, rules, actions, buffers):
-    """Act in every environment, go on to its next decision, and write what is seen there.
+def step(state, tables, rules, first, actions, buffers):
+    """Act in the environments from `first` on, go on to their next decisions, and write these.
 
-    Python calls it with plain tuples: unpacking a NamedTuple costs as much as the step.
+    In an environment that has just been opened, the action is not read. Python calls it with plain
+    tuples: unpacking a NamedTuple costs as much as the step.
     """
     batch_state, batch_tables = BatchState(*state), TraceTables(*tables)
     batch_rules, outputs = EnvRules(*rules), StepBuffers(*buffers)
     # One environment after the other, because what it works on is then still in the cache
-    for i in range(len(actions)):
-        _act(batch_state, batch_tables, batch_rules, i, actions[i])
-        write_outputs(batch_state, batch_tables, batch_rules, i, outputs)
+    for i in range(first, first + len(actions)):
+        cluster, jobs = cluster_of(batch_state, i), jobs_of(batch_state, batch_tables, i)
+        truth, counters = truth_of(batch_state, batch_tables, i), batch_state.counters[i]
+        opened = counters[STEPS] == OPENED
+        if opened:
+            counters[STEPS] = 0
+        else:
+            _act(
+                batch_state, batch_tables, batch_rules, cluster, jobs, truth, i, actions[i - first]
+            )
+        _run_on(batch_state, batch_tables, batch_rules, cluster, jobs, truth, i)
+        if opened:  # the sums start at 0, so the first reward covers all that came before
+            batch_state.sums[i, LAST_NOW] = now(cluster)
+        write_outputs(batch_state, batch_tables, batch_rules, cluster, jobs, i, outputs)
 
 
 @kernel
-def _act(state, tables, rules, i, action):
-    """Act in environment i, and go on to its next decision point."""
+def _act(state, tables, rules, cluster, jobs, truth, i, action):
+    """Act in environment i."""
     mask, counters, sums = state.mask[i], state.counters[i], state.sums[i]
     window = len(state.slots[i])
     illegal = action < 0 or action >= len(mask) or mask[action] == 0
-    cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
     counters[STEPS] += 1
     counters[LAST_ILLEGAL] = illegal
     counters[ILLEGAL] += illegal
@@ -173,82 +155,71 @@ def _act(state, tables, rules, i, action):
     sums[BEFORE_SLOWDOWN] = sums[LAST_SLOWDOWN]
     sums[BEFORE_LONGEST] = sums[LAST_LONGEST]
     sums[BEFORE_SUBMITTED] = sums[LAST_SUBMITTED]
+    counters[LEGAL_STARTS] = UNKNOWN
     if illegal or action == window:
         counters[LEGAL_STARTS] = 0
         counters[LEGAL_TRIALS] = 0
-    elif action > window:
-        job = state.slots[i, action - window - 1]
-        try_job(state, tables, rules, cluster, jobs, i, job, rules.trial_limit)
-        counters[LEGAL_STARTS] = UNKNOWN
-    elif may_start(cluster, jobs, state.slots[i, action]):
-        job = state.slots[i, action]
-        if takes_trial(cluster, jobs, rules.first_trial, job):
-            try_job(state, tables, rules, cluster, jobs, i, job, rules.first_trial[0])
-        else:
-            start_job(state, tables, rules, cluster, jobs, i, job)
-        counters[LEGAL_STARTS] = UNKNOWN
+        return
+    job = state.slots[i, action if action < window else action - window - 1]
+    if rules.trial_limit is not None and action > window:
+        try_job(state, tables, rules, cluster, jobs, truth, i, job, rules.trial_limit)
+        return
+    if not may_start(cluster, jobs, job):
+        counters[HEAD] = job
+        return
+    if rules.first_trial is not None and takes_trial(cluster, jobs, rules.first_trial, job):
+        try_job(state, tables, rules, cluster, jobs, truth, i, job, rules.first_trial[0])
     else:
-        counters[HEAD] = state.slots[i, action]
-        counters[LEGAL_STARTS] = UNKNOWN
-    _run_on(state, tables, cluster, jobs, rules, i)
+        start_job(state, tables, rules, cluster, jobs, truth, i, job)
 
 
 @kernel
-def _run_on(state, tables, cluster, jobs, rules, i):
+def _run_on(state, tables, rules, cluster, jobs, truth, i):
     """Let the clock run until a start is legal, unless one is already, or the episode has ended."""
-    mask, counters = state.mask[i], state.counters[i]
-    truth, history = truth_of(state, tables, i), history_of(state, tables, i)
+    counters, history = state.counters[i], history_of(state, tables, i)
     ran = False
-    while counters[UNSTARTED] > 0:
-        if counters[LEGAL_STARTS] == UNKNOWN:
+    while True:
+        if counters[LEGAL_STARTS] == UNKNOWN or counters[UNSTARTED] == 0:
             _look(state, tables, cluster, jobs, rules, i)
         legal = counters[LEGAL_STARTS] + counters[LEGAL_TRIALS]
-        if legal > 0 or (ran and rules.every_pass):
+        if counters[UNSTARTED] == 0 or legal > 0 or (ran and rules.every_pass):
             return
         arrived = cluster.state[NEXT_JOB]
         counters[LEGAL_STARTS] = UNKNOWN
         ran = advance(cluster, jobs, truth)
         if ran:
             counters[HEAD] = -1
-            if counters[COMING] < counters[LAST_OUTAGE]:
+            if state.outages is not None and counters[COMING] < counters[LAST_OUTAGE]:
                 begin_pass(state, cluster, jobs, truth, i)
-            learn(history, cluster, jobs)
-            if rules.guard_code[0] != NO_GUARD:
+            if rules.users is not None:
+                learn(history, cluster, jobs)
+            if rules.guard_code is not None:
                 guard = guard_of(state, tables, rules, i)
                 state.sums[i, GUARD_LIMIT] = update_work(guard, history, cluster, jobs)
             correct_slowdowns(state, cluster, jobs, truth, i)
-            if rules.trial_limit > 0 or rules.first_trial[0] > 0:
+            if rules.trial_limit is not None or rules.first_trial is not None:
                 end_trials(state, cluster, jobs, truth, i)
             for job in range(arrived, cluster.state[NEXT_JOB]):
                 add_backlog(state, jobs, i, job)
         else:
             # Nothing runs, arrives or is due, and no outage is to come: a pass would never end.
-            start_job(state, tables, rules, cluster, jobs, i, waiting(cluster)[0])
+            start_job(state, tables, rules, cluster, jobs, truth, i, waiting(cluster)[0])
             counters[FORCED] += 1
-    if counters[MET] > 0:
-        look_ahead(state, cluster, jobs, rules, i)
-    write_slots(state, tables, cluster, jobs, rules, i)
-    mask[:] = 0
-    mask[len(state.slots[i])] = 1
 
 
 @kernel
 def _look(state, tables, cluster, jobs, rules, i):
     """Choose the slots and write the mask, unless no start can be legal and time runs on."""
-    if not rules.every_pass and not may_any_start(state, cluster, jobs, rules, i):
+    over = state.counters[i, UNSTARTED] == 0
+    if not (over or rules.every_pass or may_any_start(state, cluster, jobs, rules, i)):
         state.counters[i, LEGAL_STARTS] = 0
         state.counters[i, LEGAL_TRIALS] = 0
         return
-    if state.counters[i, MET] > 0:
+    if state.outages is not None and state.counters[i, MET] > 0:
         look_ahead(state, cluster, jobs, rules, i)
     write_slots(state, tables, cluster, jobs, rules, i)
-    write_mask(state, cluster, jobs, rules, i)
-
-
-@kernel
-def _forget_users(state, i):
-    state.user_ended[i] = 0
-    state.user_sums[i] = 0.0
-    state.user_recent[i] = 0
-    state.by_estimate[i] = 0.0
-    state.by_size[i] = 0.0
+    if over:
+        state.mask[i] = 0
+        state.mask[i, len(state.slots[i])] = 1
+    else:
+        write_mask(state, cluster, jobs, rules, i)

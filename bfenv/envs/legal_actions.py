@@ -1,7 +1,8 @@
 """Which actions are legal: starts that delay no reservation, choices of a head, and the pass."""
 
+import numpy as np
+
 from bfenv.baselines.age_guard import limit_by_backlog
-from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.baselines.easy_pass import takes_trial
 from bfenv.core.cluster import FREE, PROCESSORS, free, may_start, now, waiting
 from bfenv.core.jobs import FOREVER
@@ -31,7 +32,7 @@ def write_mask(state, cluster, jobs, rules, i):
     """Write the mask of environment i, whose machine and requests are `cluster` and `jobs`."""
     mask, line = state.mask[i], waiting(cluster)
     window = len(state.slots[i])
-    if rules.trial_limit > 0:
+    if rules.trial_limit is not None:
         mask[window + 1 :] = 0
     state.counters[i, LEGAL_STARTS] = 0
     state.counters[i, LEGAL_TRIALS] = 0
@@ -39,18 +40,14 @@ def write_mask(state, cluster, jobs, rules, i):
     head, first = state.counters[i, HEAD], oldest(state, cluster, i)
     reserved = 0  # a legal start in a slot before this one starts a job with a reservation
     if (first >= 0 or rules.reservation_depth == 0) and cluster.state[FREE] > 0:
+        if head < 0 or overdue:
+            head = first if rules.reservation_depth == 1 or overdue else -1
         if overdue and may_start(cluster, jobs, first):
             mask[:window] = 0
-            slot = _slot_of(state, i, first)
-            mask[slot] = 1
-            reserved = slot + 1
-        elif head >= 0 and not overdue:
+            reserved = _slot_of(state, i, first) + 1
+            mask[reserved - 1] = 1
+        elif state.plan is None:
             reserved = _allow_beside(state, cluster, jobs, rules, head, i)
-        elif rules.reservation_depth == 1 or (overdue and rules.reservation_depth == 0):
-            reserved = _allow_beside(state, cluster, jobs, rules, first, i)
-        elif rules.reservation_depth == 0:
-            _allow_fitting(state, cluster, jobs, rules, i, FOREVER, 0)
-            _allow_trials(state, cluster, jobs, rules, -1, i, FOREVER, 0)
         else:
             reserved = _allow_beside_plan(state, cluster, jobs, rules, i)
         starts = 0
@@ -60,9 +57,12 @@ def write_mask(state, cluster, jobs, rules, i):
     else:
         mask[:window] = 0
     mask[window] = _may_pass(state, rules, i, reserved)
-    if rules.chosen_head and head < 0 and not overdue and state.counters[i, LEGAL_STARTS] > 0:
+    chooses = rules.chosen_head and state.counters[i, HEAD] < 0 and not overdue
+    if chooses and state.counters[i, LEGAL_STARTS] > 0:
         for slot in range(min(window, len(line))):  # those that may not start may become the head
-            mask[slot] = not is_withheld(state, cluster, jobs, i, state.slots[i, slot])
+            mask[slot] = 1
+            if state.outages is not None:
+                mask[slot] = not is_withheld(state, cluster, jobs, i, state.slots[i, slot])
 
 
 @kernel
@@ -78,16 +78,17 @@ def may_any_start(state, cluster, jobs, rules, i):
     shadow_time, extra_nodes = FOREVER, 0
     reserved = rules.reservation_depth == 1 and state.counters[i, HEAD] < 0
     around = state.counters[i, MET] > 0  # the head is then not known yet
-    if len(line) > len(state.slots[i]) and reserved and rules.trial_limit == 0 and not around:
-        if may_start(cluster, jobs, line[0]):
-            return True
-        shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
+    if rules.trial_limit is None:
+        if len(line) > len(state.slots[i]) and reserved and not around:
+            if may_start(cluster, jobs, line[0]):
+                return True
+            shadow_time, extra_nodes = shadow(cluster, jobs, line[0])
     for job in line:
         size = jobs.size[job]
         if size <= available and jobs.requested_start[job] <= time:
             length = _length(cluster, jobs, rules, job)
             if time + length <= shadow_time or size <= extra_nodes:
-                if not is_hidden(state, i, job):
+                if state.outages is None or not is_hidden(state, i, job):
                     return True
     return False
 
@@ -95,25 +96,22 @@ def may_any_start(state, cluster, jobs, rules, i):
 @kernel
 def is_overdue(state, cluster, jobs, rules, i):
     """Tell whether the oldest waiting job has waited so long that it must come next."""
-    first = oldest(state, cluster, i)
-    if first < 0 or not is_guarded(rules):
+    if rules.max_age is None and rules.guard_code is None:
         return False
-    return now(cluster) - jobs.submit[first] > longest_allowed_wait(state, cluster, rules, i)
-
-
-@kernel
-def is_guarded(rules):
-    """Tell whether there is an age guard."""
-    return rules.max_age < FOREVER or rules.guard_code[0] != NO_GUARD
+    first = oldest(state, cluster, i)
+    limit = longest_allowed_wait(state, cluster, rules, i)
+    return first >= 0 and now(cluster) - jobs.submit[first] > limit
 
 
 @kernel
 def longest_allowed_wait(state, cluster, rules, i):
-    """Return the wait (s) beyond which the oldest job is the head: the age guard's limit."""
-    if rules.guard_code[0] != NO_GUARD:
+    """Return the age guard's limit on waits, in seconds; infinity without a guard."""
+    if rules.guard_code is not None:
         return state.sums[i, GUARD_LIMIT]
-    largest = state.sums[i, LARGEST_BACKLOG]
-    return limit_by_backlog(1.0, rules.max_age, largest, cluster.state[PROCESSORS])
+    if rules.max_age is not None:
+        largest = state.sums[i, LARGEST_BACKLOG]
+        return limit_by_backlog(1.0, rules.max_age, largest, cluster.state[PROCESSORS])
+    return np.inf
 
 
 @kernel
@@ -134,19 +132,22 @@ def _may_pass(state, rules, i, reserved):
 
 @kernel
 def _allow_beside(state, cluster, jobs, rules, head, i):
-    """Allow the head, and the starts that do not delay its reservation.
+    """Allow the head, and the starts that do not delay its reservation; -1 is for no head.
 
     Return one past the slot of the head if it may start, else 0.
     """
-    shadow_time, extra_nodes = shadow(cluster, jobs, head)
-    reserved = 0
-    if may_start(cluster, jobs, head):
-        reserved = _slot_of(state, i, head) + 1
-        reserve_room(state, cluster, jobs, i, head)
+    shadow_time, extra_nodes, reserved = FOREVER, 0, 0
+    if head >= 0:
+        shadow_time, extra_nodes = shadow(cluster, jobs, head)
+        if may_start(cluster, jobs, head):
+            reserved = _slot_of(state, i, head) + 1
+            if state.outages is not None:
+                reserve_room(state, cluster, jobs, i, head)
     _allow_fitting(state, cluster, jobs, rules, i, shadow_time, extra_nodes)
     if reserved > 0:
         state.mask[i, reserved - 1] = 1
-    _allow_trials(state, cluster, jobs, rules, head, i, shadow_time, extra_nodes)
+    if rules.trial_limit is not None:
+        _allow_trials(state, cluster, jobs, rules, head, i, shadow_time, extra_nodes)
     return reserved
 
 
@@ -163,8 +164,6 @@ def _slot_of(state, i, job):
 def _allow_trials(state, cluster, jobs, rules, head, i, shadow_time, extra_nodes):
     """Allow the trials that fit, and are over by the shadow time or within the extra nodes."""
     limit, window = rules.trial_limit, len(state.slots[i])
-    if limit == 0:
-        return
     in_time = now(cluster) + limit <= shadow_time
     for slot in range(min(window, len(waiting(cluster)))):
         if _may_try(state, cluster, jobs, limit, slot, i) and state.slots[i, slot] != head:
@@ -177,8 +176,9 @@ def _allow_trials(state, cluster, jobs, rules, head, i, shadow_time, extra_nodes
 def _may_try(state, cluster, jobs, limit, slot, i):
     """Tell whether the job in a slot fits now and may have a trial."""
     requests, time, job = state.slot_requests[i], now(cluster), state.slots[i, slot]
-    if is_hidden(state, i, job) or not leaves_enough(state, cluster, jobs, i, LEFT, job, limit):
-        return False
+    if state.outages is not None:
+        if is_hidden(state, i, job) or not leaves_enough(state, cluster, jobs, i, LEFT, job, limit):
+            return False
     return (
         cluster.trial_start[job] < 0
         and requests[SLOT_ESTIMATE, slot] > limit
@@ -202,13 +202,13 @@ def _allow_fitting(state, cluster, jobs, rules, i, shadow_time, extra_nodes):
         beside = (time + estimate[slot] <= shadow_time) | (size[slot] <= extra_nodes)
         may_be_started = (size[slot] <= available) & (requested_start[slot] <= time)
         mask[slot] = beside & may_be_started
-    if rules.first_trial[0] > 0:
+    if rules.first_trial is not None:
         for slot in range(min(len(size), len(waiting(cluster)))):
             job = state.slots[i, slot]
             if takes_trial(cluster, jobs, rules.first_trial, job):
                 over = time + _length(cluster, jobs, rules, job) <= shadow_time
                 mask[slot] = may_start(cluster, jobs, job) and (over or size[slot] <= extra_nodes)
-    if state.counters[i, MET] > 0:
+    if state.outages is not None and state.counters[i, MET] > 0:
         for slot in range(min(len(size), len(waiting(cluster)))):
             if mask[slot]:
                 mask[slot] = _leaves_enough_left(state, cluster, jobs, i, slot)
@@ -217,7 +217,7 @@ def _allow_fitting(state, cluster, jobs, rules, i, shadow_time, extra_nodes):
 @kernel
 def _length(cluster, jobs, rules, job):
     """Return how long (s) a job that starts now may run: a trial is short."""
-    if takes_trial(cluster, jobs, rules.first_trial, job):
+    if rules.first_trial is not None and takes_trial(cluster, jobs, rules.first_trial, job):
         return rules.first_trial[0]
     return jobs.estimate[job]
 
@@ -252,11 +252,11 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
             break
         slot = next_slot if next_slot < window and slots[next_slot] == job else -1
         next_slot += slot >= 0
-        if around and is_hidden(state, i, job):
+        if state.outages is not None and around and is_hidden(state, i, job):
             continue
         earliest = max(now(cluster), jobs.requested_start[job])
         anchor = anchor_point(plan, jobs.size[job], jobs.estimate[job], earliest)
-        if around and anchor == now(cluster):
+        if state.outages is not None and around and anchor == now(cluster):
             if not leaves_enough(state, cluster, jobs, i, LEFT, job, jobs.estimate[job]):
                 continue
             reserve_room(state, cluster, jobs, i, job)
@@ -269,9 +269,10 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
         mask[slot] = may_start(cluster, jobs, job) and fits(
             plan, jobs.size[job], jobs.estimate[job], now(cluster)
         )
-        if around and mask[slot]:
+        if state.outages is not None and around and mask[slot]:
             mask[slot] = _leaves_enough_left(state, cluster, jobs, i, slot)
-    _allow_trials_beside_plan(state, cluster, jobs, rules, plan, next_slot, i)
+    if rules.trial_limit is not None:
+        _allow_trials_beside_plan(state, cluster, jobs, rules, plan, next_slot, i)
     return next_slot
 
 
@@ -279,8 +280,6 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
 def _allow_trials_beside_plan(state, cluster, jobs, rules, plan, reserved, i):
     """Allow the trials that respect all reservations, the job's own included."""
     limit, window = rules.trial_limit, len(state.slots[i])
-    if limit == 0:
-        return
     for slot in range(min(window, len(waiting(cluster)))):
         size = state.slot_requests[i, SLOT_SIZE, slot]
         starts_now = slot < reserved and state.mask[i, slot] == 1

@@ -94,7 +94,7 @@ def observe(state, tables, rules, cluster, jobs, i, buffers):
     if head >= 0:
         shadow_time, extra_nodes = shadow(cluster, jobs, head)
     _write_queue(state, cluster, i, head, shadow_time, extra_nodes, buffers.queue[i])
-    if state.counters[i, MET] > 0:
+    if state.outages is not None and state.counters[i, MET] > 0:
         _correct_fits(state, cluster, jobs, i, buffers.queue[i])
     _write_groups(state, tables, rules, cluster, jobs, i, buffers.queue[i])
     _write_profile(state, cluster, jobs, i, buffers.profile[i])
@@ -182,24 +182,22 @@ def _write_groups(state, tables, rules, cluster, jobs, i, queue):
     """Write the columns behind those of QUEUE."""
     slots, time = state.slots[i], now(cluster)
     seen = min(len(slots), len(waiting(cluster)))
-    if rules.user_column >= 0:
+    if rules.user_column is not None:
         _write_users(history_of(state, tables, i), rules, cluster, jobs, slots[:seen], queue)
-    if max(rules.priority_column, rules.start_column, rules.age_column, rules.trial_column) < 0:
-        return
     for slot in range(seen):
         job, row = slots[slot], queue[slot]
-        if rules.priority_column >= 0:
+        if rules.priority_column is not None:
             priority = jobs.priority[job]
             row[rules.priority_column] = priority / (1.0 + abs(priority))
-        if rules.start_column >= 0:
+        if rules.start_column is not None:
             row[rules.start_column] = log_time(max(jobs.requested_start[job] - time, 0))
-        if rules.age_column >= 0:
+        if rules.age_column is not None:
             waited = time - jobs.submit[job]
             limit = longest_allowed_wait(state, cluster, rules, i)
             row[rules.age_column] = min(1.0, waited / max(limit, 1.0))
-        if rules.trial_column >= 0:
+        if rules.trial_column is not None:
             row[rules.trial_column] = cluster.trial_start[job] >= 0
-            if rules.trial_limit > 0:
+            if rules.trial_limit is not None:
                 row[rules.trial_column + 1] = state.mask[i, len(slots) + 1 + slot]
 
 
@@ -228,10 +226,12 @@ def _scaled(value, which):
 
 @kernel
 def _write_profile(state, cluster, jobs, i, profile):
-    coming, last, time = state.counters[i, COMING], state.counters[i, LAST_OUTAGE], now(cluster)
-    if coming < last and jobs.submit[coming] <= time + AHEAD[len(AHEAD) - 1]:
-        _write_profile_with_outages(cluster, jobs, coming, last, profile)
-        return
+    time = now(cluster)
+    if state.outages is not None:
+        coming, last = state.counters[i, COMING], state.counters[i, LAST_OUTAGE]
+        if coming < last and jobs.submit[coming] <= time + AHEAD[len(AHEAD) - 1]:
+            _write_profile_with_outages(cluster, jobs, coming, last, profile)
+            return
     runs, ends, processors = running(cluster), expected_ends(cluster), cluster.state[PROCESSORS]
     available = free(cluster)
     profile[0] = available / processors
@@ -275,7 +275,7 @@ def _write_cluster(state, tables, rules, cluster, i, shadow_time, extra_nodes, r
     waits, window = len(waiting(cluster)), len(state.slots[i])
     processors, time, ends = cluster.state[PROCESSORS], now(cluster), expected_ends(cluster)
     second = (time + tables.time_of_day[state.counters[i, TRACE]]) % DAY
-    if rules.pass_column >= 0:
+    if rules.pass_column is not None:
         row[rules.pass_column] = state.mask[i, window]
     row[CLUSTER_FREE] = free(cluster) / processors
     row[CLUSTER_QUEUE] = log_count(waits)

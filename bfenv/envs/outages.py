@@ -10,7 +10,8 @@ It applies the rule of `bfenv.core.detour` to starts that are decided one by one
 
 Hidden jobs are seen, but no reservation is made for them.
 
-Without outages to come, all this costs one comparison: MET is 0.
+Without outages to come, all this costs one comparison: MET is 0. If no trace has any, it is not
+compiled: BatchState.outages is None.
 """
 
 from bfenv.core.cluster import may_start, now, waiting
@@ -34,7 +35,7 @@ def begin_pass(state, cluster, jobs, truth, i):
 
     To be called after each `advance` while there are outages to come.
     """
-    counters, hidden_in = state.counters[i], state.per_job[i, HIDDEN_IN]
+    counters, hidden_in = state.counters[i], state.outages[i, HIDDEN_IN]
     coming, last = counters[COMING], counters[LAST_OUTAGE]
     counters[COMING] = start_outages(cluster, jobs, truth, coming, last)
     counters[HIDINGS] += 1
@@ -51,7 +52,7 @@ def look_ahead(state, cluster, jobs, rules, i):
 
     To be called at each decision at which an outage can be met.
     """
-    counters, hidden_in = state.counters[i], state.per_job[i, HIDDEN_IN]
+    counters, hidden_in = state.counters[i], state.outages[i, HIDDEN_IN]
     _find_room(state, cluster, jobs, i)
     counters[OLDEST] = -1
     for job in waiting(cluster):
@@ -66,16 +67,16 @@ def look_ahead(state, cluster, jobs, rules, i):
 
 @kernel
 def _find_room(state, cluster, jobs, i):
-    counters, room = state.counters[i], state.per_job[i, ROOM]
+    counters, room = state.counters[i], state.outages[i, ROOM]
     counters[MET] = find_room(cluster, jobs, counters[COMING], counters[LAST_OUTAGE], room)
     for outage in range(counters[MET]):
-        state.per_job[i, LEFT, outage] = room[outage]
+        state.outages[i, LEFT, outage] = room[outage]
 
 
 @kernel
 def oldest(state, cluster, i):
     """Return the head of the queue: the oldest waiting job that is not hidden; -1 for none."""
-    if state.counters[i, MET] > 0:
+    if state.outages is not None and state.counters[i, MET] > 0:
         return state.counters[i, OLDEST]
     line = waiting(cluster)
     return line[0] if len(line) > 0 else -1
@@ -85,7 +86,7 @@ def oldest(state, cluster, i):
 def is_hidden(state, i, job):
     """Tell whether a waiting job cannot start in this pass because of an outage to come."""
     counters = state.counters[i]
-    return counters[MET] > 0 and state.per_job[i, HIDDEN_IN, job] == counters[HIDINGS]
+    return counters[MET] > 0 and state.outages[i, HIDDEN_IN, job] == counters[HIDINGS]
 
 
 @kernel
@@ -107,7 +108,7 @@ def leaves_enough(state, cluster, jobs, i, row, job, length):
 
     `row` is ROOM or LEFT.
     """
-    counters, room = state.counters[i], state.per_job[i, row]
+    counters, room = state.counters[i], state.outages[i, row]
     end = now(cluster) + length
     return has_room(jobs, counters[COMING], counters[MET], room, jobs.size[job], end)
 
@@ -115,6 +116,6 @@ def leaves_enough(state, cluster, jobs, i, row, job, length):
 @kernel
 def reserve_room(state, cluster, jobs, i, job):
     """Take what a job needs that may start now and has a reservation out of what is LEFT."""
-    counters, left = state.counters[i], state.per_job[i, LEFT]
+    counters, left = state.counters[i], state.outages[i, LEFT]
     end = now(cluster) + jobs.estimate[job]
     take_room(jobs, counters[COMING], counters[MET], left, jobs.size[job], end)

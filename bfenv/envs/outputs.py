@@ -1,6 +1,6 @@
 """What a decision shows: the observation, the totals and the integers of the info."""
 
-from bfenv.core.cluster import NEXT_JOB, NOW, now, waiting
+from bfenv.core.cluster import NEXT_JOB, now, waiting
 from bfenv.core.kernel import kernel
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch_state import (
@@ -27,16 +27,13 @@ from bfenv.envs.batch_state import (
     UNSTARTED,
     WAIT,
     StepTotals,
-    cluster_of,
-    jobs_of,
 )
 from bfenv.envs.observation import observe
 
 
 @kernel
-def write_outputs(state, tables, rules, i, buffers):
+def write_outputs(state, tables, rules, cluster, jobs, i, buffers):
     """Write the observation, the totals and the infos of environment i into its place."""
-    cluster, jobs = cluster_of(state, i), jobs_of(state, tables, i)
     counters, sums = state.counters[i], state.sums[i]
     observe(state, tables, rules, cluster, jobs, i, buffers)
     wait, slowdown, longest = sums[WAIT], sums[SHOWN_SLOWDOWN], sums[LONGEST_WAIT]
@@ -76,14 +73,7 @@ def write_outputs(state, tables, rules, i, buffers):
     for column in range(len(totals)):
         buffers.totals[column, i] = totals[column]
     buffers.illegal[i] = counters[LAST_ILLEGAL]
-    infos = now(cluster), _duration(state, i), counters[ILLEGAL], counters[FORCED]
+    duration = int(now(cluster) - sums[BEFORE_NOW]) if counters[STEPS] > 0 else 0  # s
+    infos = now(cluster), duration, counters[ILLEGAL], counters[FORCED]
     for column in range(len(infos)):
         buffers.infos[column, i] = infos[column]
-
-
-@kernel
-def _duration(state, i):
-    """Return how many seconds the last action took; 0 before the first."""
-    if state.counters[i, STEPS] == 0:
-        return 0
-    return int(state.cluster_state[i, NOW] - state.sums[i, BEFORE_NOW])

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from bfenv.baselines.age_guard_state import GUARDS
-from bfenv.baselines.age_guard_state import NONE as NO_GUARD
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules
 from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns
@@ -51,28 +50,33 @@ def find_rules(
     depth = min(settings["reservation_depth"], max(map(len, traces)))
     reserved = window if depth < 0 else min(depth, window)
     columns = {feature.name: column for column, feature in enumerate(features)}
+    limit, above, guard = settings["trial_limit"], settings["trial_above"], settings["guard"]
+    seconds = None if limit is None else trial_seconds_of(limit)
     return EnvRules(
         depth,
         settings["head"] == "chosen",
         IDLE.index(settings["idle"]),
-        seconds_of(settings["max_age"]),
-        np.array([NO_GUARD if settings["guard"] is None else GUARDS[settings["guard_scale"]]]),
-        np.array([settings["guard"] or 0.0]),
-        trial_seconds_of(settings["trial_limit"]) if _has_trial_actions(settings) else 0,
-        np.array(first_trial_of(settings["trial_limit"], settings["trial_above"])),
+        None if settings["max_age"] is None else seconds_of(settings["max_age"]),
+        None if guard is None else np.array([GUARDS[settings["guard_scale"]]]),
+        None if guard is None else np.array([float(guard)]),
+        seconds if above is None else None,
+        None if limit is None or above is None else np.array(list(first_trial_of(limit, above))),
         bool(settings["every_pass"]),
         *find_window_rule(settings["window_order"], window, reserved),
-        user_column=columns.get("user_runtime", -1),
-        priority_column=columns.get("priority", -1),
-        start_column=columns.get("start_in", -1),
-        age_column=columns.get("age", -1),
-        trial_column=columns.get("tried", -1),
-        pass_column=len(CLUSTER) if len(find_cluster_features(settings)) > len(CLUSTER) else -1,
+        users=any(bool((trace.jobs.user >= 0).any()) for trace in traces) or None,
+        user_column=columns.get("user_runtime"),
+        priority_column=columns.get("priority"),
+        start_column=columns.get("start_in"),
+        age_column=columns.get("age"),
+        trial_column=columns.get("tried"),
+        pass_column=len(CLUSTER) if len(find_cluster_features(settings)) > len(CLUSTER) else None,
     )
 
 
 def plain_rules(rules: EnvRules) -> EnvRules:
     """Return the rules without what following them changes, to compare them with others."""
+    if rules.expression is None:
+        return rules
     return rules._replace(expression=without_room(rules.expression))
 
 

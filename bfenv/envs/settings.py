@@ -22,7 +22,7 @@ import numpy as np
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import LONGEST, in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
-from bfenv.core.jobs import FOREVER, Trace
+from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 from bfenv.envs.features import JOB_FEATURES
 from bfenv.envs.legal_actions import IDLE
@@ -303,48 +303,38 @@ def _check_groups(groups: Any) -> None:
         check_choice("job_features", group, JOB_FEATURES)
 
 
-def seconds_of(max_age: float | str | None) -> int:
-    """Return the age guard's seconds; FOREVER for no guard.
+def seconds_of(max_age: float | str) -> int:
+    """Return the age guard's seconds.
 
     Raises
     ------
     BfenvError
         If it is neither a number from 0 nor a duration as text.
     """
-    if max_age is None:
-        return FOREVER
     seconds = in_seconds("max_age", max_age)
     return round(check_number("max_age", seconds, 0, LONGEST))
 
 
-def trial_seconds_of(trial_limit: float | str | None) -> int:
-    """Return the length of trials in seconds; 0 for no trials.
+def trial_seconds_of(trial_limit: float | str) -> int:
+    """Return the length of trials in seconds.
 
     Raises
     ------
     BfenvError
         If it is neither a number from 1 nor such a duration as text.
     """
-    if trial_limit is None:
-        return 0
     seconds = in_seconds("trial_limit", trial_limit)
     return round(check_number("trial_limit", seconds, 1, LONGEST))
 
 
-def first_trial_of(
-    trial_limit: float | str | None, trial_above: float | str | None
-) -> tuple[int, int]:
-    """Return the length of the trials that jobs start with, and the estimate above which they do.
-
-    Both are in seconds, and 0 without such trials.
+def first_trial_of(trial_limit: float | str, trial_above: float | str) -> tuple[int, int]:
+    """Return the length (s) of trials that jobs start with, and the estimate (s) above which.
 
     Raises
     ------
     BfenvError
         If one of them is neither a number from 1 nor such a duration as text.
     """
-    if trial_above is None:
-        return 0, 0
     above = check_number("trial_above", in_seconds("trial_above", trial_above), 1, LONGEST)
     return trial_seconds_of(trial_limit), round(above)
 

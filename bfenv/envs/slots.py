@@ -13,7 +13,7 @@ import numpy as np
 from bfenv.baselines.expression_order import find_order_or_expression
 from bfenv.core.cluster import now, waiting
 from bfenv.core.jobs import FOREVER
-from bfenv.core.kernel import inlined, kernel, shared_kernel
+from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.envs.batch_state import (
     KEY,
     LOG_ESTIMATE,
@@ -30,7 +30,7 @@ from bfenv.envs.batch_state import (
     columns_of,
     history_of,
 )
-from bfenv.envs.legal_actions import is_guarded, longest_allowed_wait
+from bfenv.envs.legal_actions import longest_allowed_wait
 from bfenv.envs.outages import is_hidden
 from bfenv.knowledge.expression_program import parse_expression, score_jobs
 from bfenv.knowledge.packed_program import pack_program, program_of
@@ -49,8 +49,8 @@ class WindowRule(NamedTuple):
     oldest_slots: int
     order_slots: int
     orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities
-    order_weight: float
-    expression: np.ndarray  # (p,) int64, see `pack_program`; (0,) if no order is an expression
+    order_weight: float | None  # None unless an order is named or an expression
+    expression: np.ndarray | None  # (p,) int64, see `pack_program`
 
 
 def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
@@ -71,7 +71,9 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
         If there is no such order, or the expression cannot be read; the message points at the
         column.
     """
-    codes, weight, expression = [], 0.0, np.empty(0, dtype=np.int64)
+    codes: list[int] = []
+    weight: float | None = None
+    expression: np.ndarray | None = None
     oldest = window
     if order == "mixed":
         codes, oldest = [SJF, SQF, LXF], window // 4
@@ -85,13 +87,6 @@ def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
     if order == "mixed":
         share = min(share, window // 4)
     return WindowRule(oldest, share, np.array(codes, dtype=np.int64), weight, expression)
-
-
-@kernel
-def forget_values(state, rules, i, first, end):
-    """Forget what the window's expression made of the jobs first .. end - 1 in other episodes."""
-    if len(rules.expression) > 0:
-        columns_of(state, rules, i).version[first:end] = -1
 
 
 @kernel
@@ -138,14 +133,15 @@ def _choose(state, tables, cluster, jobs, rules, i):
     slots, line = state.slots[i], waiting(cluster)
     taken, left = state.per_job[i, TAKEN], len(slots)
     taken[: len(line)] = 0
-    if state.counters[i, MET] > 0 and state.counters[i, OLDEST] >= 0:
+    if state.outages is not None and state.counters[i, MET] > 0 and state.counters[i, OLDEST] >= 0:
         taken[np.searchsorted(line, state.counters[i, OLDEST])] = 1
         left -= 1
     left -= _take_oldest(state, cluster, i, min(left, rules.oldest_slots), False)
     for k in range(len(rules.orders)):
         left -= _take_first(state, tables, cluster, jobs, rules, i, k, left)
     left -= _take_oldest(state, cluster, i, left, False)
-    _take_oldest(state, cluster, i, left, True)
+    if state.outages is not None:
+        _take_oldest(state, cluster, i, left, True)
     chosen, slot = state.per_job[i, KEY], 0
     for place in range(len(line)):  # without a branch, which would often be mispredicted
         chosen[slot] = line[place]
@@ -158,7 +154,7 @@ def _choose(state, tables, cluster, jobs, rules, i):
     _write_requests(state, tables, jobs, i, same, len(slots))
 
 
-@kernel
+@shared_kernel
 def _take_oldest(state, cluster, i, most, hidden_too):
     """Take the oldest jobs among those not taken yet; return how many they are."""
     taken, line = state.per_job[i, TAKEN], waiting(cluster)
@@ -166,7 +162,9 @@ def _take_oldest(state, cluster, i, most, hidden_too):
     for place in range(len(line)):
         if count == most:
             break
-        if not taken[place] and not (around and is_hidden(state, i, line[place])):
+        if taken[place]:
+            continue
+        if state.outages is None or not (around and is_hidden(state, i, line[place])):
             taken[place] = 1
             count += 1
     return count
@@ -179,12 +177,7 @@ def _take_first(state, tables, cluster, jobs, rules, i, k, left):
     Return how many they are, at most `left`.
     """
     taken, key, line = state.per_job[i, TAKEN], state.per_job[i, KEY], waiting(cluster)
-    if len(rules.expression) > 0:
-        _write_values(state, tables, cluster, jobs, rules, i)
-        count = _write_keys(state, cluster, jobs, rules, i, EXPRESSION, _values(state, i))
-    else:
-        number = tables.order_number[state.counters[i, TRACE]]
-        count = _write_keys_of(state, cluster, jobs, rules, i, rules.orders[k], number)
+    count = _write_keys(state, tables, cluster, jobs, rules, i, rules.orders[k])
     wanted = min(rules.order_slots, count, left)
     if wanted == 0:
         return 0
@@ -204,40 +197,31 @@ def _take_first(state, tables, cluster, jobs, rules, i, k, left):
 
 
 @kernel
-def _write_keys_of(state, cluster, jobs, rules, i, order, number):
-    """Call `_write_keys`; for the orders of "mixed" with a loop that has no other formula in it."""
-    if order == SJF:
-        return _write_keys(state, cluster, jobs, rules, i, SJF, number)
-    if order == SQF:
-        return _write_keys(state, cluster, jobs, rules, i, SQF, number)
-    if order == LXF:
-        return _write_keys(state, cluster, jobs, rules, i, LXF, number)
-    return _write_keys(state, cluster, jobs, rules, i, order, number)
-
-
-@kernel
-def _write_keys(state, cluster, jobs, rules, i, order, number):
-    """Write the keys of the jobs that the order may take; return how many they are.
-
-    `number` is the value of `formula` by job; if the order has none, it is empty.
-    """
+def _write_keys(state, tables, cluster, jobs, rules, i, order):
+    """Write the keys of the jobs that the order may take; return how many they are."""
     taken, key, line = state.per_job[i, TAKEN], state.per_job[i, KEY], waiting(cluster)
     time, count = now(cluster), 0
+    if rules.expression is not None:
+        _write_values(state, tables, cluster, jobs, rules, i)
     for place in range(len(line)):
         job = line[place]
-        value = formula(
-            order,
-            time - jobs.submit[job],
-            jobs.estimate[job],
-            jobs.size[job],
-            jobs.submit[job],
-            number[job] if len(number) > 0 else 0.0,
-            rules.order_weight,
-        )
-        own = _sortable(value)
-        key[place] = own if taken[place] == 0 else LARGEST  # without a branch
+        estimate, size = jobs.estimate[job], jobs.size[job]
+        waited = time - jobs.submit[job]
+        if rules.expression is not None:
+            value = state.per_job[i, VALUE].view(np.float64)[job]
+        elif rules.order_weight is not None:
+            number = tables.order_number[state.counters[i, TRACE]]
+            own = number[job] if len(number) > 0 else 0.0
+            submit, weight = jobs.submit[job], rules.order_weight
+            value = formula(order, waited, estimate, size, submit, own, weight)
+        else:  # the orders of "mixed", without a branch
+            value = float(estimate if order == SJF else size)
+            value = -((waited + estimate) / estimate) if order == LXF else value
+        bits = np.float64(value + 0.0).view(np.int64)  # -0.0 is 0.0; the value is not NaN
+        sortable = bits ^ ((bits >> 63) & LARGEST)  # an integer in the order of the values
+        key[place] = sortable if taken[place] == 0 else LARGEST  # without a branch
         count += 1 - taken[place]
-    if state.counters[i, MET] > 0:
+    if state.outages is not None and state.counters[i, MET] > 0:
         for place in range(len(line)):
             if is_hidden(state, i, line[place]):
                 count -= key[place] < LARGEST
@@ -245,28 +229,14 @@ def _write_keys(state, cluster, jobs, rules, i, order, number):
     return count
 
 
-@inlined
-def _values(state, i):
-    return state.per_job[i, VALUE].view(np.float64)
-
-
-@shared_kernel
+@kernel
 def _write_values(state, tables, cluster, jobs, rules, i):
     """Write the values that the window's expression has for the waiting jobs."""
     program, columns = program_of(rules.expression), columns_of(state, rules, i)
-    history, value = history_of(state, tables, i), _values(state, i)
+    history, value = history_of(state, tables, i), state.per_job[i, VALUE].view(np.float64)
     count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
-    guarded = is_guarded(rules)
-    limit = longest_allowed_wait(state, cluster, rules, i) if guarded else np.inf
-    note_age_limit(history, limit)
+    note_age_limit(history, longest_allowed_wait(state, cluster, rules, i))
     score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
-
-
-@kernel
-def _sortable(value):
-    """Return an integer that is in the order of the values, which are not NaN."""
-    bits = np.float64(value + 0.0).view(np.int64)  # -0.0 is 0.0
-    return bits ^ ((bits >> 63) & LARGEST)
 
 
 @kernel

@@ -94,8 +94,9 @@ class PlanningHandle(EnvHandle):
             raise ResetNeeded("a snapshot needs an episode that is not over")
         jobs = self.trace.jobs
         known = int(self.cluster.state[NEXT_JOB])
-        parts = (part[self.i : self.i + 1].copy() for part in self.batch._state)
-        state = BatchState(*parts)
+        own = slice(self.i, self.i + 1)
+        kept = {name: part[own].copy() for name, part in _arrays(self.batch._state).items()}
+        state = self.batch._state._replace(**kept)
         state = state._replace(**{name: getattr(state, name)[:0] for name in OF_USERS})
         state.heap[:] = 0
         # They may come from earlier episodes, with what was then known. -1 says that none is known.
@@ -143,7 +144,8 @@ class PlanningHandle(EnvHandle):
         episode = self._episode or self.batch
         self._check(snapshot, episode)
         of_users = {name: np.zeros_like(getattr(episode._state, name)[:1]) for name in OF_USERS}
-        state = BatchState(*(part.copy() for part in snapshot.state))._replace(**of_users)
+        copied = {name: part.copy() for name, part in _arrays(snapshot.state).items()}
+        state = snapshot.state._replace(**copied | of_users)
         cluster, trace = cluster_of(state, 0), episode.source.traces[snapshot.window.k]
         runtime = _sample(snapshot, trace.jobs.estimate, generator)
         jobs = Jobs(*episode._tables.requests[snapshot.window.k])
@@ -193,8 +195,12 @@ class PlanningHandle(EnvHandle):
 
 def _shapes(state: BatchState) -> dict[str, tuple[int, ...]]:
     """Return the shapes of what a snapshot keeps of one environment."""
-    parts = zip(state._fields, state, strict=True)
-    return {name: part.shape[1:] for name, part in parts if name not in OF_USERS}
+    return {name: part.shape[1:] for name, part in _arrays(state).items() if name not in OF_USERS}
+
+
+def _arrays(state: BatchState) -> dict[str, np.ndarray]:
+    """Return what a state has; outages and plans may be None."""
+    return {name: part for name, part in state._asdict().items() if part is not None}
 
 
 def _sample(

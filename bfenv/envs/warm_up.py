@@ -1,43 +1,23 @@
 """What happened before an episode, and what a reference policy makes of its jobs."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.baselines.easy import EASY
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.detour import run_around
 from bfenv.core.errors import StarvationError
 from bfenv.core.events import Truth, advance, reset
 from bfenv.core.illegal_start import naming_illegal_start
-from bfenv.core.jobs import FOREVER, SUBMIT, Jobs, Trace
-from bfenv.core.kernel import kernel
+from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, Jobs, Trace
 from bfenv.core.outages import announce_outages, new_machine, outages_of
-from bfenv.core.policy import Policy, new_memory
+from bfenv.core.policy import Policy, new_memory, no_memory
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 
-WARM_UP_POLICY = "easy"  # schedules the jobs before an episode
-REQUESTED_START_POLICY = "conservative"  # in its place where jobs have requested start times
-
-
-@kernel
-def begin_warm_up(cluster, truth, processors, opening, first):
-    """Empty the machine; the jobs opening .. first - 1 arrive until job `first` would."""
-    reset(cluster, truth, processors, opening, first)
-    cluster.state[HORIZON] = truth.requests[SUBMIT, first]
-
-
-@kernel
-def end_warm_up(cluster, end):
-    """Let the jobs up to `end` - 1 arrive, too."""
-    cluster.state[LAST_JOB] = end
-    cluster.state[HORIZON] = FOREVER
-
-
-def is_warmed_by_easy(trace: Trace) -> bool:
-    """Tell whether EASY schedules the jobs before an episode; it ignores requested starts."""
-    return not bool(trace.jobs.requested_start.any())
+REQUESTED_START_POLICY = "conservative"  # in EASY's place where jobs have requested start times
 
 
 def warm_up(
@@ -60,12 +40,18 @@ def warm_up(
         (k,) int64: the jobs that have ended, in the order of their ends.
     """
     outages = outages_of(trace)
-    begin_warm_up(cluster, truth, trace.processors, window.opening, window.first)
-    opening = truth.requests[SUBMIT, window.opening]
-    announce_outages(cluster, truth, outages.start, outages.stop, opening)
-    policy = find_policy(WARM_UP_POLICY if is_warmed_by_easy(trace) else REQUESTED_START_POLICY)
+    submit = truth.requests[SUBMIT]
+    reset(cluster, truth, trace.processors, window.opening, window.first)
+    cluster.state[HORIZON] = submit[window.first]
+    if outages:
+        opening = submit[window.opening]
+        announce_outages(cluster, truth, outages.start, outages.stop, opening)
+    # EASY ignores requested starts; the placeholder tells whether there are any
+    has_requested = truth.known[REQUESTED_START, -1]
+    policy = find_policy(REQUESTED_START_POLICY) if has_requested else EASY
     _run(policy, cluster, jobs, truth, trace)
-    end_warm_up(cluster, window.end)
+    cluster.state[LAST_JOB] = window.end
+    cluster.state[HORIZON] = FOREVER
     end = cluster.end[window.opening : window.first]
     ended = np.flatnonzero(end >= 0)
     order: np.ndarray = window.opening + ended[np.argsort(end[ended], kind="stable")]
@@ -122,7 +108,9 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
 
 
 def _run(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace) -> None:
-    memory = new_memory(policy, jobs, trace.processors, 0)
+    memory: Any = ()  # a generator of random numbers would take longer than the passes
+    if policy.memory is not no_memory:
+        memory = new_memory(policy, jobs, trace.processors, 0)
     if trace.outages:
         run_around(policy, cluster, jobs, truth, memory, outages_of(trace), in_thread=False)
         return

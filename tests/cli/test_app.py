@@ -16,7 +16,7 @@ from tests.cli.conftest import SWF
 from tests.players.programs import FCFS
 
 NOTICE = re.compile(
-    r"bfenv: (compiling \w+ \(first use on this machine\) \.\.\.|.* after [\d.]+ (s|min|h))"
+    r"bfenv: (compiling for the first use on this machine, .*|.* after [\d.]+ (s|min|h))"
 )
 
 
@@ -177,7 +177,7 @@ NOT_RUN = {
     "agents card", "check", "check conformance", "evaluate bound", "gantt", "leaderboard bound",
     "leaderboard export", "leaderboard report", "leaderboard verify", "report", "search",
     "train", "train curves", "workloads fetch", "workloads import",
-    "workloads info",
+    "workloads info", "warm",
 }  # fmt: skip
 
 

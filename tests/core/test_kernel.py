@@ -156,19 +156,20 @@ def test_compiled_for():
 
 
 def test_announcement(own, tmp_path):
-    """The wait is announced once per module, for kernels alone, and only if it is one."""
+    """The wait is announced once, for kernels alone, and only if it is one; again if it grows."""
     (own / "user.py").write_text(
-        "import numba\nfrom own.callee import number\n@numba.njit\ndef f():\n    return 1\n"
+        "import numba\nfrom bfenv.core.kernel import kernel\nfrom own.callee import number\n"
+        "@numba.njit\ndef f():\n    return 1\n@kernel\ndef both():\n    return number()\n"
     )
     program = (
         "import bfenv.core.kernel\n"
-        "bfenv.core.kernel.PATIENCE = 0\n"
-        "from own.user import f, number\n"
+        "bfenv.core.kernel.PATIENCE, bfenv.core.kernel.EACH = 0, 1\n"
+        "from own.user import both, f, number\n"
         "from own.caller import twice\n"
-        "f(), number(), twice()\n"
+        "f(), number(), twice(), both()\n"
     )
-    line = "bfenv: compiling {} (first use on this machine) ...\n".format
-    assert run_python(program, tmp_path, tmp_path / "b").stderr == line("callee") + line("caller")
+    line = "bfenv: compiling for the first use on this machine, which may take {} ...\n".format
+    assert run_python(program, tmp_path, tmp_path / "b").stderr == line("1 s") + line("2 s")
     assert run_python(program, tmp_path, tmp_path / "b").stderr == ""
 
 

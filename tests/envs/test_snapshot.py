@@ -59,10 +59,8 @@ def opened(trace, steps=25, which=0, **settings):
 def bytes_of(snapshot):
     """All that a snapshot holds."""
     return pickle.dumps(
-        [
-            [part.tolist() for part in each]
-            for each in (snapshot.jobs, snapshot.state, snapshot.history.groups)
-        ]
+        [[part.tolist() for part in each] for each in (snapshot.jobs, snapshot.history.groups)]
+        + [[None if part is None else part.tolist() for part in snapshot.state]]
         + [part.tolist() for part in snapshot.history[1:]]
     )
 
