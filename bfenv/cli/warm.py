@@ -6,9 +6,9 @@ POLICIES = ("fcfs", "easy", "conservative", "los", "easy-sjf", "multiqueue", "ag
 
 
 def warm() -> None:
-    """Compile the default environment and the common policies, so that nothing waits for it later.
+    """Compile the environment and the common policies.
 
-    The compiled code is kept in the folder that the environment variable BFENV_CACHE names, or in
+    Nothing waits for it later. The compiled code is kept in the folder that the environment variable BFENV_CACHE names, or in
     your user's cache folder.
 
     \b
