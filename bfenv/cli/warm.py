@@ -8,8 +8,8 @@ POLICIES = ("fcfs", "easy", "conservative", "los", "easy-sjf", "multiqueue", "ag
 def warm() -> None:
     """Compile the environment and the common policies.
 
-    Nothing waits for it later. The compiled code is kept in the folder that the environment variable BFENV_CACHE names, or in
-    your user's cache folder.
+    Nothing waits for it later. The compiled code is kept in the folder that the environment
+    variable BFENV_CACHE names, or in your user's cache folder.
 
     \b
     Examples:
