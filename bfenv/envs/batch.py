@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
-from bfenv.baselines.easy import EASY
+from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.events import placeholder
@@ -242,7 +242,7 @@ class EnvBatch:
         jobs = jobs_of(self._state, self._tables, i)
         self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
         if self._run_easy is None:
-            self._run_easy = compiled_for(EASY.run, cluster, jobs, truth, ())
+            self._run_easy = compiled_for(run_easy, cluster, jobs, truth, ())
         warm_up(cluster, jobs, truth, trace, window, self._run_easy)
         open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace))
         self._run_kernel(i, NO_ACTION, buffers)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bfenv.baselines.easy import EASY
+from bfenv.baselines.easy import run as run_by_easy
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.detour import run_around
@@ -107,7 +108,7 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
         If it leaves jobs of the window waiting although nothing else is left to happen.
     """
     cluster, jobs, truth = new_machine(trace)
-    warm_up(cluster, jobs, truth, trace, window, EASY.run)
+    warm_up(cluster, jobs, truth, trace, window, run_by_easy)
     with naming_illegal_start(cluster, jobs, policy.name):
         _run(policy, cluster, jobs, truth, trace)
     start = cluster.start[window.first : window.last]
