@@ -6,17 +6,15 @@ A path that ends in .json is that of a network of `bfenv train`, which opens wit
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bfenv.agents.card_file import SUFFIX
+from bfenv.agents.card import ACTING, MODEL, NETWORK, SUFFIX, read_card, shipped_names
 from bfenv.agents.legal_choice import ranks_actions
-from bfenv.agents.model_card import ACTING, describe_model, read_card
-from bfenv.agents.network_agent import load_network, network_names
+from bfenv.agents.network_agent import load_network
 from bfenv.agents.random import RandomAgent
-from bfenv.agents.saved_model import ModelAgent, load_agent
-from bfenv.agents.seen_jobs import Span, count_seen
+from bfenv.agents.saved_model import ModelAgent, describe_model, load_agent
+from bfenv.agents.seen_jobs import Span, check_unseen
 from bfenv.baselines.registry import policies
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
@@ -106,13 +104,7 @@ class OpenAgent(NamedTuple):
         BfenvError
             If it was trained on any of them.
         """
-        last = len(trace) if last is None else last
-        seen = count_seen(trace, first, last, self.trained_on or ())
-        if seen:
-            raise BfenvError(
-                f"{self.name} was trained on {seen:,} of the {last - first:,} jobs of "
-                f"{trace.name} that it is to be scored on"
-            )
+        check_unseen(self.name, self.trained_on or (), trace, first, last)
 
 
 def read_agent(name: str) -> AgentName:
@@ -152,17 +144,18 @@ def find_agent(name: str) -> Any:
     BfenvError
         If it cannot be imported, and what `read_agent` raises.
     """
-    base = read_agent(name).base
+    agent = read_agent(name)
+    base = agent.base
     if base in ALL:
         return ALL[base]
-    if base.startswith(SHIPPED):
+    if agent.is_network:
         return load_network(base.removeprefix(SHIPPED))
-    if base.endswith(SUFFIX):
-        return load_network(base)
     if base in policies():
         raise _is_a_policy(base)
     if ":" not in base:
-        raise UnknownNameError("agent", base, [*ALL, *(SHIPPED + each for each in network_names())])
+        raise UnknownNameError(
+            "agent", base, [*ALL, *(SHIPPED + each for each in shipped_names(NETWORK))]
+        )
     return import_object(base)
 
 
@@ -183,7 +176,7 @@ def training_of(name: str) -> Sequence[Span] | None:
     """
     agent_name = read_agent(name)
     if agent_name.is_saved:
-        return read_card(Path(agent_name.base)).trained_on
+        return read_card(agent_name.base, MODEL).trained_on
     return () if agent_name.base in ALL else getattr(find_agent(name), "trained_on", None)
 
 
@@ -192,7 +185,7 @@ def starts_trials(name: str) -> bool:
     agent_name = read_agent(name)
     settings: Mapping[str, Any] = agent_name.options
     if "trial_limit" not in settings and agent_name.is_saved:
-        settings = read_card(Path(agent_name.base)).settings
+        settings = read_card(agent_name.base, MODEL).settings
     elif "trial_limit" not in settings:
         settings = getattr(find_agent(name), "settings", {})
     return settings.get("trial_limit") is not None

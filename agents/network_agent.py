@@ -4,22 +4,18 @@ The networks are those of `bfenv.agents.training.networks`, which has the formul
 """
 
 import base64
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
-from bfenv.agents.card_file import FORMAT, NETWORK, read_content, shipped_names
+from bfenv.agents.card import NETWORK, Card, decode_card, read_content, write_card
 from bfenv.agents.policy_agent import is_batch
-from bfenv.agents.seen_jobs import Span, decode_span, encode_span
+from bfenv.agents.seen_jobs import Span
 from bfenv.core.errors import BfenvError
-from bfenv.core.files import write_atomically
-from bfenv.core.policy import COMPLETION, TRIALS
 from bfenv.envs.features import (
     JOB_LEGAL,
     JOB_PRESENT,
@@ -32,7 +28,7 @@ from bfenv.envs.features import (
 from bfenv.envs.rules import find_cluster_features, find_job_features
 from bfenv.envs.settings import EnvSettings, complete_settings
 
-SPANS = ("trained_on", "validated_on")  # fields of a card, the last in its file
+NETWORKS = ("scorer", "ranker")  # of bfenv.agents.training.networks
 PASS_LEGAL = "pass_legal"  # a feature of the cluster, where it varies
 
 # How the network "ranker" scales what it computes from, see `bfenv.agents.training.networks`
@@ -42,41 +38,6 @@ SMALLEST_SIZE = 1e-3  # share of the machine from which logarithms of sizes diff
 LOG_SMALLEST_SIZE = math.log(SMALLEST_SIZE)
 
 Weights = Mapping[str, np.ndarray]
-
-
-class NetworkCard(NamedTuple):
-    """What is known of a network."""
-
-    name: str
-    what: str  # in a sentence
-    network: str  # of bfenv.agents.training.networks.NETWORKS
-    hidden: int  # units per layer
-    settings: dict[str, Any]  # those of `bfenv.agents.model_card.ACTING`
-    queue_features: list[str]  # names of the columns of the observation's "queue"
-    cluster_features: list[str]  # and of its "cluster"
-    trained_on: list[Span]
-    validated_on: list[Span]
-    found: dict[str, Any]  # command, settings and steps of the training
-    scores: list[dict[str, Any]]  # beside EASY
-    failures: list[str]  # where it does badly, in sentences
-    versions: dict[str, str]
-
-    @property
-    def division(self) -> str:
-        """The division of its rows, one of `bfenv.core.policy.DIVISIONS`."""
-        return COMPLETION if self.settings.get("trial_limit") is None else TRIALS
-
-    def score_cells(self) -> list[tuple[str, ...]]:
-        """Return texts for each score: on what, ratio, range of ratios, longest wait."""
-        return [
-            (
-                score["on"],
-                f"{score['ratio']:.3f}",
-                f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else "",
-                f"{score['wait_ratio']:.2f}",
-            )
-            for score in self.scores
-        ]
 
 
 class NetworkAgent:
@@ -101,7 +62,7 @@ class NetworkAgent:
     samples = False  # nothing is random
     stochastic = False
 
-    def __init__(self, card: NetworkCard, weights: Weights) -> None:
+    def __init__(self, card: Card, weights: Weights) -> None:
         self.card = card
         self.weights = weights
         settings = complete_settings(cast(EnvSettings, card.settings))
@@ -113,12 +74,12 @@ class NetworkAgent:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of `BackfillEnv` that it was trained with and must act in."""
-        return self.card.settings
+        return dict(self.card.settings)
 
     @property
-    def trained_on(self) -> list[Span]:
+    def trained_on(self) -> tuple[Span, ...]:
         """The jobs that it was trained and validated on."""
-        return [*self.card.trained_on, *self.card.validated_on]
+        return self.card.seen_jobs
 
     def predict(
         self,
@@ -178,6 +139,10 @@ def forward(
     """
     batch, window, _ = queue.shape
 
+    def relu(x: np.ndarray) -> np.ndarray:
+        positive: np.ndarray = np.maximum(x, 0)
+        return positive
+
     def linear(name: str, x: np.ndarray) -> np.ndarray:
         y: np.ndarray = x @ weights[f"{name}.weight"].T
         return y + weights[f"{name}.bias"] if f"{name}.bias" in weights else y
@@ -187,18 +152,20 @@ def forward(
     jobs = queue[env, slot]
     legal = jobs[:, JOB_LEGAL] > 0
     if "linear.weight" in weights:
-        state, jobs = (state - np.float32(0.5)) * np.float32(STATE_SCALE), _ranked(jobs)
-    context = _relu(linear("context", state))
-    embedding = _relu(linear("job", jobs) + linear("job_context", context)[env])
-    if "query.weight" in weights:
-        embedding = embedding + linear("out", _attend(linear, embedding, env, batch))
+        state = (state - np.float32(0.5)) * np.float32(STATE_SCALE)
+        size = np.maximum(jobs[:, JOB_SIZE : JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
+        log_size = 1 - np.log(size) / np.float32(LOG_SMALLEST_SIZE)
+        jobs = np.concatenate([jobs, log_size], axis=1) - np.float32(0.5)
+        jobs *= np.float32(JOB_SCALE)
+    context = relu(linear("context", state))
+    embedding = relu(linear("job", jobs) + linear("job_context", context)[env])
     total = np.zeros_like(context)
     np.add.at(total, env, embedding)
     count = np.maximum(np.bincount(env, minlength=batch), 1).astype(np.float32)
     pooled = np.concatenate([total / count[:, None], context], axis=1)
     embedding, jobs, env, slot = embedding[legal], jobs[legal], env[legal], slot[legal]
-    second = _relu(linear("second", embedding) + linear("second_context", pooled)[env])
-    outputs = linear("outputs", _relu(linear("state", pooled)))
+    second = relu(linear("second", embedding) + linear("second_context", pooled)[env])
+    outputs = linear("outputs", relu(linear("state", pooled)))
     scores = np.full((batch, window + 1), -np.inf, dtype=np.float32)
     own = linear("score", second)
     if "linear.weight" in weights:
@@ -208,7 +175,7 @@ def forward(
     return scores, outputs[:, 1]
 
 
-def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weights) -> None:
+def save_network(path: str | os.PathLike[str], card: Card, weights: Weights) -> None:
     """Write a network and its card to one file of JSON; it is replaced if it exists.
 
     Raises
@@ -216,27 +183,8 @@ def save_network(path: str | os.PathLike[str], card: NetworkCard, weights: Weigh
     BfenvError
         If JSON cannot hold the card, or the file cannot be written.
     """
-    content = {
-        "format": FORMAT,
-        "kind": NETWORK,
-        "division": card.division,
-        **{name: value for name, value in card._asdict().items() if name not in SPANS},
-        "policy": "",
-        "training": [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on],
-        "observation_version": VERSION,
-        **{name: [encode_span(span) for span in getattr(card, name)] for name in SPANS},
-        "weights": {name: encode_array(values) for name, values in weights.items()},
-    }
-    try:
-        text = json.dumps(content, indent=1, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise BfenvError(f"{path}: the card must be JSON: {error}") from error
-    write_atomically(Path(path), text.encode() + b"\n")
-
-
-def network_names() -> list[str]:
-    """Return the names of the networks that bfenv comes with."""
-    return shipped_names(NETWORK)
+    encoded = {name: encode_array(values) for name, values in weights.items()}
+    write_card(Path(path), card, weights=encoded)
 
 
 def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
@@ -261,13 +209,18 @@ def load_network(path: str | os.PathLike[str]) -> NetworkAgent:
             f"{path}: was trained on observations of version {version}, these have version "
             f"{VERSION}"
         )
+    card = decode_card(str(path), content)
+    if card.network not in NETWORKS:
+        raise BfenvError(f"{path}: this version has no network {card.network!r}")
     try:
-        values = {name: content[name] for name in NetworkCard._fields}
-        for name in SPANS:
-            values[name] = [decode_span(span) for span in values[name]]
         weights = {name: decode_array(array) for name, array in content["weights"].items()}
-        agent = NetworkAgent(NetworkCard(**values), weights)
-        _check_shapes(agent)
+        agent = NetworkAgent(card, weights)
+        # an empty queue and a waiting job, whose scores fail if a weight is missing or misshapen
+        queue = np.zeros((2, 1, len(card.queue_features)), dtype=np.float32)
+        queue[1, 0, [JOB_PRESENT, JOB_LEGAL]] = 1
+        profile = np.zeros((2, len(PROFILE)), dtype=np.float32)
+        cluster = np.zeros((2, len(card.cluster_features)), dtype=np.float32)
+        forward(weights, queue, profile, cluster)
         return agent
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BfenvError(f"{path}: damaged: {error}") from error
@@ -280,32 +233,6 @@ def _columns(name: str, wanted: Sequence[str], features: Sequence[Feature]) -> l
         if one not in names:
             raise BfenvError(f"{name}: was trained on {one!r}, which observations do not have")
     return [names.index(one) for one in wanted]
-
-
-def _attend(linear: Any, embedding: np.ndarray, env: np.ndarray, batch: int) -> np.ndarray:
-    """Return what each job reads from the jobs of its state; states one after the other."""
-    query, key, value = (linear(name, embedding) for name in ("query", "key", "value"))
-    mixed = np.zeros_like(embedding)
-    bounds = np.searchsorted(env, np.arange(batch + 1))
-    for begin, end in pairwise(bounds.tolist()):
-        own = slice(begin, end)
-        weights = query[own] @ key[own].T / np.float32(embedding.shape[1] ** 0.5)
-        weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
-        mixed[own] = weights / weights.sum(axis=1, keepdims=True) @ value[own]
-    return mixed
-
-
-def _ranked(jobs: np.ndarray) -> np.ndarray:
-    """Return the columns of jobs and the logarithm of the size, scaled as "ranker" has them."""
-    size = np.maximum(jobs[:, JOB_SIZE : JOB_SIZE + 1], np.float32(SMALLEST_SIZE))
-    log_size = 1 - np.log(size) / np.float32(LOG_SMALLEST_SIZE)
-    inputs: np.ndarray = np.concatenate([jobs, log_size], axis=1) - np.float32(0.5)
-    return inputs * np.float32(JOB_SCALE)
-
-
-def _relu(x: np.ndarray) -> np.ndarray:
-    positive: np.ndarray = np.maximum(x, 0)
-    return positive
 
 
 def encode_array(values: np.ndarray) -> dict[str, Any]:
@@ -321,12 +248,3 @@ def decode_array(values: Mapping[str, Any]) -> np.ndarray:
     if not np.isfinite(array).all():
         raise ValueError("a weight is not a finite number")
     return array
-
-
-def _check_shapes(agent: NetworkAgent) -> None:
-    """Score an empty queue and a waiting job, which fails if a weight is missing or misshapen."""
-    queue = np.zeros((2, 1, len(agent.card.queue_features)), dtype=np.float32)
-    queue[1, 0, [JOB_PRESENT, JOB_LEGAL]] = 1
-    profile = np.zeros((2, len(PROFILE)), dtype=np.float32)
-    cluster = np.zeros((2, len(agent.card.cluster_features)), dtype=np.float32)
-    forward(agent.weights, queue, profile, cluster)

@@ -1,7 +1,9 @@
-"""Play one episode with an agent: the one loop in which agents are scored."""
+"""Play with an agent: one episode, or one in each of many environments at once."""
 
 import inspect
 import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +12,9 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv, read_action
+from bfenv.envs.vector import BackfillVectorEnv
+
+Choose = Callable[[dict[str, np.ndarray], np.ndarray], np.ndarray]  # of observations and masks
 
 
 class Episode(NamedTuple):
@@ -120,13 +125,39 @@ def play_episode(
     PolicyError
         At the first illegal action, with `strict`.
     """
-    if getattr(agent, "samples", False) and not deterministic:
-        import torch
+    parameters = inspect.signature(agent.predict).parameters.values()
+    takes_masks = any(p.name == "action_masks" or p.kind is p.VAR_KEYWORD for p in parameters)
+    with ExitStack() as stack:
+        if getattr(agent, "samples", False) and not deterministic:
+            import torch
 
-        with torch.random.fork_rng(devices=[]):
+            stack.enter_context(torch.random.fork_rng(devices=[]))
             torch.manual_seed(seed)
-            return _play(env, agent, seed, deterministic, strict, options)
-    return _play(env, agent, seed, deterministic, strict, options)
+        seconds, state, is_first, done = [], None, True, False
+        observation, info = env.reset(seed=seed, options=options)
+        while not done:
+            masks = {"action_masks": env.action_masks()} if takes_masks else {}
+            begin = time.perf_counter()
+            answer = agent.predict(
+                observation,
+                state=state,
+                episode_start=np.array([is_first]),
+                deterministic=deterministic,
+                **masks,
+            )
+            seconds.append(time.perf_counter() - begin)
+            if not isinstance(answer, tuple) or len(answer) != 2:
+                name = type(agent).__name__
+                raise PolicyError(
+                    f"{name}.predict must return an action and a state, got {answer!r}"
+                )
+            action, state = answer
+            slot, now = read_action(np.asarray(action)), info["now"]
+            observation, _, terminated, truncated, info = env.step(slot)
+            if strict:
+                check_legal(info, slot, env.window, now)
+            done, is_first = terminated or truncated, False
+    return Episode(info, np.array(seconds))
 
 
 def check_legal(info: dict[str, Any], slot: int, window: int, now: int) -> None:
@@ -142,41 +173,39 @@ def check_legal(info: dict[str, Any], slot: int, window: int, now: int) -> None:
         raise PolicyError(f"illegal action at {now} s: {what}")
 
 
-def _play(
-    env: Any,
-    agent: Any,
-    seed: int,
-    deterministic: bool,
-    strict: bool,
-    options: dict[str, Any] | None,
-) -> Episode:
-    takes_masks = _takes_masks(agent)
-    seconds, state, is_first, done = [], None, True, False
-    observation, info = env.reset(seed=seed, options=options)
-    while not done:
-        masks = {"action_masks": env.action_masks()} if takes_masks else {}
-        begin = time.perf_counter()
-        answer = agent.predict(
-            observation,
-            state=state,
-            episode_start=np.array([is_first]),
-            deterministic=deterministic,
-            **masks,
-        )
-        seconds.append(time.perf_counter() - begin)
-        if not isinstance(answer, tuple) or len(answer) != 2:
-            raise PolicyError(
-                f"{type(agent).__name__}.predict must return an action and a state, got {answer!r}"
-            )
-        action, state = answer
-        slot, now = read_action(np.asarray(action)), info["now"]
-        observation, _, terminated, truncated, info = env.step(slot)
-        if strict:
-            check_legal(info, slot, env.window, now)
-        done, is_first = terminated or truncated, False
-    return Episode(info, np.array(seconds))
+def play_traces(
+    envs: BackfillVectorEnv, traces: Sequence[int], choose: Choose
+) -> list[dict[str, float]]:
+    """Play one of its traces in each environment, once; return the metrics of each.
 
-
-def _takes_masks(agent: Any) -> bool:
-    parameters = inspect.signature(agent.predict).parameters.values()
-    return any(p.name == "action_masks" or p.kind is p.VAR_KEYWORD for p in parameters)
+    Parameters
+    ----------
+    envs
+        One for each trace, with autoreset "disabled".
+    traces
+        Their numbers in the source of the environments.
+    choose
+        Returns (B,) actions for B environments in which there is a choice.
+    """
+    count = envs.num_envs
+    envs.reset(seed=0)
+    for i, trace in enumerate(traces):
+        only = np.arange(count) == i
+        observation, _ = envs.reset(options={"reset_mask": only, "trace": trace})
+    mask = envs.action_masks()
+    found: dict[int, dict[str, float]] = {}
+    while len(found) < count:
+        actions = mask.argmax(axis=1)
+        left = [i for i in range(count) if i not in found and mask[i].sum() > 1]
+        if left:
+            seen = {name: part[left] for name, part in observation.items()}
+            actions[left] = choose(seen, mask[left])
+        observation, _, over, _, infos = envs.step(actions)
+        mask = infos["action_mask"].astype(bool)
+        for i in np.flatnonzero(over).tolist():
+            columns = infos["metrics"].items()
+            found.setdefault(i, {name: float(own[i]) for name, own in columns if name[0] != "_"})
+        if over.any():  # they are played again, to no effect, until all are over
+            observation, _ = envs.reset(options={"reset_mask": over})
+            mask = envs.action_masks()
+    return [found[i] for i in range(count)]

@@ -1,10 +1,12 @@
-"""Which jobs a model was trained on, and whether others are among them.
+"""Which jobs an agent was trained on, and whether others are among them.
 
-Jobs are compared by size and runtime, in blocks of consecutive jobs. So they are recognised in
-another part of the trace, at another load, and with other estimates.
+Networks and models recognize jobs by size and runtime, in blocks of consecutive jobs: in another
+part of the trace, at another load, and with other estimates. A search records less of its jobs, so
+that its card stays short: a hash of them all, and their numbers in the log.
 """
 
 import base64
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -12,23 +14,29 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from bfenv.core.arguments import check_integer
-from bfenv.core.errors import BfenvError
+from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
+from bfenv.core.names import parse_name
 from bfenv.envs.batch import EnvBatch
+from bfenv.workloads.load import load_whole, load_workload
+from bfenv.workloads.transform import split_range
 
 BLOCK = 8  # jobs; two traces hardly ever share that many in a row
 LEAST_DISTINCT = 4  # different jobs in a block; others are alike by chance
 FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+SHA256 = "sha256:"  # begins hashes in the records of searches
 
 
 class Span(NamedTuple):
-    """Consecutive jobs of a trace that a model was trained on, those that only arrive included."""
+    """Consecutive jobs of a trace that an agent was trained on, those that only arrive included."""
 
     trace: str  # its name
     hash: str  # of its content, `Trace.hash`
     first: int  # index in the trace
     last: int  # one past the last job
-    blocks: np.ndarray  # (k,) uint64 hashes of its blocks of jobs
+    blocks: np.ndarray | None = None  # (k,) uint64 hashes of its blocks of jobs
+    jobs_hash: str = ""  # without blocks: see `jobs_hash`
+    numbers: tuple[int, int] | None = None  # without blocks: first and last number in the log
 
 
 def span_of(trace: Trace, first: int = 0, last: int | None = None) -> Span:
@@ -62,20 +70,118 @@ def spans_of(batch: EnvBatch) -> list[Span]:
     return [span_of(trace, *bounds) for trace, bounds in pairs]
 
 
-def count_seen(trace: Trace, first: int, last: int, spans: Iterable[Span]) -> int:
-    """Count the jobs of trace[first:last] that are in a block of one of the spans."""
-    known = [span.blocks for span in spans]
-    if not known:
-        return 0
-    hashes, _ = _block_hashes(trace, first, last)
-    found = np.flatnonzero(np.isin(hashes, np.concatenate(known)))
-    return len(np.unique(found[:, None] + np.arange(BLOCK)))
+def searched_spans(workloads: tuple[str, ...], split: str) -> list[Span]:
+    """Return the jobs that a search sees of each workload, without blocks.
+
+    The search on the split "train" also sees the split "validation". A workload that is a part of
+    another, by `first_job` and `job_count`, goes with the split "all".
+    """
+    spans = []
+    for workload in workloads:
+        trace = load_whole(workload)
+        first, _ = split_range(trace, split)
+        _, last = split_range(trace, "validation" if split == "train" else split)
+        if split == "all":
+            first = int(parse_name(workload).options.get("first_job", 0))
+            last = first + len(load_workload(workload))
+        numbers = None
+        if trace.records is not None:
+            own = trace.records[first:last, 0]
+            numbers = int(own.min()), int(own.max())
+        seen = jobs_hash(trace[first:last])
+        spans.append(Span(trace.name, trace.hash, first, last, None, seen, numbers))
+    return spans
+
+
+def count_seen(
+    trace: Trace, first: int, last: int, spans: Iterable[Span], source: str | None = None
+) -> int:
+    """Count the jobs of trace[first:last] that an agent was trained on.
+
+    Those are the jobs in a block of one of the spans. A span without blocks has all jobs of the
+    part if they have its `jobs_hash`; if the whole workload has its hash, it has those with its
+    numbers, or all where jobs have no numbers.
+
+    Parameters
+    ----------
+    trace, first, last
+        The jobs.
+    spans
+        What the agent was trained on.
+    source
+        What `load_workload` made the trace from; None if the trace is a whole workload.
+    """
+    spans = list(spans)
+    known = [span.blocks for span in spans if span.blocks is not None]
+    seen = 0
+    if known:
+        hashes, _ = _block_hashes(trace, first, last)
+        found = np.flatnonzero(np.isin(hashes, np.concatenate(known)))
+        seen = len(np.unique(found[:, None] + np.arange(BLOCK)))
+    searched = [span for span in spans if span.blocks is None]
+    if not searched:
+        return seen
+    part, whole = trace[first:last], trace if source is None else load_whole(source)
+    same = jobs_hash(part)
+    for span in searched:
+        if span.jobs_hash == same:
+            return len(part)
+        if span.hash == whole.hash:
+            count = len(part)
+            if part.records is not None and span.numbers is not None:
+                number, (least, most) = part.records[:, 0], span.numbers
+                count = int(np.count_nonzero((number >= least) & (number <= most)))
+            seen = max(seen, count)
+    return seen
+
+
+def check_unseen(
+    name: str,
+    spans: Iterable[Span],
+    trace: Trace,
+    first: int = 0,
+    last: int | None = None,
+    source: str | None = None,
+) -> None:
+    """Check that an agent was not trained on any of the jobs that it is to be scored on.
+
+    Parameters
+    ----------
+    name
+        The agent's, for the message.
+    spans, trace, first, last, source
+        As of `count_seen`; a `last` of None is the end of the trace.
+
+    Raises
+    ------
+    PolicyError
+        If it was; the message says on how many of them.
+    """
+    last = len(trace) if last is None else last
+    seen = count_seen(trace, first, last, spans, source)
+    if seen:
+        raise PolicyError(
+            f"{name} was trained on {seen:,} of the {last - first:,} jobs of {trace.name} that it "
+            "is to be scored on"
+        )
 
 
 def encode_span(span: Span) -> dict[str, Any]:
     """Return a span as JSON has it."""
-    text = base64.b64encode(np.ascontiguousarray(span.blocks, dtype="<u8").tobytes())
-    return {**span._asdict(), "blocks": text.decode()}
+    if span.blocks is not None:
+        data = base64.b64encode(np.ascontiguousarray(span.blocks, dtype="<u8").tobytes())
+        names = ("trace", "hash", "first", "last")
+        return {name: getattr(span, name) for name in names} | {"blocks": data.decode()}
+    record = {
+        "workload": span.trace,
+        "hash": SHA256 + span.hash,
+        "first_job": span.first,
+        "end_job": span.last,
+        "jobs_hash": span.jobs_hash,
+    }
+    if span.numbers is None:
+        return record
+    return record | dict(zip(("first_number", "last_number"), span.numbers, strict=True))
 
 
 def decode_span(values: Mapping[str, Any]) -> Span:
@@ -87,12 +193,28 @@ def decode_span(values: Mapping[str, Any]) -> Span:
         If it is not that.
     """
     try:
-        blocks = np.frombuffer(base64.b64decode(values["blocks"], validate=True), dtype="<u8")
-        first = check_integer("first", values["first"], 0)
-        last = check_integer("last", values["last"], first)
-        return Span(str(values["trace"]), str(values["hash"]), first, last, blocks)
-    except (KeyError, TypeError, ValueError) as error:
+        if "workload" in values:
+            blocks, names = None, ("workload", "first_job", "end_job")
+        else:
+            data = base64.b64decode(values["blocks"], validate=True)
+            blocks, names = np.frombuffer(data, dtype="<u8"), ("trace", "first", "last")
+        trace, first, last = (values[name] for name in names)
+        check_integer("last", last, check_integer("first", first, 0))
+        numbers = None
+        if "first_number" in values:
+            numbers = int(values["first_number"]), int(values["last_number"])
+        hash, jobs = str(values["hash"]).removeprefix(SHA256), str(values.get("jobs_hash", ""))
+        return Span(str(trace), hash, first, last, blocks, jobs, numbers)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BfenvError(f"not a span of jobs: {error}") from error
+
+
+def jobs_hash(trace: Trace) -> str:
+    """Return a hash of sizes and runtimes, which loads and shaken submit times do not change."""
+    pairs = np.stack([trace.jobs.size, trace.runtime], axis=1)
+    ordered = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+    digest = hashlib.sha256(np.ascontiguousarray(ordered, dtype="<i8").tobytes())
+    return SHA256 + digest.hexdigest()
 
 
 def _block_hashes(trace: Trace, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,10 +4,10 @@ An order that looks at more than the time waited can starve jobs. The guard boun
 is a multiple of one of four things:
 
 * "easy": the longest wait of EASY on the same jobs, so far or as expected, whichever is larger.
-  EASY runs alongside on a machine of its own. There a job runs for its true runtime if it has ended
+  EASY runs alongside on a second machine. There a job runs for its true runtime if it has ended
   in the real schedule by the time that EASY starts it, and else for its predicted runtime; for a
-  user of whom fewer than two jobs have ended, that is the estimate times the accuracy of all. The
-  expected waits are those of the jobs that wait there: each is taken to start when the jobs before
+  user of whom fewer than two jobs have ended, it is the estimate times the accuracy of all. The
+  expected waits are of the jobs that wait there: each is taken to start when the jobs before
   it could have run on a machine that is never idle. They are computed again every ten minutes. At
   least FLOOR is counted.
 * "corrected_easy": the same, but EASY's past is corrected where it rested on predictions, once the
@@ -20,7 +20,7 @@ is a multiple of one of four things:
 * "scaled_backlog": the same, but where the estimate stands in for a prediction, it counts times the
   accuracy of all, as in "easy". Else a new user who submits many jobs loosens the limit for good.
 
-Predictions are those of `bfenv.knowledge.user_history`. Nothing here depends on the runtime of a
+Predictions come from `bfenv.knowledge.user_history`. Nothing here depends on the runtime of a
 job that has not ended.
 """
 
@@ -85,7 +85,7 @@ def _counts_work(guard):
 
 @kernel
 def _count_work(guard, history, cluster, jobs):
-    """Add the work of the jobs that arrived; drop that of jobs that run, but for those on trial.
+    """Add the work of the jobs that arrived; drop the work of jobs that run, except on trial.
 
     What has started in the last pass is looked at now, because starts may be undone after a pass.
     """

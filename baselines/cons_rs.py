@@ -8,7 +8,7 @@ Where the paper is silent, this follows Alea, the authors' simulator, whose plan
 and not of reservations. The search sets out from the plan of `bfenv.baselines.conservative`, its
 jobs moved up in queue order. A move takes a job out of the plan, lets the others close up in queue
 order, each never later than before, and puts the job into the first gap where it fits. Mean wait
-and mean slowdown are those of the waiting jobs, by their estimates, and a move is kept if the sum
+and mean slowdown are of the waiting jobs, by their estimates, and a move is kept if the sum
 of their relative changes is negative. So a job may come later than it was promised, for the good of
 the others: the guarantees of conservative backfilling are given up, and records tell how often.
 """

@@ -1,4 +1,4 @@
-"""EASY alongside a run, on a machine of its own: how long its jobs wait there.
+"""EASY alongside a run, on a second machine: how long its jobs wait there.
 
 The guards by EASY's longest wait use it; `bfenv.baselines.age_guard` says what the runtimes are.
 

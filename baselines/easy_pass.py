@@ -111,7 +111,7 @@ def run(cluster, jobs, truth, memory):
 def _set_deadlines(cluster, jobs, memory):
     """Give each job its deadline: its arrival plus the given number of shadow intervals.
 
-    A shadow interval is that of the pass in which the policy first sees the job.
+    The pass in which the policy first sees the job sets its shadow interval.
     """
     deadline = memory.queue.deadline
     first = new_from(cluster, deadline, FOREVER, memory.last_pass)

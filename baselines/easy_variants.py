@@ -1,6 +1,6 @@
 """Variants of EASY: other orders, more reservations, shorter sight, predicted runtimes.
 
-`easy` and `queue` make policies from options; POLICIES are those that the literature has. The pass
+`easy` and `queue` make policies from options; POLICIES has the ones of the literature. The pass
 that they share is in `bfenv.baselines.easy_pass`.
 """
 
@@ -105,7 +105,7 @@ def easy(
     -----
     Zotkin, Keleher and Perkovic 2000, section 5, do not spell out the guarantee of shadow
     intervals nor how it is enforced. docs/reproductions/zotkin2000.md has the numbers of this
-    reading beside those of their Table 8; readings with conservative guarantees are far off.
+    reading beside their Table 8; readings with conservative guarantees are far off.
     """
     trial = _check("trial", in_seconds("trial", trial, PolicyError), 0)
     trial_above = _check("trial_above", in_seconds("trial_above", trial_above, PolicyError), 0)

@@ -26,7 +26,7 @@ class LaterJobs(NamedTuple):
     second: np.ndarray  # (n,) int64 the one that must start next, or NONE
     first_of: np.ndarray  # (c, k) int64 the same, by the least size and duration of a class
     second_of: np.ndarray  # (c, k) int64
-    noted: np.ndarray  # (1,) bool: they are those of the present queue
+    noted: np.ndarray  # (1,) bool: they describe the present queue
     placed: np.ndarray  # (1,) int64 jobs placed in plans for this queue before they were noted
     plans: np.ndarray  # (1,) int64 plans in which they were placed
     worth: np.ndarray  # (1,) int64 jobs placed for each of the queue, from which on they are noted

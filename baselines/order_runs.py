@@ -56,7 +56,7 @@ def run_orders(
     Returns
     -------
     np.ndarray
-        (k, len(METRICS)) float64. METRICS are those of `bfenv.metrics`, in seconds, of the measured
+        (k, len(METRICS)) float64. METRICS are from `bfenv.metrics`, in seconds, of the measured
         jobs. The mean bounded slowdown may differ from it in the last digits, as it is summed in
         another order.
 

@@ -8,7 +8,7 @@ from bfenv.core.names import format_name
 
 
 def family_name(family: Callable[..., Any]) -> str:
-    """Return the name by which `find_policy` knows a family: dashes stand for underscores."""
+    """Return the name by which `find_policy` knows a family: with dashes for underscores."""
     return family.__name__.replace("_", "-")
 
 

@@ -96,7 +96,7 @@ def policy(
     function
         The function that decides; without one, a decorator with these options is returned.
     **options
-        Fields of Policy. By default the name is that of the function with dashes for underscores,
+        Fields of Policy. By default the name is the function's, with dashes for underscores,
         the summary the first line of its docstring.
 
     Returns
@@ -163,7 +163,7 @@ def families() -> Mapping[str, Family]:
 
 
 def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
-    """Find or make the policy that a name, an expression or a function stands for.
+    """Find or make the policy that a name, an expression or a function refers to.
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ def simulate(
     WorkloadError
         If `trace` is not a Trace.
     PolicyError
-        If the policy makes an illegal start, leaves jobs waiting for ever, or does not plan for
+        If the policy makes an illegal start, leaves jobs waiting forever, or does not plan for
         requested start times while the trace has some.
     BfenvError
         If the seed is not an integer >= 0.

@@ -1,10 +1,10 @@
 """One scheduling pass of EASY in the order of an expression, without a sorted queue.
 
 It makes the pass of `bfenv.baselines.easy_pass` with one reservation. Only the head and the jobs
-that may be backfilled need exact values, so the time of a pass depends on the number of those jobs
-and of those whose bounds have changed (`bfenv.knowledge.best_score`), and hardly on the queue.
+that may be backfilled need exact values, so the time of a pass depends on the number of these jobs
+and of jobs whose bounds have changed (`bfenv.knowledge.best_score`), and hardly on the queue.
 
-`memory` is that of `bfenv.baselines.expression_order`.
+`bfenv.baselines.expression_order` makes `memory`.
 """
 
 import math

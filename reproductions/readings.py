@@ -19,7 +19,14 @@ from bfenv.baselines.multiqueue.figure2 import (
     _is_pivot,
     _start,
 )
-from bfenv.baselines.multiqueue.memory import QUEUED, SETTLED, next_priority, stage_of
+from bfenv.baselines.multiqueue.memory import (
+    NO_PRIORITY,
+    QUEUED,
+    SETTLED,
+    next_priority,
+    stage_of,
+)
+from bfenv.baselines.multiqueue.partitions import partition_of
 from bfenv.baselines.reservations import NONE
 from bfenv.core.cluster import free, now, running, start, waiting
 from bfenv.core.events import advance
@@ -55,7 +62,7 @@ def _idle(cluster, jobs, memory, p):
     """Line 4: return the idle processors of a partition."""
     busy = 0
     for job in running(cluster):
-        if memory.partitions.partition[job] == p:
+        if partition_of(memory.partitions, jobs, job) == p:
             busy += jobs.size[job]
     return memory.partitions.owned[p] - busy
 
@@ -81,7 +88,7 @@ def _set_pivots_aside(jobs, memory, p, time, aside):
 @kernel
 def _backfills_beside_own_pivot(cluster, jobs, memory, job):
     """Lines 7a and 7b as printed; start the job if they let it, whatever other pivots lose."""
-    p, time = memory.partitions.partition[job], now(cluster)
+    p, time = partition_of(memory.partitions, jobs, job), now(cluster)
     if jobs.size[job] > free(cluster) or jobs.size[job] > _idle(cluster, jobs, memory, p):
         return False
     profile = memory.promises.profile
@@ -98,20 +105,20 @@ def decide_beside_own_pivot(cluster, jobs, memory):
     """One pass of Figure 2 with lines 7a and 7b as printed, for jobs of one priority."""
     update(cluster, jobs, memory)
     memory.state[SETTLED] = 0
-    rank = next_priority(cluster, memory, memory.priorities[0])
-    while rank >= 0:
-        _execute_speculatively(cluster, jobs, memory, rank, 0)
+    priority = next_priority(cluster, jobs, memory, FOREVER)
+    while priority > NO_PRIORITY:
+        _execute_speculatively(cluster, jobs, memory, priority, 0)
         for job in waiting(cluster):
-            if memory.priority_rank[job] != rank or stage_of(cluster, memory, job) != QUEUED:
+            if jobs.priority[job] != priority or stage_of(cluster, memory, job) != QUEUED:
                 continue
-            if _is_pivot(memory, job):
+            if _is_pivot(jobs, memory, job):
                 _consider(cluster, jobs, memory, job)
             elif jobs.size[job] <= free(cluster):
                 if _delays_no_pivot(cluster, jobs, memory, job):
                     _consider(cluster, jobs, memory, job)
                 elif _backfills_beside_own_pivot(cluster, jobs, memory, job):
                     _start(cluster, jobs, memory, job)
-        rank = next_priority(cluster, memory, rank)
+        priority = next_priority(cluster, jobs, memory, priority)
     remember(cluster, memory)
 
 

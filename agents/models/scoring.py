@@ -1,16 +1,20 @@
 """Scores of an agent: how it does on jobs that it has not seen, over how EASY does on them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from bfenv.agents.models.cards import Card
-from bfenv.agents.models.training import check_unseen
+from bfenv.agents.card import Card
+from bfenv.agents.network_agent import NetworkAgent
+from bfenv.agents.player import play_traces
 from bfenv.agents.search.cases import Case
-from bfenv.agents.search.objective import Outcome, score_policies
+from bfenv.agents.search.objective import OUTCOME, Outcome, outcome_over, score_policies
+from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.comparison import STARVES
 from bfenv.core.durations import MINUTE
+from bfenv.envs.settings import EnvSettings
+from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.workloads.load import load_workload
 from bfenv.workloads.transform import split_range
 
@@ -59,7 +63,8 @@ def score_card(
     """
     pairs = [(workload, load) for workload in workloads for load in loads]
     for workload in workloads:
-        check_unseen(card, workload, load_workload(workload, split=split))
+        trace = load_workload(workload, split=split)
+        check_unseen(f"agent:{card.name}", card.seen_jobs, trace, source=workload)
     scores = []
     for i, (workload, load) in enumerate(pairs):
         trace = load_workload(workload)
@@ -71,6 +76,66 @@ def score_card(
             | summary(outcomes)
         )
         done(i + 1, len(pairs))
+    return scores
+
+
+def score_network(
+    agent: NetworkAgent,
+    workloads: Sequence[str],
+    loads: Sequence[float | None] = (None, 0.9),
+    *,
+    split: str = "test",
+    shakes: int = SHAKES,
+    done: Callable[[dict[str, Any]], None] = lambda score: None,
+) -> list[dict[str, Any]]:
+    """Score a network on shaken copies of workloads, all of which it plays at once.
+
+    It starts each from an empty machine.
+
+    Parameters
+    ----------
+    agent
+        The network.
+    workloads, loads, split, shakes
+        As of `score_card`.
+    done
+        Called with each score.
+
+    Returns
+    -------
+    list[dict]
+        For each workload and load what `score_card` returns, and `outside_window`, the mean share
+        of decisions with jobs outside the window.
+
+    Raises
+    ------
+    BfenvError
+        If the network was trained on some of the jobs, or a workload cannot be loaded.
+    """
+    settings = {**agent.settings, "split": "all", "episode_jobs": None, "warmup_jobs": 0}
+    settings["reference"] = "easy"
+    scores = []
+    for workload in workloads:
+        trace = load_workload(workload)
+        begin, end = split_range(trace, split)
+        check_unseen(agent.card.name, agent.trained_on, trace, begin, end)
+        cases = [
+            Case(workload, split, 0, end - begin, load, SHAKE, seed)
+            for load in loads
+            for seed in range(shakes)
+        ]
+        traces = [case.trace() for case in cases]
+        envs = BackfillVectorEnv(len(traces), traces, "disabled", **cast(EnvSettings, settings))
+        metrics = play_traces(
+            envs, range(len(traces)), lambda seen, mask: agent.predict(seen, action_masks=mask)[0]
+        )
+        for k, load in enumerate(loads):
+            own = metrics[k * shakes : (k + 1) * shakes]
+            score = {"workload": trace.name, "split": split, "load": load, "jobs": end - begin}
+            score |= summary([outcome_over(*(each[name] for name in OUTCOME)) for each in own])
+            score["outside_window"] = float(np.mean([each["outside_window"] for each in own]))
+            scores.append(score)
+            done(score)
     return scores
 
 

@@ -134,12 +134,12 @@ class EvolutionSearch:
         """Return the expressions of this generation's policies."""
         self._asked = self.strategy.ask()
         count = len(self.start)
-        return [
-            self.template.policy(
-                [self.write(vector[:count])], tuple(map(_reflected, vector[count:]))
-            )
-            for vector in self._asked
-        ]
+        policies = []
+        for vector in self._asked:
+            # a place on the whole line, folded into [0, 1]
+            point = tuple(float(abs((place + 1.0) % 2.0 - 1.0)) for place in vector[count:])
+            policies.append(self.template.policy([self.write(vector[:count])], point))
+        return policies
 
     def tell(self, scores: list[float]) -> None:
         """Adapt the distribution to the score of each policy; lower is better."""
@@ -167,11 +167,6 @@ def _network(generator: np.random.Generator, hidden: int) -> np.ndarray:
     rows[:, 2:] = 0.3 * np.array(list(FEATURES.values()))
     rows[:, 1:] += 0.05 * generator.standard_normal(rows[:, 1:].shape)
     return rows.reshape(-1)
-
-
-def _reflected(place: float) -> float:
-    """Fold a place on the whole line into [0, 1]."""
-    return float(abs((place + 1.0) % 2.0 - 1.0))
 
 
 def import_cma() -> Any:

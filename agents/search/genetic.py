@@ -79,7 +79,8 @@ class GeneticSearch:
         self.population = []
         for i, order in enumerate(orders):
             others = (beliefs[i % len(beliefs)],) * (len(template.searched) - 1)
-            self.population.append(Individual((order, *others), self._random_point()))
+            point = tuple(map(rounded, generator.random(len(template.tuned)).tolist()))
+            self.population.append(Individual((order, *others), point))
         while len(self.population) < population:
             known = self.population[int(generator.integers(len(self.population)))]
             if generator.random() < 0.5:
@@ -107,15 +108,13 @@ class GeneticSearch:
             if len(chosen) < ELITE and self.population[i] not in chosen:
                 chosen.append(self.population[i])
         while len(chosen) < len(self.population):
-            one, other = (self.population[self._tournament(ranked)] for _ in range(2))
+            winners = (generator.integers(len(ranked), size=TOURNAMENT).min() for _ in range(2))
+            one, other = (self.population[ranked[int(place)]] for place in winners)
             if generator.random() < CROSSOVER:
                 self._cross(chosen, one, other)
             else:
                 self._vary(chosen, one, lambda tree: mutated(generator, tree, self.limits))
         self.population = chosen
-
-    def _tournament(self, ranked: list[int]) -> int:
-        return ranked[int(self.generator.integers(len(ranked), size=TOURNAMENT).min())]
 
     def _cross(self, chosen: list[Individual], one: Individual, other: Individual) -> None:
         """Add an offspring of two individuals; with several trees, it may take one as it is."""
@@ -153,6 +152,3 @@ class GeneticSearch:
         small = all(size(tree) <= limits.nodes and depth(tree) <= limits.depth for tree in trees)
         if small and isinstance(trees[0], tuple) and made not in chosen:
             chosen.append(made)
-
-    def _random_point(self) -> tuple[float, ...]:
-        return tuple(rounded(place) for place in self.generator.random(len(self.template.tuned)))

@@ -17,6 +17,12 @@ from bfenv.parallel.sweep import run_tasks
 
 PENALTY = 2.0  # for each e-fold of the longest wait beyond what is tolerated
 CHUNK = 8  # policies per task
+OUTCOME = (  # the metrics of an episode, as `outcome_over` takes them
+    "mean_bounded_slowdown", "longest_wait", "reference_bounded_slowdown", "reference_longest_wait",
+)  # fmt: skip
+# Agents are chosen with a longest wait of at most this multiple of EASY's, so that on other jobs
+# it hardly exceeds `bfenv.analysis.comparison.STARVES`, which is 2.
+WAIT_MARGIN = 1.8
 
 
 class Outcome(NamedTuple):
@@ -93,10 +99,7 @@ def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
     """Return the outcome of each policy in a case."""
     trace = case.trace()
     slowdown, longest = _easy(case)
-    outcomes = []
-    for policy in policies:
-        outcomes.append(outcome_over(*_measure(trace, policy), slowdown, longest))
-    return outcomes
+    return [outcome_over(*_measure(trace, policy), slowdown, longest) for policy in policies]
 
 
 def outcome_over(

@@ -1,23 +1,25 @@
 """The result of a search: the best of its candidates, in a file of JSON."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bfenv.agents.card import POLICY, Card
 from bfenv.agents.search.cases import CaseSet
-from bfenv.agents.search.objective import Score, combine, score_policies
-from bfenv.analysis.comparison import STARVES
+from bfenv.agents.search.objective import WAIT_MARGIN, Score, combine, score_policies
+from bfenv.agents.seen_jobs import decode_span
+from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
+from bfenv.core.policy import COMPLETION, TRIALS
 
 FORMAT = "bfenv search 1"
 FINALISTS = 8  # candidates that are scored on the large cases
 
 
 def rank(score: Score) -> tuple[bool, float]:
-    """Return the sort key of candidates: those that starve jobs come last."""
-    return score.wait_ratio > STARVES, score.value
+    """Return the sort key of candidates: those beyond WAIT_MARGIN come last."""
+    return score.wait_ratio > WAIT_MARGIN, score.value
 
 
 def select(
@@ -49,11 +51,6 @@ def select(
     }
 
 
-def best_result(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of the search whose candidate scored best on the large cases."""
-    return min(results, key=lambda result: rank(Score(**result["score"])))
-
-
 def write_result(folder: Path, result: dict[str, Any]) -> None:
     """Write a result to the file result.json in a folder."""
     text = json.dumps(result, indent=1, allow_nan=False)
@@ -77,3 +74,18 @@ def read_result(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise BfenvError(f"{path}: is not the result of a search of format {FORMAT!r}")
     return content
+
+
+def result_card(name: str, what: str, result: dict[str, Any]) -> Card:
+    """Return the card of a search's result, without scores."""
+    keys = ("command", "generations", "candidates", "score", "validation", "settings")
+    return Card(
+        name=name,
+        division=TRIALS if find_policy(result["policy"]).trials else COMPLETION,
+        kind=POLICY,
+        what=what,
+        policy=result["policy"],
+        found={key: result[key] for key in keys},
+        trained_on=tuple(map(decode_span, result["training"])),
+        versions=result["versions"],
+    )

@@ -4,23 +4,22 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.agents.models.training import training_record
-from bfenv.agents.search.cases import Case, CaseSet, make_cases
+from bfenv.agents.search.cases import Case, make_cases
 from bfenv.agents.search.evolution import EvolutionSearch, import_cma
 from bfenv.agents.search.genetic import GeneticSearch
 from bfenv.agents.search.journal import Journal
 from bfenv.agents.search.objective import Score, combine, score_policies
-from bfenv.agents.search.search_result import FORMAT, best_result, rank, select, write_result
+from bfenv.agents.search.search_result import FORMAT, rank, select, write_result
 from bfenv.agents.search.search_settings import SearchSettings
 from bfenv.agents.search.template import read_template
 from bfenv.agents.search.trees import QUANTITIES, WITHOUT_USERS, Limits, names_of, parse_tree
+from bfenv.agents.seen_jobs import encode_span, searched_spans
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.versions import versions
@@ -33,6 +32,7 @@ class Progress(NamedTuple):
 
     generation: int
     seconds: float  # of all generations so far
+    jobs: int  # that candidates have started
     policy: str  # the best on the validation cases so far
     score: Score  # its score there
 
@@ -107,25 +107,40 @@ def _search(
         shakes=settings.shakes,
         shake_seconds=settings.shake_seconds,
     )
-    training = training_record(settings.workloads, settings.split)
+    spans = searched_spans(settings.workloads, settings.split)
+    training = [encode_span(span) for span in spans]
     out.mkdir(parents=True, exist_ok=True)
     journal = Journal(out / "journal.jsonl", asdict(settings) | {"training": training})
     generator = np.random.default_rng((settings.seed, 1))
     known: dict[str, Score] = {}  # on the validation cases
-    seconds, generation, count = 0.0, 0, 0
+    seconds, generation, count, jobs = 0.0, 0, 0, 0
+
+    def score(policies: Sequence[str], cases: Sequence[Case]) -> list[Score]:
+        outcomes = score_policies(policies, cases, **workers)
+        return [combine(cases, each, settings.tolerated_wait) for each in outcomes]
+
     while generation < generations if generations is not None else seconds < (budget or 0):
         policies, batch = searcher.ask(), cases.draw(generator, settings.cases)
         entry = journal.entry(generation, policies)
         if entry is None:
-            score = partial(_score, tolerated_wait=settings.tolerated_wait, workers=workers)
-            entry = _run_generation(journal, policies, batch, cases, known, score)
+            begin = time.perf_counter()
+            scores = score(policies, batch)
+            best = policies[min(range(len(scores)), key=lambda i: (scores[i].value, i))]
+            entry = journal.append(
+                policies,
+                scores=[each.value for each in scores],
+                best=best,
+                validation=list(known.get(best) or score([best], cases.validation)[0]),
+                seconds=time.perf_counter() - begin,
+            )
         searcher.tell(entry["scores"])
         known[entry["best"]] = Score(*entry["validation"])
         generation += 1
         count += len(policies)
+        jobs += len(policies) * sum(case.job_count for case in batch)
         seconds += entry["seconds"]
         leader = min(known, key=lambda policy: (rank(known[policy]), policy))
-        done(Progress(generation, seconds, leader, known[leader]))
+        done(Progress(generation, seconds, jobs, leader, known[leader]))
     result = {
         "format": FORMAT,
         **select(known, cases, settings.tolerated_wait, workers),
@@ -138,39 +153,6 @@ def _search(
     }
     write_result(out, result)
     return result
-
-
-def _run_generation(
-    journal: Journal,
-    policies: list[str],
-    batch: Sequence[Case],
-    cases: CaseSet,
-    known: dict[str, Score],
-    score: Callable[[Sequence[str], Sequence[Case]], list[Score]],
-) -> dict[str, Any]:
-    """Score the candidates of a generation, and the best of them on the validation cases."""
-    begin = time.perf_counter()
-    scores = score(policies, batch)
-    best = policies[min(range(len(scores)), key=lambda i: (scores[i].value, i))]
-    validation = known.get(best) or score([best], cases.validation)[0]
-    return journal.append(
-        policies,
-        scores=[each.value for each in scores],
-        best=best,
-        validation=list(validation),
-        seconds=time.perf_counter() - begin,
-    )
-
-
-def _score(
-    policies: Sequence[str],
-    cases: Sequence[Case],
-    *,
-    tolerated_wait: float,
-    workers: dict[str, Any],
-) -> list[Score]:
-    outcomes = score_policies(policies, cases, **workers)
-    return [combine(cases, each, tolerated_wait) for each in outcomes]
 
 
 def run_seeds(
@@ -190,7 +172,7 @@ def run_seeds(
     settings, generations, **workers
         As of `run_search`.
     out
-        Folder of the search. With several seeds, each has a folder of its own in it.
+        Folder of the search. With several seeds, each has a folder in it.
     seeds
         How many, from `settings.seed`.
     budget
@@ -211,30 +193,25 @@ def run_seeds(
     check_integer("seeds", seeds, 1)
     if budget is not None:
         check_number("budget", budget, positive=True)
-    share = None if budget is None else budget / seeds
-    if seeds == 1:
-        return run_search(
-            settings, out, generations=generations, budget=share, done=partial(_call, done, 0),
-            **workers,
-        )  # fmt: skip
-    results = [
-        run_search(
+    results = []
+    for k in range(seeds):
+
+        def numbered(progress: Progress, k: int = k) -> None:
+            done(progress, k)
+
+        result = run_search(
             replace(settings, seed=settings.seed + k),
-            out / f"seed-{settings.seed + k}",
+            out if seeds == 1 else out / f"seed-{settings.seed + k}",
             generations=generations,
-            budget=share,
-            done=partial(_call, done, k),
+            budget=None if budget is None else budget / seeds,
+            done=numbered,
             **workers,
         )
-        for k in range(seeds)
-    ]
-    best = best_result(results)
-    write_result(out, best)
+        results.append(result)
+    best = min(results, key=lambda result: rank(Score(**result["score"])))
+    if seeds > 1:
+        write_result(out, best)
     return best
-
-
-def _call(done: Callable[[Progress, int], None], number: int, progress: Progress) -> None:
-    done(progress, number)
 
 
 def quantities_of(workloads: tuple[str, ...], trials: bool) -> tuple[str, ...]:

@@ -11,6 +11,10 @@ from bfenv.core.errors import BfenvError
 
 METHODS = ("gp", "cma-es")
 SEARCHED = ("order", "backfill_estimate", "backfill")
+OPTIONS = (  # of the command that are written alike
+    "split", "slice_jobs", "shakes", "shake_seconds", "method", "options", "hidden", "covariance",
+    "population", "cases", "tolerated_wait",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,8 +112,9 @@ class SearchSettings:
         for load in self.loads:
             words += ["--load", "own" if load is None else str(load).removesuffix(".0")]
         defaults = SearchSettings(self.workloads)
-        for name, option in OPTIONS.items():
+        for name in OPTIONS:
             if getattr(self, name) != getattr(defaults, name):
+                option = "--" + name.removesuffix("_seconds").replace("_", "-")
                 words += [option, str(getattr(self, name))]
         for option in self.searched[1:]:
             words += ["--also", option]
@@ -117,18 +122,3 @@ class SearchSettings:
             words += ["--start", start]
         words += ["--seed", str(self.seed), "--generations", str(generations), "--out", "DIR"]
         return shlex.join(words)
-
-
-OPTIONS = {
-    "split": "--split",
-    "slice_jobs": "--slice-jobs",
-    "shakes": "--shakes",
-    "shake_seconds": "--shake",
-    "method": "--method",
-    "options": "--options",
-    "hidden": "--hidden",
-    "covariance": "--covariance",
-    "population": "--population",
-    "cases": "--cases",
-    "tolerated_wait": "--tolerated-wait",
-}

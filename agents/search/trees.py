@@ -182,7 +182,10 @@ def mutated(generator: np.random.Generator, tree: Tree, limits: Limits) -> Tree:
     path = _random_path(generator, tree)
     part = subtree(tree, path)
     if change < 0.6:
-        return with_subtree(tree, path, _with_other_symbol(generator, part, limits))
+        if not isinstance(part, tuple):
+            return with_subtree(tree, path, _random_leaf(generator, limits))
+        symbols = [symbol for symbol in DRAWN if (symbol in UNARY) == (len(part) == 2)]
+        return with_subtree(tree, path, (str(generator.choice(symbols)), *part[1:]))
     if change < 0.75 and isinstance(part, tuple):  # shrink
         return with_subtree(tree, path, part[int(generator.integers(1, len(part)))])
     if change < 0.85:  # grow
@@ -199,13 +202,6 @@ def _with_other_number(generator: np.random.Generator, tree: Tree) -> Tree:
     assert isinstance(value, float)
     value = value * math.exp(0.4 * generator.normal()) if value else float(generator.normal())
     return with_subtree(tree, path, rounded(-value if generator.random() < 0.05 else value))
-
-
-def _with_other_symbol(generator: np.random.Generator, tree: Tree, limits: Limits) -> Tree:
-    if not isinstance(tree, tuple):
-        return _random_leaf(generator, limits)
-    known = [symbol for symbol in DRAWN if (symbol in UNARY) == (len(tree) == 2)]
-    return (str(generator.choice(known)), *tree[1:])
 
 
 def _random_path(generator: np.random.Generator, tree: Tree) -> Path:

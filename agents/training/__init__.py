@@ -1,6 +1,6 @@
-"""Training of networks by reinforcement learning; needs the extra `agents`.
+"""Training of agents; needs the extra `agents`.
 
-`ppo.train` is bfenv's own learner; `maskable_ppo.train` does the same with sb3-contrib.
+`ppo.train` trains a network, and `es.train` finds a score by evolution.
 """
 
 from bfenv.agents.training.settings import TrainSettings, change, find_settings, presets

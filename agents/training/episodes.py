@@ -1,6 +1,6 @@
 """The environments of a training, whose state can be saved: seeds, and the actions since."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
@@ -8,8 +8,7 @@ import numpy as np
 from gymnasium.utils.seeding import np_random
 
 from bfenv.agents.training.settings import TrainSettings
-from bfenv.agents.training.splits import separate_splits
-from bfenv.envs.reward import find_reward
+from bfenv.envs.episode_source import EpisodeSource
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
 
@@ -62,30 +61,19 @@ class Episodes:
         self.mask = infos["action_mask"].astype(bool)
         over = terminated | truncated
         seconds, metrics = infos["dt"], []
-        self.record(actions, over)
-        if over.any():
-            final = infos["final_info"]
-            seconds = np.where(over, final["dt"], seconds)
-            for i in np.flatnonzero(over).tolist():
-                metrics.append({name: float(v[i]) for name, v in _values(final["metrics"])})
-        return Step(reward, seconds, over, metrics)
-
-    def record(self, actions: np.ndarray, over: np.ndarray) -> None:
-        """Note the actions by which the environments were stepped, and which episodes that ended.
-
-        `step` does so; call it if something else steps the environments.
-        """
         self._actions.append(actions.astype(np.int32))
         self.length += 1
-        for i in np.flatnonzero(over).tolist():
-            self._first[i], self._next[i] = self._next[i], self._generator_state(i)
         self.length[over] = 0
         while len(self._actions) > self.length.max():
             self._actions.popleft()
-
-    def set_wait_penalty(self, weight: float) -> None:
-        """Change the weight of the longest wait in the reward "log_ratio"."""
-        self.envs.batch.reward = find_reward("log_ratio", weight)
+        if over.any():
+            final = infos["final_info"]
+            seconds = np.where(over, final["dt"], seconds)
+            columns = {name: v for name, v in final["metrics"].items() if name[0] != "_"}
+            for i in np.flatnonzero(over).tolist():
+                self._first[i], self._next[i] = self._next[i], self._generator_state(i)
+                metrics.append({name: float(v[i]) for name, v in columns.items()})
+        return Step(reward, seconds, over, metrics)
 
     def state(self) -> dict[str, Any]:
         """Return generators, lengths of episodes and actions; all but `actions` fit JSON."""
@@ -128,6 +116,25 @@ def make_envs(settings: TrainSettings) -> BackfillVectorEnv:
     return envs
 
 
-def _values(columns: dict[str, Any]) -> list[tuple[str, np.ndarray]]:
-    """Return the columns of nested infos but their marks of presence."""
-    return [(name, values) for name, values in columns.items() if not name.startswith("_")]
+def separate_splits(source: EpisodeSource) -> None:
+    """Take episodes only from jobs that are in the split at each load of their workload.
+
+    A split is a part of a trace's time span. Where a workload keeps the length of its days at any
+    load, as the embedded model does, its bounds fall on other jobs at another load. This way, no
+    job of a training is validated on at another load, and none that is validated on is in another
+    load's test split.
+
+    Raises
+    ------
+    BfenvError
+        If too few jobs are left for an episode.
+    """
+    alike = defaultdict(list)  # the traces of the same jobs
+    for k, trace in enumerate(source.traces):
+        alike[trace.jobs.size.tobytes(), trace.runtime.tobytes()].append(k)
+    splits = list(source.splits)
+    for group in alike.values():
+        firsts, lasts = zip(*(source.splits[k] for k in group), strict=True)
+        for k in group:
+            splits[k] = max(firsts), min(lasts)
+    source.narrow(splits)

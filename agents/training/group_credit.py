@@ -5,15 +5,10 @@ no value function foresees them. So `group_size` environments play the same jobs
 their rewards at the same times is the baseline: Mao et al., Variance reduction for reinforcement
 learning in input-driven environments, 2019, whose scheduler Decima is trained like that. A value
 function is not needed.
-
-This module needs torch.
 """
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from bfenv.agents.training.rollout import Rollout
 from bfenv.agents.training.settings import TrainSettings
 
 
@@ -24,31 +19,30 @@ def group_seeds(settings: TrainSettings, update: int) -> list[int]:
     return np.repeat(seeds, settings.group_size).tolist()
 
 
-def group_advantages(rollout: Rollout, settings: TrainSettings) -> tuple[Tensor, Tensor, Tensor]:
-    """Compare what followed each choice with what the group got in the same time.
+def group_advantages(
+    reward: np.ndarray, seconds: np.ndarray, over: np.ndarray, settings: TrainSettings
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compare what followed each action with what the group got in the same time.
 
     With R(t) the rewards of an environment up to time t, and M(t) their mean over the group, the
-    advantage of a choice at time s is the sum of exp(-(t - s) / horizon) d(R - M)(t) over t > s. It
-    ends with the rollout of any of the group that has not ended its episode.
+    advantage of an action at time s is the sum of exp(-(t - s) / horizon) d(R - M)(t) over t > s.
+    It ends with the rollout of any of the group that has not ended its episode.
 
     Parameters
     ----------
-    rollout
-        Its environments began it with episodes of the same jobs in each group. What follows the
-        first episode of an environment does not count.
+    reward, seconds, over
+        (T, N) of a rollout that the environments of each group began with episodes of the same
+        jobs. What follows the first episode of an environment does not count.
     settings
         `group_size`, `horizon` and `reward_scale`.
 
     Returns
     -------
-    tuple[Tensor, Tensor, Tensor]
-        (T, N) advantages, targets of the value, which are the values themselves, and where there
-        was a choice in the first episode.
+    tuple[np.ndarray, np.ndarray]
+        (T, N) advantages, and which actions belong to first episodes.
     """
-    reward, seconds, over = (
-        part.double().cpu().numpy() for part in (rollout.reward, rollout.seconds, rollout.over)
-    )
-    before = np.zeros_like(over, dtype=bool)  # whether the first episode ended before
+    reward, seconds = (part.astype(float) for part in (reward, seconds))
+    before = np.zeros_like(over)  # whether the first episode ended before
     before[1:] = np.cumsum(over, axis=0)[:-1] > 0
     time, total = (
         np.concatenate([np.zeros((1, over.shape[1])), np.cumsum(np.where(before, 0, part), axis=0)])
@@ -62,9 +56,7 @@ def group_advantages(rollout: Rollout, settings: TrainSettings) -> tuple[Tensor,
         advantage[:, own] = _beyond_mean(
             np.minimum(time[:, own], cut), time[:, own], total[:, own], settings.horizon_seconds
         )[:-1]
-    known = rollout.choice & torch.from_numpy(~before).to(rollout.choice.device)
-    single = torch.from_numpy(advantage).to(rollout.value)
-    return torch.where(known, single, 0.0), rollout.value.clone(), known
+    return advantage, ~before
 
 
 def _beyond_mean(

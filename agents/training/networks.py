@@ -81,7 +81,7 @@ class Scorer(nn.Module):
         env, jobs = rows // window, jobs.index_select(0, rows)
         inputs = self.job_inputs(jobs)
         embedding = self.job(inputs) + self.job_context(context).index_select(0, env)
-        embedding = self.mix(torch.relu(embedding), env, rows % window, batch)
+        embedding = torch.relu(embedding)
         total = torch.zeros_like(context).index_add(0, env, embedding)
         count = torch.bincount(env, minlength=batch).clamp(min=1).unsqueeze(1)
         pooled = torch.cat([total / count, context], dim=1)
@@ -106,49 +106,6 @@ class Scorer(nn.Module):
     def shortcut(self, inputs: Tensor) -> Tensor | float:
         """Return what is added to the scores of jobs, (n, 1); in this network nothing."""
         return 0.0
-
-    def mix(self, embedding: Tensor, env: Tensor, slot: Tensor, batch: int) -> Tensor:
-        """Let the jobs of each state see each other; in this network they do not.
-
-        Parameters
-        ----------
-        embedding
-            (n, hidden), one row per waiting job
-        env, slot
-            (n,) int64, the state and the slot of each
-        batch
-            How many states.
-        """
-        return embedding
-
-
-class AttentionScorer(Scorer):
-    """A `Scorer` whose jobs attend to each other: one head, with a residual connection.
-
-        e <- e + O softmax(Q e (K e)' / sqrt(hidden)) V e
-
-    Vaswani et al., Attention is all you need, 2017, section 3.2.
-    """
-
-    def __init__(self, job_features: int, cluster_features: int, hidden: int = 32) -> None:
-        super().__init__(job_features, cluster_features, hidden)
-        self.query = nn.Linear(hidden, hidden, bias=False)
-        self.key = nn.Linear(hidden, hidden, bias=False)
-        self.value = nn.Linear(hidden, hidden, bias=False)
-        self.out = nn.Linear(hidden, hidden, bias=False)
-
-    def mix(self, embedding: Tensor, env: Tensor, slot: Tensor, batch: int) -> Tensor:
-        """Add to each job what it reads from the jobs of its state."""
-        if not len(embedding):
-            return embedding
-        width, hidden = int(slot.max()) + 1, embedding.shape[1]
-        padded = embedding.new_zeros((batch, width, hidden)).index_put((env, slot), embedding)
-        present = torch.zeros((batch, width), dtype=torch.bool, device=embedding.device)
-        present[env, slot] = True
-        weights = self.query(padded) @ self.key(padded).transpose(1, 2) / hidden**0.5
-        weights = weights.masked_fill(~present.unsqueeze(1), MASKED).softmax(dim=2)
-        mixed = (weights @ self.value(padded)).flatten(0, 1).index_select(0, env * width + slot)
-        return embedding + torch.as_tensor(self.out(mixed))
 
 
 class Ranker(Scorer):
@@ -183,11 +140,7 @@ class Ranker(Scorer):
         return linear
 
 
-NETWORKS: dict[str, type[Scorer]] = {
-    "scorer": Scorer,
-    "attention": AttentionScorer,
-    "ranker": Ranker,
-}
+NETWORKS: dict[str, type[Scorer]] = {"scorer": Scorer, "ranker": Ranker}
 
 
 def check_device(name: str) -> None:
@@ -226,11 +179,6 @@ def best_actions(
     scores = scores.cpu().masked_fill(~torch.from_numpy(mask), MASKED)
     actions: np.ndarray = scores.argmax(dim=1).numpy()
     return actions
-
-
-def weights_of(network: Scorer) -> dict[str, np.ndarray]:
-    """Return the weights by name, as `bfenv.agents.network_agent` takes them."""
-    return {name: value.cpu().numpy() for name, value in network.state_dict().items()}
 
 
 def new_network(name: str, batch: EnvBatch, hidden: int) -> Scorer:

@@ -2,15 +2,11 @@
 
 A policy with a memory of ended jobs must see every pass. This teacher needs no memory: it reads the
 history of users that the environment keeps for its observations.
-
-This module needs torch.
 """
 
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from bfenv.core.cluster import now
 from bfenv.core.kernel import kernel
@@ -56,8 +52,8 @@ class OrderTeacher:
         longest = max(map(len, envs.batch.source.traces))
         self._columns = new_columns(self._program, longest)
 
-    def act(self, mask: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Return an action in every environment, and that all are the order's, (N,) each."""
+    def act(self, mask: np.ndarray) -> np.ndarray:
+        """Return an action in every environment, (N,) int64, given the (N, window + 1) mask."""
         batch = self._batch
         actions = np.empty(len(mask), dtype=np.int64)
         choose(
@@ -71,7 +67,7 @@ class OrderTeacher:
             mask,
             actions,
         )
-        return torch.from_numpy(actions), torch.ones(len(mask), dtype=torch.bool)
+        return actions
 
 
 @kernel

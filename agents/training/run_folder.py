@@ -1,11 +1,16 @@
-"""RunFolder: the files of one training."""
+"""RunFolder: the files of one training, and Progress: how far it is."""
 
 import csv
 import io
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bfenv.agents.training.settings import TrainSettings, find_settings, write_settings
+from bfenv.agents.training.validation import Score
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 
@@ -21,12 +26,69 @@ COLUMNS = (
     "entropy",
     "approx_kl",
     "clip_fraction",
-    "wait_penalty",
     "ratio",  # on validation: mean bounded slowdown over EASY's
     "wait_ratio",  # on validation: longest wait over EASY's
     "slowdown",
     "easy_slowdown",
 )
+
+
+Report = Callable[[dict[str, Any]], None]  # is called with a row of the progress, per update
+
+
+@dataclass
+class Progress:
+    """How far a training is, and its scores on validation."""
+
+    update: int = 0  # updates made
+    seconds: float = 0.0  # they took
+    best: float | None = None  # the best ratio to EASY on validation
+    best_wait: float | None = None  # its longest wait over EASY's
+    ratio: float | None = None  # the latest
+    wait_ratio: float | None = None
+    slowdown: float | None = None
+    easy_slowdown: float | None = None
+    failures: int = 0  # validations since the best
+
+    def validated(self, score: Score) -> bool:
+        """Note a score; tell whether it is the best so far."""
+        self.ratio, self.wait_ratio, self.slowdown, self.easy_slowdown = score
+        if self.best is not None and self.best_wait is not None:
+            if score.rank >= Score(self.best, self.best_wait, 0.0, 0.0).rank:
+                self.failures += 1
+                return False
+        self.best, self.best_wait, self.failures = score.ratio, score.wait_ratio, 0
+        return True
+
+    def row(self, batch: int, metrics: list[dict[str, float]]) -> dict[str, Any]:
+        """Return the row of the latest update.
+
+        Parameters
+        ----------
+        batch
+            Number of actions in an update.
+        metrics
+            Of the episodes that ended in it.
+        """
+        own = [each["mean_bounded_slowdown"] for each in metrics]
+        reference = [each.get("reference_bounded_slowdown", np.nan) for each in metrics]
+        steps = self.update * batch
+        return {
+            "update": self.update,
+            "steps": steps,
+            "seconds": round(self.seconds, 3),
+            "steps_per_second": round(steps / self.seconds),
+            "episodes": len(metrics),
+            "episode_slowdown": sum(own) / sum(reference) if own else None,
+        }
+
+    def scores(self) -> dict[str, Any]:
+        """Return the latest score on validation."""
+        return {name: getattr(self, name) for name in Score._fields}
+
+    def is_over(self, patience: int | None) -> bool:
+        """Tell whether validation has not improved for too long."""
+        return patience is not None and self.failures >= patience
 
 
 class RunFolder:
@@ -62,21 +124,18 @@ class RunFolder:
         if self._settings.exists():
             if not resume:
                 raise BfenvError(f"{path} has a training in it: use --resume, or another folder")
-            self._check(settings)
+            there, given = find_settings(str(self._settings)).as_dict(), settings.as_dict()
+            for name, value in given.items():
+                if there[name] != value:
+                    raise BfenvError(
+                        f"{path} has a training with {name}={there[name]!r} in it, got {value!r}"
+                    )
         elif any(not each.name.startswith(".") for each in path.iterdir()):
             raise BfenvError(f"{path} is neither empty nor a training: choose another folder")
         write_atomically(self._settings, write_settings(settings).encode())
         if not self.checkpoint.is_file():
             self.keep_rows(-1)
         self._board = writer and writer(str(path / "tensorboard"))
-
-    def _check(self, settings: TrainSettings) -> None:
-        there, given = find_settings(str(self._settings)).as_dict(), settings.as_dict()
-        for name, value in given.items():
-            if there[name] != value:
-                raise BfenvError(
-                    f"{self.path} has a training with {name}={there[name]!r} in it, got {value!r}"
-                )
 
     def keep_rows(self, update: int) -> None:
         """Drop the rows behind an update, which will be made again."""

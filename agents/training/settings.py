@@ -1,6 +1,7 @@
 """The settings of `bfenv train`: their meanings, the presets in YAML, and changes by name."""
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.resources import files
@@ -9,19 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from bfenv.agents.network_agent import NETWORKS
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.envs.settings import SETTINGS
 
-ALGORITHMS = ("ppo", "maskable-ppo")
-NETWORKS = ("scorer", "attention", "ranker")
-CREDITS = ("discount", "average", "group")
+ALGORITHMS = ("ppo", "es")
+CREDITS = ("discount", "group")
 DEFAULT = "scorer"  # the preset
-ORDER = "order:"  # begins the name of a teacher that is an expression
-LARGEST_SEED = 2**32 - 1  # that stable-baselines3 takes
+ORDER = "order:"  # begins a warm start
+LARGEST_SEED = 2**32 - 1  # that torch and stable-baselines3 take
 MOST_THREADS = 1024  # of torch, which would begin them all
 UNTRAINED = ("test", "all")  # splits with jobs that agents are scored on
+MOST_BITS = 64  # of an integer in YAML; Python would not write one of thousands of digits
+LEAST_ONE = (
+    "steps", "num_envs", "num_steps", "epochs", "minibatches", "hidden", "validation_traces",
+    "validate_every", "warm_start_steps", "generations",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class TrainSettings:
     hidden: int = 32  # units per layer
     seed: int = 0  # of networks, choices and episodes
     device: str = "cpu"  # as torch names it; "cuda" for a GPU
-    threads: int = 1  # of torch
+    threads: int = 1  # of torch; worker processes of algo="es"
     steps: int = 1_000_000  # actions, over all environments
 
     num_envs: int = 64  # environments that one kernel call steps
@@ -56,43 +62,44 @@ class TrainSettings:
     max_grad_norm: float = 0.5  # longer gradients are shortened to it
     target_kl: float | None = None  # end an update beyond this divergence; None for never
 
-    credit: str = "discount"  # "average": rewards count beyond the average per second; "group":
-    # beyond those of other environments that play the same jobs
+    credit: str = "discount"  # "group": rewards count beyond those of environments that play the
+    # same jobs
     group_size: int = 4  # environments that play the same jobs, with credit="group"
     gamma: float = 1.0  # discount per choice
     horizon: str | float | None = None  # discount exp(-dt / horizon), a duration; None for none
     gae_lambda: float = 0.95  # of generalized advantage estimation
     reward_scale: float = 1.0  # rewards are multiplied by it
-    wait_penalty_rate: float = 0.0  # of the Lagrangian; 0 keeps wait_penalty as it is
 
-    warm_start: str | None = None  # a policy to imitate before training, or "order:EXPRESSION"
+    warm_start: str | None = None  # an order to imitate before training, "order:EXPRESSION"
     warm_start_age: float = 0.0  # share of the age guard's limit, from which age counts there
     warm_start_age_weight: float = 0.0  # how much it counts, see `order_teacher`
     warm_start_steps: int = 32_768  # its actions
     warm_start_epochs: int = 8  # passes over them
-    critic_updates: int = 2  # first updates after a warm start, which train the value only
 
     validation_traces: int = 8  # how many of the traces are validated on
     validate_every: int = 16  # updates
     patience: int | None = None  # validations without improvement before the end; None for no end
 
+    # Of algo="es", which takes only workload, load, seed and threads from the settings above
+    generations: int = 40  # of candidates
+    population: int = 24  # candidates of a generation
+    units: int = 0  # hidden units of the score; 0 is linear
+    options: str = "guard=1.2, guard_scale=corrected_easy"  # of `easy`, which takes the order
+
     def __post_init__(self) -> None:
-        for name in ("steps", "num_envs", "num_steps", "epochs", "minibatches", "hidden"):
+        for name in LEAST_ONE:
             check_integer(name, getattr(self, name), 1)
         check_integer("threads", self.threads, 1, MOST_THREADS)
-        for name in ("validation_traces", "validate_every", "warm_start_steps"):
-            check_integer(name, getattr(self, name), 1)
-        for name in ("warm_start_epochs", "critic_updates"):
-            check_integer(name, getattr(self, name), 0)
+        check_integer("warm_start_epochs", self.warm_start_epochs, 0)
         check_integer("seed", self.seed, 0, LARGEST_SEED)
+        check_integer("group_size", self.group_size, 2)
+        check_integer("population", self.population, 4)
         for name in ("learning_rate", "clip", "max_grad_norm", "reward_scale"):
             check_number(name, getattr(self, name), positive=True)
-        for name in ("entropy", "value_weight", "wait_penalty_rate"):
+        for name in ("entropy", "value_weight", "warm_start_age", "warm_start_age_weight"):
             check_number(name, getattr(self, name), 0)
         for name in ("gamma", "gae_lambda"):
             check_number(name, getattr(self, name), 0, 1)
-        for name in ("warm_start_age", "warm_start_age_weight"):
-            check_number(name, getattr(self, name), 0)
         if self.patience is not None:
             check_integer("patience", self.patience, 1)
         if self.target_kl is not None:
@@ -117,13 +124,12 @@ class TrainSettings:
             raise BfenvError(
                 "trial_limit needs trial_above: these networks have no actions for trials"
             )
-        check_integer("group_size", self.group_size, 2)
         if self.credit == "group" and self.num_envs % self.group_size:
             raise BfenvError(
                 f"num_envs must be a multiple of group_size={self.group_size}, got {self.num_envs}"
             )
-        if self.wait_penalty_rate and self.environment.get("reward") != "log_ratio":
-            raise BfenvError("wait_penalty_rate needs the environment's reward 'log_ratio'")
+        if self.warm_start is not None and not str(self.warm_start).startswith(ORDER):
+            raise BfenvError(f"warm_start must be {ORDER}EXPRESSION, got {self.warm_start!r:.60}")
         _ = self.horizon_seconds, self.as_dict()  # which check them
 
     @property
@@ -180,7 +186,12 @@ def find_settings(preset: str = DEFAULT) -> TrainSettings:
     path, _, name = preset.rpartition(":") if ".yaml:" in preset else (preset, "", "")
     known = presets()
     if path.endswith(".yaml"):
-        own = _read_file(Path(path))
+        try:
+            own = _read(Path(path).read_text("utf-8"), path)
+        except OSError as error:
+            raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise BfenvError(f"{path}: cannot be read: {error}") from error
         if not name and len(own) > 1:
             raise BfenvError(
                 f"{path} has several presets: {', '.join(map(str, own))}; choose one, as in "
@@ -248,12 +259,28 @@ def read_changes(assignments: Sequence[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals:
             raise BfenvError(f"a setting is changed by NAME=VALUE, got {text!r}")
-        read = _value(_parse(value, text))
+        read = _parse(value, f"{text:.40}")
         if name.startswith("environment."):
             changes.setdefault("environment", {})[name.removeprefix("environment.")] = read
         else:
             changes[name] = read
     return changes
+
+
+def command(settings: TrainSettings) -> str:
+    """Return the command that trains the same agent again."""
+    import yaml
+
+    default, given = find_settings().as_dict(), settings.as_dict()
+    own = default.pop("environment")
+    changes = {f"environment.{name}": value for name, value in given.pop("environment").items()}
+    default |= {f"environment.{name}": value for name, value in own.items()}
+    words = ["bfenv", "train"]
+    for name, value in (given | changes).items():
+        if name not in default or value != default[name]:
+            text = str(yaml.safe_dump(value, default_flow_style=True, width=10**6))
+            words += ["--set", f"{name}={text.removesuffix(chr(10)).removesuffix(chr(10) + '...')}"]
+    return shlex.join([*words, "--out", "DIR"])
 
 
 def write_settings(settings: TrainSettings) -> str:
@@ -277,7 +304,7 @@ def _resolve(name: str, known: Mapping[str, Any]) -> dict[str, Any]:
         chain.append(name)
         name = known[name].get("like")
     for each in reversed(chain):
-        own = {key: _value(value) for key, value in known[each].items() if key != "like"}
+        own = {key: value for key, value in known[each].items() if key != "like"}
         environment = {**changes.get("environment", {}), **own.pop("environment", {})}
         changes |= own | {"environment": environment}
     return changes
@@ -294,25 +321,6 @@ def _plain(name: str, value: Any) -> Any:
     raise BfenvError(f"{name} must be text, a number or a list of these, got {value!r}")
 
 
-def _value(value: Any) -> Any:
-    """Take numbers like 3e-4, which YAML 1.1 reads as text, for numbers."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
-
-
-def _read_file(path: Path) -> dict[str, dict[str, Any]]:
-    try:
-        return _read(path.read_text("utf-8"), str(path))
-    except OSError as error:
-        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise BfenvError(f"{path}: cannot be read: {error}") from error
-
-
 def _read(text: str, source: str) -> dict[str, dict[str, Any]]:
     content = _parse(text, source)
     mappings = isinstance(content, dict) and all(isinstance(v, dict) for v in content.values())
@@ -322,12 +330,29 @@ def _read(text: str, source: str) -> dict[str, dict[str, Any]]:
 
 
 def _parse(text: str, source: str) -> Any:
+    """Read YAML; numbers like 3e-4, which YAML 1.1 reads as text, are numbers."""
     try:
         import yaml
     except ImportError as error:
         raise BfenvError("training needs PyYAML: pip install 'bfenv[agents]'") from error
+
+    def read(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: read(one) for key, one in value.items()}
+        if isinstance(value, list):
+            return [read(one) for one in value]
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            raise ValueError("too large")
+        try:
+            return float(value) if isinstance(value, str) else value
+        except ValueError:
+            return value
+
     try:
-        return yaml.safe_load(text)
+        return read(yaml.safe_load(text))
     except yaml.YAMLError as error:
         problem = " ".join(str(error).split())
-        raise BfenvError(f"{source}: cannot be read as YAML: {problem}") from error
+        raise BfenvError(f"{source}: cannot be read as YAML: {problem:.200}") from error
+    except (AttributeError, LookupError, RecursionError, ValueError) as error:
+        # which YAML raises for text such as '!!int ""'
+        raise BfenvError(f"{source}: is no value, or too large or deep a one") from error

@@ -1,18 +1,16 @@
 """Scores on the validation split: whole stretches of jobs, beside EASY on the same."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
+from bfenv.agents.player import Choose, play_traces
+from bfenv.agents.search.objective import OUTCOME, WAIT_MARGIN
+from bfenv.agents.training.episodes import separate_splits
 from bfenv.agents.training.settings import TrainSettings
-from bfenv.agents.training.splits import separate_splits
-from bfenv.analysis.comparison import STARVES
 from bfenv.core.durations import MINUTE
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
-
-Choose = Callable[[dict[str, np.ndarray], np.ndarray], np.ndarray]  # of observations and masks
 
 
 class Score(NamedTuple):
@@ -25,8 +23,8 @@ class Score(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """What agents are compared by, the lowest first: none that starves jobs comes first."""
-        return self.wait_ratio > STARVES, self.ratio
+        """What agents are chosen by, the lowest first; those beyond WAIT_MARGIN come last."""
+        return self.wait_ratio > WAIT_MARGIN, self.ratio
 
 
 class Validation:
@@ -40,8 +38,9 @@ class Validation:
             "reference": "easy",
             "max_episode_steps": None,
         }
-        count = len(settings.workload) * _loads(settings.environment.get("load"))
-        count = min(count, settings.validation_traces)
+        load = settings.environment.get("load")
+        loads = len(load) if isinstance(load, list | tuple) else 1
+        count = min(len(settings.workload) * loads, settings.validation_traces)
         self.envs = BackfillVectorEnv(
             count, list(settings.workload), "disabled", **cast(EnvSettings, environment)
         )
@@ -51,38 +50,13 @@ class Validation:
 
     def score(self, choose: Choose) -> Score:
         """Play every trace once, with actions chosen from observations and masks."""
-        envs, count = self.envs, self.envs.num_envs
-        envs.reset(seed=0)
-        for i, trace in enumerate(self.traces):
-            own = np.arange(count) == i
-            observation, _ = envs.reset(options={"reset_mask": own, "trace": trace})
-        mask = envs.action_masks()
-        finals: dict[int, dict[str, float]] = {}
-        while len(finals) < count:
-            observation, _, terminated, _, infos = envs.step(choose(observation, mask))
-            mask = infos["action_mask"].astype(bool)
-            over = np.flatnonzero(terminated).tolist()
-            for i in over:
-                metrics = infos["metrics"]
-                finals.setdefault(i, {k: float(v[i]) for k, v in metrics.items() if k[0] != "_"})
-            if over:  # they are played again, to no effect, until all are over
-                observation, _ = envs.reset(options={"reset_mask": terminated})
-                mask = envs.action_masks()
-        return _score(list(finals.values()))
-
-
-def _score(metrics: list[dict[str, float]]) -> Score:
-    own = np.array([each["mean_bounded_slowdown"] for each in metrics])
-    easy = np.array([each["reference_bounded_slowdown"] for each in metrics])
-    wait = np.array([each["longest_wait"] for each in metrics])
-    easy_wait = np.array([each["reference_longest_wait"] for each in metrics])
-    return Score(
-        float(np.exp(np.log(own / easy).mean())),
-        float((wait / np.maximum(easy_wait, MINUTE)).max()),
-        float(own.mean()),
-        float(easy.mean()),
-    )
-
-
-def _loads(load: Any) -> int:
-    return len(load) if isinstance(load, list | tuple) else 1
+        metrics = play_traces(self.envs, self.traces, choose)
+        own, wait, easy, easy_wait = (
+            np.array([each[name] for each in metrics]) for name in OUTCOME
+        )
+        return Score(
+            float(np.exp(np.log(own / easy).mean())),
+            float((wait / np.maximum(easy_wait, MINUTE)).max()),
+            float(own.mean()),
+            float(easy.mean()),
+        )

@@ -14,6 +14,7 @@ from bfenv.baselines.multiqueue.memory import (
     SETTLED,
     TO_BE_TRIED,
     UNTRIED,
+    note_stage,
     stage_of,
 )
 from bfenv.baselines.multiqueue.partitions import partition_of
@@ -29,7 +30,7 @@ from bfenv.core.profile import rebuild
 def update(cluster, jobs, memory):
     """Bring promises and pivots up to now; return the first positions to be considered.
 
-    They are those in the queue and in `untried`. The profile of the last pass lacks only what has
+    They are in the queue and in `untried`. The profile of the last pass lacks only what has
     ended since. It is made from scratch where others have not followed it or a promise was missed,
     and always where starts are requested.
     """
@@ -141,7 +142,8 @@ def _find_new(cluster, jobs, memory):
     while first_new > 0 and queue[first_new - 1] >= state[SEEN]:
         first_new -= 1
     for job in queue[first_new:]:
-        if stage_of(cluster, jobs, memory, job) == TO_BE_TRIED:
+        note_stage(jobs, memory, job)
+        if stage_of(cluster, memory, job) == TO_BE_TRIED:
             memory.untried[state[UNTRIED]] = job
             state[UNTRIED] += 1
         state[LOWEST] = min(state[LOWEST], jobs.priority[job])
@@ -158,7 +160,7 @@ def _find_pivots(cluster, jobs, memory):
         for job in waiting(cluster):
             if (
                 partition_of(memory.partitions, jobs, job) != p
-                or stage_of(cluster, jobs, memory, job) != QUEUED
+                or stage_of(cluster, memory, job) != QUEUED
             ):
                 continue
             if pivot_p == NONE or jobs.priority[job] > jobs.priority[pivot_p]:

@@ -2,7 +2,7 @@
 
 Lawson and Smirni 2002, Figure 2 and sections 2.1 and 2.2. Jobs wait in one queue per class of
 estimates, each queue with a partition of the machine and with a pivot, its first job, which is
-promised a start (pivot start time). The line numbers in the comments are those of Figure 2. Choices
+promised a start (pivot start time). Comments have the line numbers of Figure 2. Choices
 made where the paper is silent or at odds with itself:
 
 * Lines 7a and 7b, as printed, look at the pivot of the job's own partition alone. A pivot of
@@ -90,7 +90,7 @@ def consider_from(cluster, jobs, memory, first_job, first_trial):
             if (
                 (jobs.size[job] <= free(cluster) or _is_pivot(jobs, memory, job))
                 and jobs.priority[job] == priority
-                and stage_of(cluster, jobs, memory, job) == QUEUED
+                and stage_of(cluster, memory, job) == QUEUED
             ):
                 _consider(cluster, jobs, memory, job)
         priority = next_priority(cluster, jobs, memory, priority)
@@ -159,7 +159,7 @@ def _delays_no_pivot(cluster, jobs, memory, job):
 @kernel
 def _start(cluster, jobs, memory, job):
     """Lines 6a.I-II and 7c.I-II: start a job, or its trial, on processors of its partition."""
-    if stage_of(cluster, jobs, memory, job) == TO_BE_TRIED:
+    if stage_of(cluster, memory, job) == TO_BE_TRIED:
         try_start(cluster, jobs, job, memory.trial_length[0])
     else:
         start(cluster, jobs, job)

@@ -20,6 +20,7 @@ class Memory(NamedTuple):
     promises: Reservations  # the profile, and the promised starts of pivots and trials
     reserved_start: np.ndarray  # (n,) int64 seconds, promised to a requested start; NONE for none
     pivot: np.ndarray  # (k,) int64 job; NONE for none
+    stage: np.ndarray  # (n,) int64, of each job when it is first seen
     trial_length: np.ndarray  # (1,) int64 seconds
     tried_above: np.ndarray  # (1,) int64 seconds: jobs with longer estimates are tried first
     any_requested: np.ndarray  # (1,) bool: some job of the trace has a requested start
@@ -64,6 +65,7 @@ def new_memory(
         promises=new_reservations(jobs, processors),
         reserved_start=np.full(count, NONE, dtype=np.int64),
         pivot=np.full(len(bounds) + 1, NONE, dtype=np.int64),
+        stage=np.full(count, NEITHER),
         trial_length=np.array([speculation]),
         tried_above=np.array([tried_above]),
         any_requested=np.array([jobs.requested_start.any()]),
@@ -85,22 +87,27 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 
 
 @kernel
-def stage_of(cluster, jobs, memory, job):
+def note_stage(jobs, memory, job):
+    """Note whether a job that is first seen is to be tried, stands in its queue, or neither."""
+    if jobs.requested_start[job] == 0:
+        tried = memory.trial_length[0] > 0 and jobs.estimate[job] > memory.tried_above[0]
+        memory.stage[job] = TO_BE_TRIED if tried else QUEUED
+
+
+@kernel
+def stage_of(cluster, memory, job):
     """Return whether a job is to be tried first, stands in its queue, or neither."""
     if cluster.start[job] >= 0:
         return NEITHER
     if cluster.trial_start[job] >= 0:
         return QUEUED
-    if jobs.requested_start[job] > 0:
-        return NEITHER
-    tried = memory.trial_length[0] > 0 and jobs.estimate[job] > memory.tried_above[0]
-    return TO_BE_TRIED if tried else QUEUED
+    return memory.stage[job]
 
 
 @kernel
 def length_of(cluster, jobs, memory, job):
     """Return for how long (s) a waiting job holds its processors once it starts, at most."""
-    if stage_of(cluster, jobs, memory, job) == TO_BE_TRIED:
+    if stage_of(cluster, memory, job) == TO_BE_TRIED:
         return min(memory.trial_length[0], jobs.estimate[job])
     return jobs.estimate[job]
 

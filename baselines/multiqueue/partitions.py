@@ -17,6 +17,7 @@ class Partitions(NamedTuple):
     """The bounds between the partitions, and the processors of each."""
 
     bounds: np.ndarray  # (k - 1,) int64 seconds, of equation (1)
+    partition: np.ndarray  # (n,) int64, of each job; -1 where not looked at
     owned: np.ndarray  # (k,) int64 processors
     busy: np.ndarray  # (k,) int64 processors in use, when a job last started
     reassigned: np.ndarray  # (n,) int64 processors reassigned to its partition for a job's start
@@ -29,6 +30,7 @@ def new_partitions(jobs: Jobs, processors: int, bounds: tuple[int, ...]) -> Part
     owned[: processors % count] += 1
     return Partitions(
         bounds=np.array(bounds, dtype=np.int64),
+        partition=np.full(len(jobs.submit), -1),
         owned=owned,
         busy=np.zeros(count, dtype=np.int64),
         reassigned=np.zeros(len(jobs.submit), dtype=np.int64),
@@ -38,7 +40,10 @@ def new_partitions(jobs: Jobs, processors: int, bounds: tuple[int, ...]) -> Part
 @kernel
 def partition_of(partitions, jobs, job):
     """Return the partition of a job by equation (1), counted from 0."""
-    return np.searchsorted(partitions.bounds, jobs.estimate[job], side="right")
+    if partitions.partition[job] < 0:
+        below = np.searchsorted(partitions.bounds, jobs.estimate[job], side="right")
+        partitions.partition[job] = below
+    return partitions.partition[job]
 
 
 @kernel

@@ -11,6 +11,5 @@ from bfenv.core.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from bfenv.analysis.exports import *  # noqa: F403
-    from bfenv.analysis.exports import __all__ as __all__
 else:
     __getattr__, __dir__ = export_lazily(__name__)

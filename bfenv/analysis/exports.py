@@ -1,106 +1,53 @@
 """The public names of `bfenv.analysis`, which its `__init__` imports when one is first used."""
 
-from bfenv.analysis.backfills import Backfills, find_backfills, head_promises
-from bfenv.analysis.calibration import calibrate, verdict
-from bfenv.analysis.comparison import (
-    STARVES,
-    check_comparable,
-    differences,
-    longest_wait_ratio,
-    slowdown_ratio,
-    slowdown_ratios,
-)
-from bfenv.analysis.fairness import by_user, delays, jain, overtaken, user_fairness
-from bfenv.analysis.intervals import (
-    Interval,
-    batch_means,
-    bootstrap,
-    geometric_mean_ratio,
-    interquartile_mean,
-    probability_of_improvement,
-    ranks,
-    student_quantile,
-)
-from bfenv.analysis.job_classes import class_metrics, classify_jobs
-from bfenv.analysis.logged import LOGGED, cautions, logged_schedule
-from bfenv.analysis.placement import Placed, place
-from bfenv.analysis.queue_length import (
-    loss_of_capacity,
-    mean_queue_length,
-    packing_efficiency,
-    queue_curve,
-    queue_steps,
-    throughput_deviation,
-)
-from bfenv.analysis.schedule_metrics import (
-    area_weighted,
-    bounded_slowdown,
-    delay_slowdown,
-    makespan,
-    metrics,
-    response,
-    slowdown,
-    utilization,
-    wait,
-    width_slowdown,
-)
-from bfenv.analysis.summary import (
-    backfill_metrics,
-    head_metrics,
-    reservation_metrics,
-    summarize,
-)
-
-__all__ = [
-    "LOGGED",
-    "STARVES",
-    "Backfills",
-    "Interval",
-    "Placed",
-    "area_weighted",
-    "backfill_metrics",
-    "batch_means",
-    "bootstrap",
-    "bounded_slowdown",
-    "by_user",
-    "calibrate",
-    "cautions",
-    "check_comparable",
-    "class_metrics",
-    "classify_jobs",
-    "delay_slowdown",
-    "delays",
-    "differences",
-    "find_backfills",
-    "geometric_mean_ratio",
-    "head_metrics",
-    "head_promises",
-    "interquartile_mean",
-    "jain",
-    "logged_schedule",
-    "longest_wait_ratio",
-    "loss_of_capacity",
-    "makespan",
-    "mean_queue_length",
-    "metrics",
-    "overtaken",
-    "packing_efficiency",
-    "place",
-    "probability_of_improvement",
-    "queue_curve",
-    "queue_steps",
-    "ranks",
-    "reservation_metrics",
-    "response",
-    "slowdown",
-    "slowdown_ratio",
-    "slowdown_ratios",
-    "student_quantile",
-    "summarize",
-    "throughput_deviation",
-    "user_fairness",
-    "utilization",
-    "verdict",
-    "wait",
-    "width_slowdown",
-]
+from bfenv.analysis.backfills import Backfills as Backfills
+from bfenv.analysis.backfills import find_backfills as find_backfills
+from bfenv.analysis.backfills import head_promises as head_promises
+from bfenv.analysis.calibration import calibrate as calibrate
+from bfenv.analysis.calibration import verdict as verdict
+from bfenv.analysis.comparison import STARVES as STARVES
+from bfenv.analysis.comparison import check_comparable as check_comparable
+from bfenv.analysis.comparison import differences as differences
+from bfenv.analysis.comparison import longest_wait_ratio as longest_wait_ratio
+from bfenv.analysis.comparison import slowdown_ratio as slowdown_ratio
+from bfenv.analysis.comparison import slowdown_ratios as slowdown_ratios
+from bfenv.analysis.fairness import by_user as by_user
+from bfenv.analysis.fairness import delays as delays
+from bfenv.analysis.fairness import jain as jain
+from bfenv.analysis.fairness import overtaken as overtaken
+from bfenv.analysis.fairness import user_fairness as user_fairness
+from bfenv.analysis.intervals import Interval as Interval
+from bfenv.analysis.intervals import batch_means as batch_means
+from bfenv.analysis.intervals import bootstrap as bootstrap
+from bfenv.analysis.intervals import geometric_mean_ratio as geometric_mean_ratio
+from bfenv.analysis.intervals import interquartile_mean as interquartile_mean
+from bfenv.analysis.intervals import probability_of_improvement as probability_of_improvement
+from bfenv.analysis.intervals import ranks as ranks
+from bfenv.analysis.intervals import student_quantile as student_quantile
+from bfenv.analysis.job_classes import class_metrics as class_metrics
+from bfenv.analysis.job_classes import classify_jobs as classify_jobs
+from bfenv.analysis.logged import LOGGED as LOGGED
+from bfenv.analysis.logged import cautions as cautions
+from bfenv.analysis.logged import logged_schedule as logged_schedule
+from bfenv.analysis.placement import Placed as Placed
+from bfenv.analysis.placement import place as place
+from bfenv.analysis.queue_length import loss_of_capacity as loss_of_capacity
+from bfenv.analysis.queue_length import mean_queue_length as mean_queue_length
+from bfenv.analysis.queue_length import packing_efficiency as packing_efficiency
+from bfenv.analysis.queue_length import queue_curve as queue_curve
+from bfenv.analysis.queue_length import queue_steps as queue_steps
+from bfenv.analysis.queue_length import throughput_deviation as throughput_deviation
+from bfenv.analysis.schedule_metrics import area_weighted as area_weighted
+from bfenv.analysis.schedule_metrics import bounded_slowdown as bounded_slowdown
+from bfenv.analysis.schedule_metrics import delay_slowdown as delay_slowdown
+from bfenv.analysis.schedule_metrics import makespan as makespan
+from bfenv.analysis.schedule_metrics import metrics as metrics
+from bfenv.analysis.schedule_metrics import response as response
+from bfenv.analysis.schedule_metrics import slowdown as slowdown
+from bfenv.analysis.schedule_metrics import utilization as utilization
+from bfenv.analysis.schedule_metrics import wait as wait
+from bfenv.analysis.schedule_metrics import width_slowdown as width_slowdown
+from bfenv.analysis.summary import backfill_metrics as backfill_metrics
+from bfenv.analysis.summary import head_metrics as head_metrics
+from bfenv.analysis.summary import reservation_metrics as reservation_metrics
+from bfenv.analysis.summary import summarize as summarize

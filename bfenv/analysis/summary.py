@@ -119,7 +119,7 @@ def summarize(
         "versus": versus,
         "curves": curves,
     }
-    return {name: _plain(part) for name, part in parts.items()}
+    return {name: json_ready(part) for name, part in parts.items()}
 
 
 def backfill_metrics(schedule: Schedule) -> dict[str, float]:
@@ -217,12 +217,12 @@ def _versus(schedule: Schedule, reference: Schedule) -> dict[str, Any]:
     return {"reference": reference.policy, **intervals}
 
 
-def _plain(value: Any) -> Any:
-    """Convert a value to the types of JSON."""
+def json_ready(value: Any) -> Any:
+    """Convert a value to the types of JSON; numbers that are not finite become None."""
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
+        return {name: json_ready(part) for name, part in value.items()}
     if isinstance(value, np.ndarray):
-        return [_plain(part) for part in value.tolist()]
+        return [json_ready(part) for part in value.tolist()]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value

@@ -105,7 +105,7 @@ def _with_agents(error: BfenvError) -> BfenvError:
     """Let the message on an unknown policy or agent suggest the agents that bfenv comes with."""
     if type(error) is not UnknownNameError or error.kind not in ("policy", "agent"):
         return error
-    from bfenv.agents.card_file import shipped_names
+    from bfenv.agents.card import shipped_names
 
     shipped = shipped_names()
     agents = {f"agent:{name}" for name in shipped}

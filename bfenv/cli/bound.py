@@ -1,4 +1,4 @@
-"""The command `bfenv bound`."""
+"""The command `bfenv evaluate bound`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -55,14 +55,14 @@ def bound(
 
     \b
     Examples:
-      bfenv bound --policy easy-sjf --policy conservative
-      bfenv bound lublin:jobs=500,load=0.9 --moves 1000
-      bfenv bound --out gap.npz
-      bfenv bound --check gap.npz
+      bfenv evaluate bound --policy easy-sjf --policy conservative
+      bfenv evaluate bound lublin:jobs=500,load=0.9 --moves 1000
+      bfenv evaluate bound --out gap.npz
+      bfenv evaluate bound --check gap.npz
     """
     from bfenv.analysis.bounds import check_gap, find_gap, load_gap, save_gap
     from bfenv.baselines.registry import find_policy
-    from bfenv.parallel.evaluation import simulate_safely
+    from bfenv.parallel.sweep import simulate_safely
     from bfenv.workloads.load import load_workload
 
     if out is not None:

@@ -1,4 +1,4 @@
-"""The command `bfenv conformance`."""
+"""The command `bfenv check conformance`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,11 +55,11 @@ def conformance(
 
     \b
     Examples:
-      bfenv conformance
-      bfenv conformance --case extra-nodes
-      bfenv conformance --policy mine:easy
-      bfenv conformance --rules conservative --command "./simulator {input} {output}"
-      bfenv conformance --export cases/
+      bfenv check conformance
+      bfenv check conformance --case extra-nodes
+      bfenv check conformance --policy mine:easy
+      bfenv check conformance --rules conservative --command "./simulator {input} {output}"
+      bfenv check conformance --export cases/
     """
     from bfenv.testing.conformance import (
         export_cases,

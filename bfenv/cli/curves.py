@@ -1,4 +1,4 @@
-"""The command `bfenv curves`."""
+"""The command `bfenv train curves`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,8 +31,8 @@ def curves(
 
     \b
     Examples:
-      bfenv curves runs --out curves.png
-      bfenv curves runs --data curves.csv
+      bfenv train curves runs --out curves.png
+      bfenv train curves runs --data curves.csv
     """
     from bfenv.agents.training.curves import curves_csv, draw_curves, read_curves
     from bfenv.core.files import write_atomically

@@ -21,10 +21,10 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, PolicyError
 
 if TYPE_CHECKING:
-    from bfenv.agents.evaluation import EvaluationRow
     from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
-    from bfenv.parallel.evaluation import Run
+    from bfenv.evaluation.evaluator import Case
+    from bfenv.evaluation.row import Row
 
 
 EPISODES = 64
@@ -121,48 +121,52 @@ def evaluate(
     _refuse({"--episodes": episodes is not None, "--trust": trust}, "without --agent")
     from bfenv.analysis.logged import LOGGED
     from bfenv.baselines.registry import policies
-    from bfenv.parallel.evaluation import plan_evaluation, run_plan
+    from bfenv.core.policy import Policy
+    from bfenv.evaluation.evaluator import evaluate as evaluate_cases
+    from bfenv.evaluation.evaluator import plan_runs, workload_cases
+    from bfenv.evaluation.row import Row
     from bfenv.parallel.shards import read_shard, take_shard
-    from bfenv.workloads.load import load_workload
 
     players, errors = _find_players(player or [])
-    names = policy or ([] if player else policies())
-    plan = plan_evaluation(workload, [*names, *players], seeds, load)
-    if not (policy or player):
-        plan = _able(plan)
-    plan = take_shard(plan, read_shard(shard))
+    cases = workload_cases(workload, seeds, load)
+    names = policy or ([] if player else _able(list(policies()), cases))
+    competitors: list[str | Policy] = [LOGGED, *names, *players]
+    total = len(take_shard(plan_runs(competitors, cases), read_shard(shard)))
 
-    def note(run: "Run", error: PolicyError) -> None:
-        errors.append(str(error))
+    def done(row: Row) -> None:
+        progress.update(task, advance=1, description=row.policy)
 
     with show.progress() as progress:
-        task = progress.add_task("simulating", total=len(plan))
-        rows = run_plan(
-            plan,
-            done=lambda row: progress.update(task, advance=1, description=row["policy"]),
-            failed=note,
+        task = progress.add_task("simulating", total=total)
+        rows = evaluate_cases(
+            competitors,
+            cases,
+            shard=read_shard(shard),
+            done=done,
             jobs=jobs,
             backend=backend,
             scheduler=scheduler,
         )
-    if rows and format in (Format.table, Format.markdown):
+    errors += [row.error for row in rows if not row.ok]
+    made = [row.flat() for row in rows if row.ok]
+    if made and format in (Format.table, Format.markdown):
         from bfenv.cli import show_policies
 
-        trace = load_workload(plan[0].workload, **plan[0].options)  # has been loaded for the run
-        show_policies.comparison(rows, format)
-        if rows[0]["policy"] == LOGGED and len(rows) > 1:
-            _show_log(trace, rows, format)
+        trace = cases[0].trace()  # has been loaded for the run
+        show_policies.comparison(made, format)
+        if made[0]["policy"] == LOGGED and len(made) > 1:
+            _show_log(trace, made, format)
         _show_dropped(trace, workload)
-    elif rows or format is Format.json:
-        show.rows(rows, format)
+    elif made or format is Format.json:
+        show.rows(made, format)
     elif not errors:
         print(f"bfenv: shard {shard} has no runs, because there are too few", file=sys.stderr)
-    compared = {row["policy"] for row in rows}
-    for line in _trained_here([run for run in plan if _name(run.policy) in compared]):
+    compared = dict.fromkeys(row["policy"] for row in made)
+    for line in _trained_here(list(compared), workload, cases[0].trace()):
         print(f"bfenv: {line}", file=sys.stderr)
     if errors:
         _show_errors(errors)
-        raise typer.Exit(1 if any(row["policy"] != LOGGED for row in rows) else 2)
+        raise typer.Exit(1 if any(row["policy"] != LOGGED for row in made) else 2)
 
 
 def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
@@ -179,31 +183,26 @@ def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
     return players, errors
 
 
-def _name(policy: "Policy | str") -> str:
-    return policy if isinstance(policy, str) else policy.name
-
-
 def _show_errors(errors: list[str]) -> None:
     show.lines(dict.fromkeys(f"bfenv: {error}" for error in errors), sys.stderr)
 
 
-def _trained_here(runs: "list[Run]") -> list[str]:
+def _trained_here(names: list[str], workload: str, trace: "Trace") -> list[str]:
     """Say which agents were trained on jobs that they are scored on."""
-    from bfenv.agents.models import count_seen_by
-    from bfenv.workloads.load import load_workload
+    from bfenv.agents.card import read_card
+    from bfenv.agents.seen_jobs import count_seen
 
-    lines = {}
-    for run in runs:
-        name = _name(run.policy)
-        if name.startswith("agent:") and name not in lines:
-            trace = load_workload(run.workload, **run.options)
-            seen = count_seen_by(name.removeprefix("agent:"), run.workload, trace)
-            if seen:
-                lines[name] = (
-                    f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "
-                    "WORKLOAD:split=test leaves them out"
-                )
-    return list(lines.values())
+    lines = []
+    for name in names:
+        if not name.startswith("agent:"):
+            continue
+        seen = count_seen(trace, 0, len(trace), read_card(name[6:]).seen_jobs, workload)
+        if seen:
+            lines.append(
+                f"{name} was trained on {seen:,} of the {len(trace):,} jobs of {trace.name}; "
+                "WORKLOAD:split=test leaves them out"
+            )
+    return lines
 
 
 def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> None:
@@ -243,8 +242,8 @@ def _evaluate_agents(
     format: Format,
 ) -> None:
     """Score each agent on drawn episodes, and on one long episode; print a table for either."""
-    from bfenv.agents.evaluation import REFERENCES, evaluate_agent
     from bfenv.envs.settings import DEFAULTS
+    from bfenv.evaluation.episodes import REFERENCES, best_policies, evaluate_agent, starves
     from bfenv.workloads.load import load_workload
 
     trace = load_workload(workload, **({} if load is None else {"load": load}))
@@ -278,9 +277,16 @@ def _evaluate_agents(
                     "split": split,
                     "episodes": count,
                     "episode_jobs": length,
-                    "jobs": rows[0].scored_jobs // count,
+                    "jobs": rows[0].jobs // count,
                 }
-                tables.append([_agent_row(identity, row) for row in rows])
+                best = best_policies(rows)
+                tables.append(
+                    [
+                        _agent_row(identity, row)
+                        | {"starves": starves(row), "best": row in best, "division": row.division}
+                        for row in rows
+                    ]
+                )
                 progress.advance(task)
     if format in (Format.table, Format.markdown):
         from bfenv.cli import show_agents
@@ -298,28 +304,18 @@ def _evaluate_agents(
         raise typer.Exit(1)
 
 
-def _agent_row(identity: dict[str, Any], row: "EvaluationRow") -> dict[str, Any]:
-    """Return a row with the columns' names of the other rows."""
-    values = row._asdict()
-    del values["scored_jobs"]  # the column "jobs" has those of an episode
-    renamed = {"name": "policy", "longest_wait": "max_wait"}
-    return identity | {renamed.get(name, name): value for name, value in values.items()}
+def _agent_row(identity: dict[str, Any], row: "Row") -> dict[str, Any]:
+    """Return the columns of a row; policies make no decisions of the environment."""
+    noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
+    return identity | {"policy": row.policy} | dict.fromkeys(noted, 0) | dict(row.metrics)
 
 
-def _able(runs: "list[Run]") -> "list[Run]":
-    """Return the runs of the policies that can do all of theirs; print which cannot to stderr."""
-    from bfenv.analysis.logged import LOGGED
-    from bfenv.baselines.registry import find_policy
-    from bfenv.core.policy import able
-    from bfenv.workloads.load import load_workload
+def _able(names: list[str], cases: "list[Case]") -> list[str]:
+    """Return the policies that can schedule all jobs; print which cannot to stderr."""
+    from bfenv.evaluation.evaluator import able_policies
 
-    unable = set()
-    for seed in {run.seed for run in runs}:
-        here = [run for run in runs if run.seed == seed and run.policy != LOGGED]
-        jobs = load_workload(here[0].workload, **here[0].options).jobs
-        unable |= {run.policy for run in here if not able(find_policy(run.policy), jobs)}
-    if unable:
+    able = able_policies(names, cases)
+    if unable := [name for name in names if name not in able]:
         what = "left out, because they do not plan for requested start times"
-        names = ", ".join(dict.fromkeys(str(run.policy) for run in runs if run.policy in unable))
-        print(f"bfenv: {what}: {names}", file=sys.stderr)
-    return [run for run in runs if run.policy not in unable]
+        print(f"bfenv: {what}: {', '.join(unable)}", file=sys.stderr)
+    return able

@@ -52,7 +52,7 @@ def gantt(
     from bfenv.analysis.plots.figure import check_target
     from bfenv.analysis.plots.gantt import write_gantt
     from bfenv.analysis.plots.gantt_interval import choose_begin
-    from bfenv.parallel.evaluation import simulate_safely
+    from bfenv.parallel.sweep import simulate_safely
     from bfenv.workloads.load import load_workload
 
     names = policy or ["easy"]

@@ -8,25 +8,28 @@ from typer.core import TyperGroup
 
 from bfenv.cli.options import Once
 
-# In the order a newcomer needs them: simulate, operate, research.
-COMMANDS = {
+# In the order a newcomer needs them: compare, operate, research.
+MENU = {
     "evaluate": "Compare policies on the same jobs.",
-    "simulate": "Write the schedule of a policy.",
     "gantt": "Draw a Gantt chart of one policy, or of two on the same jobs.",
-    "policies": "List the policies.",
-    "warm": "Compile the environment and the common policies.",
-    "workloads": "List workloads; show, fetch or import one.",
-    "check": "Find faults in your own policy.",
-    "conformance": "Test EASY or conservative backfilling with small cases.",
     "report": "Report what another policy would do to your users.",
-    "whatif": "Compare variants of your site side by side.",
-    "bound": "Show how far EASY is from the best possible schedule.",
-    "train": "Train a network that schedules.",
-    "curves": "Draw the learning curves of trainings.",
+    "workloads": "List workloads; show, fetch, import or schedule one.",
+    "train": "Train an agent: a network by PPO, or a small score by evolution.",
     "search": "Search for an order of EASY that beats EASY.",
-    "agents": "List agents; show one, or make an agent and its card.",
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
+    "check": "Find faults in your own policy.",
+    "agents": "List agents; show one, or make an agent and its card.",
+    "warm": "Compile the environment and the common policies.",
 }
+# Behind the commands of the menu: the first word is one of these, the last one is the module.
+BEHIND = {
+    "evaluate policies": "List the policies.",
+    "evaluate bound": "Show how far EASY is from the best possible schedule.",
+    "report whatif": "Compare variants of your site side by side.",
+    "train curves": "Draw the learning curves of trainings.",
+    "check conformance": "Test EASY or conservative backfilling with small cases.",
+}
+COMMANDS = MENU | BEHIND
 
 
 class Group(TyperGroup):
@@ -61,19 +64,30 @@ class AllCommands(Group):
             self.commands[cmd_name] = load_command(cmd_name)
         return self.commands.get(cmd_name)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return name, command and the other arguments; two words may name a command."""
+        name = " ".join(args[:2])
+        if name in BEHIND:
+            return name, self.get_command(ctx, name), args[2:]
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands without importing them."""
+        """List the menu without importing its commands."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl(list(MENU.items()))
 
 
 def load_command(name: str) -> Any:
-    """Import a command."""
-    module = import_module(f"bfenv.cli.{name}")
+    """Import a command; its help lists the commands behind it."""
+    module = import_module(f"bfenv.cli.{name.split()[-1]}")
     commands = getattr(module, "app", None)
     if commands is None:
         commands = typer.Typer(add_completion=False, rich_markup_mode=None)
-        commands.command(name, cls=Once)(getattr(module, name))
+        commands.command(name, cls=Once)(getattr(module, name.split()[-1]))
     command = typer.main.get_command(commands)
+    behind = {other: text for other, text in BEHIND.items() if other.startswith(f"{name} ")}
+    if behind:
+        lines = (f"  bfenv {other}\n    {text}" for other, text in behind.items())
+        command.epilog = "\n".join(("\b", "More:", *lines))
     command.name = name
     return command

@@ -1,4 +1,4 @@
-"""The command `bfenv policies`."""
+"""The command `bfenv evaluate policies`."""
 
 from typing import Annotated
 
@@ -20,9 +20,9 @@ def policies(
 
     \b
     Examples:
-      bfenv policies
-      bfenv policies easy-lxf "easy(order='estimate')"
-      bfenv policies --format markdown
+      bfenv evaluate policies
+      bfenv evaluate policies easy-lxf "easy(order='estimate')"
+      bfenv evaluate policies --format markdown
     """
     from bfenv.baselines.registry import find_policy, policies
 

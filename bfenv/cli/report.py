@@ -1,7 +1,6 @@
 """The command `bfenv report`."""
 
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +9,10 @@ import typer
 from bfenv.cli import show
 from bfenv.cli.options import ForceOption, JobsOption, check_page
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.defaults import CANDIDATES, TODAY
+from bfenv.site.defaults import CANDIDATES, TODAY
 
 if TYPE_CHECKING:
-    from bfenv.leaderboard.site import SiteComparison
-    from bfenv.leaderboard.suite import Suite
+    from bfenv.site.comparison import SiteComparison
 
 SLURMS = ("slurm", "backfill", "sched/backfill", "builtin", "sched/builtin")
 SLURM_IS = (
@@ -43,10 +41,6 @@ def report(
             help="Candidate; repeat for several. Default: see above.",
         ),
     ] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Keep the rows there, so a later run resumes."),
-    ] = None,
     jobs: JobsOption = -1,
     force: ForceOption = False,
 ) -> None:
@@ -73,76 +67,53 @@ def report(
       bfenv report site.swf.gz:outages=find --out site.html
       bfenv report site.swf.gz --today conservative-replan --policy easy --out site.html
     """
+    from bfenv.baselines.registry import find_policy
     from bfenv.core.files import write_atomically
-    from bfenv.leaderboard.competitors import one_name
-    from bfenv.leaderboard.reference import FAIR, REFERENCE
-    from bfenv.leaderboard.report.gantt_selection import select_gantt
-    from bfenv.leaderboard.report.page import render_page
-    from bfenv.leaderboard.site import opening, site_comparisons
-    from bfenv.leaderboard.store import read_leaderboard
-    from bfenv.leaderboard.suite import suite_of
-    from bfenv.workloads.load import path_in
+    from bfenv.evaluation.row import Row, failures
+    from bfenv.site.report import site_report
 
     check_page(out, force)
     if today.lower() in SLURMS:
         raise BfenvError(f"--today {today}: {SLURM_IS}")
-    suite = suite_of(log)
-    today, *given = map(one_name, (today, *(policy or ())))
+    today, *given = (find_policy(name).name for name in (today, *(policy or ())))
     candidates = [name for name in given if name != today]
     if given and not candidates:
         raise BfenvError(f"--policy {today} is today's policy; name another to compare it with")
     if len(candidates) < len(given):
         print(f"bfenv: {today} is today's policy, not a candidate as well", file=sys.stderr)
-    names = list(dict.fromkeys([today, REFERENCE, FAIR, *(candidates or CANDIDATES)]))
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = keep or Path(temporary)
-        failed = _run(suite, names, folder, jobs)
-        if today in failed:
-            raise BfenvError(f"{today} is today's policy, so there is nothing to compare with")
-        if failed.issuperset(candidates or CANDIDATES):
-            raise BfenvError(f"there is no candidate to compare with {today}")
-        leaderboard = read_leaderboard(folder)
-        comparisons = site_comparisons(leaderboard, today)
-        best = comparisons[0].best
-        shown = [today] if best is None else [today, best.policy]
-        logs = [Path(path) for path in map(path_in, log) if path is not None]
-        selection = select_gantt(leaderboard, policies=shown, logs=logs)
-        page = render_page(leaderboard, selection, opening(comparisons))
-    write_atomically(out, page.encode())
-    for comparison in comparisons:
+    failed: list[Row] = []
+    try:
+        with show.progress() as progress:
+            bar = progress.add_task("simulating", total=None)
+
+            def done(row: Row) -> None:
+                progress.update(bar, advance=1, description=row.policy)
+                if not row.ok:
+                    failed.append(row)
+
+            found = site_report(
+                log,
+                today,
+                candidates or CANDIDATES,
+                begin=lambda rows: progress.update(bar, total=rows),
+                done=done,
+                jobs=jobs,
+            )
+    finally:
+        show.lines((f"bfenv: failed: {text}" for text in failures(failed)), sys.stderr)
+    with show.progress() as progress:
+        progress.add_task("drawing", total=None)
+        write_atomically(out, found.page.encode())
+    for comparison in found.comparisons:
         _tell(comparison)
     print(f"{out}: the full report, with charts and the users who win or lose")
     if failed:
         raise typer.Exit(1)
 
 
-def _run(suite: "Suite", names: list[str], folder: Path, jobs: int) -> set[str]:
-    """Make the rows that are missing, print and return the policies that failed on any log."""
-    from bfenv.leaderboard.report.ranking import failures
-    from bfenv.leaderboard.row import Row
-    from bfenv.leaderboard.run import run_suite
-
-    with show.progress() as progress:
-        bar = progress.add_task("simulating", total=None)
-
-        def begin(rows: int, cost: float) -> None:
-            progress.update(bar, total=rows)
-
-        def done(row: Row, cost: float) -> None:
-            progress.update(bar, advance=1, description=row.policy)
-
-        outcome = run_suite(
-            suite, names, out=folder, seeds=1, keep_schedules=True, argv=sys.argv[1:],
-            begin=begin, done=done, jobs=jobs,
-        )  # fmt: skip
-    failed = [row for row in (*outcome.new_rows, *outcome.existing_rows) if not row.ok]
-    show.lines((f"bfenv: failed: {text}" for text in failures(failed)), sys.stderr)
-    return {row.policy for row in failed}
-
-
 def _tell(comparison: "SiteComparison") -> None:
-    from bfenv.leaderboard.site.opening import COLUMNS, STARVING, candidate_lines
-    from bfenv.leaderboard.site.words import sentences
+    from bfenv.site.opening import COLUMNS, STARVING, candidate_lines
+    from bfenv.site.words import sentences
 
     show.prose("\n".join(sentences(comparison)) + "\n")
     lines, starving = candidate_lines(comparison)

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bfenv.agents.evaluation import MANY_OUTSIDE, RANDOM, outside_note
 from bfenv.analysis.formatting import duration, percent, ratio, slowdown
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.cli.show_policies import CLAIRVOYANT_MEANING, MARK, MARK_MEANING
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted
+from bfenv.evaluation.episodes import MANY_OUTSIDE, RANDOM, outside_note
 
-Row = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
+Scored = Mapping[str, Any]  # of `bfenv evaluate --agent --format json`
 
 COLUMNS = (
     "policy", "division", "bounded\nslowdown", "to\nEASY", "mean\nwait", "p95\nwait",
@@ -21,7 +21,7 @@ BEST = "+"  # marks the best policy of its division that starves no jobs
 AGREEMENT = 1.5  # ratios of two protocols that differ by at most this factor agree
 
 
-def merged(tables: Sequence[Sequence[Row]]) -> list[list[Row]]:
+def merged(tables: Sequence[Sequence[Scored]]) -> list[list[Scored]]:
     """Put agents that were scored on the same jobs into one table.
 
     Parameters
@@ -31,18 +31,18 @@ def merged(tables: Sequence[Sequence[Row]]) -> list[list[Row]]:
 
     Returns
     -------
-    list[list[Row]]
+    list[list[Scored]]
         The rows of all agents, random actions, policies. Random actions depend on the settings of
         an agent's environment, so there may be several rows of them.
     """
-    groups: dict[str, list[Sequence[Row]]] = {}
+    groups: dict[str, list[Sequence[Scored]]] = {}
     for table in tables:
         policies = repr([(row["policy"], _scores(row)) for row in table if not row["decisions"]])
         groups.setdefault(policies, []).append(table)  # same scores, same jobs
     return [_merge(group) for group in groups.values()]
 
 
-def _merge(tables: Sequence[Sequence[Row]]) -> list[Row]:
+def _merge(tables: Sequence[Sequence[Scored]]) -> list[Scored]:
     own, references = [], []
     for first, *others in tables:
         actors = [row for row in others if row["decisions"]]
@@ -57,11 +57,11 @@ def _merge(tables: Sequence[Sequence[Row]]) -> list[Row]:
     return rows + [row for row in tables[0] if not row["decisions"]]
 
 
-def _scores(row: Row) -> dict[str, Any]:
+def _scores(row: Scored) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in ("agent", "policy")}
 
 
-def scores(rows: Sequence[Row], format: Format) -> None:
+def scores(rows: Sequence[Scored], format: Format) -> None:
     """Print the rows of agents and their references on the same episodes."""
     lines = [
         (
@@ -91,7 +91,7 @@ def scores(rows: Sequence[Row], format: Format) -> None:
     )
 
 
-def notes(rows: Sequence[Row]) -> list[str]:
+def notes(rows: Sequence[Scored]) -> list[str]:
     """Return what the marks mean, and what must be known to judge the scores."""
     divisions = {row["division"] for row in rows}
     where = "of bfenv" if len(divisions) == 1 else "of its division"

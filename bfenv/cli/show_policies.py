@@ -19,9 +19,7 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
-from bfenv.leaderboard.reference import REFERENCE
-
-Row = Mapping[str, Any]  # of `bfenv.parallel.evaluate`
+from bfenv.evaluation.reference import REFERENCE
 
 COLUMNS = (
     "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",
@@ -39,12 +37,12 @@ CLAIRVOYANT_MEANING = (
 )
 
 
-def comparison(rows: Sequence[Row], format: Format) -> None:
+def comparison(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     """Print a table of means over seeds, by division, the lowest bounded slowdown first.
 
     What the log records stands above all policies.
     """
-    runs: dict[tuple[str, str], list[Row]] = {}
+    runs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         runs.setdefault((row["division"], row["policy"]), []).append(row)
     means = {
@@ -87,7 +85,7 @@ def comparison(rows: Sequence[Row], format: Format) -> None:
     )
 
 
-def _beyond(rows: Sequence[Row]) -> set[str]:
+def _beyond(rows: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return whose longest wait is beyond the limit: a low mean may be bought by starving jobs."""
     easy = {row["seed"]: row["max_wait"] for row in rows if row["policy"] == REFERENCE}
     return {
@@ -97,7 +95,7 @@ def _beyond(rows: Sequence[Row]) -> set[str]:
     }
 
 
-def _title(rows: Sequence[Row]) -> str:
+def _title(rows: Sequence[Mapping[str, Any]]) -> str:
     first = rows[0]
     machine = f"{job_count(first['jobs'])} on {processor_count(first['processors'])}"
     load = offered_load(row["offered_load"] for row in rows)
@@ -106,7 +104,7 @@ def _title(rows: Sequence[Row]) -> str:
     return f"{first['workload']}: {machine}, {load}{means}"
 
 
-def _notes(rows: Sequence[Row], beyond: set[str], divisions: set[str]) -> list[str]:
+def _notes(rows: Sequence[Mapping[str, Any]], beyond: set[str], divisions: set[str]) -> list[str]:
     """Return what the marks and divisions mean."""
     notes = []
     if beyond - {LOGGED}:
@@ -122,7 +120,7 @@ def _notes(rows: Sequence[Row], beyond: set[str], divisions: set[str]) -> list[s
     return notes
 
 
-def calibration(rows: Sequence[Row], format: Format) -> None:
+def calibration(rows: Sequence[Mapping[str, Any]], format: Format) -> None:
     """Print how well each policy's first run repeats the log."""
     columns = (
         "policy", "mean wait\n/ logged", "median\n/ logged", "rank\ncorrelation", "close",
@@ -132,16 +130,12 @@ def calibration(rows: Sequence[Row], format: Format) -> None:
     lines = [
         (
             policy,
-            ratio(_known(row["log_mean_wait_ratio"])),
-            ratio(_known(row["log_median_wait_ratio"])),
-            slowdown(_known(row["log_rank_correlation"])),
+            ratio(row["log_mean_wait_ratio"]),
+            ratio(row["log_median_wait_ratio"]),
+            slowdown(row["log_rank_correlation"]),
             percent(row["log_close"]),
             verdict(row),
         )
         for policy, row in sorted(first.items(), key=lambda item: -item[1]["log_close"])
     ]
     show.table(columns, lines, format, numbers=len(columns) - 1, title="", note=VERDICTS_MEANING)
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None

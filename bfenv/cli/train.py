@@ -1,6 +1,7 @@
 """The command `bfenv train`."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,9 @@ def train(
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Number of actions, in all environments together."),
+        typer.Option(
+            min=1, metavar="N", help="Number of actions of ppo, in all environments together."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Random seed.")] = None,
     seeds: Annotated[
@@ -41,14 +44,16 @@ def train(
         ),
     ] = None,
     algo: Annotated[
-        str | None, typer.Option(metavar="ALGO", help="ppo, or maskable-ppo of sb3-contrib.")
+        str | None, typer.Option(metavar="ALGO", help="ppo, or es: evolution of a small score.")
     ] = None,
     network: Annotated[
-        str | None, typer.Option(metavar="NETWORK", help="scorer, attention or ranker.")
+        str | None, typer.Option(metavar="NETWORK", help="scorer or ranker.")
     ] = None,
     warm_start: Annotated[
         str | None,
-        typer.Option("--warm-start", metavar="POLICY", help="Imitate this policy before training."),
+        typer.Option(
+            "--warm-start", metavar="order:FORMULA", help="Imitate this order before training."
+        ),
     ] = None,
     device: Annotated[
         str | None, typer.Option(metavar="DEVICE", help="cpu, or cuda for a GPU.")
@@ -60,15 +65,16 @@ def train(
         bool, typer.Option("--tensorboard", help="Also write FOLDER/tensorboard for TensorBoard.")
     ] = False,
 ) -> None:
-    """Train a network that schedules.
+    """Train an agent: a network by PPO, or a small score by evolution.
 
-    The folder contains settings.yaml, progress.csv, checkpoint.npz, and agent.json, the best
-    network so far on the validation split. Score it with `bfenv evaluate --agent
-    FOLDER/agent.json`. On the CPU, the same settings give the same weights, even if the training is
-    interrupted and resumed.
+    The folder contains settings.yaml, progress.csv, what --resume needs, and agent.json, the best
+    agent so far on the validation split. Score a network with `bfenv evaluate --agent
+    FOLDER/agent.json`, and a score, which is a policy, with `--policy agent:FOLDER/agent.json`. On
+    the CPU, the same settings give the same agent, even if the training is interrupted and resumed.
 
     The progress bar shows the mean bounded slowdown and the longest wait on validation, both
-    divided by EASY's.
+    divided by EASY's. An agent whose longest wait is at most 1.8 times EASY's is preferred to any
+    other.
 
     \b
     Presets:
@@ -78,11 +84,12 @@ def train(
     Examples:
       bfenv train --preset toy --out run
       bfenv train --preset scorer --set environment.window=64 --seeds 5 --out runs
-      bfenv train --preset toy --warm-start easy-sjf --set learning_rate=3e-4 --out run
-      bfenv train --preset toy --algo maskable-ppo --out run
+      bfenv train --preset toy --warm-start order:estimate --set learning_rate=3e-4 --out run
+      bfenv train --preset toy --algo es --out run
     """
     from dataclasses import replace
 
+    _check_installed(algo or "ppo")
     from bfenv.agents.training.settings import change as changed
     from bfenv.agents.training.settings import find_settings, read_changes
 
@@ -108,22 +115,29 @@ def train(
 
 def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool) -> None:
     """Train once with a progress bar; print the best score."""
-    learner = _learner(settings.algo)
+    _check_installed(settings.algo)
+    if settings.algo == "es":
+        from bfenv.agents.training.es import train as learner
+    else:
+        from bfenv.agents.training.ppo import train as learner
     last: dict[str, Any] = {}
+    total = settings.generations if settings.algo == "es" else settings.steps
     with show.progress("rows") as progress:
-        bar = progress.add_task("preparing", total=settings.steps, rows="")
+        bar = progress.add_task("preparing", total=total, rows="")
 
         def report(row: dict[str, Any]) -> None:
             last.update(row)
             speed = f"{row['steps_per_second']:,} steps/s"
-            progress.update(
-                bar, completed=row["steps"], description=speed, rows=_score(row) + "  left"
-            )
+            done = row["update" if settings.algo == "es" else "steps"]
+            progress.update(bar, completed=done, description=speed, rows=_score(row) + "  left")
 
         try:
             agent = learner(settings, out, resume=resume, tensorboard=tensorboard, report=report)
         except KeyboardInterrupt:
-            _say_how_to_go_on(out)
+            then = "no checkpoint yet: with --resume, the same command begins again"
+            if any((out / name).is_file() for name in ("checkpoint.npz", "journal.jsonl")):
+                then = "with --resume, the same command goes on from the last checkpoint"
+            show.lines([f"{out}: {then}"], sys.stderr)
             raise
     if not last:
         print(f"{agent}: this training is complete")
@@ -134,29 +148,18 @@ def _train(settings: "TrainSettings", out: Path, resume: bool, tensorboard: bool
     )
 
 
-def _say_how_to_go_on(out: Path) -> None:
-    """Say what --resume would do after a training was stopped."""
-    if (out / "checkpoint.npz").is_file():
-        then = "with --resume, the same command goes on from the last checkpoint"
-    else:
-        then = "no checkpoint yet: with --resume, the same command begins again"
-    show.lines([f"{out}: {then}"], sys.stderr)
-
-
 def _score(row: dict[str, Any]) -> str:
     ratio, wait = row["ratio"], row["wait_ratio"]
     return f"slowdown {ratio:.3f}, longest wait {wait:.2f}"
 
 
-def _learner(algo: str) -> Any:
-    try:
-        if algo == "ppo":
-            from bfenv.agents.training.ppo import train
-        else:
-            from bfenv.agents.training.maskable_ppo import train
-    except ImportError as error:
-        raise BfenvError(f"training needs {error.name}: pip install 'bfenv[agents]'") from error
-    return train
+def _check_installed(algo: str) -> None:
+    """Check that all packages of an algorithm are installed; the error names those that are not."""
+    needs = {"yaml": "PyYAML"} | ({"cma": "cma"} if algo == "es" else {"torch": "torch"})
+    missing = [name for module, name in needs.items() if find_spec(module) is None]
+    if missing:
+        extra = "search" if algo == "es" else "agents"
+        raise BfenvError(f"training needs {' and '.join(missing)}: pip install 'bfenv[{extra}]'")
 
 
 train.__doc__ = train.__doc__ and train.__doc__.replace(
@@ -164,10 +167,7 @@ train.__doc__ = train.__doc__ and train.__doc__.replace(
     "\n      ".join(
         (
             "scorer: 24 traces of the embedded model; any job may become the head",
-            "attention: as scorer, with attention between jobs; half as fast",
-            "imitated: as scorer, but starts as a copy of easy-wfp3",
-            "whole-log: as scorer, with one long episode per trace and average rewards",
-            "constrained: as scorer, with a growing penalty on the longest wait",
+            "evolved: a score of 19 weights for the same traces, found by evolution",
             "archive: five real logs; starts as a copy of an order of jobs",
             "archive-trials: as archive, and starts are trials by a rule",
             "toy: one small trace, done in seconds",

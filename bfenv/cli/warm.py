@@ -12,7 +12,7 @@ def warm() -> None:
     your user's cache folder.
 
     \b
-    Example:
+    Examples:
       bfenv warm
     """
     import gymnasium

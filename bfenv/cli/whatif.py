@@ -1,4 +1,4 @@
-"""The command `bfenv whatif`."""
+"""The command `bfenv report whatif`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.leaderboard.site.whatif import Outcome
+    from bfenv.site.whatif import WhatIf
 
 LABEL = 28  # characters to a line of a variant's label
 
@@ -83,13 +83,14 @@ def whatif(
 
     \b
     Examples:
-      bfenv whatif site.swf.gz --processors +10% --max-estimate 24h --split-longer
-      bfenv whatif site.swf.gz --variant processors=+10%,split-estimate=24h,estimates=-30%
-      bfenv whatif site.swf.gz --estimates -30% --without outages --policy easy --policy easy-wfp3
+      bfenv report whatif site.swf.gz --processors +10% --max-estimate 24h --split-longer
+      bfenv report whatif site.swf.gz --variant processors=+10%,split-estimate=24h,estimates=-30%
+      bfenv report whatif site.swf.gz --estimates -30% --without outages --policy easy-wfp3
     """
     from bfenv.core.files import write_atomically
     from bfenv.core.names import format_value
-    from bfenv.leaderboard.site.whatif import Outcome, what_if, what_if_page
+    from bfenv.evaluation.row import Row
+    from bfenv.site.whatif import what_if, what_if_page
     from bfenv.workloads.load import load_workload
     from bfenv.workloads.whatif import with_changes
 
@@ -115,36 +116,36 @@ def whatif(
     with show.progress() as progress:
         bar = progress.add_task("simulating", total=len(names) * (as_is + len(variants)))
 
-        def done(outcome: Outcome) -> None:
-            progress.update(bar, advance=1, description=outcome.variant)
+        def done(row: Row) -> None:
+            progress.update(bar, advance=1, description=row.workload)
 
-        outcomes = what_if(trace, variants, names, as_is=as_is, done=done)
+        found = what_if(trace, variants, names, as_is=as_is, done=done)
     if out is not None:  # before the table, whose reader may stop early
-        write_atomically(out, what_if_page(trace.name, outcomes).encode())
-    _print(outcomes, trace.name, format)
+        write_atomically(out, what_if_page(trace.name, found).encode())
+    _print(found, trace.name, format)
     if not variants and format is Format.table:
         options = "--processors, --max-estimate, --estimates, --load or --variant"
         show.prose(f"To compare, add {options}.")
 
 
-def _print(outcomes: "list[Outcome]", name: str, format: Format) -> None:
-    from bfenv.leaderboard.site.whatif import COLUMNS, what_if_lines, what_if_notes
+def _print(found: "WhatIf", name: str, format: Format) -> None:
+    from bfenv.site.whatif import COLUMNS, what_if_lines
 
     if format in (Format.json, Format.csv):
         rows: list[dict[str, Any]] = [
-            {"variant": one.variant, "policy": one.policy, "jobs": one.jobs,
-             "processors": one.processors, **one.metrics}
-            for one in outcomes
+            {"variant": row.workload, "policy": row.policy, "jobs": row.jobs,
+             "processors": row.processors, **row.metrics}
+            for row in found.rows
         ]  # fmt: skip
         show.rows(rows, format)
         return
-    lines = what_if_lines(outcomes)
+    lines = what_if_lines(found.rows)
     if format is Format.table:
         lines = [(_folded(variant), *cells) for variant, *cells in lines]
     show.table(
         [heading.replace(" ", "\n") for heading in COLUMNS], lines, format,
         numbers=len(COLUMNS) - 2, whole_names=True, title=name,
-        note="\n".join(what_if_notes(outcomes)),
+        note="\n".join(found.notes),
     )  # fmt: skip
 
 

@@ -12,15 +12,16 @@ Semantics (stated here once; every other module builds on `start` and on `advanc
 * A job may start if it waits, fits on the free processors, and its requested start time has come.
 * `try_start` gives a job a trial of limited length, once. If it has not ended by then, it is
   killed and waits again, in its old place in the queue, as if it had never run.
-* With `event_order="pyss"` (that of the simulator pyss) each event has a scheduling pass of its
-  own. At an instant arrivals come first, then completions in the order of their starts. A running
+* With `event_order="pyss"`, as in the simulator pyss, each event has a separate scheduling pass.
+  At an instant arrivals come first, then completions in the order of their starts. A running
   job whose expected end is `now` already counts as gone before its completion is processed.
 
-A policy receives `Cluster` and `Jobs`. True runtimes, and so the ends of running jobs, are in
-`bfenv.core.events.Truth`, which only `advance` receives: a policy cannot peek.
+A policy receives `Cluster` and `Jobs`, whose entries for jobs to come are placeholders. The true
+requests and runtimes are in `bfenv.core.events.Truth`, which only `advance` receives.
 
 All state is arrays in NamedTuples, so that it can be compiled, cached, copied and pickled. The
-integers are in `Cluster.state`; a small function reads each of those that policies need.
+integers are in `Cluster.state`; a small function reads each one that policies need. In all of them,
+`cluster` (Cluster) is the machine and `jobs` (Jobs) are the requests, as `decide` receives them.
 """
 
 from typing import NamedTuple
@@ -77,11 +78,6 @@ class Cluster(NamedTuple):
 def now(cluster):
     """Return the clock.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-
     Returns
     -------
     int
@@ -94,11 +90,6 @@ def now(cluster):
 def free(cluster):
     """Return the number of processors that no job runs on.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-
     Returns
     -------
     int
@@ -110,11 +101,6 @@ def free(cluster):
 @inlined
 def waiting(cluster):
     """Return the queue.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
 
     Returns
     -------
@@ -129,11 +115,6 @@ def waiting(cluster):
 def running(cluster):
     """Return the running jobs.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-
     Returns
     -------
     np.ndarray
@@ -145,11 +126,6 @@ def running(cluster):
 @inlined
 def expected_ends(cluster):
     """Return when the running jobs end by their estimates.
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
 
     Returns
     -------
@@ -163,11 +139,6 @@ def expected_ends(cluster):
 def finished(cluster):
     """Return the jobs that ended at this instant.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-
     Returns
     -------
     np.ndarray
@@ -180,11 +151,6 @@ def finished(cluster):
 def started(cluster):
     """Return the jobs started in this pass.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-
     Returns
     -------
     np.ndarray
@@ -195,12 +161,7 @@ def started(cluster):
 
 @inlined
 def one_event_at_a_time(cluster):
-    """Tell whether each completion and each arrival has a pass of its own (event order "pyss").
-
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
+    """Tell whether each completion and each arrival has a separate pass (event order "pyss").
 
     Returns
     -------
@@ -216,10 +177,6 @@ def may_start(cluster, jobs, job):
 
     Parameters
     ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-    jobs : Jobs
-        The requests; placeholders for jobs to come.
     job : int
         Index of a job that has been submitted.
 
@@ -260,10 +217,6 @@ def start(cluster, jobs, job):
 
     Parameters
     ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-    jobs : Jobs
-        The requests; placeholders for jobs to come.
     job : int
         Index of the job.
 
@@ -282,10 +235,6 @@ def try_start(cluster, jobs, job, limit):
 
     Parameters
     ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-    jobs : Jobs
-        The requests; placeholders for jobs to come.
     job : int
         Index of the job.
     limit : int
@@ -312,8 +261,6 @@ def wake_at(cluster, time):
 
     Parameters
     ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
     time : int
         In seconds. Of the requests of a pass the earliest counts; a time that is not after `now` is
         ignored.

@@ -186,7 +186,7 @@ def _hide(cluster, jobs, coming, last, detour):
 def _number_of_hidden(cluster, jobs, detour):
     """Return a number of the set of hidden jobs that waited before, and one of all; 0 for none.
 
-    Different sets have different numbers, but for one chance in 2**61.
+    Two different sets have the same number with a chance of one in 2**61.
     """
     waited, hidden = 0, 0
     for i in range(detour.counts[WAITING]):

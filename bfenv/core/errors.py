@@ -63,16 +63,19 @@ class StarvationError(PolicyError):
         self.jobs = jobs
         self.policy = policy
         if len(jobs) == 1:
-            self.reason = f"leaves job {jobs[0]} waiting for ever"
+            self.reason = f"leaves job {jobs[0]} waiting forever"
         else:
             count = counted(len(jobs), "job")
-            self.reason = f"leaves {count} waiting for ever, the first is job {jobs[0]}"
+            self.reason = f"leaves {count} waiting forever, the first is job {jobs[0]}"
 
     def __str__(self) -> str:
         return f"{self.policy} {self.reason}"
 
 
-LISTED_BY = {"policy": "bfenv policies", "workload": "bfenv workloads"}  # commands, by kind
+LISTED_BY = {
+    "policy": "bfenv evaluate policies",
+    "workload": "bfenv workloads",
+}  # commands, by kind
 
 
 class UnknownNameError(BfenvError):

@@ -100,7 +100,7 @@ def placeholder(requests: np.ndarray, processors: int) -> tuple[int, ...]:
     that, all jobs are equal: submit time FOREVER, the whole machine, an estimate of 1 s.
     """
     any_requested = int(requests[REQUESTED_START].any())
-    return FOREVER, processors, 1, int(requests[USER].max()), 0, any_requested
+    return FOREVER, processors, 1, int(requests[USER].max(initial=-1)), 0, any_requested
 
 
 def unknown_jobs(requests: np.ndarray, processors: int) -> np.ndarray:
@@ -187,7 +187,7 @@ def advance(cluster, jobs, truth):
     cluster : Cluster
         The machine; its clock moves, jobs end and arrive.
     jobs : Jobs
-        The requests; those of the jobs that arrive take the place of placeholders.
+        The requests. As a job arrives, its request replaces the placeholder.
     truth : Truth
         Runtimes, requests to come and future events, which no policy is given.
 

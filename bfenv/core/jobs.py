@@ -54,7 +54,7 @@ class Cleaning:
     clipped: int = 0  # runtime cut to the estimate (overrun="kill")
     extended: int = 0  # estimate raised to the runtime (overrun="extend")
     no_estimate: int = 0  # estimate missing, runtime used instead
-    reordered: int = 0  # moved: submit time before that of the line above
+    reordered: int = 0  # moved: submitted before the line above
     malformed: int = 0  # line skipped (on_error="skip")
 
     @property
@@ -113,16 +113,18 @@ class Trace:
         self._check("size", jobs.size > self.processors, f"exceeds {self.processors} processors")
         self._check("runtime", self.runtime < 1, "is not positive")
         self._check("estimate", jobs.estimate < self.runtime, "is below the runtime")
-        self._check("estimate", jobs.estimate > FOREVER // 4, "is beyond all time")
-        self._check("submit", jobs.submit > FOREVER // 4, "is beyond all time")
+        self._check("estimate", jobs.estimate > FOREVER // 4, "is too large")
+        self._check("submit", jobs.submit > FOREVER // 4, "is too large")
         self._check("requested_start", jobs.requested_start < 0, "is negative")
-        self._check("requested_start", jobs.requested_start > FOREVER // 4, "is beyond all time")
+        self._check("requested_start", jobs.requested_start > FOREVER // 4, "is too large")
         self._check("user", jobs.user < -1, "is below -1")
         self._check("user", jobs.user >= MOST_USERS, "is too large; number users from 0")
         latest = int(max(jobs.submit[-1], jobs.requested_start.max()))
         # Twice, because a job may be tried before it runs. A fourth of all time remains for plans.
         if latest + 2 * float(jobs.estimate.sum(dtype=np.float64)) > FOREVER // 4:
-            raise WorkloadError(f"{self.name}: run one by one, its jobs would end beyond all time")
+            raise WorkloadError(
+                f"{self.name}: run one by one, its jobs would end too late for 64 bits"
+            )
         self._check_outages()
 
     def _check_outages(self) -> None:
@@ -259,7 +261,7 @@ def make_trace(
     submit : array_like
         (n,) seconds, ascending.
     size : array_like
-        (n,) processors, from 1 to those of the machine.
+        (n,) processors, from 1 to the size of the machine.
     runtime : array_like
         (n,) seconds, at least 1.
     processors

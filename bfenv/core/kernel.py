@@ -1,7 +1,7 @@
 """`kernel`: numba's compiler with a disk cache that never serves stale code.
 
 Most kernels are called by other kernels only, which have them written out inside. To compile each
-as numba does, as machine code of its own with two wrappers, would take twice as long: here it is
+as numba does, to separate machine code with two wrappers, would take twice as long: here it is
 done only for a kernel that is called from Python.
 
 In bfenv's own kernels, an index that is computed is never negative. numba would look at each, and
@@ -107,7 +107,7 @@ class _Called(JITCodeLibrary):
 
 
 class _Inlined(JITCodeLibrary):
-    """The code of a kernel that kernels call: never machine code of its own."""
+    """The code of a kernel that kernels call: never separate machine code."""
 
     def _optimize_final_module(self) -> None:
         # A large one takes long, gains little, and is optimized again where it is written out.

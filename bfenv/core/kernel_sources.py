@@ -1,7 +1,7 @@
 """A digest of all the code that a kernel can call, by which its compiled form is kept.
 
-It is a digest of syntax trees, without comments, docstrings and positions: that of the kernel's
-own module and those of all modules it imports, directly or not. Imports are followed into bfenv,
+It is a digest of syntax trees, without comments, docstrings and positions. It covers the kernel's
+module and all modules it imports, directly or not. Imports are followed into bfenv,
 into the kernel's own top-level package, and into every source file that lies neither in the
 standard library nor in site-packages. The versions of Python, numba and numpy are part of it.
 """
@@ -37,7 +37,7 @@ PROCESS_START = time.time()
 def code_digest(module: str, file: str, stamp: tuple[int, ...], memo_folder: Path) -> str | None:
     """Digest the code that functions of `module`, read from `file`, can call.
 
-    `stamp` is that of the file: a module that is edited and reloaded has another digest. None when
+    `stamp` belongs to the file: a module that is edited and reloaded has another digest. None when
     another file was changed after this process began: what is in memory may be older.
     """
     files = {name: (path, digest) for name, path, digest in _closure(module, file, memo_folder)}

@@ -6,11 +6,14 @@ from typing import Any
 
 
 def export_lazily(room: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a room whose `exports` has its public names."""
+    """Return `__getattr__` and `__dir__` of a room whose `exports` imports its public names."""
 
     def get(name: str) -> Any:
         exports = import_module(f"{room}.exports")
-        if name != "__all__" and name not in exports.__all__:
+        public = [one for one in vars(exports) if not one.startswith("_")]
+        if name == "__all__":
+            return public
+        if name not in public:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         return getattr(exports, name)
 

@@ -28,7 +28,7 @@ SLOTS = 4096  # of the wheel; a power of two
 SLOT_BITS = 13  # a slot has 8,192 s; times that are a turn of the wheel apart share one
 # The shortest durations of classes: limits that many users ask for, in minutes, and others between
 LIMITS = (1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 720, 900, 960, 1080, 1440)
-SHORTEST = np.unique([1, *(60 * minutes for minutes in LIMITS), *np.geomspace(20, 5e6, 40)])
+SHORTEST = np.unique([1, *(60 * minutes for minutes in LIMITS), *np.geomspace(20, 5e6, 24)])
 NEAR = 64  # steps that an interval is followed for, to either side
 NEVER = -1  # in `looked`
 UNKNOWN = -1  # in `row_of`, until the job waits: its request is not known before

@@ -1,9 +1,9 @@
 """A machine whose processors are out of service at known times.
 
 The simulator treats an outage as a job that no user submitted: it takes its processors at its begin
-and gives them back at its end. Its number is behind those of the trace's jobs, and it never waits.
-All outages are announced long before, as maintenance is: their requests are known from the start,
-behind those of the jobs. So no job starts that could still be
+and gives them back at its end. Its number follows the trace's jobs, and it never waits.
+All outages are announced long before, as maintenance is: their requests are known from the start
+and follow the requests of the jobs. So no job starts that could still be
 running, by its estimate, when its processors go out of service, and an outage kills no job.
 `bfenv.core.detour` runs policies by this rule.
 """
@@ -26,7 +26,7 @@ from bfenv.core.kernel import kernel
 
 
 def outages_of(trace: Trace) -> range:
-    """Return the numbers of the jobs that `with_outages` adds to those of the trace."""
+    """Return the numbers of the jobs that `with_outages` adds to the trace."""
     return range(len(trace), len(trace) + len(trace.outages))
 
 
@@ -118,7 +118,7 @@ def start_outages(cluster, jobs, truth, coming, last):
     """Begin the outages of this instant; return the first one to come.
 
     A policy that follows the machine from pass to pass did not start them: to it, they are starts
-    of another policy, which decided in a pass of its own.
+    of another policy, which decided in an earlier pass.
     """
     if coming < last and jobs.submit[coming] == now(cluster):
         cluster.state[PASSES] += 1

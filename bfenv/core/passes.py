@@ -22,9 +22,9 @@ GRACE = 0.5  # seconds that an interrupted loop has to reach the end of its pass
 def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
     """Run a policy until `advance` returns False.
 
-    Python handles signals in the main thread only, and only between two instructions of its own. A
+    Python handles signals in the main thread only, and only between two of its instructions. A
     compiled loop therefore runs in another thread, without the interpreter's lock, and the main
-    thread waits. If a signal handler raises an exception, as that of Ctrl-C does, the exception is
+    thread waits. If a signal handler raises an exception, as Ctrl-C's does, the exception is
     raised at once. The other thread ends after its pass; `cluster` and `memory` are then of no use.
     A thread costs a tenth of a millisecond: what simulates often and little calls `policy.run`.
 

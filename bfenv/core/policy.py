@@ -177,8 +177,8 @@ def make_policy(function: Callable[..., None], **options: Any) -> Policy:
     function
         `decide(cluster, jobs)` or `decide(cluster, jobs, memory)`, plain Python or a kernel.
     options
-        Fields of Policy. The name is by default that of the function, the summary the first line of
-        its docstring.
+        Fields of Policy. By default, the name is the function's, and the summary is the first
+        line of its docstring.
 
     Returns
     -------
@@ -241,12 +241,12 @@ def division_of(trials: bool, trace: Trace) -> str:
     return TRIALS if trials else COMPLETION
 
 
-def able(policy: Policy, jobs: Jobs) -> bool:
+def plans_for(policy: Policy, jobs: Jobs) -> bool:
     """Tell whether a policy can schedule these jobs: not all plan for requested start times."""
     return policy.requested_starts or not bool(jobs.requested_start.any())
 
 
-def check_able(policy: Policy, trace: Trace) -> None:
+def check_plans_for(policy: Policy, trace: Trace) -> None:
     """Check that a policy can schedule the jobs of a trace.
 
     Raises
@@ -254,7 +254,7 @@ def check_able(policy: Policy, trace: Trace) -> None:
     PolicyError
         If a job has a requested start time, and the policy does not plan for them.
     """
-    if not able(policy, trace.jobs):
+    if not plans_for(policy, trace.jobs):
         job = np.argmax(trace.jobs.requested_start > 0)
         raise PolicyError(
             f"{policy.name} does not plan for requested start times, and job {job} of "

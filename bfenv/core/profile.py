@@ -146,7 +146,7 @@ def anchor_point(profile, size, duration, earliest):
     profile : Profile
         Must begin at `earliest` or before.
     size : int
-        Processors, at most those of the machine.
+        Processors, at most the size of the machine.
     duration : int
         In seconds.
     earliest : int
@@ -277,7 +277,7 @@ def place(profile, size, duration, earliest):
     profile : Profile
         As of `anchor_point`; it is changed.
     size : int
-        Processors, at most those of the machine.
+        Processors, at most the size of the machine.
     duration : int
         In seconds.
     earliest : int
@@ -446,7 +446,7 @@ def _change(profile, by, step, begin, end):
 def _begin_step(profile, step, time, by):
     """Let a step begin at a time, if none does; `step` is the first from there on.
 
-    Its level is what that of the one before was before it changed by `by`. If one of the next
+    Its level is the one that the step before it had before it changed by `by`. If one of the next
     steps is equal to the one before it, only the steps up to there move.
     """
     starts, level, steps = profile.time, profile.free, profile.steps[0]

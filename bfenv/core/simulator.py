@@ -17,7 +17,7 @@ from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import Trace
 from bfenv.core.outages import new_machine, outages_of
 from bfenv.core.passes import run_passes
-from bfenv.core.policy import Policy, Watch, check_able, new_memory
+from bfenv.core.policy import Policy, Watch, check_plans_for, new_memory
 from bfenv.core.schedule import Schedule
 
 
@@ -75,7 +75,7 @@ def simulate(
         hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""
         given = repr(trace) if isinstance(trace, str) else type(trace).__name__
         raise WorkloadError(f"expected a Trace, got {given}{hint}")
-    check_able(policy, trace)
+    check_plans_for(policy, trace)
     if policy.play is not None:
         if event_order != "standard":
             what = f"it has no event order {event_order!r}"
@@ -93,7 +93,7 @@ def simulate(
             run_around(policy, cluster, jobs, truth, memory, outages_of(trace))
         else:
             run_passes(policy, cluster, jobs, truth, memory)
-    own = slice(len(trace))  # without what stands for outages
+    own = slice(len(trace))  # without the outages
     records = policy.records(memory)
     if trace.outages:
         records = {name: np.asarray(values)[own] for name, values in records.items()}

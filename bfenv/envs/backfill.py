@@ -46,8 +46,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     Jobs of a workload arrive at a machine of P processors and wait in a queue in order of
     submission. At every scheduling pass, after the ends and the arrivals of an instant, the agent
     starts jobs one by one, or lets the clock run. A job takes its `size` processors until it ends.
-    It runs for its true runtime, which is hidden until it ends, and is killed at its estimate. The
-    semantics are those of `bfenv.core.cluster`; `bfenv.simulate` drives the same machine.
+    It runs for its true runtime, which is hidden until it ends, and is killed at its estimate.
+    `bfenv.core.cluster` states the semantics; `bfenv.simulate` drives the same machine.
 
     ## Action Space
 
@@ -190,7 +190,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
       10 s)), divided by the number of jobs. The rewards of an episode add up to minus the mean in
       `info["metrics"]`.
     * "wait": the same of the waits, in seconds.
-    * "log_ratio": log(sum of bounded slowdowns / that of the reference) + `wait_penalty` x max(0,
+    * "log_ratio": log(sum of bounded slowdowns / the reference's sum) + `wait_penalty` x max(0,
       log(longest wait / (2 x the reference's))). Jobs not yet submitted count with a bounded
       slowdown of 1, and the reference's longest wait with 1 min at least. `reference` is simulated
       on the same jobs and the same warm machine, once per episode window. The rewards add up to

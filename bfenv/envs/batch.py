@@ -19,7 +19,7 @@ from bfenv.core.events import placeholder
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, outages_of
-from bfenv.core.policy import check_able
+from bfenv.core.policy import check_plans_for
 from bfenv.envs.batch_state import (
     INFOS,
     TRACE,
@@ -394,13 +394,13 @@ class EnvBatch:
         try:
             reference = Reference(policy, self.source)
             for trace in self.source.traces:
-                check_able(reference.policy, trace)
+                check_plans_for(reference.policy, trace)
         except BfenvError as error:
             raise PolicyError(f"reference: {error}") from error
         return reference
 
     def _set_views(self) -> None:
-        """Make views of the totals, which always hold those of the last step or reset."""
+        """Make views of the totals, which are always of the last step or reset."""
         self.totals = StepTotals(*self._totals)
         self._columns = list(self._totals.T)
         self._compared = reward_arguments(self.totals, self.job_counts, self._reference_totals.T)

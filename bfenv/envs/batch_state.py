@@ -69,7 +69,7 @@ COUNTERS = (
     LEGAL_TRIALS,  # how many slots may start now for a trial
     DUE,  # Truth.due
     PLAN_STEPS,  # Profile.steps of the guard's availability profile
-    COMING,  # the first outage that has not begun: a job behind those of the trace
+    COMING,  # the first outage that has not begun: a job after the trace's jobs
     LAST_OUTAGE,  # one past the last
     MET,  # how many outages a waiting job could meet; without any, nothing is hidden
     HIDINGS,  # scheduling passes so far that had outages to come, see HIDDEN_IN
@@ -84,7 +84,7 @@ SUMS = (
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
     LARGEST_BACKLOG,  # since the episode began
-    GUARD_LIMIT,  # seconds: that of the setting `guard` in this pass
+    GUARD_LIMIT,  # seconds: the limit by the setting `guard` in this pass
     LAST_NOW,  # the totals at the last decision, and at the one before
     LAST_WAIT,
     LAST_SLOWDOWN,
@@ -218,9 +218,9 @@ class StepBuffers(NamedTuple):
 
 
 def new_tables(traces: Sequence[Trace], order: str | None) -> TraceTables:
-    """Copy the traces side by side; `order` is that of the window, if it has one.
+    """Copy the traces side by side; `order` is the window's order, if it has one.
 
-    Behind the jobs of a trace are those that stand for its outages.
+    The outages of a trace follow its jobs, as jobs.
     """
     columns = [with_outages(trace) for trace in traces]
     jobs = max(len(runtime) for _, runtime in columns)

@@ -79,7 +79,7 @@ def open_episode(
 ) -> None:
     """Open an episode on a warm machine; the next `step` goes to its first decision.
 
-    `outages` are the jobs that stand for outages.
+    `outages` are the numbers of the outages.
     """
     counters, cluster = state.counters[i], cluster_of(state, i)
     jobs = jobs_of(state, tables, i)

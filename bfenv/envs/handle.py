@@ -38,7 +38,7 @@ from bfenv.envs.batch_state import (
     jobs_of,
 )
 from bfenv.envs.outages import is_withheld, oldest
-from bfenv.envs.rendering import Screen, render_text
+from bfenv.envs.rendering import render_image, render_text
 
 
 class PlannedStart(NamedTuple):
@@ -64,7 +64,6 @@ class EnvHandle:
     def __init__(self, batch: EnvBatch, i: int) -> None:
         self.batch = batch
         self.i = i
-        self._screen: Screen | None = None
 
     @property
     def trace(self) -> Trace:
@@ -236,19 +235,7 @@ class EnvHandle:
             raise BfenvError(
                 "render needs an environment made with render_mode='ansi' or 'rgb_array'"
             )
-        if self.batch.render_mode == "ansi":
-            return render_text(self)
-        if self._screen is None:
-            self._screen = Screen()
-        return self._screen.draw(self)
-
-    def close(self) -> None:
-        """Release the screen; may be called more than once."""
-        self._screen = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the screen, which `render` makes again."""
-        return {**self.__dict__, "_screen": None}
+        return (render_text if self.batch.render_mode == "ansi" else render_image)(self)
 
     def _counter(self, column: int) -> int:
         return int(self.batch._state.counters[self.i, column])

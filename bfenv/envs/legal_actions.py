@@ -38,7 +38,7 @@ def write_mask(state, cluster, jobs, rules, i):
     state.counters[i, LEGAL_TRIALS] = 0
     overdue = is_overdue(state, cluster, jobs, rules, i)
     head, first = state.counters[i, HEAD], oldest(state, cluster, i)
-    reserved = 0  # a legal start in a slot before this one is that of a job with a reservation
+    reserved = 0  # a legal start in a slot before this one starts a job with a reservation
     if (first >= 0 or rules.reservation_depth == 0) and cluster.state[FREE] > 0:
         if head < 0 or overdue:
             head = first if rules.reservation_depth == 1 or overdue else -1
@@ -278,7 +278,7 @@ def _allow_beside_plan(state, cluster, jobs, rules, i):
 
 @kernel
 def _allow_trials_beside_plan(state, cluster, jobs, rules, plan, reserved, i):
-    """Allow the trials that respect all reservations, that of the job itself included."""
+    """Allow the trials that respect all reservations, the job's own included."""
     limit, window = rules.trial_limit, len(state.slots[i])
     for slot in range(min(window, len(waiting(cluster)))):
         size = state.slot_requests[i, SLOT_SIZE, slot]

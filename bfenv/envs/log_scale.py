@@ -18,7 +18,7 @@ def log(x):
     """Return the natural logarithm of a positive normal number, to within 1e-9.
 
     The compiler handles several slots with one instruction, unlike with `math.log`; and the result
-    is the same on every machine. The series is that of log((1 + s) / (1 - s)).
+    is the same on every machine. It uses the series of log((1 + s) / (1 - s)).
     """
     bits = np.float64(x).view(np.int64)
     exponent = (bits - ROOT_HALF) >> FRACTION_BITS

@@ -291,7 +291,7 @@ def _write_cluster(state, tables, rules, cluster, i, shadow_time, extra_nodes, r
 
 @kernel
 def sine_and_cosine(second):
-    """Return those of the angle of a second of the day, by the theorem of addition.
+    """Return both for the angle of a second of the day, by the theorem of addition.
 
     It takes a fraction of the time of the library's functions, and gives the same float32.
     """

@@ -1,6 +1,6 @@
 """Outages to come: what they hide in a scheduling pass, and what starts must leave them.
 
-The rule is that of `bfenv.core.detour`, for starts that are decided one by one:
+It applies the rule of `bfenv.core.detour` to starts that are decided one by one:
 
 * At the begin of a pass, the waiting jobs are hidden that alone leave an outage too little.
 * At each decision, a start must leave each outage enough beside all that runs.
@@ -97,7 +97,7 @@ def is_withheld(state, cluster, jobs, i, job):
 
 @kernel
 def _is_too_many(state, cluster, jobs, i, job):
-    """Tell whether a job could start but for an outage to come."""
+    """Tell whether only an outage to come keeps a job from starting."""
     enough = leaves_enough(state, cluster, jobs, i, ROOM, job, jobs.estimate[job])
     return may_start(cluster, jobs, job) and not enough
 

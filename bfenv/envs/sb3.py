@@ -33,7 +33,7 @@ class BackfillVecEnv(VecEnv):
 
     Wrap it in `VecMonitor` to see `ep_rew_mean` in the log of a training.
 
-    The workload and the settings are those of `BackfillEnv`.
+    `BackfillEnv` describes the workload and the settings.
 
     Raises
     ------
@@ -126,6 +126,4 @@ class BackfillVecEnv(VecEnv):
         return [handle.render() for handle in self.handles]
 
     def close(self) -> None:
-        """Release the screens."""
-        for handle in self.handles:
-            handle.close()
+        """Do nothing: there is nothing to release."""

@@ -208,7 +208,7 @@ class EnvSettings(TypedDict, total=False):
     ]
     render_mode: Annotated[
         str | None,
-        Setting(None, '"ansi", "rgb_array", or "human", which Gymnasium makes of "rgb_array".'),
+        Setting(None, 'what `render` returns: "ansi", a text, or "rgb_array", an image.'),
     ]
     max_episode_steps: Annotated[
         int | None,

@@ -171,7 +171,7 @@ class PlanningHandle(EnvHandle):
     def copy_with_foresight(self) -> Self:
         """Return a copy that continues exactly as this environment will: it knows the runtimes.
 
-        Whoever plans with it sees the future; its results are those of a clairvoyant. The same
+        A plan made with it sees the future; its results are clairvoyant. The same
         holds for `copy.deepcopy` and for pickling, which are there to move environments.
         """
         return deepcopy(self)

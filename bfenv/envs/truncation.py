@@ -30,13 +30,13 @@ def charge_unstarted(
     """Charge environment i for the jobs of its episode that have not started or are on trial.
 
     Each is charged as if it started at max(now, its submit time, its requested start time) +
-    2 W / P + E. W is the work, by estimates, of all running and waiting jobs and of those of the
-    episode still to come; P is the size of the machine, E the longest estimate among them. To this
+    2 W / P + E. W is the work, by estimates, of all running and waiting jobs and of the episode's
+    jobs to come; P is the size of the machine, E the longest estimate among them. To this
     come, for each outage that begins less than E after that, its length and E: the machine may
     stand idle for so long because of it. A scheduler that never leaves a job waiting that may start
     would have started it by then, if no other jobs came, so truncation never pays.
 
-    `totals` are those of the step that was truncated; `row`, the same as an array in the order of
+    `totals` belong to the step that was truncated; `row`, the same as an array in the order of
     StepTotals, is overwritten.
     """
     cluster, jobs = cluster_of(state, i), Jobs(*tables.requests[state.counters[i, TRACE]])

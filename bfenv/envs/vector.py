@@ -89,27 +89,6 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         check_choice("copy", copy, (False, True))
         if not copy:
             batch.reuse_buffers()
-        self._attach(batch, mode)
-
-    @classmethod
-    def of_batch(cls, batch: EnvBatch) -> "BackfillVectorEnv":
-        """Return a vector environment over a batch that something else may step, too.
-
-        Parameters
-        ----------
-        batch
-            The environments.
-
-        Returns
-        -------
-        BackfillVectorEnv
-            Its episodes begin again in the same step.
-        """
-        envs = cls.__new__(cls)
-        envs._attach(batch, AutoresetMode.SAME_STEP)
-        return envs
-
-    def _attach(self, batch: EnvBatch, mode: AutoresetMode) -> None:
         self.batch = batch
         self.autoreset_mode = mode
         self.metadata = {**self.metadata, "autoreset_mode": mode}
@@ -139,8 +118,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         seed
             The seed s of environment 0; environment i has s + i. Or a seed for each.
         options
-            `{"reset_mask": (num_envs,) bool}` resets only those environments. The other options are
-            those of `BackfillEnv.reset`, for every environment.
+            `{"reset_mask": (num_envs,) bool}` resets only those environments. `BackfillEnv.reset`
+            has the other options, which hold for every environment.
 
         Returns
         -------
@@ -257,17 +236,6 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         """Return what `BackfillEnv.render` returns, for every environment."""
         return tuple(handle.render() for handle in self.handles)
 
-    def close_extras(self, **kwargs: Any) -> None:
-        """Release the screens; `close` calls this.
-
-        Parameters
-        ----------
-        **kwargs
-            Ignored.
-        """
-        for handle in self.handles:
-            handle.close()
-
     def _infos(self, buffers: StepBuffers, present: np.ndarray) -> dict[str, Any]:
         """Return the infos of the environments that are `present`, (num_envs,) bool; else zeros."""
         infos = self.batch.infos(buffers)
@@ -284,7 +252,7 @@ def _spread(
 ) -> dict[str, Any]:
     """Return the infos of the environments `over` as arrays of all environments, zeros elsewhere.
 
-    The result is that of Gymnasium's `VectorEnv._add_info`, which takes about twice as long.
+    The result equals Gymnasium's `VectorEnv._add_info`, which takes about twice as long.
     """
     spread: dict[str, Any] = {}
     pairs = list(zip(over, infos, strict=True))

@@ -78,7 +78,7 @@ def new_scores(text: str | None, jobs: Jobs, selects: bool = False) -> Scores:
 def write_firsts(scores, history, cluster, jobs, queue, firsts):
     """Write the waiting jobs of a queue that may have the smallest value; return their number.
 
-    They are in the order of the queue, which is that of submission. `firsts` may be the queue.
+    They are in the order of the queue, which is by submission. `firsts` may be the queue.
     """
     scores.lists[0] += 1
     count = 0
@@ -169,7 +169,7 @@ def _renew(scores, history, cluster, jobs, count):
         value, later = scores.program.stack[0, i], scores.program.stack[0, last]
         low, high = min(value, later), max(value, later)
         scores.until[job] = FOREVER if goes == STAYS else jobs.submit[job] + int(wait[last])
-        bounded = goes != UNKNOWN and high < np.inf  # infinity may stand for NaN
+        bounded = goes != UNKNOWN and high < np.inf  # infinity may be NaN
         scores.lowest[job] = low - MARGIN * abs(low) if bounded else -np.inf
         scores.highest[job] = high + MARGIN * abs(high) if bounded else np.inf
 
@@ -193,7 +193,7 @@ def make_known(scores, history, cluster, jobs, queue, limit):
 
 @kernel
 def _evaluate(scores, history, cluster, jobs, count, part):
-    """Compute values after the waits in program.wait; the first `count` are those of now."""
+    """Compute values after the waits in program.wait; the first `count` are present waits."""
     evaluate(scores.program, scores.columns, history, cluster, jobs, part)
     stays = scores.program.direction[0] == STAYS
     for i in range(count):
@@ -208,7 +208,7 @@ def _evaluate(scores, history, cluster, jobs, count, part):
 
 @kernel
 def _is_known(scores, history, cluster, jobs, job):
-    """Return whether `value` is that of this pass."""
+    """Return whether `value` belongs to this pass."""
     if scores.known_in[job] == FOREVER:
         return not has_changed(scores.program, scores.columns, history, cluster, jobs, job)
     return scores.known_in[job] == cluster.state[PASSES]

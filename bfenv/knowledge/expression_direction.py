@@ -27,7 +27,7 @@ from bfenv.knowledge.user_history import (
 LARGEST_EXPONENT = 300.0
 FALLS, STAYS, RISES, UNKNOWN = -1, 0, 1, 2
 COMPARISONS = {ops.LESS: RISES, ops.LESS_EQUAL: RISES, ops.GREATER: FALLS, ops.GREATER_EQUAL: FALLS}
-LOWEST = {  # of the quantities; that of the others is 1
+LOWEST = {  # of the quantities; 1 for all others
     SUBMIT: 0.0,
     PRIORITY: -math.inf,
     WAIT: 0.0,
@@ -36,7 +36,7 @@ LOWEST = {  # of the quantities; that of the others is 1
     USER_ENDED: 0.0,
     TRIED: 0.0,
 }
-HIGHEST = {ACCURACY: 1.0, TRIED: 1.0}  # that of the others is infinite
+HIGHEST = {ACCURACY: 1.0, TRIED: 1.0}  # infinite for all others
 
 
 class Range(NamedTuple):

@@ -139,7 +139,7 @@ def _compile(tree: Node) -> tuple[list[list[Instruction]], int, int]:
     """Return the instructions of each part, the number of columns, and how deep the stack gets."""
     columns: dict[Node, int] = {}
     _find_columns(tree, MAIN, columns)
-    # A column comes after those in it: smaller ones, of its own part or an earlier one.
+    # A column comes after the columns in it, which are smaller, of the same part or an earlier one.
     ordered = sorted(columns, key=lambda node: (_part(node), _size(node)))
     columns = {node: number for number, node in enumerate(ordered)}
     parts: list[list[Instruction]] = [[] for _ in range(MAIN + 1)]

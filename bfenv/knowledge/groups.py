@@ -21,7 +21,7 @@ class Groups(NamedTuple):
 
     chain: np.ndarray  # (c,) int64: row of `found` of the first group in each chain; 0 for none
     found: np.ndarray  # (g + 1, 4) int64: row of the next in the chain, the two numbers, and the
-    # group's; in row 0 the number of rows, then that of the groups of each kind
+    # group's; in row 0 the number of rows, then the numbers of groups of each kind
 
 
 def new_groups(most: int) -> Groups:

@@ -6,8 +6,7 @@ import shlex
 from pathlib import Path
 
 from bfenv.agents.agent_names import SHIPPED, read_agent
-from bfenv.agents.card_file import SUFFIX, is_network
-from bfenv.agents.model_card import card_path
+from bfenv.agents.card import SUFFIX, card_path, is_network
 from bfenv.core.errors import PolicyError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy

@@ -19,9 +19,9 @@ from bfenv.analysis.bounds import (
 )
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.divisions import division
 from bfenv.leaderboard.replay import trace_of
-from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.parallel.sweep import run_tasks
 

@@ -6,7 +6,7 @@ from bfenv.baselines.registry import ALL, FAMILIES, find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.core.names import parse_name
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, TRIALS
-from bfenv.leaderboard.row import Row
+from bfenv.evaluation.row import Row
 
 
 def division(row: Row) -> str:

@@ -12,7 +12,7 @@ from bfenv.analysis.placement import place
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.schedule import Schedule
-from bfenv.leaderboard.row import Row
+from bfenv.evaluation.row import Row
 from bfenv.workloads.logs.records import JOB, RUNTIME
 from bfenv.workloads.logs.swf import write_swf
 

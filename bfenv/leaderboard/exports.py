@@ -1,26 +1,16 @@
 """The public names of `bfenv.leaderboard`, which its `__init__` imports when one is first used."""
 
-from bfenv.leaderboard.replay import schedule_of
-from bfenv.leaderboard.row import SCHEMA, Row
-from bfenv.leaderboard.run import Outcome, run_suite
-from bfenv.leaderboard.standings import Standing, rank_policies
-from bfenv.leaderboard.store import Leaderboard, read_leaderboard
-from bfenv.leaderboard.suite import SUITES, Suite, find_suite
-from bfenv.leaderboard.task import Task, plan_rows
-
-__all__ = [
-    "SCHEMA",
-    "SUITES",
-    "Leaderboard",
-    "Outcome",
-    "Row",
-    "Standing",
-    "Suite",
-    "Task",
-    "find_suite",
-    "plan_rows",
-    "rank_policies",
-    "read_leaderboard",
-    "run_suite",
-    "schedule_of",
-]
+from bfenv.evaluation.row import SCHEMA as SCHEMA
+from bfenv.evaluation.row import Row as Row
+from bfenv.leaderboard.replay import schedule_of as schedule_of
+from bfenv.leaderboard.run import SuiteRun as SuiteRun
+from bfenv.leaderboard.run import run_suite as run_suite
+from bfenv.leaderboard.standings import Standing as Standing
+from bfenv.leaderboard.standings import rank_policies as rank_policies
+from bfenv.leaderboard.store import Leaderboard as Leaderboard
+from bfenv.leaderboard.store import read_leaderboard as read_leaderboard
+from bfenv.leaderboard.suite import SUITES as SUITES
+from bfenv.leaderboard.suite import Suite as Suite
+from bfenv.leaderboard.suite import find_suite as find_suite
+from bfenv.leaderboard.task import Task as Task
+from bfenv.leaderboard.task import plan_rows as plan_rows

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.agents.agent_names import read_agent
-from bfenv.agents.models import check_unseen, read_card
+from bfenv.agents.card import read_card
+from bfenv.agents.seen_jobs import check_unseen
 from bfenv.analysis.logged import logged_schedule
 from bfenv.analysis.summary import summarize
 from bfenv.baselines.registry import find_policy, simulate
@@ -20,12 +21,12 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
+from bfenv.evaluation.reference import FAIR, REFERENCE
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
-from bfenv.leaderboard.reference import FAIR, REFERENCE
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
-from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.suite import FrozenTrace, content_hash, load_frozen
 from bfenv.leaderboard.task import Task
 from bfenv.parallel.failures import describe_error
@@ -151,7 +152,7 @@ def _run(
         policy = find_policy(task.policy)
         warm_up(policy)
     if card := card_of(policy):
-        check_unseen(read_card(card), task.trace.source, trace)
+        check_unseen(policy.name, read_card(card).seen_jobs, trace, source=task.trace.source)
     begin = time.perf_counter()
     schedule = simulate(trace, policy, task.seed)
     total = time.perf_counter() - begin

@@ -11,7 +11,7 @@ from bfenv.core.array_file import load_arrays
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
-from bfenv.leaderboard.row import Row
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.store import Leaderboard, schedule_file
 from bfenv.leaderboard.suite import content_hash
 from bfenv.workloads.load import load_workload

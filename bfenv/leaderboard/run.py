@@ -15,10 +15,10 @@ from bfenv.agents.agent_names import read_agent
 from bfenv.core.arguments import check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.agent_schedule import warm_environment
 from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.make_row import make_row, warm_seconds
-from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import CONTENTS, find_row, open_store, write_row
 from bfenv.leaderboard.suite import FrozenTrace, Suite, load_frozen
 from bfenv.leaderboard.task import Task, plan_rows
@@ -32,7 +32,7 @@ LONGEST_WARM_UP = 120.0  # seconds for a policy to be compiled and tried
 AGENT_COST = 2e-3  # seconds per job of agents and players, assumed
 
 
-class Outcome(NamedTuple):
+class SuiteRun(NamedTuple):
     """The rows of a run."""
 
     new_rows: list[Row]  # in the order they were done
@@ -60,7 +60,7 @@ def run_suite(
     jobs: int = 1,
     backend: str = "loky",
     scheduler: Any = None,
-) -> Outcome:
+) -> SuiteRun:
     """Make the rows of policies and agents on a suite that are not in a folder yet.
 
     Parameters
@@ -94,7 +94,7 @@ def run_suite(
 
     Returns
     -------
-    Outcome
+    SuiteRun
         The rows made, and those that existed.
 
     Raises
@@ -122,7 +122,7 @@ def run_suite(
     open_store(folder, suite)
     existing = {task.key: _existing_row(folder, task, retry) for task in plan}
     tasks = [task for task in plan if existing[task.key] is None]
-    outcome = Outcome([], [row for row in existing.values() if row is not None])
+    outcome = SuiteRun([], [row for row in existing.values() if row is not None])
     if not tasks:
         return outcome
     workers = {"argv": list(argv), "workers": str(scheduler or jobs)}

@@ -7,9 +7,9 @@ import numpy as np
 
 from bfenv.analysis.intervals import bootstrap, interquartile_mean, mean, ranks
 from bfenv.core.policy import CLAIRVOYANT, DIVISIONS
+from bfenv.evaluation.reference import REFERENCE, Rows, rows_by_run, starves
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.divisions import division
-from bfenv.leaderboard.reference import REFERENCE, Rows, rows_by_run, starves
-from bfenv.leaderboard.row import Row
 
 SEED = 19_950_425  # of the bootstrap, so that a leaderboard has one table
 
@@ -37,7 +37,7 @@ class Standing(NamedTuple):
     p95_wait: float | None  # seconds
     max_wait: float | None  # seconds, the longest of all rows
     utilization: float | None  # from 0 to 1
-    starves: bool  # in some row, see `bfenv.leaderboard.reference.starves`
+    starves: bool  # in some row, see `bfenv.evaluation.reference.starves`
     rows: int  # number of rows that did not fail
     failed: int  # number of rows that failed
 

@@ -19,7 +19,7 @@ import numpy as np
 from bfenv.core.durations import DAY
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
-from bfenv.leaderboard.row import Row, encode_json
+from bfenv.evaluation.row import Row, encode_json
 from bfenv.leaderboard.suite import Suite
 
 CONTENTS = ("suite.json", "rows", "timings", "schedules", "bounds")  # of a folder

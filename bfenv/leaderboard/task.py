@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
+from bfenv.evaluation.row import KINDS, row_key
 from bfenv.leaderboard.agents import network_of
 from bfenv.leaderboard.competitors import Competitor, find_competitor, with_article
-from bfenv.leaderboard.row import KINDS, row_key
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 from bfenv.players import DEFAULT, PlayerLimits
 

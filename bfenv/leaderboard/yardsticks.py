@@ -11,9 +11,9 @@ import numpy as np
 
 from bfenv.analysis.calibration import rank_correlation
 from bfenv.core.policy import COMPLETION, DIVISIONS
+from bfenv.evaluation.reference import REFERENCE
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.divisions import division
-from bfenv.leaderboard.reference import REFERENCE
-from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.standings import log_ratios
 
 

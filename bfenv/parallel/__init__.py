@@ -1,7 +1,7 @@
-"""Many simulations at once: sweeps and evaluations, on the cores of this machine or a cluster.
+"""Many simulations at once, on the cores of this machine or a cluster.
 
-`simulate_many` yields schedules, `evaluate` returns rows of metrics. `call_in_worker` runs a
-function in a process that can be killed, for code that may crash or never return.
+`simulate_many` yields schedules. `call_in_worker` runs a function in a process that can be killed,
+for code that may crash or never return.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +10,5 @@ from bfenv.core.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from bfenv.parallel.exports import *  # noqa: F403
-    from bfenv.parallel.exports import __all__ as __all__
 else:
     __getattr__, __dir__ = export_lazily(__name__)

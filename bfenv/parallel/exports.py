@@ -1,20 +1,9 @@
 """The public names of `bfenv.parallel`, which its `__init__` imports when one is first used."""
 
-from bfenv.parallel.evaluation import Run, evaluate, plan_evaluation, run_plan
-from bfenv.parallel.shards import read_shard, take_shard
-from bfenv.parallel.sweep import run_tasks, simulate_many
-from bfenv.parallel.worker_process import WorkerDiedError, WorkerProcess, call_in_worker
-
-__all__ = [
-    "Run",
-    "WorkerDiedError",
-    "WorkerProcess",
-    "call_in_worker",
-    "evaluate",
-    "plan_evaluation",
-    "read_shard",
-    "run_plan",
-    "run_tasks",
-    "simulate_many",
-    "take_shard",
-]
+from bfenv.parallel.shards import read_shard as read_shard
+from bfenv.parallel.shards import take_shard as take_shard
+from bfenv.parallel.sweep import run_tasks as run_tasks
+from bfenv.parallel.sweep import simulate_many as simulate_many
+from bfenv.parallel.worker_process import WorkerDiedError as WorkerDiedError
+from bfenv.parallel.worker_process import WorkerProcess as WorkerProcess
+from bfenv.parallel.worker_process import call_in_worker as call_in_worker

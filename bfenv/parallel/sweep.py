@@ -17,8 +17,9 @@ from bfenv.baselines.registry import ALL, find_policy, simulate
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.core.policy import Policy
+from bfenv.core.policy import Policy, Watch
 from bfenv.core.schedule import Schedule
+from bfenv.core.simulator import ignore
 from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.worker_process import watch_parent
 from bfenv.workloads.load import load_workload
@@ -96,6 +97,15 @@ def simulate_many(
         ordered=True,
     )
     return _attach_traces(results, trace_of_task)
+
+
+def simulate_safely(
+    trace: Trace, policy: str | Policy, seed: int, watch: Watch = ignore
+) -> Schedule:
+    """Simulate, and raise a PolicyError of one line whatever goes wrong in the policy."""
+    resolved = find_policy(policy)
+    with as_policy_error(resolved.name):
+        return simulate(trace, resolved, seed, watch=watch)
 
 
 def _simulate(

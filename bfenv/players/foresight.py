@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from bfenv.agents.agent_names import WHOLE_TRACE, open_agent, read_agent
-from bfenv.agents.model_card import acting_settings
+from bfenv.agents.card import acting_settings
 from bfenv.agents.player import play
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Trace

@@ -34,13 +34,13 @@ from bfenv.core.cluster import (
 )
 from bfenv.core.cluster import RUNNING as RUNNING_NOW
 from bfenv.core.event_heap import EventHeap, push
-from bfenv.core.events import advance, commit_starts
+from bfenv.core.events import ROWS, advance, commit_starts
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.players.player_process import PlayerError, shown
 
 HEAD = 4  # integers before the jobs of a pass
-COLUMNS = 7  # integers of a job that was submitted
+COLUMNS = 1 + ROWS  # integers of a job that was submitted
 # Indices into Known.totals
 SUBMITTED, ENDED, RUNNING, TRYING = range(4)
 LATEST = 2**62  # seconds; no number in a reply may reach it
@@ -163,7 +163,8 @@ def follow_pass(cluster, jobs, truth, requests, runtime, message):
     now, submitted, ended, killed = message[0], message[1], message[2], message[3]
     i = HEAD
     for _ in range(submitted):
-        requests[:, message[i]] = message[i + 1 : i + COLUMNS]
+        for row in range(ROWS):
+            requests[row, message[i]] = message[i + 1 + row]
         i += COLUMNS
     for job in message[i : i + ended]:
         runtime[job] = now - cluster.start[job]

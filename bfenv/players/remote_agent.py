@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bfenv.agents.agent_names import WHOLE_TRACE, OpenAgent
-from bfenv.agents.model_card import ACTING
+from bfenv.agents.card import ACTING
 from bfenv.agents.player import Played, check_legal, times_of
 from bfenv.agents.seen_jobs import decode_span
 from bfenv.core.errors import PolicyError

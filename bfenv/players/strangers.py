@@ -1,4 +1,4 @@
-"""Which names stand for code that is not bfenv's own, decided without importing any of it."""
+"""Which names refer to code that is not bfenv's own, decided without importing any of it."""
 
 import importlib
 import sys
@@ -12,8 +12,7 @@ from typing import Any
 
 from bfenv.agents.agent_names import ALL as AGENTS
 from bfenv.agents.agent_names import read_agent
-from bfenv.agents.card_file import is_network
-from bfenv.agents.models import read_card
+from bfenv.agents.card import is_network, read_card
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.names import parse_name, read_value, split_object_name
 
@@ -36,7 +35,7 @@ def is_strange_policy(name: str) -> bool:
     Raises
     ------
     PolicyError
-        If the name cannot be read, or is that of a card that cannot be read.
+        If the name or its card cannot be read.
     """
     base, options = parse_name(name, PolicyError)
     prefix, colon, rest = base.partition(":")
@@ -50,7 +49,7 @@ def is_strange_policy(name: str) -> bool:
         if not card or is_network(str(card)):
             return False
         return is_strange_policy(read_card(str(card)).policy)
-    return any(":" in text for text in options.values())  # policies of its own choice
+    return any(":" in text for text in options.values())  # policies that it chose
 
 
 def is_strange_agent(name: str) -> bool:
@@ -87,7 +86,7 @@ def source_of(name: str) -> Path | None:
 def package_of(name: str) -> list[Path]:
     """Return the folders of the outermost package that a stranger's module is in, or its file.
 
-    The parameters and errors are those of `source_of`.
+    See `source_of` for the parameters and errors.
     """
     spec = _specs(name)[0]
     if spec.submodule_search_locations is not None:

@@ -2,7 +2,7 @@
 
 Each case tests one rule with a few jobs: extra nodes, simultaneous ends, holes, early completions.
 It has the starts by the rules, and those by the usual mistakes, so that a difference is explained.
-The rules are those of Lifka (1995), Mu'alem and Feitelson (2001) and Shmueli (2003, chapter 2).
+The rules come from Lifka (1995), Mu'alem and Feitelson (2001) and Shmueli (2003, chapter 2).
 Conventions are cases about which simulators may differ on purpose.
 """
 
@@ -22,7 +22,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.jobs import make_trace
 from bfenv.core.policy import Policy
-from bfenv.parallel.evaluation import simulate_safely
+from bfenv.parallel.sweep import simulate_safely
 
 RULES = ("easy", "conservative")
 LONGEST = 200  # characters of a command's output that an error repeats
@@ -156,8 +156,8 @@ def run_command(
     Parameters
     ----------
     command
-        The command line. "{input}" stands for the SWF file of a case, "{output}" for the file that
-        the command writes; without "{output}", its standard output is read. No shell is involved.
+        The command line. "{input}" is replaced by the SWF file of a case, "{output}" by the file
+        that the command writes; without "{output}", its standard output is read. No shell is used.
         The answer is SWF, in which the wait of each job counts, or lines "job start".
     cases
         What to schedule.

@@ -11,7 +11,7 @@ import numpy as np
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy, able
+from bfenv.core.policy import Policy, plans_for
 from bfenv.core.schedule import Schedule
 from bfenv.testing.isolation import run_isolated
 from bfenv.testing.monitor import Fault
@@ -158,7 +158,7 @@ def report_on(
         what = "only policies that decide pass by pass can be checked"
         raise PolicyError(f"{policy.name} acts in the environment: {what}")
     traces = probe_traces(policy.requested_starts)
-    if trace is not None and able(policy, trace.jobs):
+    if trace is not None and plans_for(policy, trace.jobs):
         traces.append(trace)
     starts: list[np.ndarray] = []
     faults: list[Fault] = []

@@ -11,10 +11,7 @@ from bfenv.workloads.limits import MOST_LOAD
 def check_trace(value: Any) -> None:
     """Check that a value is a trace, and not the name of one.
 
-    Raises
-    ------
-    WorkloadError
-        If it is not.
+    Raises WorkloadError if it is not.
     """
     if not isinstance(value, Trace):
         hint = f"; use load_workload({value!r:.60})" if isinstance(value, str) else ""
@@ -24,10 +21,7 @@ def check_trace(value: Any) -> None:
 def check_load(name: str, value: Any) -> float:
     """Check a requested offered load, and return it as a float.
 
-    Raises
-    ------
-    WorkloadError
-        If it is not a positive number, or above MOST_LOAD.
+    Raises WorkloadError if it is not a positive number, or above MOST_LOAD.
     """
     load = check_number(name, value, positive=True, error=WorkloadError)
     if load > MOST_LOAD:

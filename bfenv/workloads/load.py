@@ -145,10 +145,7 @@ def takes_seed(workload: str | os.PathLike[str]) -> bool:
 def path_in(workload: str) -> str | None:
     """Return the absolute path of the file that a workload names; None if it is known by name.
 
-    Raises
-    ------
-    WorkloadError
-        If the options cannot be read.
+    Raises WorkloadError if the options cannot be read.
     """
     name, _ = _split(workload, {})
     if name in GENERATORS or (os.path.basename(name) == name and not os.path.isfile(name)):

@@ -39,6 +39,8 @@ def convert_options(
 ) -> dict[str, Any]:
     """Convert options by the annotations of the parameters of their names.
 
+    Raises WorkloadError if there is no such option, or the value is not what the annotation says.
+
     Parameters
     ----------
     owner
@@ -52,11 +54,6 @@ def convert_options(
     -------
     dict
         The options that differ from their defaults, sorted by name: equal calls look alike.
-
-    Raises
-    ------
-    WorkloadError
-        If there is no such option, or the value is not what the annotation says.
     """
     converted = {}
     for option, value in sorted(options.items()):

@@ -183,34 +183,6 @@ def _draw_jobs(trace: Trace, name: str, share: float, rng: np.random.Generator) 
     return np.sort(rng.choice(len(trace), count, replace=False))
 
 
-def _user(trace: Trace, rng: np.random.Generator) -> Estimates:
-    return trace.jobs.estimate, trace.runtime
-
-
-def _exact(trace: Trace, rng: np.random.Generator) -> Estimates:
-    return simple_estimates.exact(trace.runtime), trace.runtime
-
-
-def _deterministic(trace: Trace, rng: np.random.Generator, factor: float) -> Estimates:
-    return simple_estimates.deterministic(trace.runtime, factor), trace.runtime
-
-
-def _uniform_zotkin(trace: Trace, rng: np.random.Generator, factor: float) -> Estimates:
-    return simple_estimates.uniform(trace.runtime, rng, factor, "zotkin"), trace.runtime
-
-
-def _uniform_tsafrir(trace: Trace, rng: np.random.Generator, factor: float) -> Estimates:
-    return simple_estimates.uniform(trace.runtime, rng, factor, "tsafrir"), trace.runtime
-
-
-def _doubled(trace: Trace, rng: np.random.Generator) -> Estimates:
-    return simple_estimates.doubled(trace.jobs.estimate), trace.runtime
-
-
-def _phi(trace: Trace, rng: np.random.Generator, exact_share: float) -> Estimates:
-    return simple_estimates.phi(trace.runtime, rng, exact_share), trace.runtime
-
-
 def _tsafrir(
     trace: Trace,
     rng: np.random.Generator,
@@ -223,13 +195,25 @@ def _tsafrir(
 
 
 MODELS: dict[str, Callable[..., Estimates]] = {
-    "user": _user,
-    "exact": _exact,
-    "deterministic": _deterministic,
-    "uniform-zotkin": _uniform_zotkin,
-    "uniform-tsafrir": _uniform_tsafrir,
-    "doubled": _doubled,
-    "phi": _phi,
+    "user": lambda trace, rng: (trace.jobs.estimate, trace.runtime),
+    "exact": lambda trace, rng: (simple_estimates.exact(trace.runtime), trace.runtime),
+    "deterministic": lambda trace, rng, factor: (
+        simple_estimates.deterministic(trace.runtime, factor),
+        trace.runtime,
+    ),
+    "uniform-zotkin": lambda trace, rng, factor: (
+        simple_estimates.uniform(trace.runtime, rng, factor, "zotkin"),
+        trace.runtime,
+    ),
+    "uniform-tsafrir": lambda trace, rng, factor: (
+        simple_estimates.uniform(trace.runtime, rng, factor, "tsafrir"),
+        trace.runtime,
+    ),
+    "doubled": lambda trace, rng: (simple_estimates.doubled(trace.jobs.estimate), trace.runtime),
+    "phi": lambda trace, rng, exact_share: (
+        simple_estimates.phi(trace.runtime, rng, exact_share),
+        trace.runtime,
+    ),
     "tsafrir": _tsafrir,
 }
 RANDOM = {"uniform-zotkin", "uniform-tsafrir", "phi", "tsafrir"}  # models that draw

@@ -1,6 +1,5 @@
 """Numbers about a workload: its content, its arrivals, and how its users estimate."""
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from bfenv.core.durations import DAY, HOUR
 from bfenv.core.jobs import Trace
 from bfenv.workloads.arguments import check_trace
+from bfenv.workloads.logs.cleaning import counts_of
 from bfenv.workloads.logs.header import date_at
 from bfenv.workloads.logs.records import FIELDS
 
@@ -74,7 +74,7 @@ def summarize(trace: Trace) -> dict[str, Any]:
         "popular_share": sum(one["share"] for one in popular),
         "popular": popular,
         "missing": missing_fields(trace),
-        "cleaning": asdict(trace.cleaning),
+        "cleaning": counts_of(trace.cleaning),
     }
 
 

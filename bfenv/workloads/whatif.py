@@ -40,6 +40,8 @@ class Changed(NamedTuple):
 def with_changes(trace: Trace, text: str) -> Changed:
     """Make several changes, one after the other.
 
+    Raises BfenvError if there is no such change, or one cannot be made.
+
     Parameters
     ----------
     trace
@@ -48,11 +50,6 @@ def with_changes(trace: Trace, text: str) -> Changed:
         Changes separated by commas: "processors=SIZE", "max-estimate=LIMIT", "split-estimate=LIMIT"
         which splits the jobs, "estimates=HOW", "load=LOAD", "maintenance=FILE", "without=outages".
         A value with a comma or parenthesis in it needs quotes.
-
-    Raises
-    ------
-    BfenvError
-        If there is no such change, or one cannot be made.
     """
     check_trace(trace)
     notes: tuple[str, ...] = ()
@@ -79,17 +76,15 @@ def with_processors(trace: Trace, size: str) -> Changed:
 
     Outages of the whole machine stay so; those of a part are of as many processors as before.
 
+    Raises WorkloadError if the text is not a size, the machine would have no processor, or no job
+    fits.
+
     Parameters
     ----------
     trace
         The trace.
     size
         "512" processors, "+64" or "-64" of them more or less, or "+10%".
-
-    Raises
-    ------
-    WorkloadError
-        If the text is not a size, the machine would have no processor, or no job fits.
     """
     check_trace(trace)
     match = SIZE.fullmatch(size.strip())
@@ -129,6 +124,8 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     limit. The next piece of a job is submitted when the one before could have ended at the
     earliest, so pieces wait in line but need not wait for each other.
 
+    Raises WorkloadError if the limit is below 1.
+
     Parameters
     ----------
     trace
@@ -137,11 +134,6 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
         Seconds.
     split
         Split longer jobs instead of cutting them.
-
-    Raises
-    ------
-    WorkloadError
-        If the limit is below 1.
     """
     check_trace(trace)
     check_integer("max_estimate", limit, 1, error=WorkloadError)
@@ -185,6 +177,8 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
 def with_other_estimates(trace: Trace, text: str) -> Changed:
     """Let users ask for more or less time.
 
+    Raises BfenvError if it is neither.
+
     Parameters
     ----------
     trace
@@ -192,11 +186,6 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     text
         "-30%" or "+50%" of what they ask for, but never less than the job runs, also written "30 %
         less"; or a model of `with_estimates` without parameters, such as "exact".
-
-    Raises
-    ------
-    BfenvError
-        If it is neither.
     """
     check_trace(trace)
     text = _signed(text).strip()

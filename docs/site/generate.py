@@ -23,9 +23,7 @@ from scenarios import SCENARIOS, Scenario
 import bfenv
 from benchmarks.__main__ import app as benchmarks
 from benchmarks.measurements import PUBLISHED, read_measurements
-from bfenv.agents.models import read_card
-from bfenv.agents.models.cards import agent_names
-from bfenv.agents.network_agent import load_network, network_names
+from bfenv.agents.card import NETWORK, POLICY, read_card, shipped_names
 from bfenv.baselines import policies
 from bfenv.cli.app import app
 from bfenv.core.files import write_atomically
@@ -66,7 +64,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "orders", _orders()
     yield "quantities", _quantities()
     yield "agents", command("agents", "--format", "markdown")
-    yield "cards", "\n\n".join((*map(_card, agent_names()), *map(_network, network_names()))) + "\n"
+    yield "cards", "\n\n".join(map(_card, shipped_names(POLICY) + shipped_names(NETWORK))) + "\n"
     yield "names", _names()
     yield "speed", _speed()
     yield "commands", "\n".join(_commands(typer.main.get_command(app), "bfenv")) + "\n"
@@ -121,28 +119,19 @@ def _quantities() -> str:
 
 def _card(name: str) -> str:
     card = read_card(name)
+    trained = "; ".join(card.training_lines())
+    columns = SCORES
+    if card.kind == NETWORK:
+        traces = sorted({span.trace for span in card.trained_on})
+        trained = f"{len(card.trained_on)} traces: {', '.join(traces)}"
+        columns = tuple(column for column in SCORES if column != "load")
     return "\n".join(
         (
             f"## agent:{name}\n",
             f"{card.what} Division: {card.division}.\n",
-            f"```text\n{card.policy}\n```\n",
-            f"Trained on {'; '.join(card.training_lines())}.\n",
-            table(SCORES, card.score_cells()),
-            *(f"* {failure}" for failure in card.failures),
-            f"\n:::{{dropdown}} How it was found\n```text\n{card.found['command']}\n```\n:::\n",
-        )
-    )
-
-
-def _network(name: str) -> str:
-    card = load_network(name).card
-    trained = sorted({span.trace for span in card.trained_on})
-    return "\n".join(
-        (
-            f"## agent:{name}\n",
-            f"{card.what} Division: {card.division}.\n",
-            f"Trained on {len(card.trained_on)} traces: {', '.join(trained)}.\n",
-            table(("scored on", "ratio", "lowest to highest", "longest wait"), card.score_cells()),
+            *([f"```text\n{card.policy}\n```\n"] if card.policy else []),
+            f"Trained on {trained}.\n",
+            table(columns, card.score_cells()),
             *(f"* {failure}" for failure in card.failures),
             f"\n:::{{dropdown}} How it was found\n```text\n{card.found['command']}\n```\n:::\n",
         )

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import bfenv
-from bfenv.leaderboard.site import what_if
+from bfenv.site import what_if
 from bfenv.workloads.whatif import with_offered_load, with_processors
 
 JOBS = 2500  # in the dump
@@ -94,8 +94,8 @@ run(
 #
 # Another policy costs nothing, but more nodes cost money. How many nodes would shorten the waits
 # as much as another policy? And how much more load would undo the gain?
-# ``bfenv whatif site.swf.gz --processors +10%`` prints a table that answers such questions. In
-# Python, you can draw it:
+# ``bfenv report whatif site.swf.gz --processors +10%`` prints a table that answers such questions.
+# In Python, you can draw it:
 
 trace = bfenv.read_swf("site.swf.gz")
 load = trace.offered_load
@@ -103,15 +103,15 @@ variants = {
     "10 % more processors": with_processors(trace, "+10%"),
     "10 % more load": with_offered_load(trace, 1.1 * load),
 }
-outcomes = what_if(trace, variants, ["easy", "easy-lxf", "easy-saf"])
-labels = list(dict.fromkeys(one.variant for one in outcomes))
-policies = list(dict.fromkeys(one.policy for one in outcomes))
+rows = what_if(trace, variants, ["easy", "easy-lxf", "easy-saf"]).rows
+labels = list(dict.fromkeys(row.workload for row in rows))
+policies = list(dict.fromkeys(row.policy for row in rows))
 figure, panels = plt.subplots(1, 2, figsize=(8, 3.6), sharey=True, layout="constrained")
 for axes, name, title in zip(
     panels, ("mean_wait", "max_wait"), ("mean wait", "longest wait"), strict=True
 ):
     for i, policy in enumerate(policies):
-        hours = [one.metrics[name] / 3600 for one in outcomes if one.policy == policy]
+        hours = [row.metrics[name] / 3600 for row in rows if row.policy == policy]
         axes.barh(np.arange(len(labels)) + 0.26 * i, hours, height=0.24, label=policy)
     axes.set(title=title, xlabel="hours")
 panels[0].set_yticks(np.arange(len(labels)) + 0.26, labels)

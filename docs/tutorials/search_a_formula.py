@@ -3,7 +3,7 @@ Search for a priority formula
 =============================
 
 EASY serves the queue in order of arrival. Other orders, such as the smallest area first, have a
-much lower mean. Genetic programming finds orders that nobody wrote down. You run a small search,
+much lower mean. Genetic programming finds orders that no one wrote down. You run a small search,
 read the formula it finds, and score it on jobs that it has not seen.
 """
 

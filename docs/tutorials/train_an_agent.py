@@ -84,7 +84,7 @@ for one in rank_policies(read_leaderboard("leaderboard").rows):
 # .. code-block:: text
 #
 #    bfenv train --preset toy --out run
-#    bfenv curves run --out curves.png
+#    bfenv train curves run --out curves.png
 #    bfenv leaderboard run --suite smoke-v1 --policy easy --agent run/agent.json --out leaderboard
 #    bfenv leaderboard report leaderboard
 #

@@ -94,9 +94,9 @@ print(report_on(hasty))
 # Is it EASY?
 # -----------
 #
-# If a scheduler is meant to be EASY, test the rules one by one, with ``bfenv conformance --policy
-# mine:smallest_first`` or in Python. Each case is a handful of jobs, and a wrong schedule is
-# matched with usual mistakes. Nothing protects the head here, as the drawing showed:
+# If a scheduler is meant to be EASY, test the rules one by one, with ``bfenv check conformance
+# --policy mine:smallest_first`` or in Python. Each case is a handful of jobs, and a wrong schedule
+# is matched with usual mistakes. Nothing protects the head here, as the drawing showed:
 
 for verdict in run_policy(smallest_first, load_cases("easy"))[:6]:
     causes = [why for why, starts in verdict.case.mistakes.items() if starts == verdict.starts]

@@ -1,4 +1,4 @@
-"""Searches and trainings killed at random moments: resumed, they end as if nothing had happened."""
+"""Trainings killed at random moments: resumed, they end as if nothing had happened."""
 
 import random
 import subprocess
@@ -7,22 +7,13 @@ import time
 
 import pytest
 
+from bfenv.agents.training import change, find_settings
+from bfenv.agents.training.ppo import train
 from tests.agents.training.test_training import assert_equal
 
-pytestmark = pytest.mark.slow
-SEARCH = (
-    "search -w lublin:jobs=600,procs=32 --split all --slice-jobs 150 --shakes 1 --population 4 "
-    "--generations 5"
-)
-TRAIN = (
-    "train --preset toy --set num_envs=4 --set num_steps=16 --set validate_every=2 --steps 768 "
-    "--set environment.episode_jobs=10"
-)
-LATEST = 0.3  # seconds behind the entry after which a process is killed
-
-
-def command(words, folder):
-    return [sys.executable, "-m", "bfenv", *words.split(), "--out", folder]
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
+SETTINGS = {"num_envs": 4, "num_steps": 16, "validate_every": 2, "steps": 768}
+LATEST = 0.3  # seconds behind an entry after which a process is killed
 
 
 def entries(file):
@@ -30,40 +21,22 @@ def entries(file):
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
-def kill_and_resume(words, folder, log, times, resume=""):
-    """Run to the end, but kill the process so many times, soon after it has written new lines."""
-    file, kills = folder / log, 0
-    while True:
-        process = subprocess.Popen(
-            command(f"{words} {resume if kills else ''}", folder), stdout=subprocess.DEVNULL
-        )
-        begin = entries(file)
-        while kills < times and process.poll() is None and entries(file) <= begin + 1:
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.thorough)])
+def test_train(tmp_path, kills):
+    """Killed soon after it has written new lines, a training has the same weights and agent."""
+    words = ["--preset", "toy", *(f"--set={name}={value}" for name, value in SETTINGS.items())]
+    command = [sys.executable, "-m", "bfenv", "train", *words, "--out", tmp_path / "cut"]
+    settings, file = change(find_settings("toy"), SETTINGS), tmp_path / "cut" / "progress.csv"
+    for k in range(kills):
+        begin, resume = entries(file), ["--resume"] if k else []
+        process = subprocess.Popen([*command, *resume], stdout=subprocess.DEVNULL)
+        while process.poll() is None and entries(file) <= begin + 1:
             time.sleep(0.01)
-        if kills < times:
-            time.sleep(random.uniform(0, LATEST))
-            process.kill()
-        if process.wait() >= 0:
-            assert process.returncode == 0
-            return kills
-        kills += 1
-
-
-def test_search(tmp_path):
-    """The result of a search has the same bytes."""
-    subprocess.run(command(SEARCH, tmp_path / "whole"), check=True, stdout=subprocess.DEVNULL)
-    assert kill_and_resume(SEARCH, tmp_path / "cut", "journal.jsonl", 2)
-    results = [(tmp_path / name / "result.json").read_bytes() for name in ("whole", "cut")]
-    assert results[0] == results[1]
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize(("algo", "times"), [("ppo", 2), ("maskable-ppo", 1)])
-def test_train(tmp_path, algo, times):
-    """A training has the same weights, moments, random numbers and agent."""
-    words = f"{TRAIN} --algo {algo}"
-    subprocess.run(command(words, tmp_path / "whole"), check=True, stdout=subprocess.DEVNULL)
-    assert kill_and_resume(words, tmp_path / "cut", "progress.csv", times, resume="--resume")
+        time.sleep(random.uniform(0, LATEST))
+        process.kill()
+        process.wait()
+    train(settings, tmp_path / "cut", resume=True)
+    train(settings, tmp_path / "whole")
     assert_equal(tmp_path / "whole", tmp_path / "cut")
     agents = [(tmp_path / name / "agent.json").read_bytes() for name in ("whole", "cut")]
     assert agents[0] == agents[1]

@@ -51,7 +51,7 @@ def test_best_legal(algorithm, policy, options):
     env = BackfillEnv(**OPTIONS)
     model = algorithm(policy, env, seed=0, device="cpu", **options)
     agent, state, start = LegalChoice(model), None, np.array([True])
-    assert ranks_actions(model)
+    assert ranks_actions(model) and not ranks_actions(env)
     generator = np.random.default_rng(0)
     observation, _ = env.reset(seed=0)
     replaced = 0
@@ -82,8 +82,3 @@ def test_batch():
     assert actions.tolist() == [0, 1, 2, 3, 4]
     free, _ = LegalChoice(model).predict(batch, deterministic=True)
     assert np.array_equal(free, model.predict(batch, deterministic=True)[0])
-
-
-def test_ranks_actions():
-    """Other agents cannot rank their actions."""
-    assert not ranks_actions(object())

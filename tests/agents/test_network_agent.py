@@ -1,25 +1,24 @@
 """Files of networks: read back as written, and refused if they are anything else."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import bfenv
 from bfenv.agents.agent_names import open_agent
-from bfenv.agents.card_file import MODELS
+from bfenv.agents.card import MODELS, NETWORK, Card, shipped_names
 from bfenv.agents.network_agent import (
-    NetworkCard,
     forward,
     load_network,
-    network_names,
     save_network,
 )
 from bfenv.agents.seen_jobs import count_seen
 from bfenv.analysis.comparison import STARVES
 from bfenv.core.errors import BfenvError, WorkloadError
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.features import CLUSTER, PROFILE, QUEUE
+from bfenv.envs.features import CLUSTER, PROFILE, QUEUE, VERSION
 from bfenv.workloads.transform import split_range
 
 HIDDEN = 3
@@ -47,20 +46,17 @@ def some_weights():
     return {name: rng.normal(size=s).astype(np.float32) for name, s in shapes.items()}
 
 
-CARD = NetworkCard(
+CARD = Card(
     name="some",
+    division="completion",
+    kind="network",
     what="a network",
     network="scorer",
     hidden=HIDDEN,
     settings={"window": 4},
-    queue_features=[feature.name for feature in QUEUE],
-    cluster_features=[feature.name for feature in CLUSTER],
-    trained_on=[],
-    validated_on=[],
-    found={},
-    scores=[],
-    failures=[],
-    versions={},
+    observation_version=VERSION,
+    queue_features=tuple(feature.name for feature in QUEUE),
+    cluster_features=tuple(feature.name for feature in CLUSTER),
 )
 
 
@@ -74,7 +70,7 @@ def test_round_trip(tmp_path):
         assert np.array_equal(agent.weights[name], values)
 
 
-@pytest.mark.parametrize("name", network_names())
+@pytest.mark.parametrize("name", shipped_names(NETWORK))
 def test_shipped(name):
     """A network that bfenv comes with is small, and beat EASY on validation without starving."""
     path = MODELS.joinpath(f"{name}.json")
@@ -106,7 +102,7 @@ def test_columns_by_name(tmp_path):
     shape = HIDDEN, len(names)
     weights["job.weight"] = np.random.default_rng(1).normal(size=shape).astype(np.float32)
     options = {"window": 4, "job_features": ["users"]}
-    card = CARD._replace(settings=options, queue_features=names)
+    card = replace(CARD, settings=options, queue_features=tuple(names))
     save_network(tmp_path / "a.json", card, weights)
     content = json.loads((tmp_path / "a.json").read_text())
     (tmp_path / "a.json").write_text(broken(content, observation_version=3))
@@ -131,16 +127,10 @@ def test_columns_by_name(tmp_path):
 
 def test_unknown_column(tmp_path):
     """A network that reads a column that observations do not have is refused."""
-    card = CARD._replace(cluster_features=["free", "moon"])
+    card = replace(CARD, cluster_features=("free", "moon"))
     save_network(tmp_path / "a.json", card, some_weights())
     with pytest.raises(BfenvError, match="'moon', which observations do not have"):
         load_network(tmp_path / "a.json")
-
-
-def test_unknown():
-    """An unknown name is refused."""
-    with pytest.raises(BfenvError, match="unknown agent 'nothing'"):
-        load_network("nothing")
 
 
 def broken(content, **changes):
@@ -165,8 +155,9 @@ def test_damaged(tmp_path):
             broken(content, weights=weights | {"second.weight": weights["context.weight"]}),
             broken(content, weights=weights | {"outputs.bias": infinite}),
             broken(content, weights=weights | {"outputs.bias": {"shape": [2], "float32": "!"}}),
-            broken(content, trained_on=[{"trace": "x"}]),
         ],
+        "not a span of jobs": [broken(content, trained_on=[{"trace": "x"}])],
+        "has no network 'attention'": [broken(content, network="attention")],
     }
     for message, each in texts.items():
         for text in each:

@@ -1,10 +1,10 @@
-"""One episode with an agent."""
+"""Episodes with an agent; random actions are legal."""
 
 import numpy as np
 import pytest
 
 import bfenv
-from bfenv.agents import PolicyAgent
+from bfenv.agents import PolicyAgent, RandomAgent
 from bfenv.agents.player import play
 from bfenv.envs.backfill import BackfillEnv
 
@@ -50,22 +50,21 @@ def test_illegal_action():
             play(env, Scripted(action), 0, strict=True)
 
 
-@pytest.mark.parametrize("action", [1.5, float("nan"), [0, 1], None])
-def test_no_integer(action):
-    """An action that is not an integer is an error, and not rounded to one."""
-    with pytest.raises(bfenv.BfenvError, match="action must be an integer"):
-        play(BackfillEnv(TRACE, **WHOLE), Scripted(action), 0)
-
-
-@pytest.mark.parametrize("answer", [None, 0, (0, None, None)])
-def test_no_pair(answer):
-    """A `predict` that does not return an action and a state is an error that says so."""
+@pytest.mark.parametrize(
+    ("answer", "named"),
+    [
+        *((answer, r"Wrong\.predict must return an action") for answer in (None, 0, (0, 0, 0))),
+        *(((action, None), "action must be an integer") for action in (1.5, [0, 1], None)),
+    ],
+)
+def test_wrong_answer(answer, named):
+    """A `predict` that does not return an integer and a state is an error that says so."""
 
     class Wrong:
         def predict(self, observation, state=None, episode_start=None, deterministic=False):
             return answer
 
-    with pytest.raises(bfenv.PolicyError, match=r"Wrong\.predict must return an action"):
+    with pytest.raises(bfenv.BfenvError, match=named):
         play(BackfillEnv(TRACE, **WHOLE), Wrong(), 0)
 
 
@@ -74,3 +73,9 @@ def test_options():
     env = BackfillEnv([TRACE, TRACE[:50]], episode_jobs=5, warmup_jobs=5)
     play(env, Scripted(0), 0, options={"trace": 1, "first_job": 7})
     assert (len(env.trace), env.episode_jobs) == (50, range(7, 12))
+
+
+def test_random():
+    """The random agent takes legal actions only, the pass among them."""
+    env = BackfillEnv(TRACE, **WHOLE, reservation_depth=0, idle="always")
+    assert play(env, RandomAgent(env, seed=1), 0, strict=True).info["illegal_actions"] == 0

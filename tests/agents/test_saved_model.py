@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.agents import evaluate_agent, load_agent, open_agent, read_card, save_model
-from bfenv.agents.model_card import ACTING, LATER, card_path, write_card
+from bfenv.agents import load_agent, open_agent, read_card, save_model
+from bfenv.agents.card import ACTING, card_path, write_card
+from bfenv.agents.saved_model import encode_normalization
 from bfenv.agents.seen_jobs import spans_of
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.evaluation import evaluate_agent
 
 sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
@@ -26,7 +28,6 @@ from stable_baselines3.common.vec_env import (  # noqa: E402
 )
 
 from bfenv.envs.sb3 import BackfillVecEnv  # noqa: E402
-from bfenv.envs.settings import DEFAULTS  # noqa: E402
 
 TRACE = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=3")
 OTHER = bfenv.load_workload("lublin:procs=32,jobs=150,load=0.9,seed=4")
@@ -71,7 +72,8 @@ def test_numbers_of_numpy(tmp_path):
     model = make_model(env=BackfillVecEnv(2, TRACE, **(SHORT | options)))
     agent = load_agent(save_model(model, tmp_path / "model"), trust=True)
     assert agent.settings["window"] == 4
-    assert agent.card.training["episode_jobs"] == 9 and agent.card.training["load"] == [0.5]
+    assert agent.card.found["settings"]["episode_jobs"] == 9
+    assert agent.card.found["settings"]["load"] == [0.5]
 
 
 @pytest.mark.parametrize("form", ["vector", "one", "dummy", "subprocess"])
@@ -87,7 +89,7 @@ def test_environments(tmp_path, form):
     card = read_card(save_model(make_model(env=env), tmp_path / "model"))
     if form == "subprocess":
         env.close()
-    assert card.settings["window"] == 4 and card.training["episode_jobs"] == 10
+    assert card.settings["window"] == 4 and card.found["settings"]["episode_jobs"] == 10
     (expected,) = spans_of(BackfillEnv(TRACE, **SHORT).batch)
     (span,) = card.trained_on
     assert span[:4] == expected[:4] and np.array_equal(span.blocks, expected.blocks)
@@ -101,10 +103,11 @@ def test_vec_normalize(tmp_path, flat, keys):
     model = make_model(env=env, policy="MlpPolicy" if flat else "MultiInputPolicy")
     model.learn(64)
     agent = load_agent(save_model(model, tmp_path / "model"), trust=True)
+    assert encode_normalization(VecNormalize(inner, norm_obs=False)) == {"observations": False}
     env.training = False
     scaled = env.reset()
     raw = env.get_original_obs()
-    mine = agent.card.normalization.apply(raw)
+    mine = agent.normalization.apply(raw)
     for part in raw if isinstance(raw, dict) else [...]:
         assert np.array_equal(mine[part], scaled[part])
     masks = np.array(inner.env_method("action_masks"))
@@ -113,28 +116,9 @@ def test_vec_normalize(tmp_path, flat, keys):
     assert np.array_equal(actions, expected)
 
 
-def test_no_normalization(tmp_path):
-    """A VecNormalize that scales rewards only leaves observations alone."""
-    env = VecNormalize(BackfillVecEnv(2, TRACE, window=4, **SHORT), norm_obs=False)
-    agent = load_agent(save_model(make_model(env=env), tmp_path / "model"), trust=True)
-    assert agent.card.normalization is None
-
-
-def test_in_memory(tmp_path):
-    """A model in memory is scored like the one saved from it."""
-    model = make_model(env=VecNormalize(BackfillVecEnv(2, TRACE, window=4, **SHORT)))
-    model.learn(32)
-    path = save_model(model, tmp_path / "model.zip")
-    scores = [
-        [row[1:] for row in evaluate_agent(one, OTHER, episodes=2, trust=True, **SHORT)]
-        for one in (model, str(path))
-    ]
-    assert scores[0] == scores[1]
-
-
 @pytest.mark.parametrize("normalized", [False, True])
-def test_made_by_a_function(normalized):
-    """A model that a function returns is scored like the model itself, and checked like it."""
+def test_made_by_a_function(tmp_path, normalized):
+    """A model is scored alike from memory, from its file and from a function, and checked alike."""
     env = BackfillVecEnv(2, TRACE, window=4, **SHORT)
     if normalized:
         model = make_model(env=VecNormalize(env)).learn(32)
@@ -144,11 +128,12 @@ def test_made_by_a_function(normalized):
     def make(env):
         return model
 
+    options, path = {"episodes": 2, "window": 4, **SHORT}, save_model(model, tmp_path / "model")
     scores = [
-        [row[1:] for row in evaluate_agent(one, OTHER, episodes=2, window=4, **SHORT)]
-        for one in (model, make)
+        [row.metrics for row in evaluate_agent(one, OTHER, trust=True, **options)]
+        for one in (model, make, str(path))
     ]
-    assert scores[0] == scores[1]
+    assert scores[0] == scores[1] == scores[2]
     for changes in ({"window": 4, "reservation_depth": 0}, {"window": 8}):
         with pytest.raises(bfenv.BfenvError, match="of the function needs"):
             evaluate_agent(make, OTHER, **changes, **SHORT)
@@ -173,11 +158,11 @@ def test_algorithms(tmp_path, algorithm, options):
     model.learn(16)
     path = save_model(model, tmp_path / "model.zip")
     rows = evaluate_agent(str(path), OTHER, episodes=2, trust=True, **SHORT)
-    played = [row for row in rows if row.name.startswith(str(path))]
+    played = [row for row in rows if row.policy.startswith(str(path))]
     assert len(played) == (1 if algorithm in (sb3.DQN, contrib.QRDQN) else 2)
-    assert all(row.illegal_actions == 0 for row in played)
+    assert all(row.metrics["illegal_actions"] == 0 for row in played)
     if algorithm is contrib.MaskablePPO:
-        assert all(row.replaced_actions == 0 for row in played)
+        assert all(row.metrics["replaced_actions"] == 0 for row in played)
 
 
 class Custom(contrib.ppo_mask.MultiInputPolicy):
@@ -202,6 +187,9 @@ def test_trust(tmp_path, monkeypatch):
         evaluate_agent(str(path), OTHER, **SHORT)
 
 
+MISFIT = {"parts": {"queue": {"mean": [0.0], "var": [1.0]}}, "clip": 1, "epsilon": 0}
+
+
 def change_card(path, **changes):
     file = card_path(path)
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
@@ -223,18 +211,7 @@ def change_card(path, **changes):
         (lambda path: change_card(path, settings={}), "damaged"),
         (lambda path: change_card(path, trained_on=[{}]), "not a span"),
         (lambda path: change_card(path, normalization={"observations": True}), "VecNormalize"),
-        (
-            lambda path: change_card(
-                path,
-                normalization={
-                    "observations": True,
-                    "parts": {"queue": {"mean": [0.0], "var": [1.0]}},
-                    "clip": 1,
-                    "epsilon": 0,
-                },
-            ),
-            "do not fit",
-        ),
+        (lambda path: change_card(path, normalization=MISFIT), "do not fit"),
         (lambda path: change_card(path, algorithm="no.such:Thing"), "no.such"),
     ],
 )
@@ -244,16 +221,6 @@ def test_wrong_card(tmp_path, damage, named):
     damage(path)
     with pytest.raises(bfenv.BfenvError, match=named):
         load_agent(path, trust=True)
-
-
-def test_older_card(tmp_path):
-    """A card from before a setting existed has its default."""
-    path = save_model(make_model(), tmp_path / "model.zip")
-    settings = {**read_card(path).settings}
-    for name in LATER:
-        assert settings.pop(name) == DEFAULTS[name]
-    change_card(path, settings=settings)
-    assert load_agent(path, trust=True).settings == settings | {n: DEFAULTS[n] for n in LATER}
 
 
 def test_not_a_model(tmp_path):
@@ -286,7 +253,7 @@ def test_unknown_settings(tmp_path):
         save_model(plain, tmp_path / "x", other)
     assert not (tmp_path / "x.zip").exists()
     save_model(plain, tmp_path / "x", model.get_env())
-    assert load_agent(tmp_path / "x.zip", trust=True).card.normalization is not None
+    assert load_agent(tmp_path / "x.zip", trust=True).normalization is not None
 
 
 class Halved(gymnasium.ObservationWrapper):
@@ -325,14 +292,6 @@ def test_wrong_environments(tmp_path, env, named):
     model = make_model(sb3.PPO, env=env, policy=policy, n_steps=8, batch_size=8)
     with pytest.raises(bfenv.BfenvError, match=named):
         save_model(model, tmp_path / "model.zip")
-
-
-def test_seen_jobs(tmp_path):
-    """A model is not scored on jobs that it was trained on."""
-    path = save_model(make_model(), tmp_path / "model.zip")
-    with pytest.raises(bfenv.BfenvError, match="was trained on"):
-        evaluate_agent(str(path), TRACE, split="train", trust=True, **SHORT)
-    evaluate_agent(str(path), TRACE, episodes=1, trust=True, **SHORT)  # the test split
 
 
 def test_conflicting_settings(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 import bfenv
-from bfenv.agents import load_agent
+from bfenv.agents import load_agent, save_model
 from bfenv.envs.backfill import BackfillEnv
 
 contrib = pytest.importorskip("sb3_contrib")
@@ -18,24 +18,22 @@ def make_model(env):
     return contrib.MaskablePPO("MultiInputPolicy", env, n_steps=16, batch_size=16, device="cpu")
 
 
-def test_saves(tmp_path):
-    """The model is saved when training ends, and loads as it is then."""
+def test_saves(tmp_path, monkeypatch):
+    """The model is saved before, at times during, and after training, and loads as it is then."""
+    steps = []
+
+    def save(model, *others):
+        steps.append(model.num_timesteps)
+        return save_model(model, *others)
+
+    monkeypatch.setattr("bfenv.agents.sb3_callback.save_model", save)
     model = make_model(BackfillEnv(**OPTIONS))
-    model.learn(32, callback=SaveModel(tmp_path / "model.zip"))
+    model.learn(32, callback=SaveModel(tmp_path / "model.zip", every=10))
+    assert steps == [0, 10, 20, 30, 32]
     agent = load_agent(tmp_path / "model.zip", trust=True)
-    assert agent.card.steps == 32
+    assert agent.card.found["steps"] == 32
     saved = agent._model.policy.state_dict()
     assert all((saved[name] == value).all() for name, value in model.policy.state_dict().items())
-
-
-def test_every(tmp_path, monkeypatch):
-    """With `every` it is also saved in between."""
-    steps = []
-    monkeypatch.setattr(
-        "bfenv.agents.sb3_callback.save_model", lambda model, *_: steps.append(model.num_timesteps)
-    )
-    make_model(BackfillEnv(**OPTIONS)).learn(32, callback=SaveModel(tmp_path / "m.zip", every=10))
-    assert steps == [0, 10, 20, 30, 32]
 
 
 def test_fails_early(tmp_path):

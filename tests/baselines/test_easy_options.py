@@ -233,7 +233,7 @@ def test_guard_is_corrected():
 
 @pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("corrected_easy", 12), ("backlog", 45)])
 def test_guard_bounds_waits(scale, most):
-    """A wide job that later ones overtake for ever waits for hours only, with the guard."""
+    """A wide job that later ones overtake forever waits for hours only, with the guard."""
     hours = np.array([0, 0.5, *range(1, 300)])
     size = np.where(hours == 0.5, 2, 1)
     trace = bfenv.make_trace(hours * HOUR, size, np.full(len(hours), 1.9 * HOUR), 2)

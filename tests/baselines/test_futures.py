@@ -16,8 +16,9 @@ from bfenv.baselines.futures import (
 )
 from bfenv.core.cluster import may_start, now, running, start, try_start, waiting
 from bfenv.core.durations import DAY
+from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT
 from bfenv.core.policy import Policy, new_memory
-from bfenv.knowledge.user_history import UserHistory, learn, new_user_history
+from bfenv.knowledge.user_history import UserHistory, estimate_group, learn, new_user_history
 from tests.conftest import small_traces
 
 STATELESS = ("easy", "fcfs", "easy-sjf", "easy-wfp3", "easy(reservations=2)")
@@ -164,7 +165,7 @@ def test_a_future_leaves_the_machine_alone():
         machine = known_machine(cluster, jobs)
         kept = [column.copy() for column in (*cluster, *machine.cluster)]
         memory = new_memory(policy, machine.jobs, trace.processors, 0)
-        run_future(policy, machine, new_future(machine, machine.jobs.estimate), memory)
+        run_future(policy, machine, new_future(machine, machine.requests[ESTIMATE]), memory)
         assert all(map(np.array_equal, kept, (*cluster, *machine.cluster)))
 
     assert np.array_equal(watched(trace, "easy", look).start, bfenv.simulate(trace, "easy").start)
@@ -191,11 +192,11 @@ def test_arrivals_repeat_a_past_day():
     early = [future is machine for time, machine, future in seen if time < DAY]
     assert early and all(early)
     time, machine, future = next(each for each in seen if each[0] == 2 * DAY + 3600)
-    arrivals = future.jobs.submit[len(machine.job) :]
+    arrivals = future.requests[SUBMIT, len(machine.job) :]
     assert arrivals.tolist() == [2 * DAY + 2 * 3600, 2 * DAY + 6 * 3600]
     assert (future.job[len(machine.job) :] < machine.job.min()).all()
-    after = run_future(EASY, future, new_future(future, future.jobs.estimate), ())
-    assert np.array_equal(after.start, np.maximum(future.jobs.submit, time))
+    after = run_future(EASY, future, new_future(future, future.requests[ESTIMATE]), ())
+    assert np.array_equal(after.start, np.maximum(future.requests[SUBMIT], time))
 
 
 @given(small_traces(jobs=10), st.integers(0, 2**16))
@@ -211,13 +212,14 @@ def test_arrivals_are_jobs_of_the_past(trace, seed):
         future = with_arrivals(machine, cluster, jobs, generator, DAY // 2)
         known = len(machine.job)
         assert (jobs.submit[future.job] <= now(cluster)).all()
-        submit = future.jobs.submit[known:]
+        submit = future.requests[SUBMIT, known:]
         assert ((submit > now(cluster)) & (submit <= now(cluster) + DAY // 2)).all()
-        assert np.array_equal(future.jobs.size, jobs.size[future.job])
-        after = run_future(EASY, future, new_future(future, future.jobs.estimate), ())
+        assert np.array_equal(future.requests[SIZE], jobs.size[future.job])
+        after = run_future(EASY, future, new_future(future, future.requests[ESTIMATE]), ())
         assert (after.end >= 0).all()
         used = [
-            (future.jobs.size * ((after.start <= t) & (after.end > t))).sum() for t in after.start
+            (future.requests[SIZE] * ((after.start <= t) & (after.end > t))).sum()
+            for t in after.start
         ]
         assert max(used, default=0) <= trace.processors
 
@@ -240,8 +242,9 @@ def test_users_are_recalled(trace):
         memory = recall(memory, machine, users)
         assert isinstance(memory.history, UserHistory)
         assert np.array_equal(memory.history.recent, users.recent)
-        group = users.estimate_group[machine.job]
-        assert np.array_equal(memory.history.estimate_group, group)
+        for number, job in enumerate(machine.job):
+            group = estimate_group(memory.history, machine.jobs, number)
+            assert group == estimate_group(users, jobs, job)
         assert np.array_equal(memory.history.by_estimate, users.by_estimate)
         memory.history.recent[:] = -1  # a copy
         assert (users.recent >= 0).all()

@@ -13,6 +13,7 @@ import bfenv
 from bfenv.baselines.multiqueue import figure2, multiqueue
 from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
 from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED
+from bfenv.baselines.multiqueue.partitions import partition_of
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
 from bfenv.core.events import advance, new_cluster
@@ -303,7 +304,8 @@ def test_only_estimates_above_1000_seconds_are_tried():
 def test_queues_begin_at_1000_and_at_10000_seconds():
     jobs = bfenv.make_trace([0] * 4, [1] * 4, [999, 1000, 9999, 10_000], 7).jobs
     memory = multiqueue().memory(jobs, 7, None)
-    assert memory.partitions.partition.tolist() == [0, 1, 1, 2]
+    queues = [partition_of(memory.partitions, jobs, job) for job in range(4)]
+    assert queues == [0, 1, 1, 2]
     assert memory.partitions.owned.tolist() == [3, 2, 2]
 
 

@@ -36,9 +36,8 @@ class Machine:
         trace = bfenv.make_trace(
             submit, size, runtime, processors, estimate=estimate, requested_start=requested_start
         )
-        self.jobs = trace.jobs
         self.cluster, self.jobs, self.truth = new_cluster(trace)
-        self.plan = new_reservations(jobs, processors)
+        self.plan = new_reservations(self.jobs, processors)
 
     def advance(self):
         """Go on to the next instant, and bring the plan up to it; whether a job ended early."""
@@ -75,7 +74,7 @@ def planned_machine():
 
 
 def test_a_new_plan_is_an_empty_machine_without_reservations():
-    """All processors are free from time 0 on, for ever."""
+    """All processors are free from time 0 on, forever."""
     machine = Machine(3, (0, 1, 1, 1))
     assert machine.profile() == [(0, 3)]
     assert machine.plan.planned_start.tolist() == [NONE]
@@ -307,20 +306,23 @@ def test_a_front_may_be_before_that_of_smaller_jobs():
     """An interval too long to be followed brings back a larger class alone; later, the smaller."""
     trace = bfenv.make_trace([0], [1], [500], 6)
     openings, profile = new_openings(trace.jobs, 6, long=0), new_profile(0, 110)
+    row = int(np.searchsorted(openings.shortest, 400, side="right"))
+    shortest = int(openings.shortest[row])
+    assert 400 < shortest <= 529  # too long for 300 to 700, short enough for 171 to 700
     openings.noted[0] = True
     times = [*range(201), 300, 700, 800]
     free = [2 + time % 2 for time in range(200)] + [0, 3, 0, 6]
     free[90], free[100], free[170] = 1, 1, 0
     profile.steps[0], profile.time[:204], profile.free[:204] = 204, times, free
     for column, size in enumerate(openings.least):
-        for row, duration in enumerate(openings.shortest):
-            openings.front[column, row] = anchor_point(profile, size, duration, 0)
-    assert openings.front[0, 1] == openings.front[1, 1] == 800
+        for k, duration in enumerate(openings.shortest):
+            openings.front[column, k] = anchor_point(profile, size, duration, 0)
+    assert openings.front[0, row] == openings.front[1, row] == 800
 
     give_back(openings, profile, 1, 100, 101)
-    assert openings.front[0, 1] == 800 and openings.front[1, 1] < 171
+    assert openings.front[0, row] == 800 and openings.front[1, row] < 171
     give_back(openings, profile, 2, 200, 300)
-    assert openings.front[0, 1] == anchor_point(profile, 1, 500, 0) == 171
+    assert openings.front[0, row] == anchor_point(profile, 1, shortest, 0) == 171
     check_fronts(openings, profile)
 
 

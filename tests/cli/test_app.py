@@ -7,9 +7,11 @@ import subprocess
 import sys
 
 import pytest
+import typer.main
 
 from bfenv import load_workload, write_swf
 from bfenv.cli import groups
+from bfenv.cli.app import app
 from tests.cli.conftest import SWF
 from tests.players.programs import FCFS
 
@@ -35,7 +37,9 @@ def test_as_a_module():
     words = [sys.executable, "-m", "bfenv"]
     done = subprocess.run([*words, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("bfenv ")
-    done = subprocess.run([*words, "policies", "nothing"], capture_output=True, text=True)
+    done = subprocess.run(
+        [*words, "evaluate", "policies", "nothing"], capture_output=True, text=True
+    )
     assert done.returncode == 2 and done.stderr.startswith("bfenv: ")
 
 
@@ -59,7 +63,7 @@ def test_interrupted_import(tmp_path, module):
     # A shell's background jobs, and their children, ignore the signal otherwise.
     program = (
         "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL);"
-        "os.execv(sys.executable, [sys.executable, '-m', 'bfenv', 'bound'])"
+        "os.execv(sys.executable, [sys.executable, '-m', 'bfenv', 'evaluate', 'bound'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
@@ -70,7 +74,17 @@ def test_interrupted_import(tmp_path, module):
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_encodings(swf, encoding):
     """Where the output's encoding lacks the minus sign, a hyphen stands for it."""
-    words = ["-m", "bfenv", "whatif", str(swf), "--processors", "+4", "--processors", "-0%"]
+    words = [
+        "-m",
+        "bfenv",
+        "report",
+        "whatif",
+        str(swf),
+        "--processors",
+        "+4",
+        "--processors",
+        "-0%",
+    ]
     environment = os.environ | {"PYTHONIOENCODING": encoding, "COLUMNS": "100"}
     done = subprocess.run([sys.executable, *words], capture_output=True, env=environment)
     text = done.stdout.decode(encoding)
@@ -79,7 +93,8 @@ def test_encodings(swf, encoding):
 
 
 @pytest.mark.parametrize(
-    ("words", "name"), [(["whatif", "LOG"], "page.html"), (["bound", "LOG"], "gap.npz")]
+    ("words", "name"),
+    [(["report", "whatif", "LOG"], "page.html"), (["evaluate", "bound", "LOG"], "gap.npz")],
 )
 def test_closed_output(swf, tmp_path, words, name):
     """The file is there even if nobody reads the table, as in `| head -1`."""
@@ -100,30 +115,32 @@ def test_closed_output(swf, tmp_path, words, name):
             "evaluate",
             "name a policy by --policy ./mine, a workload by --workload, a program by --player",
         ),
-        ("conformance", "name a policy by --policy ./mine, a program by --command"),
+        ("check conformance", "name a policy by --policy ./mine, a program by --command"),
     ],
 )
 def test_argument_too_many(run, command, hint):
     """An argument where a command takes none is answered with the options that may be meant."""
-    status, _, err = run(command, "./mine")
+    status, _, err = run(*command.split(), "./mine")
     assert (status, err) == (2, f"bfenv: {command} takes no argument './mine'; {hint}\n")
 
 
-@pytest.mark.parametrize("command", [["bound"], ["whatif"], ["report"], ["workloads", "info"]])
+@pytest.mark.parametrize("command", ["evaluate bound", "report whatif", "report", "workloads info"])
 @pytest.mark.parametrize("option", ["-w", "--workload"])
 def test_workload_is_an_argument(run, command, option):
     """Where the workload is an argument, one that is given as an option is told so."""
-    status, _, err = run(*command, option, "lublin")
-    name = " ".join(command)
+    status, _, err = run(*command.split(), option, "lublin")
     assert status == 2
-    assert err.startswith(f"bfenv: {name} has no option {option}: give the workload by itself, ")
-    assert re.search(f"as in `bfenv {name} (WORKLOAD|LOG)", err)
+    assert err.startswith(f"bfenv: {command} has no option {option}: give the workload by itself, ")
+    assert re.search(f"as in `bfenv {command} (WORKLOAD|LOG)", err)
 
 
 def test_further_argument(run):
     """A second argument is refused where a command takes one."""
-    status, _, err = run("bound", "lublin", "extra")
-    assert (status, err) == (2, "bfenv: bound takes no further argument 'extra'; see --help\n")
+    status, _, err = run("evaluate", "bound", "lublin", "extra")
+    assert (status, err) == (
+        2,
+        "bfenv: evaluate bound takes no further argument 'extra'; see --help\n",
+    )
 
 
 def test_short_help(run):
@@ -140,17 +157,28 @@ def test_no_arguments(run):
         assert "Usage: bfenv" in out
 
 
-COMMANDS = [
-    *(["evaluate"], ["simulate"], ["gantt"], ["check"], ["policies"]),
-    *(["report"], ["whatif"], ["bound"], ["search"], ["train"], ["curves"]),
-    *(["agents"], ["agents", "show"], ["agents", "card"]),
-    *(["workloads"], ["workloads", "info"], ["workloads", "fetch"], ["workloads", "import"]),
-    *(["leaderboard", "run"], ["leaderboard", "report"], ["leaderboard", "export"]),
-]
-RUN = (
-    ["evaluate"], ["simulate"], ["policies"], ["workloads"], ["leaderboard", "run"],
-    ["whatif"], ["agents"], ["agents", "show"],
-)  # fmt: skip  # those whose examples need no files but a log, no network, and not much time
+def walk(command, *words):
+    """The words of every command of the app that can be run."""
+    context = command.make_context("bfenv", [], resilient_parsing=True)
+    names = command.list_commands(context) if hasattr(command, "list_commands") else ()
+    found = [
+        one for name in names for one in walk(command.get_command(context, name), *words, name)
+    ]
+    return found + (
+        [] if names and not getattr(command, "invoke_without_command", True) else [words]
+    )
+
+
+APP = typer.main.get_command(app)
+COMMANDS = [" ".join(words) for words in walk(APP) if words]
+GROUPS = ["", *(name for name in COMMANDS if any(one.startswith(f"{name} ") for one in COMMANDS))]
+# Examples that need files of a long computation, a download, or much time.
+NOT_RUN = {
+    "agents card", "check", "check conformance", "evaluate bound", "gantt", "leaderboard bound",
+    "leaderboard export", "leaderboard report", "leaderboard verify", "report", "search",
+    "train", "train curves", "workloads fetch", "workloads import",
+    "workloads info", "warm",
+}  # fmt: skip
 
 
 def examples(help):
@@ -159,25 +187,32 @@ def examples(help):
     return re.findall(r"^ +(bfenv .*)$", re.sub(r" \\\n +", " ", text), re.M)
 
 
-@pytest.mark.parametrize("group", [[], ["agents"], ["leaderboard"], ["workloads"]])
+def test_walk():
+    """The app is walked to its ends."""
+    assert len(COMMANDS) > 20 and {"report whatif", "leaderboard verify", "train"} <= set(COMMANDS)
+    assert set(COMMANDS) >= NOT_RUN
+
+
+@pytest.mark.parametrize("group", GROUPS)
 def test_lists_of_commands(run, group):
     """No line of a list of commands is cut at 80 columns."""
-    lines = run(*group, "--help", columns=80)[1].partition("Commands:")[2].splitlines()
+    out = run(*group.split(), "--help", columns=80)[1]
+    lines = re.split("Commands:|More:", out)[-1].splitlines()
     assert lines and not [line for line in lines if line.endswith("...")]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help(run, command):
     """Every help text has examples of its command, and lines of at most 80 characters."""
-    status, out, _ = run(*command, "--help", columns=80)
+    status, out, _ = run(*command.split(), "--help", columns=80)
     assert status == 0 and examples(out)
-    assert all(example.startswith("bfenv " + " ".join(command)) for example in examples(out))
+    assert examples(out)[0].startswith(f"bfenv {command}")
     long = [line for line in out.splitlines() if len(line) > 80]
     assert all("--" in line or "-o JobID," in line for line in long)  # only commands to copy
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", RUN, ids=" ".join)
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - NOT_RUN))
 def test_examples(run, tmp_path, monkeypatch, command):
     """The examples in the help texts work."""
     monkeypatch.chdir(tmp_path)
@@ -186,7 +221,7 @@ def test_examples(run, tmp_path, monkeypatch, command):
     scheduler = tmp_path / "my-scheduler"
     scheduler.write_text(f"#!{sys.executable}\n{FCFS.replace('FIRST', 'pass').strip()}\n")
     scheduler.chmod(0o755)
-    for example in examples(run(*command, "--help")[1]):
+    for example in examples(run(*command.split(), "--help")[1]):
         status, out, err = run(*shlex.split(example)[1:])
         assert status == 0, (example, err)
         assert out or (tmp_path / "schedule.csv").exists()
@@ -207,7 +242,7 @@ def test_examples(run, tmp_path, monkeypatch, command):
         (["evaluate", "--format", "xml"], "--format"),
         (["evaluate", "--format", "xml"], "'xml'"),
         (["evaluate", "easy"], "--policy easy"),
-        (["whatif", "lublin", "extra"], "'extra'; see --help"),
+        (["report", "whatif", "lublin", "extra"], "'extra'; see --help"),
         (["workloads", "fetch", "nosuch", "KTH"], "'KTH'"),
         (["evaluate", "--bogus"], "--bogus"),
         (["evaluate", "-p", "easy(order=fcfs"], "'easy(order=fcfs'"),
@@ -217,7 +252,7 @@ def test_examples(run, tmp_path, monkeypatch, command):
         (["evaluate", "-p", "easy(order={[]:1})"], "order"),
         (["evaluate", "-p", "easy(lookahead=10000000000000000000000)"], "10000000000000000000000"),
         (["evaluate", "-p", "eazy(order=fcfs)"], "'eazy'"),
-        (["simulate", "-o", "no/such/folder.csv"], "no/such"),
+        (["workloads", "simulate", "-o", "no/such/folder.csv"], "no/such"),
         (["evaluate", "--jobs", "0"], "jobs"),
         (["evaluate", "--backend", "dusk"], "'dusk'"),
         (["evaluate", "--backend", "dask"], "scheduler"),
@@ -234,9 +269,9 @@ def test_examples(run, tmp_path, monkeypatch, command):
         (["leaderboard", "run", "-o", "b", "-p", "easy", "-j", "0"], "jobs"),
         (["leaderboard", "run", "-o", "EMPTY", "-p", "easy"], "EMPTY"),
         (["nonsense"], "nonsense"),
-        (["simulate", "-w", "MALFORMED"], "MALFORMED:2: field 4"),
-        (["simulate", "-w", "EMPTY"], "EMPTY"),
-        (["simulate", "-w", "BROKEN.gz"], "BROKEN.gz"),
+        (["workloads", "simulate", "-w", "MALFORMED"], "MALFORMED:2: field 4"),
+        (["workloads", "simulate", "-w", "EMPTY"], "EMPTY"),
+        (["workloads", "simulate", "-w", "BROKEN.gz"], "BROKEN.gz"),
     ],
 )
 def test_wrong_input(run, tmp_path, monkeypatch, arguments, value):
@@ -257,9 +292,11 @@ def test_wrong_input(run, tmp_path, monkeypatch, arguments, value):
 @pytest.mark.parametrize(
     "command",
     [
-        "simulate --workload lublin:jobs=20", "gantt --out gantt.png --workload lublin:jobs=20",
+        "workloads simulate --workload lublin:jobs=20",
+        "gantt --out gantt.png --workload lublin:jobs=20",
         "evaluate --workload lublin:jobs=20", "evaluate --workload lublin:jobs=20 --jobs 2",
-        "bound lublin:jobs=20 --moves 1", "whatif lublin:jobs=20", "conformance",
+        "evaluate bound lublin:jobs=20 --moves 1", "report whatif lublin:jobs=20",
+        "check conformance",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(
@@ -287,7 +324,7 @@ def test_light_imports():
         "from bfenv.cli import main\n"
         "try: main()\n"
         "except SystemExit as e: assert not e.code\n"
-        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'scipy.stats', 'pygame'}\n"
+        "heavy = {'torch', 'stable_baselines3', 'matplotlib', 'scipy.stats'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env=os.environ, capture_output=True)

@@ -1,4 +1,4 @@
-"""`bfenv bound`: the table, the file and its check."""
+"""`bfenv evaluate bound`: the table, the file and its check."""
 
 import json
 
@@ -8,7 +8,7 @@ FAST = ("--moves", "10")
 
 def test_table(run):
     """The table is in order: the bound, the best schedules, EASY, and the policies named."""
-    status, out, _ = run("bound", WORKLOAD, "-p", "fcfs", *FAST)
+    status, out, _ = run("evaluate", "bound", WORKLOAD, "-p", "fcfs", *FAST)
     assert status == 0
     lines = ["no schedule is below", "best found", "easy", "fcfs"]
     positions = [out.index(f" {line} ") for line in lines]
@@ -18,7 +18,9 @@ def test_table(run):
 
 def test_json(run):
     """JSON has every number; the bound has no longest wait."""
-    status, out, _ = run("bound", WORKLOAD, "-f", "json", "--metric", "mean_wait", *FAST)
+    status, out, _ = run(
+        "evaluate", "bound", WORKLOAD, "-f", "json", "--metric", "mean_wait", *FAST
+    )
     rows = {row["schedule"]: row for row in json.loads(out)}
     assert status == 0
     assert rows["bound"]["max_wait"] is None
@@ -31,15 +33,15 @@ def test_json(run):
 def test_check(run, tmp_path):
     """A saved file is checked and gives the same table; other jobs are refused."""
     path = tmp_path / "gap.npz"
-    _, searched, _ = run("bound", WORKLOAD, "--out", path, *FAST)
-    status, checked, _ = run("bound", WORKLOAD, "--check", path)
+    _, searched, _ = run("evaluate", "bound", WORKLOAD, "--out", path, *FAST)
+    status, checked, _ = run("evaluate", "bound", WORKLOAD, "--check", path)
     assert (status, checked) == (0, searched)
-    status, _, err = run("bound", "lublin:jobs=121,load=0.9", "--check", path)
+    status, _, err = run("evaluate", "bound", "lublin:jobs=121,load=0.9", "--check", path)
     assert status == 2 and "other jobs" in err
-    assert run("bound", WORKLOAD, "--out", path, *FAST)[0] == 2  # exists
+    assert run("evaluate", "bound", WORKLOAD, "--out", path, *FAST)[0] == 2  # exists
 
 
 def test_metric(run):
     """An unknown metric is refused by name before any work."""
-    status, _, err = run("bound", "--metric", "max_wait")
+    status, _, err = run("evaluate", "bound", "--metric", "max_wait")
     assert status == 2 and "max_wait" in err

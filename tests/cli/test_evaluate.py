@@ -8,7 +8,7 @@ import re
 import pytest
 
 import bfenv
-from tests.leaderboard.site.conftest import write_site
+from tests.site.conftest import write_site
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_left_out(run, swf):
     lines = swf.read_text().splitlines()
     for job, line, reason in (
         (2, "2 1 -1 4 9 -1 -1 9 4 -1 1 1 -1 -1 -1 -1 -1 -1", "(larger than the machine)"),
-        (3, "3 1 -1 -10 1 -1 -1 1 4 -1 1 1 -1 -1 -1 -1 -1 -1",
+        (3, "3 1 -1 -1 1 -1 -1 1 4 -1 1 1 -1 -1 -1 -1 -1 -1",
          "(ran for 0 s, or no runtime: 1; larger than the machine: 1)"),
     ):  # fmt: skip
         lines[job] = line
@@ -113,5 +113,5 @@ def test_nothing_but_the_log(run, tmp_path, monkeypatch):
     (tmp_path / "idle_scheduler.py").write_text("def idle(cluster, jobs):\n    pass\n")
     log = write_site(tmp_path / "site.swf", jobs=60)
     status, out, err = run("evaluate", "-w", log, "-p", "idle_scheduler:idle")
-    assert status == 2 and "idle_scheduler:idle leaves 60 jobs waiting for ever" in err
+    assert status == 2 and "idle_scheduler:idle leaves 60 jobs waiting forever" in err
     assert "logged, as it ran" in out and "division" not in out and "repeats" not in out

@@ -1,4 +1,4 @@
-"""`bfenv policies`: the list."""
+"""`bfenv evaluate policies`: the list."""
 
 import json
 
@@ -7,9 +7,9 @@ import bfenv
 
 def test_list(run):
     """Every policy is listed, with what it does and its source."""
-    out = run("policies")[1]
+    out = run("evaluate", "policies")[1]
     assert all(name in out for name in bfenv.policies())
-    rows = json.loads(run("policies", "-f", "json")[1])
+    rows = json.loads(run("evaluate", "policies", "-f", "json")[1])
     assert [row["policy"] for row in rows] == list(bfenv.policies())
     assert list(rows[0]) == ["policy", "what it does", "source"]
 
@@ -17,8 +17,10 @@ def test_list(run):
 def test_named(run):
     """Named policies are listed alone, options included; an unknown name is refused."""
     names = ["easy-lxf", "easy(lookahead=50)"]
-    rows = json.loads(run("policies", *names, "-f", "json")[1])
+    rows = json.loads(run("evaluate", "policies", *names, "-f", "json")[1])
     assert [row["policy"] for row in rows] == names
-    status, _, error = run("policies", "nonsense")
+    status, _, error = run("evaluate", "policies", "nonsense")
     assert status == 2 and "unknown policy 'nonsense'" in error
-    assert "did you mean agent:windows-formula?" in run("policies", "windows-formula")[2]
+    assert (
+        "did you mean agent:windows-formula?" in run("evaluate", "policies", "windows-formula")[2]
+    )

@@ -1,11 +1,10 @@
 """The command `bfenv report`, and logs as they ran in other commands."""
 
 import json
-import re
 
 import pytest
 
-from tests.leaderboard.site.conftest import write_site
+from tests.site.conftest import write_site
 
 
 @pytest.fixture
@@ -54,28 +53,6 @@ def test_failing_candidate(run, site, tmp_path, monkeypatch):
         status, out, err = run("report", site, "-o", tmp_path / "none.html", *policies, "-j", 1)
         assert (status, out) == (2, "") and not (tmp_path / "none.html").exists()
         assert "ZeroDivisionError" in err and "to compare with" in err.splitlines()[-1]
-
-
-def test_clock(run, tmp_path):
-    """The hours of a dated log are those of the clock, wherever the log begins."""
-    log = write_site(tmp_path / "odd.swf", jobs=60, start_time=1_767_225_600 + 754)
-    page = tmp_path / "odd.html"
-    assert run("report", log, "-o", page, "-p", "fcfs", "-j", 1)[0] == 0
-    labels = re.findall(r">[0-9]{2}-[0-9]{2} [0-9]{2}:([0-9]{2})<", page.read_text())
-    assert labels and {int(minute) % 30 for minute in labels} == {0}
-
-
-def test_kept(run, site, tmp_path):
-    """Rows that are kept are those of a leaderboard, and are not made again."""
-    page, folder = tmp_path / "site.html", tmp_path / "rows"
-    for _ in range(2):
-        status, _, _ = run(
-            "report", site, "-o", page, "-p", "fcfs", "--keep", folder, "-j", 1, "--force"
-        )
-        assert status == 0
-    status, out, _ = run("leaderboard", "report", folder)
-    assert status == 0
-    assert "as it ran" in out
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def test_names_of_agents_are_whole(run, columns):
 def test_width(run):
     """A table is not wider than the terminal."""
     for columns in (80, 120):
-        for command in (("policies",), ("workloads",), ("bench", "show")):
+        for command in (("evaluate", "policies"), ("workloads",), ("agents",)):
             out = run(*command, columns=columns)[1].splitlines()
             assert max(map(len, out[1:])) <= columns  # the first line may be a title
 

@@ -1,4 +1,6 @@
-"""`bfenv train` and `bfenv curves`: what they write, print and refuse."""
+"""`bfenv train` and `bfenv train curves`: what they write, print and refuse."""
+
+import sys
 
 import pytest
 
@@ -33,7 +35,8 @@ def test_interrupt(run, tmp_path, monkeypatch, where, then):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"bfenv.agents.training.ppo.{where}", stop)
-    status, _, err = run("train", *SMALL, "--warm-start", "easy-sjf", "--out", tmp_path / "run")
+    order = ("--warm-start", "order:estimate", "--set", "warm_start_steps=64")
+    status, _, err = run("train", *SMALL, *order, "--out", tmp_path / "run")
     assert status == 130 and then in err and "--resume" in err and err.endswith("interrupted\n")
 
 
@@ -41,14 +44,14 @@ def test_seeds(run, tmp_path):
     """Trainings with several seeds are drawn as one curve."""
     status, _, _ = run("train", *SMALL, "--seeds", 2, "--out", tmp_path)
     assert status == 0
-    status, out, _ = run("curves", tmp_path)
+    status, out, _ = run("train", "curves", tmp_path)
     assert status == 0
     assert [line.split(",")[:3] for line in out.splitlines()[1:]] == [
         ["scorer", seed, steps] for seed in "01" for steps in ("0", "32", "64")
     ]
-    status, _, _ = run("curves", tmp_path, "--out", tmp_path / "curves.png")
+    status, _, _ = run("train", "curves", tmp_path, "--out", tmp_path / "curves.png")
     assert status == 0 and (tmp_path / "curves.png").stat().st_size > 1000
-    status, _, err = run("curves", tmp_path, "--out", tmp_path / "curves.png")
+    status, _, err = run("train", "curves", tmp_path, "--out", tmp_path / "curves.png")
     assert status == 2 and "--force" in err
 
 
@@ -74,7 +77,8 @@ def test_help(run):
         (["--preset", "nothing"], "unknown preset 'nothing'"),
         (["--set", "gamma=3"], "gamma must be"),
         (["--algo", "dqn"], "algo must be one of"),
-        (["--warm-start", "nothing", *SMALL], "unknown policy 'nothing'"),
+        (["--warm-start", "order:nothing", *SMALL], "unknown name 'nothing'"),
+        (["--set", 'learning_rate=!!int ""'], "is no value"),
         (["--device", "abacus", *SMALL], "'abacus' cannot be used by torch"),
         (["--set", f"num_envs={10**15}"], "not enough memory"),
     ],
@@ -85,3 +89,15 @@ def test_refused(run, tmp_path, arguments, message):
     assert status == 2
     assert message in err and err.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_missing_packages(run, tmp_path, monkeypatch):
+    """All packages that are missing are named at once, with the extra that has them."""
+    for module in ("yaml", "torch", "cma"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for options, message in (
+        (["--resume"], "training needs PyYAML and torch: pip install 'bfenv[agents]'"),
+        (["--algo", "es"], "training needs PyYAML and cma: pip install 'bfenv[search]'"),
+    ):
+        status, _, err = run("train", *options, "--out", tmp_path / "run")
+        assert status == 2 and message in err and err.count("\n") == 1

@@ -154,7 +154,7 @@ ENDLESS = Policy("endless", decide, run, memory)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_command(tmp_path):
-    """A SIGINT ends `bfenv simulate` in an endless compiled pass, with the usual exit status."""
+    """A SIGINT ends a command in an endless compiled pass, with the usual exit status."""
     (tmp_path / "endless.py").write_text(PROGRAM)
     command = [
         sys.executable,
@@ -162,6 +162,7 @@ def test_command(tmp_path):
         # A shell's background jobs, and their children, ignore the signal otherwise.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from bfenv.cli import main; main()",
+        "workloads",
         "simulate",
         "--policy",
         "endless:ENDLESS",

@@ -8,7 +8,7 @@ import pytest
 from bfenv.core.cluster import may_start, start, waiting
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import make_trace
-from bfenv.core.policy import Policy, able, generator_memory, make_policy, new_memory
+from bfenv.core.policy import Policy, generator_memory, make_policy, new_memory, plans_for
 from bfenv.core.simulator import simulate
 
 TRACE = make_trace([0, 0], [1, 1], [4, 2], 1)
@@ -76,9 +76,9 @@ def test_pickle():
 def test_able():
     """Jobs with requested start times need a policy that plans for them."""
     later = make_trace([0], [1], [1], 1, requested_start=[5]).jobs
-    assert able(make_policy(last_first), TRACE.jobs)
-    assert not able(make_policy(last_first), later)
-    assert able(make_policy(last_first, requested_starts=True), later)
+    assert plans_for(make_policy(last_first), TRACE.jobs)
+    assert not plans_for(make_policy(last_first), later)
+    assert plans_for(make_policy(last_first, requested_starts=True), later)
 
 
 def test_memory():

@@ -4,6 +4,7 @@ import dataclasses
 import doctest
 import inspect
 import re
+import sys
 import typing
 from importlib import import_module
 
@@ -87,6 +88,12 @@ def keywords(one):
     return set(typing.get_type_hints(kinds[0])) if kinds else set()
 
 
+def said_once(thing):
+    """Parameters that the module's docstring describes, for all of its functions together."""
+    shared = re.search(r"In all of them,(.*)", sys.modules[thing.__module__].__doc__, re.S)
+    return set(re.findall(r"`(\w+)` \(\w+\)", shared[1])) if shared else set()
+
+
 def is_record(thing):
     """Whether a class is a named tuple or a data class: its signature lists its fields."""
     return dataclasses.is_dataclass(thing) or hasattr(thing, "_fields")
@@ -120,6 +127,7 @@ def parameter_faults(thing):
         missing -= commented(thing)
     if extra & set(known):
         missing -= {name for name, one in taken.items() if keywords(one)}
+    missing -= said_once(thing)
     untyped = {
         name
         for name in set(known) & set(taken)

@@ -8,6 +8,7 @@ import doctest
 import re
 import shlex
 import sys
+import tomllib
 from importlib.metadata import metadata
 
 import pytest
@@ -107,20 +108,24 @@ def run_command(line, folder, monkeypatch, capsys):
 
 
 def test_the_readme_is_short_and_its_links_lead_to_files():
-    """At most 130 lines; pictures, pages and files that it links exist."""
+    """At most 600 words. Links begin with the project's address, if it has one."""
     text = (ROOT / "README.md").read_text()
-    assert text.count("\n") <= 130
+    assert len(text.split()) <= 600
+    addresses = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"].get("urls", {})
+    source = addresses.get("Source", "")
     links = re.findall(r'\]\(([^)#]+)|(?:src|srcset)="([^"]+)"', text)
     assert len(links) > 10
     for link in map("".join, links):
-        assert (ROOT / link).is_file(), link
+        assert link.startswith(source), link
+        file = re.sub(r"^/(?:blob|raw)/[^/]+/", "", link.removeprefix(source))
+        assert (ROOT / file).is_file(), link
 
 
 def test_the_first_rows_of_the_leaderboard_are_those_of_its_page():
     """The README's table is the beginning of the whole table."""
     readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/leaderboard.md"))
     rows = re.search(r"^\| policy \| division .*\n(?:\|.*\n)+", readme, re.M)[0]
-    assert rows.count("\n") >= 5
+    assert rows.count("\n") >= 5  # the two of its head, and three policies
     assert rows in page
 
 

@@ -59,9 +59,9 @@ def opened(trace, steps=25, which=0, **settings):
 def bytes_of(snapshot):
     """All that a snapshot holds."""
     return pickle.dumps(
-        [[part.tolist() for part in snapshot.jobs]]
+        [[part.tolist() for part in each] for each in (snapshot.jobs, snapshot.history.groups)]
         + [[None if part is None else part.tolist() for part in snapshot.state]]
-        + [part.tolist() for part in snapshot.history]
+        + [part.tolist() for part in snapshot.history[1:]]
     )
 
 

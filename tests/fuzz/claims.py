@@ -12,15 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from bfenv.core.errors import BfenvError
-from bfenv.workloads.logs.lsf import read_lsf
-from bfenv.workloads.logs.pbs import read_pbs
-from bfenv.workloads.logs.sge import read_sge
-from bfenv.workloads.logs.slurm import read_sacct
-from bfenv.workloads.logs.slurm_job import JOB
-from bfenv.workloads.logs.slurm_json import read_sacct_json
-from bfenv.workloads.logs.swf import read_swf, write_swf
-from bfenv.workloads.logs.table import read_columns
-from bfenv.workloads.logs.xdmod import read_xdmod
+from bfenv.workloads.logs import read_columns, read_log, read_sacct, read_swf, write_swf
+from bfenv.workloads.logs.slurm import FIRST
 
 FOLDER = tempfile.TemporaryDirectory(prefix="bfenv-fuzz-")
 ZONES = ("UTC", "Europe/Prague", "America/St_Johns", "Pacific/Apia")
@@ -50,11 +43,11 @@ def sacct(data: bytes) -> None:
         "timezone": ZONES[choice // 48 % 4],
     }
     lines = [line for line in _lines(path, "utf-8") if line.strip()]
-    first = lines[0].split("|")[0].strip() if lines else ""
-    _holds(read_sacct, path, lines if JOB.fullmatch(first) else lines[1:], options)
+    if lines and not lines[0].lstrip().startswith("{"):  # which is JSON
+        _holds(read_sacct, path, lines[0 if FIRST.match(lines[0]) else 1 :], options)
 
 
-def accounting(read, data: bytes) -> None:
+def accounting(kind, data: bytes) -> None:
     """As of `sacct`, of a log without a line of column names."""
     choice, path = _file(data, "log")
     options = {
@@ -63,7 +56,8 @@ def accounting(read, data: bytes) -> None:
         "longest": (None, 3600)[choice // 6 % 2],
         "timezone": ZONES[choice // 12 % 4],
     }
-    _holds(read, path, [line for line in _lines(path, "utf-8") if line.strip()], options)
+    options["kind"] = kind
+    _holds(read_log, path, [line for line in _lines(path, "utf-8") if line.strip()], options)
 
 
 def sacct_json(data: bytes) -> None:
@@ -75,26 +69,28 @@ def sacct_json(data: bytes) -> None:
         jobs = []
     options = {
         "processors": (None, 6, 2**40)[choice % 3],
+        "kind": "sacct-json",
         "resource": ("cores", "nodes", "gpus", "memory")[choice // 3 % 4],
     }
-    _holds(read_sacct_json, path, jobs if isinstance(jobs, list) else [], options)
+    _holds(read_log, path, jobs if isinstance(jobs, list) else [], options)
 
 
 def xdmod(data: bytes) -> None:
-    """Each line after the first that is not blank is a job or counted.
-
-    Of JSON, each after the first two, which are the bracket and the column names, but the last.
-    """
+    """Each row after the first, of CSV or JSON, is a job or counted."""
     choice, path = _file(data, "export")
     options = {
+        "kind": "xdmod",
         "processors": (None, 6, 2**40)[choice % 3],
         "resource": ("cores", "nodes", "gpus")[choice // 3 % 3],
         "eligible": bool(choice // 9 % 2),
         "longest": (None, 3600)[choice // 18 % 2],
     }
-    lines = [line for line in _lines(path, "utf-8") if line.strip()]
-    is_json = bool(lines) and lines[0].lstrip().startswith("[")
-    _holds(read_xdmod, path, lines[2:-1] if is_json else lines[1:], options)
+    rows = _after_the_first(path)
+    try:
+        rows = json.loads("\n".join(_lines(path, "utf-8")))[1:]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    _holds(read_log, path, rows, options)
 
 
 def columns(data: bytes) -> None:
@@ -115,9 +111,9 @@ CLAIMS = {
     "sacct": sacct,
     "columns": columns,
     "sacct-json": sacct_json,
-    "pbs": partial(accounting, read_pbs),
-    "sge": partial(accounting, read_sge),
-    "lsf": partial(accounting, read_lsf),
+    "pbs": partial(accounting, "pbs"),
+    "sge": partial(accounting, "sge"),
+    "lsf": partial(accounting, "lsf"),
     "xdmod": xdmod,
     "xdmod-json": xdmod,
 }
@@ -134,7 +130,10 @@ def _holds(read, path: Path, lines: list[str], options: dict) -> None:
         if counted and "no line is a job" in trace:
             assert sum(map(int, re.findall(r": ([0-9]+)", counted[1]))) == len(lines), trace
         return
-    assert len(trace) + trace.cleaning.dropped == len(lines), (trace.cleaning, len(trace))
+    counted = len(trace) + trace.cleaning.dropped + trace.cleaning.continued
+    assert counted == len(lines), (trace.cleaning, len(trace))
+    work = int((trace.jobs.size.astype(object) * trace.runtime).sum())
+    assert work >= 0 and all(lost >= 0 for lost in getattr(trace.cleaning, "work", {}).values())
     assert isinstance(strict, str) == bool(trace.cleaning.malformed), strict
     assert isinstance(strict, str) or strict.hash == trace.hash
     copy = path.with_name("copy.swf")
@@ -167,7 +166,11 @@ def _file(data: bytes, name: str) -> tuple[int, Path]:
 def _lines(path: Path, encoding: str) -> list[str]:
     data = path.read_bytes()
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else encoding
-    text = data.removeprefix(b"\xef\xbb\xbf").decode(encoding, errors="replace")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        text = data.decode("latin-1" if encoding == "utf-8" else encoding, errors="replace")
     return re.split("\r\n|\r|\n", text)
 
 

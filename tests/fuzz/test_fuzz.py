@@ -1,6 +1,7 @@
 """The readers of logs under attack: shortly by hypothesis, and by atheris where it is installed.
 
-The long ones are run by hand: `python -m tests.fuzz --help`.
+The long ones are run by hand: `BFENV_FUZZ=20000 python -m pytest tests/fuzz`, whose logs are the
+same each time, or `python -m tests.fuzz --help`.
 """
 
 import importlib.util
@@ -17,6 +18,7 @@ from tests.fuzz.claims import CLAIMS
 from tests.fuzz.seeds import seeds, vocabulary
 
 SECONDS = 1
+LOGS = int(os.environ.get("BFENV_FUZZ", "1350"))  # damaged logs in all
 
 
 @st.composite
@@ -34,7 +36,7 @@ def files(draw, reader):
 
 @pytest.mark.parametrize("reader", CLAIMS)
 def test_whatever_becomes_of_a_log_each_line_is_a_job_or_counted(reader):
-    @settings(max_examples=150, derandomize=True, database=None)
+    @settings(max_examples=-(-LOGS // len(CLAIMS)), derandomize=True, database=None)
     @given(files(reader))
     def attack(data):
         CLAIMS[reader](data)

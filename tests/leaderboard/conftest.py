@@ -6,6 +6,7 @@ import pytest
 
 from tests.leaderboard.stores import make_store
 from tests.parallel.conftest import cluster as cluster
+from tests.site.conftest import site as site
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Folders of rows as a run leaves them, made without it, for tests of what reads them.
 
-The rows are spelled out as JSON here, independent of `bfenv.leaderboard.row`.
+The rows are spelled out as JSON here, independent of `bfenv.evaluation.row`.
 """
 
 import json
@@ -12,7 +12,7 @@ import numpy as np
 
 import bfenv
 from bfenv.analysis.schedule_metrics import bounded_slowdown, metrics
-from bfenv.leaderboard.row import row_key
+from bfenv.evaluation.row import row_key
 from bfenv.workloads.load import takes_seed
 
 POLICIES = ("fcfs", "easy", "easy-sjbf", "easy-saf", "conservative", "sjf", "easy-lxf", "los")

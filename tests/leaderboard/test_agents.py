@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.agents.models import Card, write_card
+from bfenv.agents.card import Card, write_card
 from bfenv.leaderboard.agents import code_hash
 from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.task import plan_rows

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 import bfenv
+from bfenv.evaluation.row import Curves, Versus
 from bfenv.leaderboard.export import (
     BATSIM_COLUMNS,
     batsim_csv,
@@ -17,7 +18,6 @@ from bfenv.leaderboard.export import (
     rows_jsonl,
     write_schedule,
 )
-from bfenv.leaderboard.row import Curves, Versus
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import make_store
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.agents.models import Card, write_card
-from bfenv.agents.models.training import training_record
+from bfenv.agents.card import Card, write_card
+from bfenv.agents.seen_jobs import searched_spans
+from bfenv.evaluation.row import Curves, Versus
 from bfenv.leaderboard.make_row import make_row, warm_seconds
 from bfenv.leaderboard.provenance import commit, sources_hash, versions
-from bfenv.leaderboard.row import Curves, Versus
 from bfenv.leaderboard.suite import content_hash
 from bfenv.leaderboard.task import plan_rows
 from bfenv.parallel.worker_process import close_worker
@@ -93,7 +93,7 @@ def test_agent_of_a_search(tmp_path):
     source = TINY.entries[0].traces[0].source
     for training, status in ((source.replace("seed=7", "seed=8"), "ok"), (source, "failed")):
         path = tmp_path / f"{status}.json"
-        record = tuple(training_record((training,), "all"))
+        record = tuple(searched_spans((training,), "all"))
         write_card(path, Card("x", "completion", "policy", "", "easy(order=sjf)", {}, record))
         row = make([f"agent:{path}"]).row
         assert (row.policy, row.status) == (f"agent:{path}", status)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.row import PARTS, Row
+from bfenv.evaluation.row import PARTS, Row
 from bfenv.leaderboard.store import (
     find_row,
     open_store,

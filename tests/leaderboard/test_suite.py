@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import bfenv
+from bfenv.core.errors import BfenvError
+from bfenv.leaderboard.run import run_suite
+from bfenv.leaderboard.store import read_leaderboard
 from bfenv.leaderboard.suite import (
     LOGS,
     SUITES,
@@ -18,6 +21,7 @@ from bfenv.leaderboard.suite import (
     find_suite,
     load_frozen,
     suite_contents,
+    suite_of,
 )
 from tests.conftest import log
 
@@ -156,3 +160,27 @@ def test_frozen():
     with pytest.raises(AttributeError):
         traces("smoke-v1")[0].hash = "sha256:0"
     assert isinstance(traces("smoke-v1")[0], FrozenTrace)
+
+
+def test_suite_of(site, tmp_path):
+    """The name of one's own suite comes from the content, wherever the file is."""
+    copy = tmp_path / "site.swf"
+    copy.write_bytes(site.read_bytes())
+    assert suite_of([str(site)]).name == suite_of([str(copy)]).name
+    assert suite_of([str(site)]).name != suite_of([f"{site}:job_count=10"]).name
+    assert suite_of([str(site)]).entries[0].logged
+    with pytest.raises(BfenvError, match="two workloads have the name 'site'"):
+        suite_of([str(site), str(copy)])
+    with pytest.raises(BfenvError, match="needs a workload"):
+        suite_of([])
+
+
+def test_row_of_the_log(site, tmp_path):
+    """A leaderboard of one's own log has the log's row, which is not ranked."""
+    outcome = run_suite(suite_of([str(site)]), ["fcfs"], out=tmp_path)
+    assert [row.policy for row in outcome.new_rows if row.kind == "log"] == ["logged"]
+    leaderboard = read_leaderboard(tmp_path)
+    assert [row.policy for row in leaderboard.logged] == ["logged"]
+    assert [row.policy for row in leaderboard.all_rows] == ["fcfs"]
+    assert leaderboard.rows[0].metrics["log_close"] == 1  # the log is that of fcfs
+    assert f"--workload {site}" in leaderboard.rows[0].command

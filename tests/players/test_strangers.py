@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import bfenv
-from bfenv.agents.models import Card, write_card
+from bfenv.agents.card import Card, write_card
 from bfenv.baselines.registry import ALL
 from bfenv.players.strangers import (
     is_strange_agent,
@@ -18,7 +18,7 @@ from bfenv.players.strangers import (
 
 def test_own_policies(tmp_path):
     """Shipped policies, with or without options, are bfenv's own; so are cards that name them."""
-    names = [*ALL, "easy(order=sjf)", "easy:order=sjf", "rollout(policies=(easy, easy-sjf))"]
+    names = [*ALL, "easy(order=sjf)", "easy:order=sjf"]
     assert not any(map(is_strange_policy, names))
     for policy, strange in (("easy(order=sjf)", False), ("mine:policy", True)):
         path = tmp_path / "mine.json"
@@ -33,7 +33,6 @@ def test_own_policies(tmp_path):
         "mine:policy",
         "mine:policy(x=1)",
         "bfenv.baselines.registry:find_policy(policy='mine:policy')",
-        "rollout(policies=(easy, mine:policy))",
     ],
 )
 def test_strange_policies(name):

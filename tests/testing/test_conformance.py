@@ -166,14 +166,14 @@ def test_drawing():
 
 
 def test_the_command_lists_cases_and_reports_failures():
-    """`bfenv conformance` lists; with a policy that breaks a rule its exit status is 1."""
+    """`bfenv check conformance` lists; with a policy that breaks a rule its exit status is 1."""
     runner = CliRunner()
-    listed = runner.invoke(app, ["conformance", "--format", "json"])
+    listed = runner.invoke(app, ["check", "conformance", "--format", "json"])
     assert [row["case"] for row in json.loads(listed.stdout)] == [c.name for c in cases_of("easy")]
-    passed = runner.invoke(app, ["conformance", "--policy", "easy"])
+    passed = runner.invoke(app, ["check", "conformance", "--policy", "easy"])
     assert (passed.exit_code, "28 of 28 cases" in passed.stdout) == (0, True)
-    failed = runner.invoke(app, ["conformance", "--policy", "fcfs", "--case", "backfill"])
+    failed = runner.invoke(app, ["check", "conformance", "--policy", "fcfs", "--case", "backfill"])
     assert failed.exit_code == 1
     assert "nothing is started past the head" in " ".join(failed.stdout.split())
-    unknown = runner.invoke(app, ["conformance", "--case", "nosuch"])
+    unknown = runner.invoke(app, ["check", "conformance", "--case", "nosuch"])
     assert "no case 'nosuch' for easy; known: head" in str(unknown.exception)

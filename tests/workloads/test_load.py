@@ -99,7 +99,7 @@ def test_unknown_name(folder, name, suggested):
 @pytest.mark.parametrize("name", ["", "x" * 5000, "a\0b"])
 def test_impossible_file_name(folder, name):
     """A text that cannot be a file's name is an unknown name."""
-    with refused(bfenv.UnknownNameError, repr(name)):
+    with refused(bfenv.UnknownNameError, repr(name)[:40]):
         bfenv.load_workload(name)
 
 

@@ -206,7 +206,9 @@ def _read(path: Path) -> tuple[GapNumbers, int, list[np.ndarray]]:
     except OSError as error:
         raise BfenvError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
-        raise BfenvError(f"{path} is not a file of `bfenv bound --out`, or damaged") from error
+        raise BfenvError(
+            f"{path} is not a file of `bfenv evaluate bound --out`, or damaged"
+        ) from error
 
 
 def _integers(values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What all pictures share: style, colours, file formats, and writing a file in one step."""
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,10 +35,15 @@ STYLE: dict[Any, Any] = {  # matplotlib's rcParams
     "xtick.color": "#333333",
     "ytick.color": "#333333",
     "legend.frameon": False,
+    "text.parse_math": False,  # a policy's name may have dollars
     "svg.hashsalt": "bfenv",  # equal pictures, equal files
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
+
+
+INK = "#222222"  # of a text on a colour
+ABOUT = "about: "  # begins the gid of what has a description in a page
 
 
 def check_target(path: Path) -> None:
@@ -97,3 +103,38 @@ def write_figure(*paths: Path, draw: Callable[[], "Figure"], dpi: int = 150) -> 
             figure.savefig(data, format=suffix[1:], dpi=dpi, metadata=DATES[suffix])
             write_atomically(path, data.getvalue())
             figure.set_layout_engine("none")  # the layout takes half the time, and is made now
+
+
+def inline_svg(draw: Callable[[], "Figure"]) -> str:
+    """Return the figure that `draw` returns as an element of a page.
+
+    The page decides on colours and fonts: there are no style sheets, which its policy may forbid,
+    and a colour is an attribute that a rule overrides. A gid that begins with ABOUT becomes the
+    description that a browser shows of that part.
+
+    Raises
+    ------
+    BfenvError
+        If matplotlib is missing.
+    """
+    check_matplotlib()
+    from matplotlib import rc_context
+
+    data = io.StringIO()
+    with rc_context(STYLE):
+        draw().savefig(data, format="svg", metadata=DATES[".svg"], transparent=True)
+    text = re.sub(r"\s*\n\s*", " ", data.getvalue())
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text[text.index("<svg") :])
+    text = re.sub(r' (width|height)="[0-9.]+pt"', "", text)
+    text = re.sub(f'<g id="{ABOUT}([^"]*)"', r"<g><title>\1</title", text)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    return re.sub(r' style="([^"]*)"', _attributes, text)
+
+
+def _attributes(style: re.Match[str]) -> str:
+    """Return a style as attributes, without the font's family."""
+    pairs = (part.partition(": ") for part in style[1].split("; "))
+    values = {name: value for name, _, value in pairs}
+    if "font" in values:  # older versions of matplotlib write size and family together
+        values["font-size"] = values.pop("font").split("px")[0].split()[-1] + "px"
+    return "".join(f' {name}="{v}"' for name, v in values.items() if name != "font-family")

@@ -10,22 +10,33 @@ from typing import TYPE_CHECKING
 
 from bfenv.analysis.formatting import compound_duration, moment
 from bfenv.analysis.placement import Placed
-from bfenv.analysis.plots.figure import BLUE, GREY, STYLE, check_matplotlib, write_figure
+from bfenv.analysis.plots.figure import (
+    ABOUT,
+    BLUE,
+    GREY,
+    INK,
+    STYLE,
+    check_matplotlib,
+    write_figure,
+)
 from bfenv.analysis.plots.gantt_overview import draw_largest, draw_use, is_large, use_by_size
-from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, scene
+from bfenv.analysis.plots.gantt_scene import COLOURS, HATCH, Scene, draw_hatching, scene
 from bfenv.core.durations import DAY, HOUR, MINUTE
+from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
+from bfenv.core.text import one_line
+from bfenv.workloads.logs.header import date_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, HATCH = "#222222", "#00000066"
 STEPS = (
     1, 2, 5, 10, 20, MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE,
     HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY,
 )  # fmt: skip  # seconds between ticks
 TICKS = 13  # at most
+DIAGONALS = 120, 45  # in a chart's width and height
 WIDTH, HEIGHT = 12.0, 5.2  # inches, of a chart and of each policy
 
 
@@ -104,8 +115,8 @@ def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure"
                 _machine(own[0], one)
             _entitle(own[0], one)
             _queue(own[-1], one, longest)
-        _time_axis(panels[-1], begin, span)
         trace = schedules[0].trace
+        _time_axis(panels[-1], trace, begin, span)
         figure.suptitle(
             f"{trace.name}: {compound_duration(span)} on {trace.processors:,} processors",
             fontsize=13, x=0.01, ha="left",
@@ -118,23 +129,23 @@ def _machine(axes: "Axes", one: Scene) -> None:
     from matplotlib.patches import Rectangle
 
     processors = one.schedule.trace.processors
-    thin = len(one.runs) > 400
+    thin, hatched = len(one.runs) > 400, []
     for run in one.runs:
         left, right = max(run.start, one.begin), min(run.end, one.stop)
-        marked = bool(one.backfilled[run.job]) and not run.trial
+        about = ABOUT + one.describe(run)
         for first, last in run.spans:
             box = (left, first), right - left, last - first
             colour = "white" if run.trial else COLOURS[run.job % len(COLOURS)]
+            axes.add_patch(Rectangle(*box, facecolor=colour, linewidth=0))
+            if one.is_marked(run):
+                hatched.append((left, right, first, last))
             axes.add_patch(
-                Rectangle(*box, facecolor=colour, edgecolor=HATCH, linewidth=0,
-                          hatch="////" if marked else None)
-            )  # fmt: skip
-            axes.add_patch(
-                Rectangle(*box, facecolor="none", linewidth=0.3 if thin else 0.8,
+                Rectangle(*box, facecolor="#ffffff00", linewidth=0.3 if thin else 0.8,
                           edgecolor=GREY if run.trial else "white",
-                          linestyle="--" if run.trial else "-")
+                          linestyle="--" if run.trial else "-", gid=about)
             )  # fmt: skip
         _number(axes, one, run, left, right)
+    draw_hatching(axes, hatched, (one.stop - one.begin) / DIAGONALS[0], processors / DIAGONALS[1])
     axes.set(ylim=(processors, 0), ylabel="processor")
     axes.locator_params(axis="y", integer=True)
     axes.grid(False)
@@ -142,7 +153,7 @@ def _machine(axes: "Axes", one: Scene) -> None:
 
 
 def _entitle(axes: "Axes", one: Scene) -> None:
-    axes.set_title(one.schedule.policy, fontsize=11)
+    axes.set_title(one_line(one.schedule.policy), fontsize=11)
     axes.set_title(one.heading(), loc="right", fontsize=9, fontweight="normal", color=GREY)
 
 
@@ -157,7 +168,7 @@ def _number(axes: "Axes", one: Scene, run: Placed, left: int, right: int) -> Non
         (left + right) / 2, (first + last) / 2, str(run.job), ha="center", va="center",
         fontsize=7.5, color=INK,
         bbox={"facecolor": COLOURS[run.job % len(COLOURS)], "linewidth": 0, "pad": 1.2}
-        if one.backfilled[run.job] and not run.trial else None,
+        if one.is_marked(run) else None,
     )  # fmt: skip
 
 
@@ -169,14 +180,24 @@ def _queue(axes: "Axes", one: Scene, longest: int) -> None:
     axes.locator_params(axis="y", nbins=3, integer=True)
 
 
-def _time_axis(axes: "Axes", begin: int, span: int) -> None:
+def _time_axis(axes: "Axes", trace: Trace, begin: int, span: int) -> None:
+    """Label the time: with dates where the log has them."""
     step = next((step for step in STEPS if span / step <= TICKS - 1), DAY * -(-span // (10 * DAY)))
-    ticks = list(range(-(-begin // step) * step, begin + span + 1, step))
-    in_seconds = begin + span < 10 * MINUTE
-    days = step % DAY == 0
-    axes.set_xticks(ticks, [str(tick) if in_seconds else moment(tick, days=days) for tick in ticks])
-    what = "seconds" if in_seconds else "time"
-    axes.set(xlim=(begin, begin + span), xlabel=f"{what} since the first submission")
+    is_dated, days = date_at(trace, 0) is not None, step % DAY == 0
+    midnight = trace.time_of_day if is_dated else 0  # seconds before time 0
+    first = -(-(begin + midnight) // step) * step - midnight
+    ticks = list(range(first, begin + span + 1, step))
+    label = "time since the first submission"
+    if is_dated:
+        form = "%m-%d" if days else "%H:%M\n%m-%d"
+        texts = [f"{date_at(trace, tick):{form}}" for tick in ticks]
+        label = f"from {date_at(trace, begin):%Y-%m-%d %H:%M} on"
+    elif begin + span < 10 * MINUTE:
+        texts, label = [str(tick) for tick in ticks], "seconds since the first submission"
+    else:
+        texts = [moment(tick, days=days) for tick in ticks]
+    axes.set_xticks(ticks, texts)
+    axes.set(xlim=(begin, begin + span), xlabel=label)
 
 
 def _legend(figure: "Figure", scenes: Sequence[Scene]) -> None:

@@ -4,14 +4,13 @@ On thousands of processors most jobs would be thinner than a pixel, so that a fu
 look empty.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bfenv.analysis.formatting import moment
 from bfenv.analysis.placement import Placed
-from bfenv.analysis.plots.gantt_scene import COLOURS, Scene
+from bfenv.analysis.plots.figure import ABOUT, INK
+from bfenv.analysis.plots.gantt_scene import COLOURS, Scene, draw_hatching
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,22 +73,6 @@ def largest(one: Scene) -> list[Placed]:
     return sorted(sorted(one.runs, key=area, reverse=True)[:SHOWN], key=lambda run: run.start)
 
 
-def largest_label(runs: Sequence[Placed]) -> str:
-    """Name the largest jobs as a group, and say what the texts of their bars are."""
-    which = "the largest job" if len(runs) == 1 else f"the {len(runs)} largest jobs"
-    return f"{which} (job: processors)"
-
-
-def waited_from(one: Scene, run: Placed) -> int:
-    """Return the instant from which a run's wait is drawn, in seconds."""
-    return max(int(one.schedule.trace.jobs.submit[run.job]), one.begin)
-
-
-def bar_text(one: Scene, run: Placed) -> str:
-    """Describe a run: its job, and how many processors it has."""
-    return f"{run.job}: {one.schedule.trace.jobs.size[run.job]:,}"
-
-
 def draw_use(axes: "Axes", one: Scene) -> None:
     """Draw the processors in use, stacked by class."""
     times, uses = use_by_size(one)
@@ -106,30 +89,27 @@ def draw_use(axes: "Axes", one: Scene) -> None:
 
 def draw_largest(axes: "Axes", one: Scene) -> None:
     """Draw the largest jobs, one above the other, with a line for the time they waited."""
-    runs = largest(one)
+    runs, jobs = largest(one), one.schedule.trace.jobs
+    hatched: list[tuple[float, float, float, float]] = []
+    which = "the largest job" if len(runs) == 1 else f"the {len(runs)} largest jobs"
     for row, run in enumerate(runs):
         left, right = max(run.start, one.begin), min(run.end, one.stop)
-        waited = waited_from(one, run)
+        waited = max(int(jobs.submit[run.job]), one.begin)
         if waited < left:
             axes.plot([waited, left], [row, row], color="#999999", linewidth=0.8)
-        hatch = "////" if one.backfilled[run.job] and not run.trial else None
-        axes.barh(
-            row, right - left, left=left, height=0.8, linewidth=0, edgecolor="#00000066",
-            color=COLOURS[size_class(one, run.job)], hatch=hatch,
+        (bar,) = axes.barh(
+            row, right - left, left=left, height=0.8, linewidth=0,
+            color=COLOURS[size_class(one, run.job)],
         )  # fmt: skip
+        if one.is_marked(run):
+            hatched.append((left, right, row - 0.4, row + 0.4))
+        bar.set_gid(ABOUT + one.describe(run))
         if right - left > BAR_TEXT_WIDTH * (one.stop - one.begin):
+            text = f"{run.job}: {jobs.size[run.job]:,}"
             axes.text(
-                (left + right) / 2, row, bar_text(one, run), ha="center", va="center", fontsize=6.5
+                (left + right) / 2, row, text, ha="center", va="center", fontsize=6.5, color=INK
             )
-    axes.set(ylim=(len(runs) - 0.5, -0.5), yticks=[], ylabel=largest_label(runs))
+    draw_hatching(axes, hatched, (one.stop - one.begin) / 120, 1)
+    axes.set(ylim=(len(runs) - 0.5, -0.5), yticks=[], ylabel=f"{which} (job: processors)")
     axes.grid(False)
     axes.tick_params(bottom=False)
-
-
-def describe_run(one: Scene, run: Placed) -> str:
-    """Describe a run in a line: its job, when it was submitted, and when it started."""
-    jobs = one.schedule.trace.jobs
-    return (
-        f"job {run.job}: {jobs.size[run.job]:,} processors, submitted "
-        f"{moment(int(jobs.submit[run.job]))}, started {moment(run.start)}"
-    )

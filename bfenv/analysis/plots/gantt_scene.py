@@ -1,17 +1,23 @@
 """What happens within an interval of a schedule, as a Gantt chart shows it."""
 
-from typing import NamedTuple
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from bfenv.analysis.backfills import find_backfills
-from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.formatting import duration, moment, percent
 from bfenv.analysis.placement import Placed, place
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import counted
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HATCH = "#00000066"
 # Soft colours that only distinguish neighbours; a job has the same one under every policy.
 COLOURS = (
     "#8DB8DE", "#F2B880", "#8FCFB0", "#E3A0B8", "#C3B1E1", "#E6D27A", "#9CCFD8", "#D9B99B",
@@ -43,6 +49,42 @@ class Scene(NamedTuple):
         start = self.schedule.start
         return np.flatnonzero((start >= self.begin) & (start < self.stop))
 
+    def is_marked(self, run: Placed) -> bool:
+        """Whether a run is one of a backfilled job, and no trial.
+
+        Parameters
+        ----------
+        run
+            One of the scene's.
+
+        Returns
+        -------
+        bool
+            Whether it is hatched.
+        """
+        return bool(self.backfilled[run.job]) and not run.trial
+
+    def describe(self, run: Placed) -> str:
+        """Describe a run in a line.
+
+        Parameters
+        ----------
+        run
+            One of the scene's.
+
+        Returns
+        -------
+        str
+            Job, processors, length, submission and wait.
+        """
+        jobs = self.schedule.trace.jobs
+        submit = int(jobs.submit[run.job])
+        return (
+            f"job {run.job}: {jobs.size[run.job]:,} processors for {duration(run.end - run.start)}"
+            f"{', a trial' if run.trial else ''}, submitted {moment(submit)}, "
+            f"waited {duration(run.start - submit)}{', backfilled' * self.is_marked(run)}"
+        )
+
     def heading(self) -> str:
         """Describe the scene in one line."""
         started = self.started
@@ -65,6 +107,42 @@ class Scene(NamedTuple):
         came = np.searchsorted(np.sort(submit), times, side="right")
         left = np.searchsorted(np.sort(start), times, side="right")
         return times, came - left
+
+
+def draw_hatching(
+    axes: "Axes", boxes: Sequence[tuple[float, float, float, float]], across: float, down: float
+) -> None:
+    """Draw diagonals over boxes.
+
+    They are lines, because browsers print patterns slowly, and large.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    boxes
+        Left, right, top and bottom of each.
+    across, down
+        Between two diagonals, in units of the axes.
+    """
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    ends: list[tuple[float, float]] = []
+    for box in boxes:
+        left, right, top, bottom = (
+            end / unit for end, unit in zip(box, (across, across, down, down), strict=True)
+        )
+        count = len(ends)
+        for k in range(math.ceil(left + top), math.floor(right + bottom) + 1):
+            a, b = max(left, k - bottom), min(right, k - top)
+            if b > a:
+                ends += [(a, k - a), (b, k - b)]
+        if len(ends) == count:
+            ends += [(left, bottom), (right, top)]
+    if ends:
+        path = Path(np.array(ends) * (across, down), [Path.MOVETO, Path.LINETO] * (len(ends) // 2))
+        axes.add_patch(PathPatch(path, facecolor="none", edgecolor=HATCH, linewidth=0.6))
 
 
 def scene(schedule: Schedule, begin: int, span: int) -> Scene:

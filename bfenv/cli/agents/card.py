@@ -53,16 +53,16 @@ def card(
     """
     from dataclasses import replace
 
-    from bfenv.agents.models.cards import write_card
+    from bfenv.agents.card import write_card
     from bfenv.agents.models.scoring import find_failures, score_card
-    from bfenv.agents.search.search_result import read_result
+    from bfenv.agents.search.search_result import read_result, result_card
 
     if out.suffix != ".json":
         raise BfenvError(f"{out}: the name of a card must end in .json")
     if not what.strip():
         raise BfenvError("--what must say what the agent is, in a sentence")
     check_new(out, force)
-    made = _card(out.stem, what, read_result(result))
+    made = result_card(out.stem, what, read_result(result))
     scores: list[dict[str, Any]] = []
     parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None,), "all")]
     with show.progress() as progress:
@@ -83,22 +83,3 @@ def card(
             )
     write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
     print(out)
-
-
-def _card(name: str, what: str, result: dict[str, Any]) -> Any:
-    """Return the card of a search's result, without scores."""
-    from bfenv.agents.models.cards import Card
-    from bfenv.baselines.registry import find_policy
-    from bfenv.core.policy import COMPLETION, TRIALS
-
-    keys = ("command", "generations", "candidates", "score", "validation")
-    return Card(
-        name=name,
-        division=TRIALS if find_policy(result["policy"]).trials else COMPLETION,
-        kind="policy",
-        what=what,
-        policy=result["policy"],
-        found={key: result[key] for key in keys} | {"settings": result["settings"]},
-        training=tuple(result["training"]),
-        versions=result["versions"],
-    )

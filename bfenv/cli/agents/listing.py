@@ -25,7 +25,7 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
     """
     if context.invoked_subcommand:
         return
-    from bfenv.agents.models import shipped_agents
+    from bfenv.agents.card import shipped_agents
 
     rows = [_row(**card) for card in shipped_agents()]
     if format in (Format.json, Format.csv):
@@ -49,22 +49,24 @@ def agents(context: typer.Context, format: FormatOption = Format.table) -> None:
 
 
 def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
-    from bfenv.agents.models import Card, read_card
+    from bfenv.agents.card import read_card
     from bfenv.agents.models.scoring import geometric_means
-    from bfenv.agents.network_agent import load_network
 
-    row = {"agent": f"agent:{name}", "kind": kind, "division": division, "what": what}
-    card = read_card(name) if kind == "policy" else load_network(name).card
+    card = read_card(name)
     # A network's card may also have scores of other kinds, as on the traces that chose it.
     scores = [score for score in card.scores if "slowdown_ratio" in score]
     tests = geometric_means([score for score in scores if score["split"] == "test"])
     unseen = geometric_means([score for score in scores if score["split"] != "test"])
-    return row | {
+    return {
+        "agent": f"agent:{name}",
+        "kind": kind,
+        "division": division,
+        "what": what,
         "ratio": tests.get("own"),
         "ratio_at_0.9": tests.get("0.9"),
         "unseen_ratio": unseen.get("own"),
         "wait_ratio": max((score["wait_ratio"] for score in scores), default=None),
-        "policy": card.policy if isinstance(card, Card) else None,
+        "policy": card.policy or None,
     }
 
 
@@ -85,57 +87,36 @@ def show_agent(
       bfenv agents show formula --format json
       bfenv agents show scorer-lublin
     """
-    from dataclasses import asdict
+    from bfenv.agents.card import POLICY, read_card
 
-    from bfenv.agents.models import read_card, shipped_agents
-    from bfenv.agents.network_agent import network_names
-    from bfenv.core.errors import UnknownNameError
-
-    name = name.removeprefix("agent:")
-    known = [card["name"] for card in shipped_agents()]
-    if name not in known and not name.endswith(".json"):
-        raise UnknownNameError("agent", name, known)
-    if name in network_names():
-        _show_network(name, format)
-        return
-    card = read_card(name)
+    card = read_card(name.removeprefix("agent:"))
     if format in (Format.json, Format.csv):
-        rows = [asdict(card)] if format is Format.json else list(card.scores)
-        show.rows(rows, format)
-        return
-    show.prose(f"{card.what}\n\nDivision: {card.division}\n\n  {card.policy}\n")
-    print(f"Found by:\n\n  {card.found['command']}\n\nTrained on:\n")
-    for line in card.training_lines():
-        print(f"  {line}")
-    print()
-    columns = ("scored on", "load", "ratio", "lowest to highest", "longest\nwait")
-    show.table(columns, card.score_cells(), format, numbers=3)
-    for failure in card.failures:
-        show.prose(f"! {failure}")
-
-
-def _show_network(name: str, format: Format) -> None:
-    from bfenv.agents.network_agent import load_network
-
-    card = load_network(name).card
-    if format in (Format.json, Format.csv):
-        spans = [span._asdict() | {"blocks": len(span.blocks)} for span in card.trained_on]
-        whole = card._asdict() | {"trained_on": spans}
-        del whole["validated_on"]
-        # The score that chose the network has other columns.
+        spans = [
+            span._asdict() | {"blocks": None if span.blocks is None else len(span.blocks)}
+            for span in card.trained_on
+        ]
+        whole = {name: value for name, value in vars(card).items() if value}
+        whole.pop("validated_on", None)
+        # The score that chose a network has other columns.
         names = dict.fromkeys(name for score in card.scores for name in score)
         scores = [{name: score.get(name) for name in names} for score in card.scores]
-        show.rows([whole] if format is Format.json else scores, format)
+        show.rows([whole | {"trained_on": spans}] if format is Format.json else scores, format)
         return
-    show.prose(f"{card.what}\n\nDivision: {card.division}\n\nFound by:\n")
-    print(f"  {card.found['command']}\n\nTrained on:\n")
-    for span in card.trained_on:
-        print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
-    print("\nValidated on:\n")
-    for span in card.validated_on:
-        print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
+    policy = f"\n\n  {card.policy}" if card.policy else ""
+    show.prose(f"{card.what}\n\nDivision: {card.division}{policy}\n")
+    if "command" in card.found:  # which models do not have
+        print(f"Found by:\n\n  {card.found['command']}\n")
+    print("Trained on:\n")
+    for line in card.training_lines():
+        print(f"  {line}")
+    if card.validated_on:
+        print("\nValidated on:\n")
+        for span in card.validated_on:
+            print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
     print()
-    columns = ("scored on", "ratio", "lowest to highest", "longest\nwait")
-    show.table(columns, card.score_cells(), format, numbers=2)
+    columns = ["scored on", "load", "ratio", "lowest to highest", "longest\nwait"]
+    if card.kind != POLICY:
+        columns.remove("load")
+    show.table(columns, card.score_cells(), format, numbers=len(columns) - 2)
     for failure in card.failures:
         show.prose(f"! {failure}")

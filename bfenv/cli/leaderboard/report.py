@@ -105,7 +105,7 @@ def report(
 
 def _print(leaderboard: "Leaderboard", format: Format) -> None:
     from bfenv.analysis.csv_text import csv_text
-    from bfenv.leaderboard.report.as_it_ran import COLUMNS, calibration_lines
+    from bfenv.evaluation.page.as_it_ran import COLUMNS, calibration_lines
     from bfenv.leaderboard.report.gap_left import COLUMNS as GAP
     from bfenv.leaderboard.report.gap_left import MEANING, gap_lines
     from bfenv.leaderboard.report.markdown import render_markdown
@@ -121,7 +121,7 @@ def _print(leaderboard: "Leaderboard", format: Format) -> None:
     elif format is Format.markdown:
         sys.stdout.write(render_markdown(leaderboard))
     else:
-        for workload, cells in calibration_lines(leaderboard).items():
+        for workload, cells in calibration_lines(leaderboard.rows, leaderboard.logged).items():
             show.table(headings, cells, numbers=len(headings) - 1, whole_names=True, title=workload)
         columns = telling_columns(lines, TEXT_COLUMNS)
         ranking = [column.lines for column in columns]

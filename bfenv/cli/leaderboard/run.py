@@ -17,7 +17,7 @@ from bfenv.leaderboard.defaults import TIMEOUT
 from bfenv.leaderboard.suite import DEFAULT, SUITES, find_suite, suite_of
 
 if TYPE_CHECKING:
-    from bfenv.leaderboard.run import Outcome
+    from bfenv.leaderboard.run import SuiteRun
 
 MOST = 10  # lines on where the time went
 
@@ -117,10 +117,10 @@ def run(
       bfenv leaderboard run --suite smoke-v1 --policy easy --player "./my-scheduler" \\
         --sandbox bwrap --out board
     """
-    from bfenv.agents.evaluation import RANDOM
     from bfenv.baselines.registry import policies
+    from bfenv.evaluation.episodes import RANDOM
+    from bfenv.evaluation.row import Row
     from bfenv.leaderboard.competitors import is_strange
-    from bfenv.leaderboard.row import Row
     from bfenv.leaderboard.run import run_suite
     from bfenv.parallel.shards import read_shard
     from bfenv.players import hide_memory
@@ -185,13 +185,13 @@ def run(
 
 def _references(workloads: Sequence[str]) -> list[str]:
     """Return the policies to compare with that can schedule the jobs of these logs."""
-    from bfenv.agents.evaluation import REFERENCES
     from bfenv.baselines.registry import find_policy
-    from bfenv.core.policy import able
+    from bfenv.core.policy import plans_for
+    from bfenv.evaluation.episodes import REFERENCES
     from bfenv.workloads.load import load_workload
 
     logs = [load_workload(each).jobs for each in workloads]
-    return [name for name in REFERENCES if all(able(find_policy(name), jobs) for jobs in logs)]
+    return [name for name in REFERENCES if all(plans_for(find_policy(name), jobs) for jobs in logs)]
 
 
 def _list_suites() -> str:
@@ -204,10 +204,10 @@ def _list_suites() -> str:
 run.__doc__ = run.__doc__ and run.__doc__.format(suites=_list_suites())
 
 
-def _tell(outcome: "Outcome", out: Path) -> None:
+def _tell(outcome: "SuiteRun", out: Path) -> None:
     """Print where the time went, how many rows there are, and which are of others or failed."""
+    from bfenv.evaluation.row import failures
     from bfenv.leaderboard.provenance import is_made_here
-    from bfenv.leaderboard.report.ranking import failures
     from bfenv.leaderboard.timings import time_spent
 
     for column, lines in time_spent(out).items() if outcome.new_rows else ():

@@ -2,12 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.progress import Progress
+from bfenv.cli import show
 
 
 def fetch(
@@ -19,9 +18,8 @@ def fetch(
 ) -> None:
     """Download a log of the Parallel Workloads Archive.
 
-    The path of the log is printed. A log that is already on this machine is not downloaded again,
-    and an interrupted download resumes. The hash of the text is compared with the known one, or if
-    there is none, with that of the first download.
+    The path of the log is printed. A log that is already on this machine is not downloaded again.
+    The hash of the text is compared with the known one, if there is one.
 
     \b
     Examples:
@@ -32,30 +30,9 @@ def fetch(
     from bfenv.workloads.archive import download as archive
 
     log = catalogue.find_log(name)
-    with _progress() as progress:
-        task = progress.add_task(log.name, total=None)
-        path = archive.fetch(
-            log.name,
-            folder,
-            lambda done, total: progress.update(task, completed=done, total=total),
-        )
+    with show.progress() as progress:
+        progress.add_task(log.name[:24], total=None)
+        path = archive.fetch(log.name, folder)
     print(path)
-    thanks = log.acknowledge or f"see {archive.BASES[0]}/{log.folder}/index.html"
+    thanks = log.acknowledge or f"see {archive.BASE}/{log.folder}/index.html"
     print(f"terms: {log.terms}\nacknowledge: {thanks}\ncite: {catalogue.CITE}", file=sys.stderr)
-
-
-def _progress() -> "Progress":
-    """Return a progress bar of bytes on stderr; it is disabled if that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )

@@ -4,10 +4,11 @@ import math
 import shlex
 import sys
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from bfenv.analysis.formatting import duration, job_count, offered_load, processor_count
@@ -25,10 +26,14 @@ from bfenv.cli.workloads.import_options import (
     selection_of,
     unmapped,
 )
+from bfenv.core.durations import HOUR
 from bfenv.core.errors import BfenvError
+from bfenv.core.text import counted, one_line
 
 if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
+
+EXAMPLE = 54  # characters of a line that is shown as an example
 
 
 def import_log(
@@ -75,7 +80,8 @@ def import_log(
         typer.Option("--map", metavar="MAP", help="Columns of csv and parquet: field=column,..."),
     ] = None,
     delimiter: Annotated[
-        str | None, typer.Option(metavar="CHAR", help="Delimiter of csv. Default: guessed.")
+        str | None,
+        typer.Option(metavar="CHAR", help="Delimiter of csv and sacct. Default: guessed."),
     ] = None,
     resource: Annotated[
         Resource,
@@ -116,7 +122,10 @@ def import_log(
         ),
     ] = None,
     ids: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write each job's id in the log.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write each job's id in the log; jobs count from 0."
+        ),
     ] = None,
     users: Annotated[
         Path | None,
@@ -128,13 +137,15 @@ def import_log(
     names: Annotated[
         bool, typer.Option(help="Keep the names of partitions and queues (not of users).")
     ] = True,
-    skip: Annotated[bool, typer.Option("--skip", help="Skip malformed lines.")] = False,
+    skip: Annotated[
+        bool, typer.Option("--skip", help="Skip malformed records, each as a whole.")
+    ] = False,
     force: ForceOption = False,
 ) -> None:
     """Make a workload from your cluster's log.
 
-    The command prints what was dropped and why. Users and groups become numbers, and the workload
-    contains none of their names. To find a user by number, keep the names with --users FILE.
+    The command prints what was dropped and why, and the processor hours of the log and of the
+    workload. Users and groups become numbers, and the workload contains none of their names. To find a user by number, keep the names with --users FILE.
 
     The kind of log is recognized. This command prints Slurm's accounting:
 
@@ -148,7 +159,7 @@ def import_log(
     choose one, or split them; so do clusters.
 
     The fields of csv and parquet are submit, size, and either runtime or start and end; optional
-    fields are estimate, user, group, queue, partition, cluster and job. Times are ISO 8601 or
+    fields are estimate, user, group, account, queue, partition, cluster, nodes and job. Times are ISO 8601 or
     seconds since 1970; durations are seconds, or like 90m, 2d or 1-12:00:00.
 
     \b
@@ -170,7 +181,7 @@ def import_log(
         source = Source(find_format(log, fields))
     own = own_options(
         source,
-        map=columns,
+        mapping=None if columns is None else read_mapping(columns),
         delimiter=delimiter,
         fields=fields,
         capacity=capacity,
@@ -209,16 +220,21 @@ def _import(
     log: Path, kind: Source, own: dict[str, Any], outages: str | None, common: dict[str, Any]
 ) -> "Trace":
     """Read the log, add outages, and print the warnings."""
+    from bfenv.workloads.logs.formats import read_log
     from bfenv.workloads.logs.outages import find_outages, load_outages
 
+    if kind in (Source.csv, Source.parquet) and "mapping" not in own:
+        raise BfenvError(unmapped(log, kind, own.get("delimiter")))
     with show.progress() as progress, warnings.catch_warnings(record=True) as caught:
         progress.add_task(f"reading {log.name}"[:24], total=None)
         warnings.simplefilter("always")
-        trace = _read_log(log, kind, own, common)
+        trace = read_log(log, kind.value, **own, **common)
         if outages == "find":
             trace = replace(trace, outages=find_outages(trace))
         elif outages is not None:
-            trace = replace(trace, outages=load_outages(outages, trace, common["timezone"]))
+            resource = own.get("resource", "cores")
+            known = load_outages(outages, trace, common["timezone"], resource)
+            trace = replace(trace, outages=known)
     for warning in caught:
         print(f"bfenv: {warning.message}", file=sys.stderr)
     return trace
@@ -275,31 +291,31 @@ def _shared(kind: str, names: list[str], options: str) -> str:
     return f"Jobs of {len(names)} {kind} share one machine here ({there}): see {options}."
 
 
-def _read_log(log: Path, kind: Source, own: dict[str, Any], common: dict[str, Any]) -> "Trace":
-    """Read the log; `own` are options of some kinds of log, `common` those of every kind."""
-    if kind in (Source.csv, Source.parquet):
-        from bfenv.workloads.logs.parquet import is_parquet
-        from bfenv.workloads.logs.table import read_columns
-
-        if is_parquet(log) is not (kind is Source.parquet):
-            raise BfenvError(f"{log} is not a {kind.value} file")
-        if "map" not in own:
-            raise BfenvError(unmapped(log, kind, own.get("delimiter")))
-        mapping = read_mapping(own["map"])
-        return read_columns(log, mapping, delimiter=own.get("delimiter"), **common)
-    from bfenv.workloads.logs.formats import READERS
-
-    return READERS[kind.value](log, **own, **common)
-
-
 def _report(log: Path, trace: "Trace") -> None:
-    """Print how many lines became jobs, were dropped or were changed, and why."""
-    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, count_reasons
+    """Print what became of each line, why, and an example; and that no work was lost."""
+    from bfenv.workloads.logs.cleaning import CHANGED, DROPPED, Imported, counts_of
 
-    counts = asdict(trace.cleaning)
+    cleaning = trace.cleaning
+    assert isinstance(cleaning, Imported)
+    counts = counts_of(cleaning)
     lines = [("jobs", f"{len(trace):,}", "")]
     for what, reasons in (("dropped", DROPPED), ("of the jobs", CHANGED)):
-        lines += [(what, f"{count:,}", why) for count, why in count_reasons(counts, reasons)]
-    total = len(trace) + trace.cleaning.dropped
-    print(f"{log.name}: {total:,} lines\n")
+        for reason, text in reasons.items():
+            if counts[reason]:
+                lines.append((what, f"{counts[reason]:,}", text))
+            if reason in cleaning.examples:
+                lines.append(("", "", f"  {one_line(cleaning.examples[reason])[:EXAMPLE]}"))
+    total = len(trace) + cleaning.dropped + cleaning.continued
+    encoding = "" if cleaning.encoding == "utf-8" else f", read as {cleaning.encoding}"
+    print(f"{log.name}: {counted(total, 'line')}{encoding}\n")
     show.table(("", "lines", "why"), lines)
+    work = int(np.dot(trace.jobs.size, trace.runtime))
+    lost = {(DROPPED | CHANGED)[why]: seconds for why, seconds in cleaning.work.items() if seconds}
+    whole = work + sum(lost.values())
+    print(f"Processor hours: {_hours(whole)} in the log, {_hours(work)} in the workload.")
+    for text, seconds in lost.items():
+        print(f"  {_hours(seconds)} {text}")
+
+
+def _hours(seconds: int) -> str:
+    return f"{seconds / HOUR:,.2f}"

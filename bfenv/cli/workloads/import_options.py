@@ -44,16 +44,6 @@ class Overrun(StrEnum):
     extend = "extend"
 
 
-TABLES = (Source.csv, Source.parquet)
-SLURM = (Source.sacct, Source.sacct_json)
-KINDS_WITH = {
-    "map": TABLES,
-    "delimiter": TABLES,
-    "fields": (Source.sacct,),
-    "capacity": SLURM,
-    "eligible": (*SLURM, Source.xdmod),
-    "resource": (*SLURM, Source.xdmod),
-}  # the kinds of logs that have an option of their own
 MOST_SHOWN = 200  # characters of column names in a message
 WITH_EPOCHS = (Source.sge, Source.lsf, Source.pbs, Source.xdmod)  # without local times
 
@@ -109,23 +99,26 @@ def _integer(text: str) -> int:
 
 def own_options(kind: Source, **given: Any) -> dict[str, Any]:
     """Return the options that were given, all of which the kind of log must have."""
+    from bfenv.workloads.logs.formats import OWN_OPTIONS
+
     own = {name: value for name, value in given.items() if value is not None}
     for name in own:
-        if kind not in KINDS_WITH[name]:
-            kinds = " or --from ".join(KINDS_WITH[name])
-            raise BfenvError(f"--{name} needs --from {kinds}")
+        if name not in OWN_OPTIONS.get(kind.value, ()):
+            kinds = " or --from ".join(one for one, names in OWN_OPTIONS.items() if name in names)
+            option = "map" if name == "mapping" else name
+            raise BfenvError(f"--{option} needs --from {kinds}")
     return own
 
 
 def unmapped(log: Path, kind: Source, delimiter: str | None) -> str:
     """Say that a table needs a map, and which columns it has."""
-    from bfenv.workloads.logs.table import DELIMITERS, table_columns
+    from bfenv.workloads.logs.table import guess_delimiter
     from bfenv.workloads.logs.text import first_lines
 
     has = ""
     if kind is Source.csv:
         first = first_lines(log)[0]
-        names = table_columns(log, delimiter or max(DELIMITERS, key=first.count))
+        names = (name.strip(' "') for name in first.split(delimiter or guess_delimiter(first)))
         has = f"; it has {', '.join(names)[:MOST_SHOWN]}"
     return f"{log}: which column is which? Add --map submit=Submitted,size=CPUs,...{has}"
 

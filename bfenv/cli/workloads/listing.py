@@ -10,7 +10,7 @@ from bfenv.cli.show import Format
 
 
 def workloads(context: typer.Context, format: FormatOption = Format.table) -> None:
-    """List workloads; show, fetch or import one.
+    """List workloads; show, fetch, import or schedule one.
 
     The list has the embedded models, the SWF files in the folders that $BFENV_TRACES names, and the
     logs of the Parallel Workloads Archive. An asterisk marks the logs on this machine. json and
@@ -45,7 +45,7 @@ def _rows() -> list[dict[str, Any]]:
     """Return a row for each model, then each log on this machine, then each other log."""
     from bfenv.workloads import load
     from bfenv.workloads.archive import catalogue
-    from bfenv.workloads.archive.download import BASES
+    from bfenv.workloads.archive.download import BASE
     from bfenv.workloads.archive.local import local_logs
 
     files = local_logs()
@@ -59,7 +59,7 @@ def _rows() -> list[dict[str, Any]]:
             jobs=log.jobs,
             remarks=log.remarks,
             period=log.period,
-            url=f"{BASES[0]}/{log.folder}/{name}.swf.gz",
+            url=f"{BASE}/{log.folder}/{name}.swf.gz",
             terms=log.terms,
             acknowledge=log.acknowledge,
             cite=catalogue.CITE,

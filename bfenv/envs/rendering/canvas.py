@@ -1,5 +1,6 @@
-"""Boxes, lines and text on a surface of pygame, which no other module imports."""
+"""Boxes, lines and text on an image of Pillow, which no other module of the room imports."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -7,69 +8,38 @@ import numpy as np
 from bfenv.core.errors import BfenvError
 
 Colour = tuple[int, int, int]
-OVERSAMPLING = 2  # text is drawn larger by this, then shrunk: even spacing at small sizes
-CACHED_IMAGES = 2000  # of text
+LETTERS = 0.74  # height of a font in pixels, of a line's
+HATCH = 7  # pixels between diagonal lines
 
 
 class Canvas:
-    """An off-screen surface to draw on; needs no display.
+    """An image to draw on.
 
     Raises
     ------
     BfenvError
-        If pygame is not installed.
+        If Pillow is not installed.
     """
 
-    def __init__(self, width: int, height: int) -> None:
-        self._pygame = _import_pygame()
-        self._surface = self._pygame.Surface((width, height), depth=24)
-        self._fonts: dict[int, Any] = {}
-        self._images: dict[tuple[str, Colour, int], Any] = {}
-
-    def clear(self, colour: Colour) -> None:
-        """Begin a frame, with fresh fonts: any call of pygame.quit() invalidates them."""
-        self._pygame.font.init()
-        self._fonts.clear()
-        if len(self._images) > CACHED_IMAGES:
-            self._images.clear()
-        self._surface.fill(colour)
+    def __init__(self, width: int, height: int, paper: Colour) -> None:
+        self._image = _pillow().Image.new("RGB", (width, height), paper)
+        self._draw = _pillow().ImageDraw.Draw(self._image)
 
     def pixels(self) -> np.ndarray:
         """Return a copy of the image, (height, width, 3) uint8."""
-        width, height = self._surface.get_size()
-        pixels = self._pygame.image.tobytes(self._surface, "RGB")
-        return np.frombuffer(pixels, np.uint8).reshape(height, width, 3).copy()
-
-    def clip(self, area: tuple[int, int, int, int] | None) -> None:
-        """Limit drawing to left, top, width, height; None lifts the limit."""
-        self._surface.set_clip(area)
+        return np.array(self._image)
 
     def text(
-        self,
-        x: float,
-        y: int,
-        string: str,
-        colour: Colour,
-        size: int = 15,
-        align: float = 0.0,
+        self, x: float, y: int, string: str, colour: Colour, size: int = 15, align: float = 0.0
     ) -> None:
         """Draw one line, its vertical middle at y; it begins at x, or with align 1 ends there."""
-        image = self._images.get((string, colour, size))
-        if image is None:
-            large = self._font(size).render(string, True, colour)
-            shrunk = (
-                round(large.get_width() / OVERSAMPLING),
-                round(large.get_height() / OVERSAMPLING),
-            )
-            image = self._pygame.transform.smoothscale(large, shrunk)
-            self._images[string, colour, size] = image
-        width, height = image.get_size()
-        self._surface.blit(image, (round(x - align * width), y - height // 2))
+        left = round(x - align * self.text_width(string, size)) if align else round(x)
+        self._draw.text((left, y), string, colour, _font(size), anchor="lm")
 
     def text_width(self, string: str, size: int = 15) -> int:
         """Return the width in pixels that `text` will take."""
-        width: int = self._font(size).size(string)[0]
-        return round(width / OVERSAMPLING)
+        width: float = _font(size).getlength(string)
+        return round(width)
 
     def fitting(self, string: str, width: int, size: int = 15) -> str:
         """Return the string, shortened with an ellipsis if it is wider than `width` pixels."""
@@ -90,12 +60,18 @@ class Canvas:
         radius: int = 0,
     ) -> None:
         """Draw a filled rectangle, or only its edge, `edge` pixels wide."""
-        area = (x, y, width, height)
-        self._pygame.draw.rect(self._surface, colour, area, edge, border_radius=radius)
+        if width < 1 or height < 1:
+            return
+        area = (x, y, x + width - 1, y + height - 1)
+        style = {"outline": colour, "width": edge} if edge else {"fill": colour}
+        if radius:
+            self._draw.rounded_rectangle(area, radius, **style)
+        else:
+            self._draw.rectangle(area, **style)
 
     def line(self, points: list[tuple[int, int]], colour: Colour, width: int = 1) -> None:
         """Draw a line through the points."""
-        self._pygame.draw.lines(self._surface, colour, False, points, width)
+        self._draw.line(points, colour, width)
 
     def dashed(self, x: int, top: int, bottom: int, colour: Colour) -> None:
         """Draw a vertical dashed line."""
@@ -104,13 +80,11 @@ class Canvas:
 
     def hatched(self, x: int, y: int, width: int, height: int, colour: Colour) -> None:
         """Draw a rectangle of diagonal lines with an edge."""
-        before = self._surface.get_clip()
-        self._surface.set_clip(before.clip((x, y, width, height)))
-        self._surface.fill(tint(colour, 0.92))
-        for shift in range(-height, width, 7):
-            self.line([(x + shift, y + height), (x + shift + height, y)], tint(colour, 0.5))
-        self.box(x, y, width, height, colour, edge=2)
-        self._surface.set_clip(before)
+        inner = Canvas(width, height, tint(colour, 0.92))
+        for shift in range(-height, width, HATCH):
+            inner.line([(shift, height), (shift + height, 0)], tint(colour, 0.5))
+        inner.box(0, 0, width, height, colour, edge=2)
+        self._image.paste(inner._image, (x, y))
 
     def meter(
         self, x: int, y: int, width: int, share: float, colour: Colour, ground: Colour
@@ -120,11 +94,6 @@ class Canvas:
         if share > 0:
             self.box(x, y, max(round(width * share), 8), 8, colour, radius=4)
 
-    def _font(self, size: int) -> Any:
-        if size not in self._fonts:
-            self._fonts[size] = self._pygame.font.Font(None, OVERSAMPLING * size)
-        return self._fonts[size]
-
 
 def tint(colour: Colour, white: float) -> Colour:
     """Mix the colour with a share of white."""
@@ -132,12 +101,20 @@ def tint(colour: Colour, white: float) -> Colour:
     return red, green, blue
 
 
-def _import_pygame() -> Any:
-    try:  # Gymnasium has already turned off its greeting
-        import pygame
-        import pygame.font
+@cache
+def _font(size: int) -> Any:
+    return _pillow().ImageFont.load_default(size * LETTERS)
+
+
+@cache
+def _pillow() -> Any:
+    try:
+        import PIL
+        import PIL.Image
+        import PIL.ImageDraw
+        import PIL.ImageFont
     except ImportError as error:
         raise BfenvError(
-            "render_mode 'rgb_array' and 'human' draw with pygame: pip install 'bfenv[render]'"
+            "render_mode 'rgb_array' draws with Pillow: pip install 'bfenv[render]'"
         ) from error
-    return pygame
+    return PIL

@@ -10,14 +10,13 @@ bound to particular processors, so none are shown.
 import numpy as np
 
 from bfenv.core.durations import DAY
-from bfenv.core.jobs import Trace
 from bfenv.envs.rendering.canvas import Canvas, Colour, tint
 from bfenv.envs.rendering.snapshot import (
     EnvView,
     Head,
-    Row,
-    Run,
+    Running,
     Snapshot,
+    Waiting,
     changes,
     clock,
     day,
@@ -59,37 +58,23 @@ JOBS: tuple[Colour, ...] = (
 )
 
 
-class Screen:
-    """An image of constant size; needs no display.
+def render_image(env: EnvView) -> np.ndarray:
+    """Draw the environment as it is now; return (HEIGHT, WIDTH, 3) uint8.
 
     Raises
     ------
     BfenvError
-        If pygame is not installed.
+        If Pillow is not installed.
+    ResetNeeded
+        Before the first `reset`.
     """
-
-    def __init__(self) -> None:
-        self._canvas = Canvas(WIDTH, HEIGHT)
-        self._trace: Trace | None = None
-        self._horizon = 0
-
-    def draw(self, env: EnvView) -> np.ndarray:
-        """Draw the environment as it is now; return (HEIGHT, WIDTH, 3) uint8.
-
-        Raises
-        ------
-        ResetNeeded
-            Before the first `reset`.
-        """
-        snapshot = take_snapshot(env, ROWS)
-        if self._trace is not env.trace:
-            self._trace, self._horizon = env.trace, horizon(env.trace.jobs)
-        self._canvas.clear(PAPER)
-        _header(self._canvas, snapshot)
-        _cluster(self._canvas, snapshot, Axes(snapshot, self._horizon))
-        _legend(self._canvas)
-        _queue(self._canvas, snapshot)
-        return self._canvas.pixels()
+    snapshot = take_snapshot(env, ROWS)
+    canvas = Canvas(WIDTH, HEIGHT, PAPER)
+    _header(canvas, snapshot)
+    _cluster(canvas, snapshot, Axes(snapshot, horizon(env.trace.jobs)))
+    _legend(canvas)
+    _queue(canvas, snapshot)
+    return canvas.pixels()
 
 
 class Axes:
@@ -158,7 +143,6 @@ def _cluster(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
     canvas.box(axes.left, axes.top, axes.now_x - axes.left, height, PAPER)
     _processor_axis(canvas, axes)
     _time_axis(canvas, snapshot, axes)
-    canvas.clip((axes.left, axes.top, width, height))
     floor = 0
     for run in reversed(snapshot.runs):
         _run(canvas, axes, run, floor)
@@ -167,7 +151,6 @@ def _cluster(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
     if snapshot.head is not None:
         _reservation(canvas, snapshot, axes, snapshot.head)
     _profile(canvas, snapshot, axes)
-    canvas.clip(None)
     canvas.box(axes.left, axes.top, width, height, EDGE, edge=1)
     canvas.box(axes.now_x - 1, axes.top - 5, 2, height + 8, ALARM)
     canvas.text(axes.now_x, axes.top - 12, "now", ALARM, align=0.5)
@@ -196,7 +179,7 @@ def _time_axis(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
         canvas.text(x, axes.bottom + 12, label, INK if midnight else FAINT, align=0.5)
 
 
-def _run(canvas: Canvas, axes: Axes, run: Run, floor: int) -> None:
+def _run(canvas: Canvas, axes: Axes, run: Running, floor: int) -> None:
     """Draw the past of a running job in its colour, the expected rest in a lighter one."""
     top, bottom = axes.y(floor + run.size), axes.y(floor)
     if bottom == top:
@@ -208,7 +191,7 @@ def _run(canvas: Canvas, axes: Axes, run: Run, floor: int) -> None:
     if begin < axes.now_x:
         canvas.box(begin, top + gap, axes.now_x - begin, bottom - top - gap, colour)
     if bottom - top >= 12:
-        for label in (f"{run.job} × {run.size}", str(run.job)):
+        for label in (f"{run.job} x {run.size}", str(run.job)):
             if canvas.text_width(label) + 10 <= end - axes.now_x:
                 canvas.text(axes.now_x + 6, (top + bottom + 1) // 2, label, INK)
                 break
@@ -224,7 +207,7 @@ def _outages(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
             axes.y(axes.processors - above),
             axes.y(axes.processors - above - one.processors),
         )
-        left, right = axes.x(one.begin), axes.x(one.end)
+        left, right = min(axes.x(one.begin), axes.right - 3), axes.x(one.end)
         canvas.box(left, top, max(right - left, 3), max(bottom - top, 3), OUTAGE)
         if bottom - top >= 24 and right - left >= canvas.text_width("outage") + 12:
             canvas.text((left + right) / 2, (top + bottom) // 2, "outage", INK, align=0.5)
@@ -242,7 +225,7 @@ def _profile(canvas: Canvas, snapshot: Snapshot, axes: Axes) -> None:
 
 
 def _reservation(canvas: Canvas, snapshot: Snapshot, axes: Axes, head: Head) -> None:
-    label = f"{head.job} × {head.size}"
+    label = f"{head.job} x {head.size}"
     if head.begin >= axes.last:
         later = f"head {label}: in {span(head.begin - snapshot.now)}"
         _tag(canvas, axes.right - canvas.text_width(later) - 12, axes.top + 14, later)
@@ -254,7 +237,8 @@ def _reservation(canvas: Canvas, snapshot: Snapshot, axes: Axes, head: Head) -> 
     ceiling = max(
         snapshot.processors - out, head.size
     )  # EASY's reservation heeds no outage to come
-    x, top, bottom = axes.x(head.begin), axes.y(ceiling), axes.y(ceiling - head.size)
+    x, top = min(axes.x(head.begin), axes.right - 3), axes.y(ceiling)
+    bottom = axes.y(ceiling - head.size)
     width, height = max(axes.x(end) - x, 3), max(bottom - top, 3)
     canvas.hatched(x, top, width, height, JOBS[head.job % len(JOBS)])
     if head.begin > snapshot.now:
@@ -305,7 +289,7 @@ def _queue(canvas: Canvas, snapshot: Snapshot) -> None:
         canvas.text(left + 10, top + height - 13, note, FAINT)
 
 
-def _waiting(canvas: Canvas, snapshot: Snapshot, row: Row, left: int, y: int) -> None:
+def _waiting(canvas: Canvas, snapshot: Snapshot, row: Waiting, left: int, y: int) -> None:
     colour = JOBS[row.job % len(JOBS)]
     ink = FAINT if row.obstacle else INK
     if not row.obstacle:

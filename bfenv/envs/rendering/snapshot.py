@@ -77,7 +77,7 @@ class EnvView(Protocol):
         """Return in which slots a job cannot start because of an outage to come."""
 
 
-class Run(NamedTuple):
+class Running(NamedTuple):
     """A running job."""
 
     job: int
@@ -96,7 +96,7 @@ class Head(NamedTuple):
     extra: int  # processors free then beyond its need
 
 
-class Row(NamedTuple):
+class Waiting(NamedTuple):
     """A waiting job in a slot."""
 
     slot: int
@@ -116,10 +116,10 @@ class Snapshot(NamedTuple):
     midnight: int  # seconds: a midnight not after time 0, where days are counted from
     processors: int
     free: int  # processors
-    runs: list[Run]  # by expected end
+    runs: list[Running]  # by expected end
     outages: list[Outage]  # in force or to come, by begin
     head: Head | None
-    rows: list[Row]  # by slot: the first of the queue, and later ones that may start
+    rows: list[Waiting]  # by slot: the first of the queue, and later ones that may start
     window: int
     waiting: int  # jobs
     legal: int  # jobs that may start now
@@ -220,12 +220,12 @@ def clock(snapshot: Snapshot, time: int) -> str:
     return f"{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}"
 
 
-def _runs(cluster: Cluster, jobs: Jobs, count: int) -> list[Run]:
+def _runs(cluster: Cluster, jobs: Jobs, count: int) -> list[Running]:
     """List the running jobs, of `count` jobs in the trace; outages are no such jobs."""
     own = running(cluster) < count
     runs = running(cluster)[own]
     columns = (runs, jobs.size[runs], cluster.start[runs], expected_ends(cluster)[own])
-    return [Run(*run) for run in zip(*(column.tolist() for column in columns), strict=True)]
+    return [Running(*run) for run in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _head(cluster: Cluster, jobs: Jobs, job: int) -> Head | None:
@@ -235,7 +235,7 @@ def _head(cluster: Cluster, jobs: Jobs, job: int) -> Head | None:
     return Head(job, int(jobs.size[job]), int(jobs.estimate[job]), int(begin), int(extra))
 
 
-def _rows(env: EnvView, mask: np.ndarray, count: int) -> list[Row]:
+def _rows(env: EnvView, mask: np.ndarray, count: int) -> list[Waiting]:
     """Choose rows: at least half from the front of the queue, at most half that are legal."""
     legal = np.flatnonzero(mask)[: count // 2].tolist()
     first = range(min(len(mask), len(waiting(env.cluster))))
@@ -244,7 +244,7 @@ def _rows(env: EnvView, mask: np.ndarray, count: int) -> list[Row]:
     return [_row(env, slot, bool(mask[slot]), bool(withheld[slot])) for slot in slots]
 
 
-def _row(env: EnvView, slot: int, legal: bool, withheld: bool) -> Row:
+def _row(env: EnvView, slot: int, legal: bool, withheld: bool) -> Waiting:
     cluster, jobs, over = env.cluster, env.jobs, env.unstarted == 0
     job = int(env.slots[slot])
     starts_in = int(jobs.requested_start[job] - now(cluster))
@@ -262,4 +262,4 @@ def _row(env: EnvView, slot: int, legal: bool, withheld: bool) -> Row:
         obstacle = "would delay a reservation"
     user = str(jobs.user[job]) if jobs.user[job] >= 0 else "-"
     wait = int(now(cluster) - jobs.submit[job])
-    return Row(slot, job, user, int(jobs.size[job]), int(jobs.estimate[job]), wait, obstacle)
+    return Waiting(slot, job, user, int(jobs.size[job]), int(jobs.estimate[job]), wait, obstacle)

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
 from bfenv.core.errors import BfenvError, UnknownNameError, WorkloadError
 from bfenv.core.schedule import Schedule
-from bfenv.leaderboard.reference import REFERENCE
+from bfenv.evaluation.reference import REFERENCE
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.replay import schedule_of
 from bfenv.leaderboard.report.ranking import ranked
-from bfenv.leaderboard.row import Row
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.workloads.load import path_in
 

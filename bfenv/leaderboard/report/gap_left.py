@@ -2,9 +2,8 @@
 
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import MISSING, percent, slowdown
+from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.leaderboard.bounds import WorkloadGap, gaps, read_bounds, shares_closed
-from bfenv.leaderboard.report.element import Markup, element, join
-from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.store import Leaderboard
 
 COLUMNS = (

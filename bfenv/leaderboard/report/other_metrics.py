@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from bfenv.analysis.formatting import MISSING, slowdown
-from bfenv.leaderboard.report.element import Markup, element, join
-from bfenv.leaderboard.report.grid import Cell, table
-from bfenv.leaderboard.row import Row
+from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
+from bfenv.evaluation.row import Row
 from bfenv.leaderboard.yardsticks import (
     YARDSTICKS,
     Agreement,

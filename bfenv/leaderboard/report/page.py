@@ -1,36 +1,32 @@
 """The leaderboard as one self-contained page of HTML.
 
-The page makes no network requests. The ranked table is sorted already, and every chart is inline
-SVG, so the page is complete without its script. The script sorts by another column, filters, and
-highlights other policies. The content security policy allows only this style sheet and this script,
-by their hashes.
+The ranked table is sorted already, and every chart is inline SVG, so the page is complete without
+its script. The script sorts by another column, filters, and highlights other policies.
 """
 
-import base64
-import hashlib
 import math
 from collections.abc import Sequence
-from importlib.resources import files
 
 import numpy as np
 
 from bfenv.analysis.formatting import MISSING
-from bfenv.leaderboard.reference import (
+from bfenv.evaluation.page import charts
+from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
+from bfenv.evaluation.page.charts import Slots, Summaries, legend, swatch
+from bfenv.evaluation.page.document import document, failed_runs
+from bfenv.evaluation.page.gantt import gantt_section
+from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
+from bfenv.evaluation.page.panel import panels
+from bfenv.evaluation.reference import (
     REFERENCE,
     STARVES_MEANING,
     longest_ratio,
     rows_by_run,
 )
-from bfenv.leaderboard.report import charts
-from bfenv.leaderboard.report.as_it_ran import as_it_ran
-from bfenv.leaderboard.report.charts import Slots, Summaries, legend, swatch
-from bfenv.leaderboard.report.element import Markup, element, join
-from bfenv.leaderboard.report.gantt import gantt
+from bfenv.evaluation.summary import PolicySummary, summarize
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.gap_left import gap_left
-from bfenv.leaderboard.report.grid import Cell, table
 from bfenv.leaderboard.report.other_metrics import other_metrics
-from bfenv.leaderboard.report.panel import panels
 from bfenv.leaderboard.report.ranking import (
     COLUMNS,
     Column,
@@ -39,33 +35,29 @@ from bfenv.leaderboard.report.ranking import (
     telling_columns,
     title,
 )
-from bfenv.leaderboard.report.summary import PolicySummary, summarize
 from bfenv.leaderboard.standings import Standing, ratios_of
 from bfenv.leaderboard.store import Leaderboard
 
 HIGHLIGHTED = 5  # policies of the ranking that are highlighted at first, besides the reference
 
 
-def render_page(
-    leaderboard: Leaderboard, selection: GanttSelection, opening: Markup | None = None
-) -> str:
-    """Return the page of a leaderboard, with the selected Gantt chart, below an `opening`."""
+def render_page(leaderboard: Leaderboard, selection: GanttSelection) -> str:
+    """Return the page of a leaderboard, with the selected Gantt chart."""
     lines = ranked(leaderboard)
     numbers = {line.policy: n for n, line in enumerate(lines)}
     slots = _slots(lines)
-    workloads = list(dict.fromkeys(row.workload for row in leaderboard.rows))
     summaries: dict[str, Summaries] = {
-        workload: {numbers[one.policy]: one for one in summarize(leaderboard, workload)}
-        for workload in workloads
+        workload: {numbers[one.policy]: one for one in summarize(leaderboard.rows, workload)}
+        for workload in dict.fromkeys(row.workload for row in leaderboard.rows)
     }
     shown = summaries.get(selection.workload, {}).values()
     starving = {one.policy for one in shown if one.starves}
     hours = "Some hours job by job"
     if len(selection.schedules) > 1:
         hours = "The same hours under two policies"
+    calibration = calibration_lines(leaderboard.rows, leaderboard.logged)
     sections = [
-        ("verdict", "The verdict", opening),
-        ("logged", "As it ran", as_it_ran(leaderboard)),
+        ("logged", "As it ran", as_it_ran(calibration)),
         ("ranking", "Ranking", _ranking(leaderboard, lines, slots)),
         ("metrics", "The same under other metrics", other_metrics(leaderboard.rows)),
         ("gap", "How far from the best possible", gap_left(leaderboard)),
@@ -75,18 +67,11 @@ def render_page(
             _trade_off(leaderboard, lines, summaries, slots),
         ),
         ("workloads", "Workload by workload", panels(summaries, slots)),
-        ("gantt", hours, gantt(selection, starving)),
-        ("failed", "Failed runs", _failed(leaderboard)),
+        ("gantt", hours, gantt_section(*selection, starving=starving)),
+        ("failed", "Failed runs", failed_runs(leaderboard.failed)),
         ("provenance", "Where every number comes from", _provenance(leaderboard)),
     ]
-    heading = "Leaderboard of backfilling schedulers"
-    if opening is not None:
-        heading = "What another policy would do to your users"
-    return document(
-        heading,
-        title(leaderboard),
-        [(key, heading, content) for key, heading, content in sections if content is not None],
-    )
+    return document("Leaderboard of backfilling schedulers", title(leaderboard), sections)
 
 
 def _slots(lines: list[Standing]) -> Slots:
@@ -94,58 +79,6 @@ def _slots(lines: list[Standing]) -> Slots:
     slots: Slots = {n: "ref" for n, line in enumerate(lines) if line.policy == REFERENCE}
     others = [n for n, line in enumerate(lines) if line.policy != REFERENCE]
     return slots | {n: str(slot) for slot, n in enumerate(others[:HIGHLIGHTED])}
-
-
-def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup]]) -> str:
-    """Return a page with its style sheet and its script.
-
-    Parameters
-    ----------
-    heading, lead
-        What the page is, and the line below.
-    sections
-        Key, heading and content of each.
-    """
-    style, script = (Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
-                     for name in ("page.css", "page.js"))  # fmt: skip
-    rules = (
-        "default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'",
-        "base-uri 'none'", "form-action 'none'",
-    )  # fmt: skip
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content="; ".join(rules)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", f"{lead.partition(':')[0]}: {heading[0].lower()}{heading[1:]}"),
-        element("style", style),
-    )
-    links = [element("li", element("a", name, href=f"#{key}")) for key, name, _ in sections]
-    body = element(
-        "body",
-        element(
-            "header",
-            element("h1", heading),
-            element("p", lead, class_="lead"),
-            element("nav", element("ul", links), aria_label="Sections") if len(links) > 1 else None,
-        ),
-        element(
-            "main",
-            [
-                element("section", element("h2", name, id=f"{key}-h"), content, id=key,
-                        aria_labelledby=f"{key}-h")
-                for key, name, content in sections
-            ],
-            element("p", id="status", role="status", class_="hidden"),
-        ),
-        element("script", script),
-    )  # fmt: skip
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _ranking(leaderboard: Leaderboard, lines: list[Standing], slots: Slots) -> Markup:
@@ -233,17 +166,6 @@ def _mean_ratio(pairs: list[tuple[PolicySummary, PolicySummary]], name: str) -> 
             return None
         logs.append(math.log(value) - math.log(usual))  # the quotient may be 0 or infinite
     return float(ratios_of(np.mean(logs))) if logs else None
-
-
-def _failed(leaderboard: Leaderboard) -> Markup | None:
-    if not leaderboard.failed:
-        return None
-    rows = [
-        (None, [Cell(row.policy), Cell(row.workload), Cell(row.seed),
-                Cell(row.error or "no reason given", None, "error")])
-        for row in leaderboard.failed
-    ]  # fmt: skip
-    return table("Runs that failed", ["policy", "workload", "seed", "error"], rows, text=(0, 1, 3))
 
 
 def _provenance(leaderboard: Leaderboard) -> Markup:

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from bfenv.agents.evaluation import MANY_OUTSIDE, outside_note
 from bfenv.analysis.formatting import MISSING, durations, percent, ratio, slowdown
 from bfenv.core.policy import COMPLETION, DIVISIONS_MEANING
 from bfenv.core.text import counted
 from bfenv.core.versions import versions
-from bfenv.leaderboard.reference import STARVES_MEANING
-from bfenv.leaderboard.row import Row
+from bfenv.evaluation.episodes import MANY_OUTSIDE, outside_note
+from bfenv.evaluation.reference import STARVES_MEANING
+from bfenv.evaluation.row import Row, failures
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
@@ -177,18 +177,6 @@ def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = T
     texts += version_notes(leaderboard.rows)
     if mark:
         texts += [f"Failed: {text}" for text in failures(leaderboard.failed)]
-    return texts
-
-
-def failures(rows: Iterable[Row]) -> list[str]:
-    """Describe failed rows: each error of a policy once, with the first run and their number."""
-    groups: dict[tuple[str, str | None], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.policy, row.error), []).append(row)
-    texts = []
-    for (policy, error), (first, *more) in groups.items():
-        runs = f" and {counted(len(more), 'other run')}" if more else ""
-        texts.append(f"{policy} on {first.workload}, seed {first.seed}{runs}: {error}")
     return texts
 
 

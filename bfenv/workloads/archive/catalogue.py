@@ -133,10 +133,8 @@ CATALOGUE = (
 def find_log(name: str) -> Log:
     """Return the log of a name, with or without .swf or .swf.gz.
 
-    Raises
-    ------
-    UnknownNameError
-        If the archive has no such log. A name therefore never leads out of a folder.
+    Raises UnknownNameError if the archive has no such log. A name therefore never leads out of a
+    folder.
     """
     logs = {log.name: log for log in CATALOGUE}
     short = name.removesuffix(".gz").removesuffix(".swf")

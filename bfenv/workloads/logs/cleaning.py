@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -12,15 +12,18 @@ from bfenv.core.jobs import Cleaning
 from bfenv.core.text import counted
 from bfenv.workloads.limits import LARGEST_EXACT
 
-# Why a line is not a job.
+# Why a record is not a job.
 DROPPED = {
     "headers": "header line repeated",
     "malformed": "malformed line",
     "steps": "job step",
+    "parents": "array as a whole, beside its tasks",
+    "parts": "part of a job that is there as a whole",
     "pending": "still waiting",
     "running": "still running",
     "never_started": "never started, e.g. cancelled while it waited",
     "no_submit": "no submit time",
+    "contradictory": "contradictory times: an end before the start, or a negative runtime",
     "no_runtime": "ran for 0 s, or no runtime",
     "no_size": "no size",
     "duplicates": "same run once more",
@@ -29,7 +32,7 @@ DROPPED = {
     "other_time": "submitted outside the time asked for",
     "other_record": "not the end of a job",
 }
-# What was changed, or is worth knowing, of the lines that are jobs.
+# What was changed, or is worth knowing, of the records that are jobs.
 CHANGED = {
     "requeued": "further run of a requeued or resized job",
     "components": "component of a heterogeneous job, a job of its own",
@@ -37,8 +40,10 @@ CHANGED = {
     "clipped": "runtime cut to the estimate",
     "extended": "estimate raised to the runtime",
     "reordered": "submitted before the line above",
-    "early_start": "started before its submission, so its wait is unknown",
+    "early_start": "contradictory times: a start before the submission, so the wait is unknown",
+    "odd_size": "contradictory sizes: held other than requested; what it held counts",
     "unknown_state": "of an unknown final state",
+    "continued": "line more, because of line breaks in a record",
 }
 OVERRUNS = ("kill", "extend")  # what becomes of a job that ran longer than its estimate
 ON_ERROR = ("raise", "skip")  # what becomes of a malformed line
@@ -46,13 +51,16 @@ ON_ERROR = ("raise", "skip")  # what becomes of a malformed line
 
 @dataclass(frozen=True)
 class Conversion(Cleaning):
-    """How many lines of another system's log are not jobs, or were changed, and why."""
+    """How many records of a log are not jobs, or were changed, and why."""
 
     headers: int = 0
     steps: int = 0
+    parents: int = 0
+    parts: int = 0
     pending: int = 0
     running: int = 0
     never_started: int = 0
+    contradictory: int = 0
     duplicates: int = 0
     requeued: int = 0
     components: int = 0
@@ -60,21 +68,43 @@ class Conversion(Cleaning):
     other_time: int = 0
     other_record: int = 0
     early_start: int = 0
+    odd_size: int = 0
     unknown_state: int = 0
+    continued: int = 0
 
     @property
     def dropped(self) -> int:
-        """Lines that are not jobs; jobs + dropped = lines other than blank ones and the header."""
+        """Records that are not jobs; jobs + dropped = records. Blank lines and the header are none.
+
+        jobs + dropped + continued = lines.
+        """
         return sum(getattr(self, reason) for reason in DROPPED)
+
+
+@dataclass(frozen=True)
+class Imported(Conversion):
+    """What else an import knows of its log, for whoever may read it: names may be among it."""
+
+    encoding: str = field(default="utf-8", compare=False)
+    examples: Mapping[str, str] = field(default_factory=dict, compare=False)  # a line by reason
+    work: Mapping[str, int] = field(default_factory=dict, compare=False)  # processor seconds lost
+    nodes: frozenset[str] = field(default=frozenset(), compare=False)  # of the jobs
+    other_nodes: frozenset[str] = field(default=frozenset(), compare=False)  # of those left out
+
+
+def counts_of(cleaning: Cleaning) -> dict[str, int]:
+    """Return the counts, by reason."""
+    return {
+        one.name: getattr(cleaning, one.name)
+        for one in fields(cleaning)
+        if one.name in DROPPED or one.name in CHANGED
+    }
 
 
 def check_options(overrun: str, on_error: str) -> None:
     """Check the options that all readers have.
 
-    Raises
-    ------
-    WorkloadError
-        If one of them is not one of its choices.
+    Raises WorkloadError if one of them is not one of its choices.
     """
     check_choice("overrun", overrun, OVERRUNS, error=WorkloadError)
     check_choice("on_error", on_error, ON_ERROR, error=WorkloadError)
@@ -83,10 +113,7 @@ def check_options(overrun: str, on_error: str) -> None:
 def check_processors(name: str, processors: int) -> int:
     """Check the size of a machine, given by a user or a log.
 
-    Raises
-    ------
-    WorkloadError
-        If it is not an integer from 1 up to 2**53.
+    Raises WorkloadError if it is not an integer from 1 up to 2**53.
     """
     return check_integer(name, processors, 1, LARGEST_EXACT - 1, error=WorkloadError)
 
@@ -94,19 +121,10 @@ def check_processors(name: str, processors: int) -> int:
 def apply_overrun(
     runtime: np.ndarray, estimate: np.ndarray, overrun: str
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """Make no job run longer than its estimate.
+    """Make no job run longer than its estimate, each (n,) int64 seconds.
 
-    Parameters
-    ----------
-    runtime, estimate
-        (n,) int64 seconds.
-    overrun
-        "kill" cuts runtimes to estimates, "extend" raises estimates to runtimes.
-
-    Returns
-    -------
-    tuple
-        The runtimes, the estimates, and how many were changed, by reason.
+    "kill" cuts runtimes to estimates, "extend" raises estimates to runtimes. The third result is
+    how many were changed, by reason.
     """
     longer = int(np.sum(runtime > estimate))
     if overrun == "kill":
@@ -124,7 +142,7 @@ def left_out_text(cleaning: Cleaning) -> str:
     dropped = cleaning.dropped
     if not dropped:
         return ""
-    reasons = count_reasons(asdict(cleaning), DROPPED)
+    reasons = count_reasons(counts_of(cleaning), DROPPED)
     why = "; ".join(why if count == dropped else f"{why}: {count:,}" for count, why in reasons)
     jobs = counted(dropped, "job of the log is", "jobs of the log are")
     return f"{jobs} left out ({why})"

@@ -3,22 +3,26 @@
 import gc
 import operator
 import os
+import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import tzinfo
 from pathlib import Path
-from typing import TypedDict, TypeVar
+from typing import TypedDict
 
 import numpy as np
 
+from bfenv.core.durations import format_duration
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace, make_trace
+from bfenv.core.text import counted
 from bfenv.workloads.logs import records as swf
 from bfenv.workloads.logs.cleaning import (
     CHANGED,
     DROPPED,
-    Conversion,
+    Imported,
     apply_overrun,
     check_options,
     check_processors,
@@ -31,21 +35,34 @@ from bfenv.workloads.logs.estimates import (
     fill_estimates,
     read_longest,
 )
-from bfenv.workloads.logs.run import UNKNOWN, Dropped, Run, column, number_names, peak_use
+from bfenv.workloads.logs.nodes import node_names
+from bfenv.workloads.logs.run import (
+    UNKNOWN,
+    Ambiguous,
+    Log,
+    Record,
+    Run,
+    column,
+    number_names,
+    peak_use,
+    read_run,
+)
 from bfenv.workloads.logs.selection import (
     EVERYTHING,
     Selection,
     check_names,
-    count_dropped,
     select,
     write_ids,
     write_users,
 )
-from bfenv.workloads.logs.times import find_zone, time_of_day
+from bfenv.workloads.logs.times import Number, find_zone, rounded, time_of_day
 
 FEW_PARTITIONS = 8  # whose own use a message lists
-
-Line = TypeVar("Line")
+TOLD_TWICE = ("duplicates", "parents")  # reasons of runs whose work other lines have
+NOT_READ = Record()
+# An array as a whole, as "7[].pbs" or "7_[1-5]", and one of its tasks, "7[2].pbs" or "7_2".
+ARRAY = re.compile(r"([^\[\]_]+)_?\[(?:[0-9]+[-,:%][^\]]*)?\](.*)")
+TASK = re.compile(r"([^\[\]_]+)(?:\[[0-9]+\]|_[0-9]+)(.*)")
 
 
 class CommonOptions(TypedDict, total=False):
@@ -64,55 +81,77 @@ class ReaderOptions(CommonOptions, total=False):
     processors: int | None
 
 
-def parse_lines(
-    path: str | os.PathLike[str],
-    lines: Iterable[tuple[int, Line]],
-    parse: Callable[[Line], Run | Dropped | str],
-    on_error: str,
-) -> tuple[list[Run], Counter[Dropped]]:
-    """Parse the lines of a log.
+class Reading:
+    """The runs in a log, and what else is in it: counted by reason, with the first line of each."""
 
-    Parameters
-    ----------
-    path
-        The log, for messages.
-    lines
-        Number and content of each line.
-    parse
-        Returns the run in a line, or the reason why there is none, a key of `DROPPED`, with the
-        partition or without. Its ValueError means that the line is malformed.
-    on_error
-        "raise" ends at a malformed line, "skip" counts it, with a warning.
+    def __init__(self, path: str | os.PathLike[str], selection: Selection) -> None:
+        self.path, self.selection = path, selection
+        self.runs: list[Run] = []
+        self.others: Counter[tuple[str, str, str]] = Counter()  # by reason, partition and cluster
+        self.counts: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
+        self.work: Counter[str] = Counter()
+        self.nodes: tuple[set[str], set[str]] = set(), set()  # of jobs taken, and of others
 
-    Returns
-    -------
-    tuple
-        The runs, and the number of other lines by reason and partition.
+    def drop(self, why: str, run: Run) -> None:
+        """Count a run that is no job of the trace."""
+        self.counts[why] += 1
+        self.work[why] += run.work if why not in TOLD_TWICE else 0
+        self.examples.setdefault(why, run_text(run))
 
-    Raises
-    ------
-    WorkloadError
-        If a line is malformed and `on_error` is "raise".
+    def refusal(self, what: str) -> WorkloadError:
+        """Return the error that no job is left, with the reasons."""
+        reasons = DROPPED | {"continued": CHANGED["continued"]}
+        why = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(self.counts, reasons))
+        return WorkloadError(f"{self.path}: {what} ({why or 'there are none'})")
+
+
+def read_runs(reading: Reading, log: Log, zone: tzinfo, on_error: str) -> None:
+    """Read all lines of a log, each as a run or as the reason why there is none.
+
+    Raises WorkloadError if a line is malformed and `on_error` is "raise". The message says what
+    "skip" would leave out.
     """
-    runs: list[Run] = []
-    dropped: Counter[Dropped] = Counter()
-    first = ""
+    path, runs, selection = reading.path, reading.runs, reading.selection
+    total, malformed, first = 0, 0, ""
     with _no_collection():
-        for number, line in lines:
+        for number, line in log.lines:
+            total += 1
+            record = NOT_READ
             try:
-                result = parse(line)
+                record = log.parse(line)
+                run = read_run(record, log, zone, number)
             except ValueError as error:
-                message = f"{path}:{number}: {error}"
-                if on_error == "raise":
-                    raise WorkloadError(f"{message}; --skip leaves such lines out") from None
-                result, first = "malformed", first or message
-            if isinstance(result, Run):
-                runs.append(result)
-            else:
-                dropped[Dropped(result) if isinstance(result, str) else result] += 1
-    if first:
-        warnings.warn(malformed_warning(dropped[Dropped("malformed")], first), stacklevel=4)
-    return runs, dropped
+                run = _only_meaning(error, log, zone, number)
+                if run == "malformed":
+                    malformed, first = malformed + 1, first or f"{path}:{number}: {error}"
+            is_taken = selection.has(record)
+            if selection.is_part and record.nodes:
+                reading.nodes[0 if is_taken else 1].update(node_names(record.nodes))
+            if isinstance(run, Run):
+                runs.append(run)
+                continue
+            reading.others[run, record.partition, record.cluster] += 1
+            why = run if is_taken else "other_partition"
+            reading.counts[why] += 1
+            if why not in reading.examples:
+                reading.examples[why] = f"line {number}: {line}"
+    reading.counts.update(log.counts)
+    if malformed and on_error == "raise":
+        advice = f"--skip leaves out {counted(malformed, 'such line')} of {total:,}"
+        no_advice = f"{'no' if malformed == total else 'and no other'} line is a job that ran"
+        raise WorkloadError(f"{first}; {advice if runs else no_advice}")
+    if malformed:
+        warnings.warn(malformed_warning(malformed, first), stacklevel=4)
+
+
+def _only_meaning(error: ValueError, log: Log, zone: tzinfo, number: int) -> Run | str:
+    """Return the one thing that a line can mean, or "malformed"."""
+    meanings = set()
+    for record in error.records if isinstance(error, Ambiguous) else ():
+        with suppress(ValueError):
+            meanings.add(read_run(record, log, zone, number))
+    return meanings.pop() if len(meanings) == 1 else "malformed"
 
 
 @contextmanager
@@ -129,9 +168,7 @@ def _no_collection() -> Iterator[None]:
 
 def convert(
     path: str | os.PathLike[str],
-    lines: Iterable[tuple[int, Line]],
-    parse: Callable[[Line], Run | Dropped | str],
-    notes: Iterable[str],
+    log: Log,
     *,
     processors: int | None = None,
     timezone: str = "UTC",
@@ -142,40 +179,43 @@ def convert(
 ) -> Trace:
     """Convert a log to a trace, in order of submit time, with SWF records and header.
 
-    Users, groups, queues and partitions are numbered by first appearance. A run without an estimate
-    gets one, see `fill_estimates`, or else its runtime. Duplicates, and runs larger than the
-    machine, are dropped and counted. Limits that cut most jobs are a warning: they may be in
-    another unit.
+    Each run is one job, however many lines tell of it. Users, groups, queues and partitions are
+    numbered by first appearance. A run without an estimate gets one, see `fill_estimates`, or else
+    its runtime. Runs larger than the machine are dropped. All of this is counted. Limits that cut
+    most jobs are a warning: they may be in another unit.
+
+    Raises WorkloadError if an option is out of range, a line is malformed, or no run is left. If
+    `processors` is None, the message states how many were in use at once.
 
     Parameters
     ----------
     path
-        The log, which names the trace.
-    lines, parse
-        See `parse_lines`.
-    notes
-        Lines for the header about how the log was read.
+        The file, which names the trace.
+    log
+        What is in it.
     processors, timezone, selection, longest, overrun, on_error
         As in `read_sacct`.
 
-    Raises
-    ------
-    WorkloadError
-        If an option is out of range, a line is malformed, or no run is left. If `processors` is
-        None, the message states how many were in use at once.
+    Returns
+    -------
+    Trace
+        Its `cleaning` is `Imported`.
     """
     check_options(overrun, on_error)
     limits, zone = read_longest(longest), find_zone(timezone)
-    runs, dropped = parse_lines(path, lines, parse, on_error)
-    partitions = [*selection.partitions, *filter(None, limits)]
-    check_names(path, "partition", runs, dropped, partitions)
-    check_names(path, "cluster", runs, dropped, [*filter(None, [selection.cluster])])
-    counts = count_dropped(dropped, selection)
-    runs = _without_duplicates(select(runs, counts, selection, zone), counts)
+    reading = Reading(path, selection)
+    read_runs(reading, log, zone, on_error)
+    for kind, names in (
+        ("partition", [*selection.partitions, *filter(None, limits)]),
+        ("cluster", [*filter(None, [selection.cluster])]),
+    ):
+        check_names(path, kind, reading.runs, reading.others, names)
+    runs = _each_once(reading, log.has_gaps)
+    runs = select(runs, selection, zone, reading.drop)
     processors = _machine_size(path, runs, processors)
-    runs = _jobs(path, runs, counts, processors)
-    origin = runs[0].submit
-    records = _records(runs, origin)
+    runs = _jobs(reading, runs, processors)
+    records = _records(runs)
+    origin = rounded(runs[0].submit)
     own = records[:, swf.ESTIMATE].astype(np.int64)
     records[:, swf.ESTIMATE] = fill_estimates(runs, own, limits)
     submit, runtime, size, estimate = records[
@@ -183,9 +223,16 @@ def convert(
     ].T.astype(np.int64)
     check_unit(path, runtime[own > 0], own[own > 0])
     check_longest(path, runtime[own < 1], limits)
-    runtime, estimate, changed = apply_overrun(
-        runtime, np.where(estimate < 1, runtime, estimate), overrun
-    )
+    whole, estimate = int(np.dot(runtime, size)), np.where(estimate < 1, runtime, estimate)
+    for why, concerned in (
+        ("no_estimate", own < 1),
+        ("clipped" if overrun == "kill" else "extended", runtime > estimate),
+    ):
+        if concerned.any():
+            reading.examples[why] = run_text(runs[int(np.argmax(concerned))])
+    runtime, estimate, changed = apply_overrun(runtime, estimate, overrun)
+    reading.work["clipped"] = whole - int(np.dot(runtime, size))
+    counts = reading.counts
     counts.update(changed, no_estimate=int(np.sum(own < 1)))
     if selection.ids is not None:
         write_ids(selection.ids, runs)
@@ -193,6 +240,8 @@ def convert(
         write_users(selection.users, runs)
     records.flags.writeable = False
     user = records[:, swf.USER]
+    notes = [*log.notes, "users, groups, queues and partitions are numbered by first appearance"]
+    notes += [f"text read as {log.encoding}"] * (log.encoding != "utf-8")
     return make_trace(
         submit,
         size,
@@ -201,39 +250,65 @@ def convert(
         estimate=estimate,
         user=np.where(user > 0, user - 1, -1),
         name=Path(path).name.split(".")[0],
-        cleaning=Conversion(**counts),
+        cleaning=Imported(
+            **{why: count for why, count in counts.items() if count},
+            encoding=log.encoding,
+            examples=reading.examples,
+            work=dict(reading.work),
+            nodes=frozenset(reading.nodes[0]),
+            other_nodes=frozenset(reading.nodes[1]),
+        ),
         time_of_day=time_of_day(origin, zone),
         header=(
-            *_machine_header(len(runs), origin, timezone, processors),
+            "Version: 2.2",
+            f"MaxJobs: {len(runs)}",
+            f"MaxRecords: {len(runs)}",
+            f"UnixStartTime: {origin}",
+            f"TimeZoneString: {timezone}",
+            f"MaxProcs: {processors}",
             *(_names(runs) if selection.names else ()),
-            *_notes(notes, counts),
+            *(f"Note: {note}" for note in notes),
+            *(f"Note: not a job: {why}: {count}" for count, why in count_reasons(counts, DROPPED)),
+            *(f"Note: {why}: {count}" for count, why in count_reasons(counts, CHANGED)),
         ),
         records=records,
     )
 
 
-def _without_duplicates(runs: list[Run], counts: Counter[str]) -> list[Run]:
-    """Return each run once, and count the others: of equal id, cluster, submit and start time."""
-    first: dict[str, Run] = {}
-    others: set[tuple[str, int, int]] = set()  # few, while each id is that of one run
-    once = []
+def _each_once(reading: Reading, is_table: bool) -> list[Run]:
+    """Return each run once: of equal id, cluster, submit and start time; no array beside its tasks.
+
+    A further run of a requeued job is submitted when the one before ended, if the log repeats the
+    job's first submit time. A table may give all tasks of an array one id: there, runs of other
+    runtimes are others, and the submit times count.
+    """
+    runs = reading.runs
+    arrays = {run.job: array.groups() for run in runs if (array := ARRAY.match(run.job))}
+    jobs = (run.job for run in runs) if arrays else ()
+    tasks = {task.groups() for task in map(TASK.match, jobs) if task}
+    known: dict[tuple[str | Number, ...], int] = {}
+    once: list[Run] = []
     for run in runs:
-        job = _identity(run)
-        if run.job and (known := first.setdefault(job, run)) is not run:
-            if (known.submit, known.start) == (run.submit, run.start):
-                continue
-            key = job, run.submit, run.start
-            if key in others:
-                continue
-            others.add(key)
+        if run.job in arrays and arrays[run.job] in tasks:
+            reading.drop("parents", run)
+            continue
+        key = run.cluster, run.job, run.submit, run.start
+        own = (run.runtime, run.size) if is_table else ()
+        if run.job and (i := known.setdefault((*key, *own), len(once))) < len(once):
+            shorter, once[i] = sorted((run, once[i]), key=operator.attrgetter("work"))
+            reading.drop("duplicates", shorter)
+            continue
         once.append(run)
-    counts["duplicates"] += len(runs) - len(once)
+    if is_table:
+        return once
+    ends: dict[tuple[str, str], Number] = {}
+    for i in sorted(range(len(once)), key=lambda i: once[i].start):
+        run = once[i]
+        end = ends.get((run.cluster, run.job), 0) if run.job else 0
+        if run.submit < end <= run.start:
+            once[i] = run._replace(submit=end)
+        ends[run.cluster, run.job] = run.start + run.runtime
     return once
-
-
-def _identity(run: Run) -> str:
-    """Return what no other job has: each cluster numbers its own."""
-    return f"{run.cluster} {run.job}" if run.cluster else run.job
 
 
 def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors: int | None) -> int:
@@ -252,42 +327,49 @@ def _machine_size(path: str | os.PathLike[str], runs: Sequence[Run], processors:
     return check_processors("processors", processors)
 
 
-def _jobs(
-    path: str | os.PathLike[str], runs: Sequence[Run], counts: Counter[str], processors: int
-) -> list[Run]:
-    """Return the runs that are jobs of the machine, by submit time; count the others."""
-    jobs = [run for run in runs if run.size <= processors]
-    counts["too_large"] += len(runs) - len(jobs)
+def _jobs(reading: Reading, runs: Sequence[Run], processors: int) -> list[Run]:
+    """Return the runs that are jobs of the machine, by submit time; count what is odd."""
+    jobs = []
+    for run in runs:
+        if run.size <= processors:
+            jobs.append(run)
+        else:
+            reading.drop("too_large", run)
     if not jobs:
-        reasons = ", ".join(f"{why}: {count:,}" for count, why in count_reasons(counts, DROPPED))
-        raise WorkloadError(f"{path}: no line is a job that ran ({reasons or 'there are none'})")
+        raise reading.refusal("no line is a job that ran")
     if (peak := peak_use(jobs)) > processors:
         warnings.warn(
-            f"{path}: {peak:,} processors were in use at once, more than the {processors:,} given; "
-            "check the size of the machine, or import its partitions one by one",
+            f"{reading.path}: {peak:,} processors were in use at once, more than the "
+            f"{processors:,} given; check the size of the machine, or import its partitions one by "
+            "one",
             stacklevel=4,
         )
+    counts, seen = reading.counts, set()
     counts["reordered"] = int(np.sum(np.diff(column(jobs, "submit")) < 0))
     jobs.sort(key=operator.attrgetter("submit"))
-    ids = [_identity(run) for run in jobs if run.job]
-    counts["requeued"] = len(ids) - len(set(ids))
-    counts["components"] = sum("+" in run.job for run in jobs)
-    unknown = column(jobs, "status") == UNKNOWN
-    counts["unknown_state"] = 0 if unknown.all() else int(unknown.sum())  # all: not in this log
-    start = column(jobs, "start")
-    counts["early_start"] = int(np.sum((start >= 0) & (start < column(jobs, "submit"))))
+    no_state = all(run.status == UNKNOWN for run in jobs)  # the log has none
+    for run in jobs:
+        job = run.cluster, run.job
+        oddities = {
+            "requeued": run.job and job in seen,
+            "components": "+" in run.job,
+            "early_start": 0 <= run.start < run.submit,
+            "odd_size": run.asked > 0 and run.asked != run.size,
+            "unknown_state": run.status == UNKNOWN and not no_state,
+        }
+        seen.add(job)
+        for why, holds in oddities.items():
+            if holds:
+                counts[why] += 1
+                reading.examples.setdefault(why, run_text(run))
     return jobs
 
 
-def _machine_header(jobs: int, origin: int, timezone: str, processors: int) -> tuple[str, ...]:
-    return (
-        "Version: 2.2",
-        f"MaxJobs: {jobs}",
-        f"MaxRecords: {jobs}",
-        f"UnixStartTime: {origin}",
-        f"TimeZoneString: {timezone}",
-        f"MaxProcs: {processors}",
-    )
+def run_text(run: Run) -> str:
+    """Return a run in words."""
+    job = f"job {run.job}, " if run.job else ""
+    runtime, size = format_duration(run.runtime), counted(run.size, "processor")
+    return f"line {run.line}: {job}{runtime} on {size}"
 
 
 def _names(runs: Sequence[Run]) -> Iterable[str]:
@@ -302,23 +384,19 @@ def _names(runs: Sequence[Run]) -> Iterable[str]:
         yield f"Clusters: {' '.join(clusters)}"
 
 
-def _notes(notes: Iterable[str], counts: Counter[str]) -> tuple[str, ...]:
-    return (
-        *(f"Note: {note}" for note in notes),
-        "Note: users, groups, queues and partitions are numbered by first appearance",
-        *(f"Note: not a job: {why}: {count}" for count, why in count_reasons(counts, DROPPED)),
-        *(f"Note: {why}: {count}" for count, why in count_reasons(counts, CHANGED)),
-    )
+def _records(runs: Sequence[Run]) -> np.ndarray:
+    """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1.
 
-
-def _records(runs: Sequence[Run], origin: int) -> np.ndarray:
-    """Return the SWF fields, (n, 18) float64; an estimate that is missing is -1."""
+    Submit time, start and runtime are each rounded once, so no rounding adds to another.
+    """
     records = np.full((len(runs), len(swf.FIELDS)), -1.0)
     records[:, swf.JOB] = np.arange(1, len(runs) + 1)
-    submit, start = column(runs, "submit"), column(runs, "start")
-    records[:, swf.SUBMIT] = submit - origin
+    submit, start, runtime = (
+        np.floor(column(runs, field) + 0.5) for field in ("submit", "start", "runtime")
+    )
+    records[:, swf.SUBMIT] = submit - submit[0]
     records[:, swf.WAIT] = np.where(start >= submit, start - submit, -1)
-    records[:, swf.RUNTIME] = column(runs, "runtime")
+    records[:, swf.RUNTIME] = runtime
     records[:, swf.ALLOCATED] = column(runs, "size")
     records[:, swf.REQUESTED] = records[:, swf.ALLOCATED]  # no other job could have the rest
     records[:, swf.ESTIMATE] = column(runs, "estimate")

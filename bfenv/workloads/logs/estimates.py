@@ -17,23 +17,10 @@ EVERYWHERE = ""  # a partition's name that stands for all
 
 
 def read_longest(longest: int | str | None) -> dict[str, int]:
-    """Read the estimate of jobs without one.
+    """Read the estimate of jobs without one: seconds by partition, EVERYWHERE for all.
 
-    Parameters
-    ----------
-    longest
-        Seconds; or text, a duration such as "2d", or one for each partition,
-        "gpu=2d,long=7-00:00:00".
-
-    Returns
-    -------
-    dict
-        Seconds by partition, EVERYWHERE for all.
-
-    Raises
-    ------
-    WorkloadError
-        If it is none of these, or out of range.
+    It is a number of seconds; or text, a duration such as "2d", or one for each partition, like
+    "gpu=2d,long=7-00:00:00". Raises WorkloadError if it is none of these, or out of range.
     """
     if longest is None:
         return {}
@@ -55,18 +42,9 @@ def fill_estimates(
 ) -> np.ndarray:
     """Return the estimates, with those that are missing filled in: (n,) int64 seconds.
 
-    A run without an estimate gets its partition's limit, or its runtime if that is longer. Without
-    such a limit it gets the longest estimate seen in its partition, or else in the log; -1 if
-    there is none at all.
-
-    Parameters
-    ----------
-    runs
-        The runs.
-    estimate
-        (n,) int64 seconds, below 1 for none.
-    limits
-        What `read_longest` returns.
+    A run whose estimate is below 1 gets its partition's limit, which `read_longest` returns, or its
+    runtime if that is longer. Without such a limit it gets the longest estimate seen in its
+    partition, or else in the log; -1 if there is none at all.
     """
     names = [run.partition for run in runs]
     number = np.maximum(np.array(number_names(names)), 0)  # 0 for no partition

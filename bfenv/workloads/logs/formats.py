@@ -1,19 +1,17 @@
-"""The kinds of logs, recognized by their first lines."""
+"""The kinds of logs, recognized by their first lines, and one reader of them all."""
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
 
+from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.logs import pbs, xdmod
-from bfenv.workloads.logs.lsf import read_lsf
-from bfenv.workloads.logs.parquet import is_parquet
-from bfenv.workloads.logs.sge import read_sge
-from bfenv.workloads.logs.slurm import COMMAND, RAW_ID, read_sacct
-from bfenv.workloads.logs.slurm_job import JOB
-from bfenv.workloads.logs.slurm_json import read_sacct_json
-from bfenv.workloads.logs.table import is_table
+from bfenv.workloads.logs import pbs, slurm, table
+from bfenv.workloads.logs.conversion import convert
+from bfenv.workloads.logs.lsf import open_lsf
+from bfenv.workloads.logs.sge import open_sge
 from bfenv.workloads.logs.text import first_lines
 from bfenv.workloads.logs.times import LOCAL_TIME
 
@@ -27,18 +25,103 @@ KINDS = {
     "csv": "a table with a line of column names",
     "parquet": "a table",
 }
-READERS: dict[str, Callable[..., Trace]] = {
-    "sacct": read_sacct,
-    "sacct-json": read_sacct_json,
-    "pbs": pbs.read_pbs,
-    "sge": read_sge,
-    "lsf": read_lsf,
-    "xdmod": xdmod.read_xdmod,
-}  # of those kinds that say themselves where everything is
+OWN_OPTIONS = {
+    "sacct": ("resource", "capacity", "eligible", "fields", "delimiter"),
+    "sacct-json": ("resource", "capacity", "eligible"),
+    "xdmod": ("resource", "eligible"),
+    "csv": ("mapping", "delimiter"),
+    "parquet": ("mapping", "delimiter"),
+}  # beside those that all have
+AS_SACCT = f"make the file with: {slurm.COMMAND}"
+AS_TABLE = "write its jobs as a table, CSV or Parquet, and name the columns with --map"
+# Logs of others: how they begin, what they are, and what to do. A line is one of the file's.
+FOREIGN = (
+    (r"PK\x03\x04", "a zip archive or a spreadsheet", "unpack the log, or export the table as CSV"),
+    (r'\{[^\0]*"(job_state|start_time)"\s*:', "JSON of squeue, a queue and no log", AS_SACCT),
+    (r'\{[^\0]*"t_(submit|depend|run)"\s*:', "JSON of Flux (flux jobs)", AS_TABLE),
+    (r'\{[^\0]*"(subtime|nb_res|profiles)"\s*:', "a workload of Batsim", AS_TABLE),
+    (r'[\[{][^\0]*"(ClusterId|GlobalJobId)"\s*:', "JSON of HTCondor", AS_TABLE),
+    (r'\{.*"jobid"\s*:.*"@(start|submit|end)"', "JSON lines of Slurm's jobcomp plugin", AS_SACCT),
+    (r"\{.*\}\s*\n\s*\{", "JSON lines, an object in each", AS_TABLE),
+    (r"\s*\{(?![^\0]*\"jobs\"\s*:)", "no output of sacct --json: it has no list 'jobs'", AS_SACCT),
+    (r"JobId=\S+ .*(UserId|JobName)=", "text of Slurm's jobcomp plugin, or of scontrol", AS_SACCT),
+    (r"\s*JOBID\s+PARTITION\s", "the output of squeue, a queue and no log", AS_SACCT),
+    (
+        r"---\s*\n(.*\n)*?\s*(jobs|- account):|(jobs|meta):\s*$",
+        "YAML, as of sacct --yaml",
+        AS_SACCT,
+    ),
+    (
+        r"(#.*\n)*(#.*GWF|[0-9]+([ \t]-?[0-9.]+){10}([ \t]\S+){18}\s*$)",
+        "a Grid Workload File",
+        AS_TABLE,
+    ),
+    (r"[^\n]*TimeStart\|", "a list of events of sacctmgr", "give it to --outages beside a log"),
+    (r"=+\n\s*qname\s", "the output of qacct", "import the accounting file that qacct reads"),
+    (r"(ClusterId|GlobalJobId|MyType) = ", "a history of HTCondor", AS_TABLE),
+    (r"\s*JobID\s.*\n\s*-+ +-", "sacct with columns of fixed width, which cut names", AS_SACCT),
+)  # fmt: skip
 FEWEST = 6  # columns of an accounting log of Slurm
-RULE = re.compile(r"-+ +-")  # below column names
-ZIP = "PK\x03\x04"
 SWF = re.compile(r"\s*(;|(-?[0-9.]+\s+){17}-?[0-9.]+\s*$)")
+
+
+def read_log(
+    path: str | os.PathLike[str],
+    kind: str | None = None,
+    *,
+    mapping: Mapping[str, str] | None = None,
+    resource: str = "cores",
+    capacity: str | None = None,
+    fields: str | None = None,
+    delimiter: str | None = None,
+    eligible: bool = False,
+    **options: Any,
+) -> Trace:
+    """Read the jobs that ran from a log of any kind.
+
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is not such
+    a log, no job is left, an option is out of range, or a line is malformed.
+
+    Parameters
+    ----------
+    path
+        The file, gzipped or not.
+    kind
+        A key of KINDS. None recognizes it.
+    mapping
+        As in `read_columns`, of csv and parquet.
+    resource, capacity, fields, delimiter, eligible
+        As in `read_sacct`, of sacct; the first two and the last of sacct-json; `resource`, one of
+        "cores", "nodes" and "gpus", and `eligible` of xdmod; `delimiter` of csv.
+    **options
+        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
+    """
+    kind = find_format(path, fields) if kind is None else kind
+    check_choice("kind", kind, KINDS, error=WorkloadError)
+    if kind in ("csv", "parquet"):
+        if table.is_parquet(path) is not (kind == "parquet"):
+            raise WorkloadError(f"{path} is not a {kind} file")
+        return table.read_columns(path, mapping or {}, delimiter=delimiter, **options)
+    refuse_foreign(path)
+    if kind == "sacct-json" and not (begin := first_lines(path)[0]).lstrip().startswith("{"):
+        raise WorkloadError(
+            f"{path}: not the output of sacct --json: it begins with {begin[:40]!r}"
+        )
+    if kind in ("sacct", "sacct-json"):
+        return slurm.read_sacct(
+            path,
+            resource=resource,
+            capacity=capacity,
+            fields=fields,
+            delimiter=delimiter,
+            eligible=eligible,
+            **options,
+        )
+    if kind == "xdmod":
+        return convert(path, table.open_xdmod(path, resource, eligible), **options)
+    if kind == "pbs":
+        return convert(path, pbs.open_pbs(path, options.get("timezone", "UTC")), **options)
+    return convert(path, open_lsf(path) if kind == "lsf" else open_sge(path), **options)
 
 
 def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
@@ -46,55 +129,46 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
 
     With `fields`, those of `read_sacct`, a dump of sacct may be without column names.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If the file is SWF already, or of no known kind; the message shows how it begins.
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is SWF
+    already, or of no known kind; the message says what it is, or shows how it begins.
     """
-    if is_parquet(path):
+    if table.is_parquet(path):
         return "parquet"
     lines = first_lines(path)
-    if lines[0].lstrip().startswith("{"):
-        return "sacct-json"
-    if xdmod.is_export(lines):
-        return "xdmod"
     first = next((line for line in lines if not line.startswith("#")), lines[0])
+    is_list = lines[0].lstrip().startswith("[")
+    names = "".join(lines[:2] if is_list else lines[:1])
+    if table.XDMOD["submit"] in names and table.XDMOD["job"] in names:
+        return "xdmod"
     if SWF.match(first):
         raise WorkloadError(f"{path}: this looks like SWF already; use it as a workload")
+    refuse_foreign(path)
+    if first.lstrip().startswith("{"):
+        return "sacct-json"
     if pbs.LINE.match(first):
         return "pbs"
-    if re.match(r'"JOB_[A-Z]+" "[0-9.]+" ', first):
+    if re.match(r'"[A-Z_0-9]+" "[0-9.]+" [0-9]+ ', first):
         return "lsf"
     if first.count(":") >= 40:
         return "sge"
-    names = [name.strip() for name in first.lower().split("|")]
-    is_headless = JOB.fullmatch(names[0]) and len(names) == COMMAND.count(",") + 1
-    if not {"jobid", RAW_ID}.isdisjoint(names) or is_headless:
+    if slurm.is_header(first):
         return "sacct"
-    if JOB.fullmatch(names[0]) and len(names) >= FEWEST:
-        if fields is not None:
+    if slurm.FIRST.match(first):
+        delimiter = slurm.find_delimiter(first)
+        width = first.removesuffix(delimiter).count(delimiter) + 1
+        own = (fields or slurm.COMMAND.partition("-o ")[2]).count(",") + 1
+        if width == own or (fields is not None and width >= FEWEST):
             return "sacct"
-        raise WorkloadError(
-            f"{path}: this looks like sacct without its line of column names; give the names with "
-            "--fields"
-        )
-    if names[0].split(maxsplit=1)[:1] in (["jobid"], [RAW_ID]) and RULE.match("".join(lines[1:2])):
-        raise WorkloadError(
-            f"{path}: this is sacct with columns of fixed width, which cut what is longer; "
-            f"make the file with: {COMMAND}"
-        )
-    if first.startswith(ZIP):
-        raise WorkloadError(
-            f"{path}: a zip archive or a spreadsheet; unpack the log, or export the table as CSV"
-        )
-    if is_table(lines) and not xdmod.is_json(lines):
+        if width >= FEWEST and "|" in first:
+            raise WorkloadError(
+                f"{path}: this looks like sacct without its line of column names; give the names "
+                "with --fields"
+            )
+    if table.is_table(lines) and not is_list:
         return "csv"
-    if not {"jobid", RAW_ID}.isdisjoint(re.split(r"[\s,;]+", first.lower())):
+    if not {"jobid", slurm.RAW_ID}.isdisjoint(re.split(r"[\s,;]+", first.lower())):
         raise WorkloadError(
-            f"{path}: this looks like sacct without '|' between its columns; make the file with: "
-            f"{COMMAND}"
+            f"{path}: this looks like sacct without '|' between its columns; {AS_SACCT}"
         )
     kinds = "; ".join(f"{kind}: {what}" for kind, what in KINDS.items())
     raise WorkloadError(
@@ -103,14 +177,23 @@ def find_format(path: str | os.PathLike[str], fields: str | None = None) -> str:
     )
 
 
+def refuse_foreign(path: str | os.PathLike[str]) -> None:
+    """Refuse a file that is recognized as something else than a log that can be read.
+
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it is; the message
+    says what it is, and what to do.
+    """
+    text = "\n".join(first_lines(path))
+    for pattern, what, advice in FOREIGN:
+        if re.match(pattern, text, re.MULTILINE):
+            raise WorkloadError(f"{path}: this is {what}; {advice}")
+
+
 def may_have_local_times(path: str | os.PathLike[str]) -> bool:
     """Return whether the lines with which a log begins have times without an offset.
 
     Those of Parquet may, as it is not text.
 
-    Raises
-    ------
-    FileNotFoundError, WorkloadError
-        If the file cannot be read.
+    Raises FileNotFoundError, WorkloadError if the file cannot be read.
     """
-    return is_parquet(path) or any(map(LOCAL_TIME.search, first_lines(path)))
+    return table.is_parquet(path) or any(map(LOCAL_TIME.search, first_lines(path)))

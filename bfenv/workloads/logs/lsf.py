@@ -1,21 +1,24 @@
-"""The accounting file of IBM Spectrum LSF, lsb.acct, as a trace.
+"""The accounting file of IBM Spectrum LSF, lsb.acct.
 
 Source: the manual page lsb.acct(5) of LSF 10.1. A line is words separated by spaces, those of text
 in quotes; JOB_FINISH is the end of a job.
+
+The size is the number of execution hosts listed, one for each slot, or else of the slots requested.
+The limit is the run limit of `bsub -W`, in seconds, where a line has the fields of LSF 9.1 and
+later. The queue is also the partition.
 """
 
 import os
 import re
-from typing import Unpack
+from collections import Counter
 
-from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import ReaderOptions, convert
-from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
-from bfenv.workloads.logs.text import numbered_lines
-from bfenv.workloads.logs.times import read_epoch, read_integer
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record
+from bfenv.workloads.logs.text import join_lines, numbered_lines
+from bfenv.workloads.logs.times import read_integer
 
 WORD = re.compile(r'"(?:[^"]|"")*"|[^\s"]+')
 WHOLE = re.compile(r"-?[0-9]{1,15}")
+BEGIN = re.compile(r'"[A-Z_]+" "[0-9.]+" [0-9]+ ')
 LEAST = 24  # words of JOB_FINISH, up to the number of execution hosts
 EVENT, END, JOB_ID, SLOTS, SUBMIT, START, USER, QUEUE, ASKED = 0, 2, 3, 6, 7, 10, 11, 12, 22
 DONE = 64  # the status of a job that ended with exit status 0
@@ -28,78 +31,56 @@ LIMIT_TEXTS = (32, 33, 34, 35, 37, 41, 42, 43, 44, 46, 47, 49, 51, 52)
 LIMIT_NUMBERS = (30, 31, 36, 38, 45, 48, 50, 53)
 
 
-def read_lsf(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> Trace:
-    """Read the jobs that ended from LSF's lsb.acct.
-
-    Size is the number of execution hosts listed, one for each slot, or else of the slots requested.
-    The estimate is the run limit of `bsub -W`, in seconds, where a line has the fields of LSF 9.1
-    and later. Older lines have none: give `longest`, or estimates are the runtimes. The queue is
-    also the partition.
-
-    Parameters
-    ----------
-    path, **options
-        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If no job is left, an option is out of range, or a line is malformed.
-    """
+def open_lsf(path: str | os.PathLike[str]) -> Log:
+    """Open LSF's lsb.acct."""
+    lines, encoding = numbered_lines(path)
+    counts: Counter[str] = Counter()
+    whole = join_lines(
+        lines,
+        lambda text: text.startswith("#") or text.count('"') % 2 == 0,
+        lambda _, line: bool(BEGIN.match(line)),
+        counts,
+    )
     notes = ["made of LSF accounting; a processor is a slot"]
-    return convert(path, numbered_lines(path), _parse, notes, **options)
+    return Log(whole, _parse, counts, notes, encoding, has_epochs=True)
 
 
-def _parse(line: str) -> Run | str:
-    """Return the run in a line, or why there is none; ValueError if it is malformed."""
+def _parse(line: str) -> Record:
     if line.startswith("#"):
-        return "headers"
+        return Record(why="headers")
     words = WORD.findall(line)
     if not words or not words[EVENT].startswith('"'):
         raise ValueError("not a line of lsb.acct, which begins with an event in quotes")
     if words[EVENT] != '"JOB_FINISH"':
-        return "other_record"
+        return Record(why="other_record")
+    if line.count('"') % 2:
+        raise ValueError("a quote is not closed")
     if len(words) < LEAST:
         raise ValueError(f"{len(words)} words, expected {LEAST} or more")
-    end, submit, start = (read_epoch(words[i]) for i in (END, SUBMIT, START))
-    slots, asked = _integer(words[SLOTS]), _integer(words[ASKED])
+    asked = _integer(words[ASKED])
     hosts_at = ASKED + 1 + asked
     hosts = _integer(words[hosts_at]) if hosts_at < len(words) else 0
     status_at = hosts_at + 1 + hosts
     if status_at >= len(words):
         raise ValueError(f"{len(words)} words, too few for {asked} and {hosts} hosts")
-    if submit <= 0:
-        return "no_submit"
-    if start <= 0:
-        return "never_started"
-    if end - start < 1:
-        return "no_runtime"
     # A host may be listed once as "8*host" for eight slots.
-    listed = sum(_slots(word) for word in words[hosts_at + 1 : status_at])
-    size = listed or slots
-    if size < 1:
-        return "no_size"
-    queue = words[QUEUE].strip('"')
-    index = _index(words[status_at:])
-    return Run(
-        submit,
-        start,
-        end - start,
-        size,
-        estimate=_limit(words[status_at:]),
+    listed = [word.strip('"').rpartition("*") for word in words[hosts_at + 1 : status_at]]
+    queue, rest = words[QUEUE].strip('"'), words[status_at:]
+    index = _integer(rest[INDEX]) if _has(rest, INDEX_TEXTS, INDEX_NUMBERS) else 0
+    return Record(
+        submit=words[SUBMIT],
+        start=words[START],
+        end=words[END],
+        limit=_limit(rest),
+        size=sum(int(n) if n.isdecimal() and len(n) < 10 else 1 for n, _, _ in listed),
+        asked=_integer(words[SLOTS]),
         user=words[USER].strip('"'),
         queue=queue,
         partition=queue,
+        nodes=",".join(host for _, _, host in listed),
         status=COMPLETED if _integer(words[status_at]) == DONE else FAILED,
         job=words[JOB_ID] + (f"[{index}]" if index else ""),
     )
-
-
-def _index(words: list[str]) -> int:
-    """Return a job's index in its array, 0 if it has none; `words` begin with the status."""
-    return _integer(words[INDEX]) if _has(words, INDEX_TEXTS, INDEX_NUMBERS) else 0
 
 
 def _limit(words: list[str]) -> int:
@@ -128,8 +109,3 @@ def _has(words: list[str], texts: tuple[int, ...], numbers: tuple[int, ...]) -> 
 
 def _integer(word: str) -> int:
     return max(read_integer(word.strip('"')) or 0, 0)
-
-
-def _slots(word: str) -> int:
-    count, star, _ = word.strip('"').partition("*")
-    return int(count) if star and count.isdecimal() and len(count) < 10 else 1

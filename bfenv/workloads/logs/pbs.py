@@ -1,114 +1,116 @@
-"""The accounting logs of PBS Professional, OpenPBS and Torque, as a trace.
+"""The accounting logs of PBS Professional, OpenPBS and Torque.
 
 Source: PBS Professional 2022.1 Administrator's Guide, section 19.4; Torque 6.1 Administrator
-Guide, section 10.1. A line is "date;record;id;name=value name=value ...", and the record E is the
-end of a job.
+Guide, section 10.1. A line is "date;record;id;name=value name=value ...". The record E is the end
+of a job, R that of a run whose job is queued again.
+
+The size is the places in exec_host, or else Torque's number of execution slots, or else the largest
+of what is requested: a site's default is smaller than what a user asks for. The submit time is
+qtime, the time at which the job was queued; that of a further run is the end of the run before. The
+queue is also the partition.
 """
 
 import os
 import re
-from datetime import datetime, tzinfo
+from collections import Counter
+from datetime import datetime
 from functools import partial
-from typing import Unpack
+from typing import Any
 
-from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import ReaderOptions, convert
-from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
-from bfenv.workloads.logs.text import numbered_lines
-from bfenv.workloads.logs.times import find_zone, read_duration, read_epoch, read_integer
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record
+from bfenv.workloads.logs.text import join_lines, numbered_lines
+from bfenv.workloads.logs.times import find_zone, read_integer
 
 DATE = "%m/%d/%Y %H:%M:%S"
 LINE = re.compile(r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:]{8}[0-9.]*;[A-Za-z];")
-COUNTS = (
-    "Resource_List.ncpus", "resources_used.ncpus", "total_execution_slots", "Resource_List.procs"
-)  # fmt: skip
-PPN = re.compile(r"(?:^|:)ppn=([0-9]{1,9})")
+RECORD = re.compile(";[A-Za-z];")  # in a line that begins a record, even if it is damaged
+ITEM = re.compile(r'([^\s="]+)=("[^"]*"|\S*)')
+TIMES = ("ctime", "qtime", "etime", "start", "end")
+PPN = re.compile(r"(?:^|:)(?:ppn|ncpus)=([0-9]{1,9})")
+COUNT = re.compile(r"[0-9]{1,9}")
 
 
-def read_pbs(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> Trace:
-    """Read the jobs that ended from PBS or Torque accounting; several days may be in one file.
-
-    Size is Resource_List.ncpus, or else Torque's number of execution slots, or else what
-    Resource_List.procs or Resource_List.nodes, as in "2:ppn=8+1:ppn=4", requests, or else the
-    places in exec_host. The submit time is qtime, the time at which the job was queued.
-    The queue is also the partition.
-
-    Parameters
-    ----------
-    path, **options
-        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If no job is left, an option is out of range, or a line is malformed.
-    """
-    zone = find_zone(options.get("timezone", "UTC"))
+def open_pbs(path: str | os.PathLike[str], timezone: str = "UTC") -> Log:
+    """Open PBS or Torque accounting; several days may be in one file."""
+    lines, encoding = numbered_lines(path)
+    counts: Counter[str] = Counter()
+    whole = join_lines(
+        lines,
+        lambda text: text.count('"') % 2 == 0,
+        lambda _, line: bool(LINE.match(line)),
+        counts,
+        lambda line: not RECORD.search(line),
+    )
     notes = ["made of PBS accounting; a processor is a CPU"]
-    return convert(path, numbered_lines(path), partial(_parse, zone), notes, **options)
+    parse = partial(_parse, timezone)
+    return Log(whole, parse, counts, notes, encoding, has_epochs=True)
 
 
-def _parse(zone: tzinfo, line: str) -> Run | str:
-    """Return the run in a line, or why there is none; ValueError if it is malformed."""
+def _parse(timezone: str, line: str) -> Record:
     if not LINE.match(line):
         raise ValueError("not a line of PBS accounting: date;record;id;name=value ...")
-    date, record, job, text = line.split(";", 3) if line.count(";") > 2 else (*line.split(";"), "")
-    if record != "E":
-        return "other_record"
-    fields = dict(item.partition("=")[::2] for item in text.split())
-    submit, start, end = (read_epoch(fields.get(name)) for name in ("qtime", "start", "end"))
-    if submit < 0:
-        submit = read_epoch(fields.get("ctime"))
-    if submit < 0:
-        return "no_submit"
-    if start <= 0:
-        return "never_started"
-    if end < 0:
-        end = _date(date, zone)
-    walltime = read_duration(fields.get("resources_used.walltime"))
-    runtime = end - start if walltime is None else walltime
-    if runtime < 1:
-        return "no_runtime"
-    size = _size(fields)
-    if size < 1:
-        return "no_size"
-    return Run(
-        submit,
-        start,
-        runtime,
-        size,
-        estimate=read_duration(fields.get("Resource_List.walltime")) or -1,
-        user=fields.get("user", ""),
-        group=fields.get("group", ""),
-        queue=fields.get("queue", ""),
-        partition=fields.get("queue", ""),
+    date, kind, job, text = line.split(";", 3) if line.count(";") > 2 else (*line.split(";"), "")
+    items = ITEM.findall(text) if '"' in text else [item.split("=", 1) for item in text.split()]
+    fields: dict[str, str] = {}
+    for item in items:
+        fields.setdefault(item[0], item[1] if len(item) > 1 else "")
+    names: dict[str, Any] = {name: fields.get(name, "") for name in ("user", "group", "queue")}
+    names |= {"job": job.strip(), "partition": names["queue"]}
+    if kind not in "ER" or (kind == "R" and "start" not in fields):
+        return Record(why="other_record", **names)
+    hosts = fields.get("exec_host", "").replace('"', "")
+    if "[]" in job and not hosts:
+        return Record(why="parents", **names)
+    for name in TIMES:
+        if "=" in fields.get(name, ""):
+            raise ValueError(f"{name}: {fields[name][:40]!r} is not a time: is a space missing?")
+    held = (
+        sum(map(_places, filter(None, hosts.split("+"))))
+        or _count(fields, "total_execution_slots")
+        or _count(fields, "resources_used.ncpus")
+    )
+    asked = _asked(fields)
+    odd = (count for count in asked if held and count not in (0, held))
+    end = fields.get("end") or datetime.strptime(date[:19], DATE).replace(
+        tzinfo=find_zone(timezone)
+    )
+    return Record(
+        submit=next(
+            (fields[name] for name in ("qtime", "ctime") if fields.get(name, "0") > "0"), ""
+        ),
+        start=fields.get("start", ""),
+        end=end,
+        runtime=fields.get("resources_used.walltime"),
+        limit=fields.get("Resource_List.walltime"),
+        size=held,
+        asked=next(odd, max(*asked, _count(fields, "Resource_List.nodect"))),
+        account=fields.get("account", fields.get("project", "")),
+        nodes=hosts and ",".join(host.partition("/")[0] for host in hosts.split("+")),
         status=COMPLETED if fields.get("Exit_status") == "0" else FAILED,
-        job=job.strip(),
+        **names,
     )
 
 
-def _date(text: str, zone: tzinfo) -> int:
-    return int(datetime.strptime(text[:19], DATE).replace(tzinfo=zone).timestamp())
+def _asked(fields: dict[str, str]) -> list[int]:
+    """Return the CPUs that a job requests, in each way that there is; 0 if not in that way."""
+    chunks = (fields.get(f"Resource_List.{name}", "") for name in ("nodes", "select"))
+    return [
+        *(sum(map(_chunk, filter(None, text.split("+")))) for text in chunks),
+        *(_count(fields, f"Resource_List.{name}") for name in ("ncpus", "procs")),
+    ]
 
 
-def _size(fields: dict[str, str]) -> int:
-    """Return the CPUs that a job requested; 0 if they are not known."""
-    for name in COUNTS:
-        count = read_integer(fields.get(name))
-        if count:
-            return count
-    total = 0
-    for chunk in filter(None, fields.get("Resource_List.nodes", "").split("+")):
-        count_text = chunk.partition(":")[0]
-        nodes = int(count_text) if count_text.isdecimal() and len(count_text) < 10 else 1
-        per_node = PPN.search(chunk)
-        total += nodes * (int(per_node[1]) if per_node else 1)
-    hosts = filter(None, fields.get("exec_host", "").split("+"))
-    return (
-        total or sum(map(_places, hosts)) or read_integer(fields.get("Resource_List.nodect")) or 0
-    )
+def _chunk(text: str) -> int:
+    """Return the CPUs of "2:ppn=8" or "2:ncpus=8"."""
+    count, per_node = COUNT.fullmatch(text.partition(":")[0].strip('"')), PPN.search(text)
+    return (int(count[0]) if count else 1) * (int(per_node[1]) if per_node else 1)
+
+
+def _count(fields: dict[str, str], name: str) -> int:
+    try:
+        return read_integer(fields.get(name)) or 0
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def _places(host: str) -> int:

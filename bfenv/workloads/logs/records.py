@@ -14,6 +14,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.text import counted
 from bfenv.workloads.limits import LARGEST_EXACT
 from bfenv.workloads.logs.cleaning import malformed_warning
+from bfenv.workloads.logs.markers import NUMBERS
 
 FIELDS = (
     "job number", "submit time", "wait time", "run time", "allocated processors",
@@ -23,6 +24,7 @@ FIELDS = (
 )  # fmt: skip
 JOB, SUBMIT, WAIT, RUNTIME, ALLOCATED, REQUESTED, ESTIMATE = 0, 1, 2, 3, 4, 7, 8
 STATUS, USER, GROUP, QUEUE, PARTITION, PRECEDING = 10, 11, 12, 14, 15, 16
+UNLIMITED = [number for number in NUMBERS if number < LARGEST_EXACT]
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -41,10 +43,7 @@ def parse_records(path: Path, lines: list[str], on_error: str) -> tuple[np.ndarr
     numpy's parser reads all lines at once. Only if it fails are they read one by one, to name the
     place.
 
-    Raises
-    ------
-    WorkloadError
-        If a line is malformed and `on_error` is "raise".
+    Raises WorkloadError if a line is malformed and `on_error` is "raise".
     """
     try:
         with warnings.catch_warnings():
@@ -97,6 +96,7 @@ def requests_in(records: np.ndarray) -> Requests:
     rounded = np.floor(values)
     rounded += values - rounded >= 0.5  # adding 0.5 would change the largest values
     submit, runtime, allocated, requested, estimate = rounded.astype(np.int64).T.copy()
+    estimate[np.isin(estimate, UNLIMITED)] = -1
     return Requests(submit, np.where(requested > 0, requested, allocated), runtime, estimate)
 
 

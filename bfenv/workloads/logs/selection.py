@@ -2,9 +2,10 @@
 
 import csv
 import io
+import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
 from bfenv.workloads.logs.cleaning import DROPPED, count_reasons
-from bfenv.workloads.logs.run import Dropped, Run, number_names
+from bfenv.workloads.logs.run import Record, Run, number_names
 from bfenv.workloads.logs.times import read_time
 
 DATE = len("2026-01-31")
@@ -29,75 +30,64 @@ class Selection(NamedTuple):
     users: str | os.PathLike[str] | None = None  # file to write, a line for each user and group
     names: bool = False  # name queues and partitions in the header
 
+    @property
+    def is_part(self) -> bool:
+        """Whether the jobs are those of a part of the nodes."""
+        return bool(self.partitions) or self.cluster is not None
+
+    def has(self, record: Record | Run) -> bool:
+        """Return whether a job is of the partitions and the cluster, as far as its log says.
+
+        A waiting job may name several partitions, separated by commas.
+        """
+        partition, cluster = record.partition, record.cluster
+        return (
+            not self.partitions
+            or partition in self.partitions
+            or (not isinstance(record, Run) and not partition)
+            or ("," in partition and not set(self.partitions).isdisjoint(partition.split(",")))
+        ) and (self.cluster in (None, cluster) or (not isinstance(record, Run) and not cluster))
+
 
 EVERYTHING = Selection()
 
 
-def select(runs: list[Run], counts: Counter[str], selection: Selection, zone: tzinfo) -> list[Run]:
-    """Return the runs to take, and count the others.
+def select(
+    runs: Iterable[Run], selection: Selection, zone: tzinfo, drop: Callable[[str, Run], None]
+) -> list[Run]:
+    """Return the runs to take; `drop` is called with the others, and why.
 
-    Raises
-    ------
-    WorkloadError
-        If a time cannot be read, or `until` is not after `since`.
+    Raises WorkloadError if a time cannot be read, or `until` is not after `since`.
     """
-    since = _instant("since", selection.since, zone)
-    until = _instant("until", selection.until, zone)
-    if since is not None and until is not None and since >= until:
+    since = _instant("since", selection.since, zone, -math.inf)
+    until = _instant("until", selection.until, zone, math.inf)
+    if since >= until:
         raise WorkloadError(
             f"until {selection.until!r:.60} is not after since {selection.since!r:.60}"
         )
     taken = []
     for run in runs:
-        if not _is_of(run, selection):
-            counts["other_partition"] += 1
-        elif (since is not None and run.submit < since) or (
-            until is not None and run.submit >= until
-        ):
-            counts["other_time"] += 1
+        if not selection.has(run):
+            drop("other_partition", run)
+        elif not since <= run.submit < until:
+            drop("other_time", run)
         else:
             taken.append(run)
     return taken
-
-
-def count_dropped(dropped: Mapping[Dropped, int], selection: Selection) -> Counter[str]:
-    """Return how many lines are not jobs, by reason; lines of other partitions by that alone."""
-    counts: Counter[str] = Counter()
-    for line, count in dropped.items():
-        of_others = (
-            line.partition
-            and selection.partitions
-            and (not set(line.partition.split(",")) & set(selection.partitions))
-        )
-        of_others = of_others or (line.cluster and selection.cluster not in (None, line.cluster))
-        counts["other_partition" if of_others else line.why] += count
-    return counts
 
 
 def check_names(
     path: str | os.PathLike[str],
     kind: str,
     runs: Iterable[Run],
-    dropped: Mapping[Dropped, int],
+    others: Mapping[tuple[str, str, str], int],
     names: Sequence[str],
 ) -> None:
-    """Check that each of the names is that of a partition, or cluster, with runs.
+    """Check that each of the names is that of a "partition" or a "cluster" with runs.
 
-    Parameters
-    ----------
-    path
-        The log, for messages.
-    kind
-        "partition" or "cluster".
-    runs, dropped
-        As `parse_lines` returns them.
-    names
-        To be checked.
-
-    Raises
-    ------
-    WorkloadError
-        If one is not; the message lists those there are, or says why its lines are not jobs.
+    `others` is how many other records there are, by reason, partition and cluster. Raises
+    WorkloadError if a name has no runs; the message lists those that have, or says why its lines
+    are not jobs.
     """
     if not names:
         return
@@ -106,9 +96,9 @@ def check_names(
         if name in known:
             continue
         why: Counter[str] = Counter()
-        for line, count in dropped.items():
-            if getattr(line, kind) == name:
-                why[line.why] += count
+        for (reason, partition, cluster), count in others.items():
+            if name == (partition if kind == "partition" else cluster):
+                why[reason] += count
         if why:
             reasons = ", ".join(f"{text}: {count:,}" for count, text in count_reasons(why, DROPPED))
             raise WorkloadError(f"{path}: no line of {kind} {name!r} is a job ({reasons})")
@@ -118,8 +108,12 @@ def check_names(
 
 
 def write_ids(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:
-    """Write the number of each job in the trace, from 0, beside its id in the log."""
-    write_atomically(Path(path), _table("job,id", ((i, run.job) for i, run in enumerate(runs))))
+    """Write each job's place in the trace, from 0, its id in the log, and its SWF number, from 1.
+
+    Place and number are those of a schedule's columns "job" and "number".
+    """
+    rows = ((i, run.job, i + 1) for i, run in enumerate(runs))
+    write_atomically(Path(path), _table("job,id,number", rows))
 
 
 def write_users(path: str | os.PathLike[str], runs: Sequence[Run]) -> None:
@@ -139,19 +133,12 @@ def _table(heading: str, rows: Iterable[Sequence[int | str]]) -> bytes:
     """Return lines of CSV, in which texts have quotes."""
     lines = io.StringIO()
     csv.writer(lines, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerows(rows)
-    return f"{heading}\n{lines.getvalue()}".encode()
+    return f"{heading}\n{lines.getvalue()}".encode(errors="backslashreplace")
 
 
-def _is_of(run: Run, selection: Selection) -> bool:
-    """Return whether a run is of the partitions and the cluster."""
-    return (not selection.partitions or run.partition in selection.partitions) and (
-        selection.cluster is None or run.cluster == selection.cluster
-    )
-
-
-def _instant(name: str, text: str | None, zone: tzinfo) -> int | None:
+def _instant(name: str, text: str | None, zone: tzinfo, default: float) -> float:
     if text is None:
-        return None
+        return default
     try:
         return read_time(f"{text} 00:00:00" if len(text) == DATE else text, zone)[0]
     except (ValueError, IndexError):

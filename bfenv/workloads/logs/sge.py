@@ -1,85 +1,93 @@
-"""The accounting file of Sun/Univa/Altair Grid Engine, as a trace.
+"""The accounting file of Sun, Univa and Altair Grid Engine.
 
 Source: the manual page accounting(5). A line is 45 or more fields separated by colons.
+
+The size is the number of slots; the limit is h_rt or s_rt in the job's category. Times in
+milliseconds, as Univa Grid Engine 8.2 writes them, are seconds here. Tasks of an array are jobs;
+tasks within a parallel job are not. The queue is also the partition.
 """
 
 import os
 import re
-from typing import Unpack
+from collections import Counter
 
-from bfenv.core.jobs import Trace
-from bfenv.workloads.logs.conversion import ReaderOptions, convert
-from bfenv.workloads.logs.run import COMPLETED, FAILED, Run
-from bfenv.workloads.logs.text import numbered_lines
-from bfenv.workloads.logs.times import LATEST, read_duration, read_epoch, read_integer
+from bfenv.workloads.logs.run import COMPLETED, FAILED, Log, Record
+from bfenv.workloads.logs.text import join_lines, numbered_lines
+from bfenv.workloads.logs.times import LATEST, read_integer
 
 LEAST = 35  # fields, up to the slots
-(QUEUE, GROUP, OWNER, JOB, SUBMIT, START, END) = (0, 2, 3, 5, 8, 9, 10)
+QUEUE, HOST, GROUP, OWNER, NAME, JOB, ACCOUNT, SUBMIT, START, END = 0, 1, 2, 3, 4, 5, 6, 8, 9, 10
 FAILURE, EXIT, SLOTS, TASK, CATEGORY = 11, 12, 34, 35, 39
 IO_WAIT = re.compile(r"\s*[0-9]+\.[0-9]+\s*")  # seconds
 LIMIT = re.compile(r"\b[hs]_rt=([0-9:]+)")
+TIME = re.compile("[0-9]{9,13}")
+MOST = 24  # fields among which the times are looked for, where a text before them has colons
+FEW = 6  # fields of what may be a line's beginning
 
 
-def read_sge(path: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> Trace:
-    """Read the jobs that ended from the accounting file of Grid Engine.
-
-    Size is the number of slots; the estimate is h_rt or s_rt in the job's category. Times in
-    milliseconds, as Univa Grid Engine 8.2 writes them, are rounded down. Tasks of an array are
-    jobs; tasks within a parallel job are not. The queue is also the partition.
-
-    Parameters
-    ----------
-    path, **options
-        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If no job is left, an option is out of range, or a line is malformed.
-    """
+def open_sge(path: str | os.PathLike[str]) -> Log:
+    """Open the accounting file of Grid Engine."""
+    lines, encoding = numbered_lines(path)
+    counts: Counter[str] = Counter()
+    whole = join_lines(
+        lines,
+        lambda text: not FEW <= text.count(":") + 1 < LEAST,
+        lambda _, line: line.count(":") + 1 >= LEAST,
+        counts,
+    )
     notes = ["made of Grid Engine accounting; a processor is a slot"]
-    return convert(path, numbered_lines(path), _parse, notes, **options)
+    return Log(whole, _parse, counts, notes, encoding, has_epochs=True)
 
 
-def _parse(line: str) -> Run | str:
-    """Return the run in a line, or why there is none; ValueError if it is malformed."""
+def _parse(line: str) -> Record:
     if line.startswith("#"):
-        return "headers"
+        return Record(why="headers")
     fields = line.split(":")
+    places = range(SUBMIT, min(MOST, len(fields) - 2))
+    moved = next((i for i in places if _are_times(fields[i - 1 : i + 3], i == SUBMIT)), SUBMIT)
+    if moved > SUBMIT:  # by colons in the job's name, or in the account behind its id
+        job = next((i for i in range(moved - 3, JOB - 1, -1) if fields[i].strip().isdecimal()), 0)
+        if not job:
+            raise ValueError("no job id before the account, the priority and three times")
+        account = ":".join(fields[job + 1 : moved - 1])
+        fields[NAME : moved - 1] = [":".join(fields[NAME:job]), fields[job], account]
     if len(fields) < LEAST:
         raise ValueError(f"{len(fields)} fields separated by colons, expected {LEAST} or more")
-    submit, start, end = (_seconds(fields[i]) for i in (SUBMIT, START, END))
+    queue, task = fields[QUEUE].strip(), fields[TASK].strip() if len(fields) > TASK else "0"
     io_wait_at = _io_wait_at(fields)
     category, parallel_task = fields[CATEGORY:io_wait_at], fields[io_wait_at + 1 : io_wait_at + 2]
     if parallel_task and parallel_task[0].strip() not in ("", "NONE", "none"):
-        return "steps"
-    if submit <= 0:
-        return "no_submit"
-    if start <= 0:
-        return "never_started"
-    if end - start < 1:
-        return "no_runtime"
-    size = read_integer(fields[SLOTS]) or 0
-    if size < 1:
-        return "no_size"
-    task = fields[TASK].strip() if len(fields) > TASK else "0"
-    job = fields[JOB].strip() + ("" if task in ("", "0") else f".{task}")
+        return Record(why="steps", partition=queue)
     limit = LIMIT.search(":".join(category))
     is_done = fields[FAILURE].strip().partition(" ")[0] == "0" and fields[EXIT].strip() == "0"
-    return Run(
-        submit,
-        start,
-        end - start,
-        size,
-        estimate=(read_duration(limit[1]) or -1) if limit else -1,
+    submit, start, end = (_seconds(fields[i]) for i in (SUBMIT, START, END))
+    return Record(
+        submit=submit,
+        start=start,
+        end=end,
+        size=fields[SLOTS],
+        limit=limit and limit[1],
         user=fields[OWNER].strip(),
         group=fields[GROUP].strip(),
-        queue=fields[QUEUE].strip(),
-        partition=fields[QUEUE].strip(),
+        account=fields[ACCOUNT].strip(),
+        queue=queue,
+        partition=queue,
+        nodes=fields[HOST].strip(),
         status=COMPLETED if is_done else FAILED,
-        job=job,
+        job=fields[JOB].strip() + ("" if task in ("", "0") else f".{task}"),
+    )
+
+
+def _are_times(fields: list[str], may_lack: bool) -> bool:
+    """Return whether fields are a priority, the submit time, unless it may lack, and two times."""
+    priority, *times = map(str.strip, fields)
+    known = [TIME.fullmatch(text) is not None for text in times]
+    return (
+        priority.removeprefix("-").isdecimal()
+        and (known[0] or may_lack)
+        and all(
+            is_known or text in ("0", "-1") for is_known, text in zip(known, times, strict=True)
+        )
     )
 
 
@@ -95,6 +103,6 @@ def _io_wait_at(fields: list[str]) -> int:
 
 
 def _seconds(text: str) -> int:
-    """Return a time in seconds since 1970, -1 if it is not known; milliseconds are recognized."""
-    value = read_integer(text)
-    return read_epoch(value // 1000 if value is not None and value >= LATEST else value)
+    """Return a time in seconds since 1970; milliseconds are recognized."""
+    value = read_integer(text) or 0
+    return value // 1000 if value >= LATEST else value

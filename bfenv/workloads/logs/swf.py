@@ -17,11 +17,12 @@ from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
 from bfenv.core.files import write_atomically
-from bfenv.core.jobs import Cleaning, Jobs, Outage, Trace
+from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.schedule import Schedule
 from bfenv.workloads.arguments import check_trace
 from bfenv.workloads.logs.cleaning import (
     DROPPED,
+    Conversion,
     apply_overrun,
     check_options,
     check_processors,
@@ -35,6 +36,7 @@ from bfenv.workloads.logs.header import (
     read_labels,
     start_time,
 )
+from bfenv.workloads.logs.markers import YEAR
 from bfenv.workloads.logs.outages import LABEL as OUTAGE
 from bfenv.workloads.logs.outages import find_outages, outage_lines, read_outages
 from bfenv.workloads.logs.records import (
@@ -44,6 +46,7 @@ from bfenv.workloads.logs.records import (
     JOB,
     REQUESTED,
     RUNTIME,
+    STATUS,
     SUBMIT,
     USER,
     WAIT,
@@ -56,6 +59,7 @@ from bfenv.workloads.logs.text import read_lines
 
 BLOCK = 1 << 15  # records that are formatted at a time
 LEVEL = 4  # of gzip; 6 makes files 8 % smaller, in three times the time
+PARTS = {2: -1, 3: 1, 4: 0}  # status of a part of a job; that of a job with such a last part
 OUTAGES = ("header", "find", "none")  # where outages come from
 
 
@@ -71,7 +75,8 @@ def read_swf(
 
     Size is the requested processors if positive, or else the allocated ones; the estimate is the
     requested time if positive, or else the run time. Jobs without a submit time, a runtime or a
-    size, and those larger than the machine, are dropped and counted in `trace.cleaning`. Submit
+    size, those larger than the machine, repeated lines, and lines of parts of a job (status 2 to
+    4) beside that of the whole, are dropped and counted in `trace.cleaning`. Submit
     times are rebased to 0, lines out of order are put in order, fractions of seconds are rounded,
     and users are numbered from 0 in the order of their ids.
 
@@ -117,10 +122,12 @@ def read_swf(
     check_options(overrun, on_error)
     check_choice("outages", outages, OUTAGES, error=WorkloadError)
     header, records, malformed = _read(path, on_error)
+    records, told = _each_once(records)
     labels = read_labels(header)
     processors = _machine(path, labels, processors)
     requests = requests_in(records)
-    jobs, counts = _find_jobs(path, requests, processors)
+    jobs, counts = _find_jobs(path, requests, records[:, WAIT], processors)
+    counts["early_start"] = int(np.sum(records[jobs, WAIT] < -1))
     submit, size, runtime, estimate = (column[jobs] for column in requests)
     missing = estimate <= 0
     runtime, estimate, changed = apply_overrun(
@@ -128,19 +135,22 @@ def read_swf(
     )
     records = records[jobs]
     known = read_outages(header, int(submit[0]), processors)
+    user = records[:, USER]
     trace = Trace(
         Jobs(
             submit=submit - submit[0],
             size=size,
             estimate=estimate,
-            user=_number_users(records[:, USER]),
+            user=np.where(user >= 0, np.searchsorted(np.unique(user[user >= 0]), user), -1),
             priority=np.zeros(len(jobs), dtype=np.int64),
             requested_start=np.zeros(len(jobs), dtype=np.int64),
         ),
         runtime,
         processors,
         name=path.name.removesuffix(".gz").removesuffix(".swf"),
-        cleaning=Cleaning(no_estimate=int(missing.sum()), malformed=malformed, **counts, **changed),
+        cleaning=Conversion(
+            no_estimate=int(missing.sum()), malformed=malformed, **told, **counts, **changed
+        ),
         time_of_day=_time_of_day(path, labels, int(submit[0])),
         header=header,
         records=records,
@@ -148,12 +158,12 @@ def read_swf(
     )
     if outages != "find":
         return trace
-    new = (one for one in find_outages(trace) if not _overlaps(one, known))
+    new = (
+        one
+        for one in find_outages(trace)
+        if not any(one.begin < other.end and other.begin < one.end for other in known)
+    )
     return replace(trace, outages=tuple(sorted((*known, *new))))
-
-
-def _overlaps(outage: Outage, known: tuple[Outage, ...]) -> bool:
-    return any(outage.begin < one.end and one.begin < outage.end for one in known)
 
 
 def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | None = None) -> None:
@@ -222,7 +232,7 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
 
 def _read(path: Path, on_error: str) -> tuple[tuple[str, ...], np.ndarray, int]:
     """Return a file's header and records, and how many malformed lines were skipped."""
-    lines = read_lines(path, "latin-1")
+    lines, _ = read_lines(path, "latin-1")
     comments = (line.strip() for line in lines if line.lstrip().startswith(";"))
     header = tuple(comment[1:].removeprefix(" ") for comment in comments)
     try:
@@ -234,6 +244,41 @@ def _read(path: Path, on_error: str) -> tuple[tuple[str, ...], np.ndarray, int]:
     if not len(records):
         raise WorkloadError(f"{path}: the trace is empty: no job lines")
     return header, records, malformed
+
+
+def _each_once(records: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
+    """Return each job once, and counts of the other lines.
+
+    Lines of equal numbers are the same line again, or the parts of a job that was swapped out or
+    checkpointed. Without a line of the whole, the parts are one job of their runtimes in all.
+    """
+    _, inverse, count = np.unique(records[:, JOB], return_inverse=True, return_counts=True)
+    several = np.flatnonzero((count[inverse] > 1) & (records[:, JOB] > 0))
+    is_part = np.isin(records[:, STATUS], list(PARTS))
+    wholes = set(records[several][~is_part[several] & (records[several, RUNTIME] > 0), JOB])
+    keep, counts = np.ones(len(records), dtype=bool), {"duplicates": 0, "parts": 0}
+    seen: set[bytes] = set()
+    begun: dict[tuple[float, float], int] = {}
+    for i in several.tolist():
+        line, job = records[i].tobytes(), float(records[i, JOB])
+        if line in seen:
+            why = "duplicates"
+        elif is_part[i] and (job in wholes or (job, records[i, ALLOCATED]) in begun):
+            why = "parts"
+            if job not in wholes:
+                whole = records[begun[job, records[i, ALLOCATED]]]
+                whole[RUNTIME] += max(records[i, RUNTIME], 0)
+                whole[STATUS] = PARTS[records[i, STATUS]]
+        else:
+            why = ""
+            if is_part[i]:
+                begun[job, records[i, ALLOCATED]] = i
+                records[i, STATUS] = PARTS[records[i, STATUS]]
+        seen.add(line)
+        if why:
+            keep[i] = False
+            counts[why] += 1
+    return records[keep], counts
 
 
 def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
@@ -250,12 +295,14 @@ def _machine(path: Path, labels: dict[str, str], processors: int | None) -> int:
 
 
 def _find_jobs(
-    path: Path, requests: Requests, processors: int
+    path: Path, requests: Requests, wait: np.ndarray, processors: int
 ) -> tuple[np.ndarray, dict[str, int]]:
     """Return the records that are jobs, (k,) int64 by submit time, and counts of the others."""
     submit = requests.submit
     faults = {
         "no_submit": submit < 0,
+        "never_started": wait <= -YEAR,  # a start of zero
+        "contradictory": requests.runtime < -1,
         "no_runtime": requests.runtime <= 0,
         "no_size": requests.size <= 0,
         "too_large": requests.size > processors,
@@ -272,12 +319,6 @@ def _find_jobs(
     return jobs[np.argsort(submit[jobs], kind="stable")], counts
 
 
-def _number_users(user: np.ndarray) -> np.ndarray:
-    """Number users from 0 in the order of their ids, (n,) int64; -1 is not known."""
-    users = np.unique(user[user >= 0])
-    return np.where(user >= 0, np.searchsorted(users, user), -1)
-
-
 def _time_of_day(path: Path, labels: dict[str, str], submit: int) -> int:
     """Return the local time of day at which a job is submitted, or with a warning that of UTC."""
     clock = clock_at(labels, submit)
@@ -292,7 +333,7 @@ def _time_of_day(path: Path, labels: dict[str, str], submit: int) -> int:
 
 
 def _encoded(lines: list[str]) -> bytes:
-    return "".join([f"{line}\n" for line in lines]).encode("latin-1", errors="replace")
+    return "".join([f"{line}\n" for line in lines]).encode("latin-1", errors="backslashreplace")
 
 
 def _records(trace: Trace, block: slice, first: int) -> np.ndarray:

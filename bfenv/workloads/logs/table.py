@@ -1,29 +1,57 @@
-"""A table of jobs whose columns the caller names, CSV or Parquet, as a trace."""
+"""Tables of jobs whose columns you name, or that Open XDMoD exports: text, Parquet or JSON."""
 
 import csv
 import os
-from collections.abc import Callable, Mapping, Sequence
-from datetime import tzinfo
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar, Unpack
+from pathlib import Path
+from typing import Any, Unpack
 
+from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
-from bfenv.workloads.logs.parquet import check_columns, is_parquet, read_rows
-from bfenv.workloads.logs.run import Dropped, Run, order_times
-from bfenv.workloads.logs.text import first_lines, numbered_lines
-from bfenv.workloads.logs.times import find_zone, read_duration, read_integer, read_time
+from bfenv.workloads.logs.run import Ambiguous, Log, Record
+from bfenv.workloads.logs.text import (
+    FEW,
+    RATIO,
+    first_lines,
+    join_lines,
+    numbered_lines,
+    read_json,
+)
 
 FIELDS = (
-    "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "queue", "partition",
-    "cluster", "job",
+    "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "account", "queue",
+    "partition", "cluster", "nodes", "job",
 )  # fmt: skip
+NAMES = FIELDS[6:]
 DELIMITERS = ",;\t|"
 FEWEST = 3  # columns, because each job needs submit, size and runtime
 NOTES = ("made of a table of jobs; both sizes are the table's one",)
-
-Value = TypeVar("Value")
+LABELS = {"limit": "estimate"}
+MAGIC = b"PAR1"  # of Parquet
+MOST_NAMES, LONGEST_NAME = 30, 40  # of columns, in a message
+SIZES = {"cores": "Cores", "nodes": "Nodes", "gpus": "GPUs"}
+# The raw statistics of the realm Jobs that Open XDMoD 9.0 to 11.0 exports: the queue is the
+# partition, a resource a cluster, and the principal investigator the group.
+XDMOD = {
+    "submit": "Submit Time (Timestamp)",
+    "start": "Start Time (Timestamp)",
+    "end": "End Time (Timestamp)",
+    "runtime": "Wall Time",
+    "job": "Local Job Id",
+}
+XDMOD_OPTIONAL = {
+    "estimate": "Requested Wall Time",
+    "user": "User ID",
+    "group": "Principal Investigator ID",
+    "queue": "Quality of Service",
+    "partition": "Queue",
+    "cluster": "Resource",
+}
 
 
 def read_columns(
@@ -35,12 +63,13 @@ def read_columns(
 ) -> Trace:
     r"""Read the jobs of a table: text with a line of column names, or Parquet.
 
-    Each line of text, or row, is a job, or counted in `trace.cleaning`.
+    Each row is a job, or counted in `trace.cleaning`. A field in quotes may have line breaks.
 
     Times are seconds since 1970, or ISO 8601, which is local time without an offset. Where the
     clock was set back, they are chosen such that submit <= start <= end. Durations are seconds or
-    text such as "1-12:00:00" or "90m". An empty field or a negative number is what is not known.
-    Users, groups, queues and partitions are numbered by first appearance; no name is kept.
+    text such as "1-12:00:00" or "90m". An empty field or -1 is what is not known; a start of 0,
+    "Unknown" or 1970-01-01 is that of a job that never started. Users, groups, queues and
+    partitions are numbered by first appearance; no name is kept.
 
     Parameters
     ----------
@@ -48,8 +77,8 @@ def read_columns(
         The file, text gzipped or not.
     mapping
         The column of each field: {"submit": "Submitted", "size": "CPUs", ...}. Required are submit,
-        size, and runtime or both start and end. Optional are estimate, user, group, queue,
-        partition, cluster, and job, its id. Other columns are ignored.
+        size, and runtime or both start and end. Optional are estimate, user, group, account, queue,
+        partition, cluster, nodes, and job, its id. Other columns are ignored.
     delimiter
         One character. None chooses that of , ; tab | which is most frequent in the first line.
     **options : ReaderOptions
@@ -80,32 +109,182 @@ def read_columns(
     >>> trace.runtime
     array([60, 30])
     """
-    mapping = _check_mapping(mapping)
-    zone = find_zone(options.get("timezone", "UTC"))
+    return convert(path, open_columns(path, mapping, delimiter), **options)
+
+
+def open_columns(
+    path: str | os.PathLike[str], mapping: Mapping[str, str], delimiter: str | None = None
+) -> Log:
+    """Open a table as `read_columns` reads it."""
+    unknown = [field for field in mapping if field not in FIELDS]
+    if unknown:
+        raise WorkloadError(f"mapping has no field {unknown[0]!r}; it has {', '.join(FIELDS)}")
+    missing = [field for field in ("submit", "size") if field not in mapping]
+    if "runtime" not in mapping and not {"start", "end"} <= mapping.keys():
+        missing.append("runtime (or start and end)")
+    if missing:
+        raise WorkloadError(f"mapping must name the columns of {', '.join(missing)}")
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise WorkloadError(f"delimiter must be one character, got {delimiter!r:.60}")
     if is_parquet(path):
-        return convert(path, read_rows(path, mapping), partial(parse_row, zone), NOTES, **options)
-    lines = numbered_lines(path)
+        rows = _parquet_rows(path, mapping)
+        return Log(
+            rows, partial(_record, list(mapping)), Counter(), NOTES, labels=LABELS, has_gaps=True
+        )
+    lines, encoding = numbered_lines(path)
     header = next(lines)[1]
-    delimiter = delimiter or max(DELIMITERS, key=header.count)
+    delimiter = delimiter or guess_delimiter(header)
     names = _names(path, header, delimiter)
-    columns = find_columns(path, names, mapping)
-    parse = partial(_parse_text, zone, header, columns, len(names), delimiter)
-    return convert(path, lines, parse, NOTES, **options)
+    find_columns(path, names, mapping)
+    return open_rows(lines, encoding, header, names, delimiter, mapping)
 
 
-def table_columns(path: str | os.PathLike[str], delimiter: str) -> list[str]:
-    """Return the names in the first line of a table that is text.
+def open_rows(
+    lines: Iterator[tuple[int, str]],
+    encoding: str,
+    header: str,
+    names: Sequence[str],
+    delimiter: str,
+    mapping: Mapping[str, str],
+) -> Log:
+    """Open the rows of a table that is text, after its line of column names."""
+    places = [names.index(column) for column in mapping.values()]
+    fields = list(mapping)
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If it cannot be read.
+    def record(words: Sequence[str]) -> Record:
+        return _record(fields, [words[i] for i in places])
+
+    free = [i for i in range(len(names)) if i not in places]
+    rows = Rows(header, delimiter, len(names), free, record)
+    counts: Counter[str] = Counter()
+    whole = join_lines(lines, rows.is_whole, rows.begins, counts)
+    return Log(whole, rows.parse, counts, NOTES, encoding, labels=LABELS, has_gaps=True)
+
+
+class Rows:
+    """The rows of a table that is text, each a record of as many fields as there are columns.
+
+    The `header` may be repeated; it is "" if there is none. `free` are the columns whose text may
+    have delimiters in it. `record` makes a record of the fields. `is_quoted` is whether quotes hold
+    a field together, and `is_first` whether a text can be the first field.
     """
-    return _names(path, first_lines(path)[0], delimiter)
+
+    def __init__(
+        self,
+        header: str,
+        delimiter: str,
+        width: int,
+        free: Sequence[int],
+        record: Callable[[Sequence[str]], Record],
+        is_quoted: bool = True,
+        is_first: Callable[[str], bool] = bool,
+    ) -> None:
+        self.header, self.delimiter, self.width, self.free = header, delimiter, width, free
+        self.record, self.is_quoted, self.is_first = record, is_quoted, is_first
+
+    def split(self, line: str) -> list[str]:
+        """Return the fields of a line; wrong quotes are characters like others."""
+        if self.is_quoted and '"' in line:
+            with suppress(ValueError):
+                return _split(line, self.delimiter)
+        return line.split(self.delimiter)
+
+    def is_whole(self, line: str) -> bool:
+        """Return whether a text has all fields of a row; ValueError if its quotes are wrong."""
+        if self.is_quoted and '"' in line:
+            try:
+                return len(_split(line, self.delimiter)) >= self.width
+            except Unfinished:
+                return False
+        if line.count(self.delimiter) >= self.width - 1:
+            return True
+        return not self.is_first(line.partition(self.delimiter)[0].strip())
+
+    def begins(self, before: str, line: str) -> bool:
+        """Return whether a line is a row itself, not the rest of the one before."""
+        if self.is_quoted and '"' in before:
+            try:
+                _split(before, self.delimiter)
+            except Unfinished:
+                return False
+        first, *others = line.split(self.delimiter)
+        return len(others) >= self.width - 1 and self.is_first(first.strip())
+
+    def continues(self, line: str) -> bool:
+        """Return whether a line is no row, by its first field, but the rest of the last column."""
+        first, *others = line.split(self.delimiter)
+        return len(others) < self.width - 1 and not self.is_first(first.strip())
+
+    def parse(self, line: str) -> Record:
+        """Return the record in a line; ValueError if it is malformed."""
+        if line == self.header:
+            return Record(why="headers")
+        words = self.split(line)
+        surplus = len(words) - self.width
+        if surplus == 0:
+            return self.record(words)
+        why = f"a name with {self.delimiter!r} in it?" if surplus > 0 else "cut short?"
+        message = f"{len(words)} fields, expected {self.width} ({why})"
+        if surplus < 0:
+            raise ValueError(message)
+        raise Ambiguous(message, self._meanings(words, surplus))
+
+    def _meanings(self, words: list[str], surplus: int) -> Iterator[Record]:
+        """Yield the records if the surplus is empty, or belongs to one of the free columns."""
+        if not "".join(words[self.width :]):
+            with suppress(ValueError):
+                yield self.record(words[: self.width])
+        for i in self.free:
+            text = self.delimiter.join(words[i : i + surplus + 1])
+            try:
+                yield self.record([*words[:i], text, *words[i + surplus + 1 :]])
+            except ValueError:
+                continue
+
+
+def open_xdmod(
+    path: str | os.PathLike[str], resource: str = "cores", eligible: bool = False
+) -> Log:
+    """Open the realm Jobs as Open XDMoD exports it: CSV, or JSON, a list whose first is names."""
+    check_choice("resource", resource, SIZES, error=WorkloadError)
+    required = XDMOD | {"size": SIZES[resource]}
+    if eligible:
+        required["submit"] = "Eligible Time (Timestamp)"
+
+    def mapping(names: Sequence[str]) -> dict[str, str]:
+        find_columns(path, names, required)
+        return required | {field: name for field, name in XDMOD_OPTIONAL.items() if name in names}
+
+    if not first_lines(path)[0].lstrip().startswith("["):
+        lines, encoding = numbered_lines(path)
+        header = next(lines)[1]
+        names = _names(path, header, ",")
+        log = open_rows(lines, encoding, header, names, ",", mapping(names))
+        return log._replace(has_epochs=True)
+    rows, encoding = read_json(path)
+    names = [str(name).strip() for name in rows[0]] if rows and isinstance(rows[0], list) else []
+    chosen = mapping(names)
+    places, fields = [names.index(column) for column in chosen.values()], list(chosen)
+
+    def parse(row: Any) -> Record:
+        if not isinstance(row, list) or len(row) != len(names):
+            raise ValueError(f"not a list of {len(names)} values")
+        return _record(fields, [row[i] for i in places])
+
+    lines = enumerate(rows[1:], start=2)
+    return Log(
+        lines, parse, Counter(), NOTES, encoding, labels=LABELS, has_gaps=True, has_epochs=True
+    )
+
+
+def _record(fields: Sequence[str], values: Sequence[Any]) -> Record:
+    given = ("" if value is None else value for value in values)
+    row: dict[str, Any] = dict(zip(fields, given, strict=True))
+    row["limit"] = row.pop("estimate", None)
+    for name in NAMES:
+        if name in row:
+            row[name] = str(row[name]).strip()
+    return Record(**row)
 
 
 def is_table(lines: Sequence[str]) -> bool:
@@ -120,73 +299,73 @@ def is_table(lines: Sequence[str]) -> bool:
     return False
 
 
-def _width(line: str, delimiter: str) -> int:
-    try:
-        return len(_split(line, delimiter))
-    except ValueError:
-        return 0
+def guess_delimiter(header: str) -> str:
+    """Return the delimiter that is most frequent in a line."""
+    return max(DELIMITERS, key=header.count)
 
 
 def find_columns(
-    path: str | os.PathLike[str], names: list[str], mapping: Mapping[str, str]
-) -> dict[str, int]:
-    """Return the column of each field, counted from 0.
+    path: str | os.PathLike[str], names: Sequence[str], mapping: Mapping[str, str]
+) -> None:
+    """Check that a table has the columns of a mapping.
 
-    Raises
-    ------
-    WorkloadError
-        If the table lacks some.
+    Raises WorkloadError if it lacks some; the message names all of them, and the first of those
+    there are.
     """
-    check_columns(path, mapping, names)
-    return {field: names.index(column) for field, column in mapping.items()}
-
-
-def parse_row(zone: tzinfo, row: Mapping[str, Any]) -> Run | Dropped:
-    """Return the run in a row, by field, or the reason why there is none.
-
-    Raises
-    ------
-    ValueError
-        If the row is malformed.
-    """
-    submitted = _read(row, "submit", read_time, zone)
-    start, end = _read(row, "start", read_time, zone), _read(row, "end", read_time, zone)
-    runtime, size = _read(row, "runtime", read_duration), _read(row, "size", read_integer)
-    estimate = _read(row, "estimate", read_duration)
-    if not submitted:
-        return _dropped("no_submit", row)
-    submit, begin, finish = order_times(submitted, start, end, runtime)
-    if runtime is None and begin >= 0 and finish >= 0:
-        runtime = finish - begin
-    if runtime is None or runtime < 1:
-        return _dropped("no_runtime", row)
-    if size is None or size < 1:
-        return _dropped("no_size", row)
-    return Run(
-        submit,
-        begin,
-        runtime,
-        size,
-        estimate=max(estimate or -1, -1),
-        user=_name(row.get("user")),
-        group=_name(row.get("group")),
-        queue=_name(row.get("queue")),
-        partition=_name(row.get("partition")),
-        cluster=_name(row.get("cluster")),
-        job=_name(row.get("job")),
-    )
-
-
-def _check_mapping(mapping: Mapping[str, str]) -> dict[str, str]:
-    unknown = [field for field in mapping if field not in FIELDS]
-    if unknown:
-        raise WorkloadError(f"mapping has no field {unknown[0]!r}; it has {', '.join(FIELDS)}")
-    missing = [field for field in ("submit", "size") if field not in mapping]
-    if "runtime" not in mapping and not {"start", "end"} <= mapping.keys():
-        missing.append("runtime (or start and end)")
+    missing = ", ".join(repr(column) for column in mapping.values() if column not in names)
     if missing:
-        raise WorkloadError(f"mapping must name the columns of {', '.join(missing)}")
-    return dict(mapping)
+        there = ", ".join(repr(name[:LONGEST_NAME]) for name in names[:MOST_NAMES])
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        raise WorkloadError(f"{path}: no column {missing}; it has {there}{more}")
+
+
+def is_parquet(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as Parquet does.
+
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no such file: {path}") from None
+    except OSError as error:
+        raise WorkloadError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _parquet_rows(
+    path: str | os.PathLike[str], mapping: Mapping[str, str]
+) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Return number and values of each row."""
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError:
+        raise WorkloadError(
+            f"{path}: Parquet needs pyarrow: pip install 'bfenv[parquet]'"
+        ) from None
+    try:
+        with parquet.ParquetFile(Path(path)) as file:
+            find_columns(path, file.schema_arrow.names, mapping)
+            count, most = file.metadata.num_rows, max(FEW, RATIO * os.stat(path).st_size)
+            if count > most:  # equal rows take no space
+                raise WorkloadError(f"{path}: {count:,} rows, more than {most:,}, which no log has")
+            table = file.read(columns=sorted(set(mapping.values())))
+        columns = []
+        for name in mapping.values():
+            column = table.column(name)
+            if arrow.types.is_timestamp(column.type):  # nanoseconds would need pandas
+                zone = column.type.tz and "UTC"
+                column = column.cast(arrow.timestamp("us", tz=zone), safe=False)
+            elif arrow.types.is_duration(column.type):
+                column = column.cast(arrow.duration("us"), safe=False)
+            columns.append(column.to_pylist())
+    except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        if isinstance(error, WorkloadError):
+            raise
+        reason = str(error).partition("\n")[0]
+        raise WorkloadError(f"{path}: the Parquet file cannot be read: {reason}") from error
+    return enumerate(zip(*columns, strict=True), start=1)
 
 
 def _names(path: str | os.PathLike[str], header: str, delimiter: str) -> list[str]:
@@ -196,38 +375,21 @@ def _names(path: str | os.PathLike[str], header: str, delimiter: str) -> list[st
         raise WorkloadError(f"{path}: the line of column names: {error}") from None
 
 
+class Unfinished(ValueError):
+    """A line with an open quote."""
+
+
 def _split(line: str, delimiter: str) -> list[str]:
     """Split a line; each by itself, so that an open quote spoils no other line."""
     try:
         return next(csv.reader((line,), delimiter=delimiter, strict=True))
     except csv.Error as error:
-        raise ValueError(str(error)) from None
+        kind = Unfinished if "unexpected end" in str(error) else ValueError
+        raise kind(str(error)) from None
 
 
-def _parse_text(
-    zone: tzinfo, header: str, columns: dict[str, int], width: int, delimiter: str, line: str
-) -> Run | Dropped | str:
-    """Return the run in a line, or why there is none; ValueError if it is malformed."""
-    if line == header:
-        return "headers"
-    words = _split(line, delimiter)
-    if len(words) != width:
-        raise ValueError(f"{len(words)} fields, expected {width}")
-    return parse_row(zone, {field: words[i] for field, i in columns.items()})
-
-
-def _read(
-    row: Mapping[str, Any], field: str, reader: Callable[..., Value], *arguments: Any
-) -> Value:
+def _width(line: str, delimiter: str) -> int:
     try:
-        return reader(row.get(field), *arguments)
-    except ValueError as error:
-        raise ValueError(f"{field}: {error}") from None
-
-
-def _dropped(why: str, row: Mapping[str, Any]) -> Dropped:
-    return Dropped(why, _name(row.get("partition")), _name(row.get("cluster")))
-
-
-def _name(value: Any) -> str:
-    return "" if value is None else str(value).strip()
+        return len(_split(line, delimiter))
+    except ValueError:
+        return 0

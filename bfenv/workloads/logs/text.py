@@ -2,10 +2,12 @@
 
 import codecs
 import gzip
+import json
 import lzma
 import os
 import zlib
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +20,25 @@ LONGEST = 2**22  # characters of a line; one that names a thousand hosts has a h
 FEW = 2**20  # lines that may be of any length
 SHORTEST = 8  # characters of a line, on average, in a file that has more lines
 CHUNK = 2**18  # bytes
+MOST_JOINED, MOST_QUOTED = 20, 1000  # lines of a record, the latter with quotes
 MAGIC = b"\x1f\x8b"  # gzip
 XZ, ZSTD = b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
 SUFFIXES = {".gz": "a gzip", ".xz": "an xz", ".zst": "a zstd"}
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
+def read_lines(path: str | os.PathLike[str], encoding: str | None = None) -> tuple[list[str], str]:
     """Return all lines of a file, compressed (gzip, xz, zstd) or not, whatever ends them.
 
-    A byte order mark is left out; that of UTF-16 counts instead of `encoding`. Bytes that cannot
-    be decoded are replaced.
+    The second value is the encoding. A byte order mark is left out; that of UTF-16 counts instead
+    of `encoding`. By default, text that is not UTF-8 is Latin-1, in which each byte is a character:
+    names that differ in the file differ here.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If it is not a file, cannot be read, is a damaged compressed file, or is larger or has
-        longer or more lines than any log: a small file must not fill the memory.
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if it is not a file,
+    cannot be read, is a damaged compressed file, or is larger or has longer or more lines than any
+    log: a small file must not fill the memory.
     """
-    text = _decoded(_read(Path(path)), encoding)
+    text, encoding = _decoded(read_bytes(Path(path)), encoding)
     count = text.count("\n")
     if count > FEW and count * SHORTEST > len(text):
         raise WorkloadError(
@@ -50,60 +50,107 @@ def read_lines(path: str | os.PathLike[str], encoding: str) -> list[str]:
     if max(map(len, lines)) > LONGEST:
         number = next(i for i, line in enumerate(lines, start=1) if len(line) > LONGEST)
         raise WorkloadError(f"{path}:{number}: a line of more than {LONGEST:,} characters")
-    return lines
+    return lines, encoding
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return a file's text, compressed or not, that is not one of lines.
+def read_json(path: str | os.PathLike[str]) -> tuple[Any, str]:
+    """Return what JSON holds, and its encoding.
 
-    Raises
-    ------
-    FileNotFoundError, WorkloadError
-        As `read_lines` does, whatever the lines are.
+    Raises FileNotFoundError, WorkloadError as `read_lines` does, whatever the lines are; if the
+    file is not JSON; or if it has more values than any log: decoded, they could fill the memory.
     """
-    return _decoded(_read(Path(path)), "utf-8")
+    text, encoding = _decoded(read_bytes(Path(path)))
+    values = sum(map(text.count, "[{,"))
+    if values > FEW and values * SHORTEST > len(text):
+        raise WorkloadError(
+            f"{path}: {values:,} values of less than {SHORTEST} characters on average, "
+            "which no log has"
+        )
+    try:
+        return json.loads(text), encoding
+    except (ValueError, RecursionError) as error:
+        raise WorkloadError(f"{path}: not JSON: {error}") from None
 
 
 def first_lines(path: str | os.PathLike[str]) -> list[str]:
     """Return the lines with which a file begins and that are not blank; the last may be cut.
 
-    Raises
-    ------
-    FileNotFoundError, WorkloadError
-        As `read_lines` does, and if the file begins with no such line.
+    Raises FileNotFoundError, WorkloadError as `read_lines` does, and if the file begins with no
+    such line.
     """
-    text = _decoded(_read(Path(path), whole=False), "utf-8")
+    text, _ = _decoded(read_bytes(Path(path), whole=False), whole=False)
     if not (found := [line for line in text.split("\n") if line.strip()]):
         raise WorkloadError(f"{path}: the file is empty")
     return found
 
 
-def numbered_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Return an iterator over number and text of the lines that are not blank.
+def numbered_lines(path: str | os.PathLike[str]) -> tuple[Iterator[tuple[int, str]], str]:
+    """Return an iterator over number and text of the lines that are not blank, and the encoding.
 
     It forgets each line, because what is made of them takes memory as well.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If the file cannot be read, see `read_lines`, or has no such line.
+    Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file cannot be
+    read, see `read_lines`, or has no such line.
     """
-    lines = read_lines(path, "utf-8")
+    lines, encoding = read_lines(path)
     if all(not line or line.isspace() for line in lines):
         raise WorkloadError(f"{path}: the file is empty")
-    return _consumed(lines)
+    return _consumed(lines), encoding
+
+
+def join_lines(
+    lines: Iterator[tuple[int, str]],
+    is_whole: Callable[[str], bool],
+    begins: Callable[[str, str], bool],
+    counts: Counter[str],
+    continues: Callable[[str], bool] | None = None,
+) -> Iterator[tuple[int, str]]:
+    """Join the lines of records whose text has line breaks; a space stands in for each.
+
+    A line that is not whole takes those that follow, until both are. If that does not come about,
+    it stays alone, and so do they: no record is lost to a damaged one.
+
+    `is_whole` tells whether a text has all of a record; its ValueError means that no more lines can
+    help. `begins` tells whether a line begins a record after the text of an unfinished one.
+    `continues` tells whether a line can only be the rest of the record before. The "continued" of
+    `counts` is how many lines were joined to others.
+    """
+    ahead: deque[tuple[int, str]] = deque()
+    while (item := ahead.popleft() if ahead else next(lines, None)) is not None:
+        number, text = item
+        longer = text
+        try:
+            for taken in range(MOST_QUOTED if '"' in text else MOST_JOINED):
+                if is_whole(longer):
+                    counts["continued"] += taken
+                    text = longer
+                    for _ in range(taken):
+                        ahead.popleft()
+                    break
+                if taken == len(ahead):
+                    if (item := next(lines, None)) is None:
+                        break
+                    ahead.append(item)
+                if begins(longer, ahead[taken][1]):
+                    break
+                longer += " " + ahead[taken][1]
+        except ValueError:
+            pass
+        for _ in range(MOST_QUOTED if continues else 0):
+            if not ahead and (item := next(lines, None)) is not None:
+                ahead.append(item)
+            if continues is None or not ahead or not continues(ahead[0][1]):
+                break
+            text += " " + ahead.popleft()[1]
+            counts["continued"] += 1
+        yield number, text
 
 
 def unzip(path: Path) -> Iterator[bytes]:
     """Yield the content of a compressed file, chunk by chunk.
 
-    Raises
-    ------
-    WorkloadError
-        If the file is damaged, zstd cannot be read without pyarrow, or the file swells to more
-        than MOST bytes or, beyond HARMLESS bytes, to more than RATIO times its size.
+    Raises WorkloadError if the file is damaged, zstd cannot be read without pyarrow, or the file
+    swells to more than MOST bytes or, beyond HARMLESS bytes, to more than RATIO times its size.
     """
     most = min(MOST, max(HARMLESS, RATIO * path.stat().st_size))
     size = 0
@@ -126,8 +173,11 @@ def unzip(path: Path) -> Iterator[bytes]:
         raise WorkloadError(f"{path}: corrupted {kind} file: {error}") from error
 
 
-def _read(path: Path, whole: bool = True) -> bytes:
-    """Return the content of a file, decompressed, or the first CHUNK of it."""
+def read_bytes(path: Path, whole: bool = True) -> bytes:
+    """Return the content of a file, decompressed, or the first CHUNK of it.
+
+    Raises FileNotFoundError, WorkloadError as `read_lines` does, whatever the lines are.
+    """
     if not os.path.exists(path):
         raise FileNotFoundError(f"no such file: {path}")
     if not os.path.isfile(path):  # a pipe might never end
@@ -155,11 +205,21 @@ def _consumed(lines: list[str]) -> Iterator[tuple[int, str]]:
             yield count - len(lines), line
 
 
-def _decoded(data: bytes, encoding: str) -> str:
-    encoding = "utf-16" if data.startswith(UTF_16) else encoding
-    text = data.removeprefix(codecs.BOM_UTF8).decode(encoding, errors="replace")
-    del data
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def _decoded(data: bytes, encoding: str | None = None, whole: bool = True) -> tuple[str, str]:
+    """Return the text of bytes, and its encoding; if not whole, the last character may be cut."""
+    if data.startswith(UTF_16):
+        encoding = "utf-16"
+    elif encoding is None and b"\0\0" in (data[0:3:2], data[1:4:2]):  # without its mark
+        encoding = "utf-16-le" if data[0] else "utf-16-be"
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if encoding is None:
+        try:
+            text, encoding = codecs.getincrementaldecoder("utf-8")().decode(data, whole), "utf-8"
+        except UnicodeDecodeError:
+            encoding = "latin-1"
+    if encoding != "utf-8":
+        text = data.decode(encoding, errors="replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n"), encoding
 
 
 def _begin(path: Path) -> bytes:

@@ -1,4 +1,4 @@
-"""The times, durations and numbers that logs are written in, as integers."""
+"""The times, durations and numbers that logs are written in."""
 
 import math
 import re
@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bfenv.core.durations import HOUR, MINUTE, parse_duration
+from bfenv.core.durations import DAY, HOUR, MINUTE, parse_duration
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.markers import is_nothing
 
-UNKNOWN = {"", "none", "unknown", "n/a", "na", "nan", "nat", "null", "invalid"}  # in lower case
-LATEST = 32_503_680_000  # seconds, the year 3000: more is a mistake, or milliseconds
-PLAIN = re.compile("[0-9]{1,10}")  # a number that is in every range here, as most of a log
+LATEST = 32_503_680_000  # seconds, the year 3000
+PLAIN = re.compile("[0-9]{1,9}|1[0-9]{9}")  # a number that is in every range, as most of a log
 DIGITS = 15  # of a number at most, far beyond any in a log
 NUMBER = re.compile(rf"[+-]?[0-9]{{1,{DIGITS}}}(\.[0-9]*)?([eE][+-]?[0-9]{{1,2}})?")
 LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
@@ -21,18 +21,17 @@ LOCAL_TIME = re.compile(
 )  # without an offset behind it
 MINUTE_END = len("2026-01-31T12:00")
 SECONDS = {f":{second:02}": second for second in range(60)}  # after a minute
-DAYS = re.compile(r"^([0-9]+) days?,? +")  # how pandas and Python print a timedelta
-FRACTION = re.compile(r"(:[0-9]+)\.[0-9]*$")  # of a second, as in 02:03.456
+DAYS = re.compile(r"([+-]?[0-9]{1,9}) days?,? +\+?")  # how pandas and Python print a timedelta
+FRACTION = re.compile(r"(?<=:[0-9]{2})\.[0-9]+$")  # of a second, as in 02:03.456
 CACHE = 1 << 16  # texts; consecutive lines of a log share most of theirs
+
+Number = int | float  # of seconds; exact, because only what becomes of it is rounded
 
 
 def find_zone(name: str) -> tzinfo:
     """Return the time zone of a name such as "Europe/Prague".
 
-    Raises
-    ------
-    WorkloadError
-        If this machine knows no such zone.
+    Raises WorkloadError if this machine knows no such zone.
     """
     if name == "UTC":
         return UTC
@@ -50,175 +49,163 @@ def time_of_day(instant: int, zone: tzinfo) -> int:
     return local.hour * HOUR + local.minute * MINUTE + local.second
 
 
-def read_time(value: Any, zone: tzinfo) -> tuple[int, ...]:
+def rounded(number: Number) -> int:
+    """Return the nearest integer, halves upwards."""
+    return math.floor(number + 0.5)
+
+
+def read_time(value: Any, zone: tzinfo) -> tuple[Number, ...]:
     """Return what a time can mean, in seconds since 1970.
+
+    Raises ValueError if the value is not a time; the message begins with it.
 
     Parameters
     ----------
     value
-        A number, or text that is one: seconds since 1970, negative if not known. Other text is
-        ISO 8601, local time without an offset. A datetime.
+        A number, or text that is one: seconds since 1970. Other text is ISO 8601, local time
+        without an offset. A datetime.
     zone
         Time zone of local times.
 
     Returns
     -------
     tuple
-        One instant; none if the time is not known; two if the clock showed the local time twice,
-        or skipped it: first that of the offset before the change.
-
-    Raises
-    ------
-    ValueError
-        If the value is not a time; the message begins with it.
+        One instant; none if the time is not known, which dates before 1970 and from the year 3000
+        on mean as well; two if the clock showed the local time twice, or skipped it: first that of
+        the offset before the change.
     """
-    if value is None:
+    if isinstance(value, str):
+        if PLAIN.fullmatch(value):
+            return (int(value),)
+        second = SECONDS.get(value[MINUTE_END:])
+        if second is not None and (minutes := _minute(value[:MINUTE_END], zone)):
+            return tuple([minute + second for minute in minutes])
+    if is_nothing(value):
         return ()
-    if isinstance(value, str) and PLAIN.fullmatch(value):
-        return (int(value),)
+    if isinstance(value, datetime):
+        return _meanings(value, zone)
     try:
-        if isinstance(value, str):
-            instants = _read_time_text(value, zone)
-        elif isinstance(value, datetime):
-            instants = _meanings(value, zone)
-        else:
-            instants = _from_number(value)
+        if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
+            return _meanings(datetime.fromisoformat(value.strip()), zone)
+        number = read_number(value)
     except (ValueError, OverflowError):
         raise ValueError(
             f"{_short(value)} is not a time; expected YYYY-MM-DDTHH:MM:SS or seconds since 1970"
         ) from None
-    if instants and not (0 <= min(instants) and max(instants) < LATEST):
-        raise ValueError(f"{_short(value)} is not between the years 1970 and 3000")
-    return instants
+    if number is None or number < 0:
+        return ()
+    if number >= LATEST:
+        unit = "milliseconds" if number < LATEST * 1000 else "micro- or nanoseconds"
+        raise ValueError(f"{_short(value)} is in {unit} since 1970; expected seconds")
+    return (number,)
 
 
-def read_duration(value: Any, unit: int = 1) -> int | None:
+def read_duration(value: Any, unit: int = 1) -> Number | None:
     """Return a duration in seconds.
+
+    Raises ValueError if the value is not a duration; the message begins with it.
 
     Parameters
     ----------
     value
         A number, or text that is one, counts units. Other text is what `parse_duration` takes, or
-        "2 days 03:04:05". A timedelta, or a time of day, which tables make of "02:00:00".
+        "2 days 03:04:05", with a minus or without. A timedelta, or a time of day, which tables make
+        of "02:00:00".
     unit
         Seconds in a unit.
 
     Returns
     -------
-    int or None
-        Seconds, rounded; None if the duration is not known.
-
-    Raises
-    ------
-    ValueError
-        If the value is not a duration; the message begins with it.
+    int, float or None
+        Seconds; None if the duration is not known, or unlimited.
     """
-    if isinstance(value, str) and PLAIN.fullmatch(value) and int(value) * unit < LATEST:
-        return int(value) * unit
-    if isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
-        duration = _read_duration_text(value)
+    duration: Number | None
+    if isinstance(value, str) and PLAIN.fullmatch(value):
+        duration = int(value) * unit
+    elif is_nothing(value):
+        return None
+    elif isinstance(value, str) and not NUMBER.fullmatch(value.strip()):
+        duration = _read_duration_text(value.strip())
     elif isinstance(value, time):
         duration = value.hour * HOUR + value.minute * MINUTE + value.second
     elif isinstance(value, timedelta):
-        duration = read_integer(value.total_seconds())
+        duration = read_number(value.total_seconds())
     else:
-        number = read_integer(value)
+        number = read_number(value)
         duration = None if number is None else number * unit
     if duration is not None and abs(duration) >= LATEST:
         raise ValueError(f"{_short(value)} is out of range")
     return duration
 
 
-def read_integer(value: Any) -> int | None:
-    """Return a number, or text that is one, rounded; None if it is not known.
+def read_number(value: Any) -> Number | None:
+    """Return a number, or text that is one; None if it is not known.
 
-    Raises
-    ------
-    ValueError
-        If the value is not a number; the message begins with it.
+    Raises ValueError if the value is not a number; the message begins with it.
     """
-    if value is None:
-        return None
     if isinstance(value, str):
+        if PLAIN.fullmatch(value):
+            return int(value)
         text = value.strip()
-        if text.isdecimal() and text.isascii() and len(text) <= DIGITS:  # most of a log
-            return int(text)
-        if text.lower() in UNKNOWN:
-            return None
-        if not NUMBER.fullmatch(text):
+        if not NUMBER.fullmatch(text) and not is_nothing(text):
             raise ValueError(f"{_short(value)} is not a number")
     try:
+        if is_nothing(value):
+            return None
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{_short(value)} is not a number") from None
-    if math.isnan(number):
-        return None
     if abs(number) >= 10**DIGITS:
         raise ValueError(f"{_short(value)} is out of range")
-    return math.floor(number + 0.5)
+    return int(number) if number.is_integer() else number
 
 
-def read_epoch(value: Any) -> int:
-    """Return a time in seconds since 1970; -1 if it is not known.
+def read_integer(value: Any) -> int | None:
+    """Return a number, or text that is one, rounded; None if it is not known.
 
-    Raises
-    ------
-    ValueError
-        If the value is not a number before the year 3000; the message begins with it.
+    Raises ValueError if the value is not a number; the message begins with it.
     """
-    number = read_integer(value)
-    if number is not None and number >= LATEST:
-        raise ValueError(f"{_short(value)} is not between the years 1970 and 3000")
-    return -1 if number is None or number < 0 else number
-
-
-def _from_number(value: Any) -> tuple[int, ...]:
-    """Return the instant of a number, seconds since 1970; none if it is negative or unknown."""
-    number = read_integer(value)
-    return () if number is None or number < 0 else (number,)
-
-
-def _read_time_text(text: str, zone: tzinfo) -> tuple[int, ...]:
-    second = SECONDS.get(text[MINUTE_END:])
-    if second is not None and (minutes := _minute(text[:MINUTE_END], zone)):
-        return tuple([minute + second for minute in minutes])
-    text = text.strip()
-    if text.lower() in UNKNOWN or NUMBER.fullmatch(text):
-        return _from_number(text)
-    return _meanings(datetime.fromisoformat(text), zone)
+    number = read_number(value)
+    return None if number is None else rounded(number)
 
 
 @lru_cache(maxsize=CACHE)
-def _read_duration_text(text: str) -> int | None:
+def _read_duration_text(text: str) -> Number:
     """Read a duration that is not a plain number."""
-    text = text.strip()
-    if text.lower() in UNKNOWN:
-        return None
-    plain = DAYS.sub(r"\1-", text) if " day" in text else text
+    days = DAYS.match(text)
+    clock = text[days.end() :] if days else text.removeprefix("-")
+    fraction = FRACTION.search(clock)
     try:
-        return parse_duration(FRACTION.sub(r"\1", plain) if "." in plain else plain)
+        seconds: Number = parse_duration(FRACTION.sub("", clock))
     except (ValueError, OverflowError):
         raise ValueError(f"{_short(text)} is not a duration") from None
+    seconds += float(fraction[0]) if fraction else 0
+    if days:
+        return int(days[1]) * DAY + seconds
+    return -seconds if text.startswith("-") else seconds
 
 
 @lru_cache(maxsize=CACHE)
-def _minute(text: str, zone: tzinfo) -> tuple[int, ...]:
+def _minute(text: str, zone: tzinfo) -> tuple[Number, ...]:
     """Return the instants of a minute of local time; none if the text is not one."""
     if not LOCAL.fullmatch(text):
         return ()
-    return _meanings(datetime.fromisoformat(text), zone)
+    try:
+        return _meanings(datetime.fromisoformat(text), zone)
+    except ValueError:
+        return ()
 
 
-def _meanings(moment: datetime, zone: tzinfo) -> tuple[int, ...]:
+def _meanings(moment: datetime, zone: tzinfo) -> tuple[Number, ...]:
     """Return the instants of a moment, of local time in the zone unless it has an offset."""
-    if moment.tzinfo is not None:
-        return (_rounded(moment.timestamp()),)
-    both = (moment.replace(tzinfo=zone, fold=fold).timestamp() for fold in (0, 1))
-    return tuple(dict.fromkeys(map(_rounded, both)))
-
-
-def _rounded(seconds: float) -> int:
-    return math.floor(seconds + 0.5)
+    moments = [moment] if moment.tzinfo else [moment.replace(tzinfo=zone, fold=i) for i in (0, 1)]
+    try:
+        seconds = [round(each.timestamp(), 6) for each in moments]
+    except (ValueError, OverflowError):  # the first or the last day of the calendar
+        return ()
+    if not 0 <= min(seconds) <= max(seconds) < LATEST:
+        return ()
+    return tuple(dict.fromkeys(int(each) if each.is_integer() else each for each in seconds))
 
 
 def _short(value: Any) -> str:

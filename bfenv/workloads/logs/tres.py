@@ -2,13 +2,15 @@
 
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
 
 from bfenv.core.arguments import check_choice
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs.markers import is_nothing
 
-# The first column with a number counts. AllocNodes comes rounded, as "2K".
+# What was allocated, then what was requested: the first with a number counts. AllocNodes comes
+# rounded, as "2K".
 TRES = ("AllocTRES", "ReqTRES")
 SIZES = {
     "cores": ("AllocCPUS", "NCPUS", "AllocTRES", "ReqCPUS", "ReqTRES"),
@@ -32,37 +34,24 @@ def sizes_in(
     capacity: str | None,
     processors: int | None,
     partitions: Collection[str] = (),
-) -> tuple[Callable[[Fields], int], int | None]:
-    """Return what counts a job's processors, and the processors of the machine.
+) -> tuple[Callable[[Fields], tuple[int, int]], int | None]:
+    """Return what counts the processors that a job held and requested, and those of the machine.
 
-    Parameters
-    ----------
-    resource, capacity, processors
-        As in `read_sacct`.
-    partitions
-        Those whose jobs are taken, none for all. No other needs a capacity.
-
-    Raises
-    ------
-    WorkloadError
-        If there is no such resource, or the capacity is missing or cannot be read.
+    `resource`, `capacity` and `processors` are as in `read_sacct`. Only the partitions whose jobs
+    are taken, none for all, need a capacity. Raises WorkloadError if there is no such resource, or
+    the capacity is missing or cannot be read.
     """
     check_choice("resource", resource, SIZES, error=WorkloadError)
     has = read_capacity(capacity) if resource == "dominant" else {}
     if has and processors is None:
         processors = sum(partition["cpu"] for partition in has.values())
-    if not has or not partitions:
-        return partial(size_of, resource, has), processors
-    return partial(_size_if_taken, resource, has, frozenset(partitions)), processors
+    return partial(sizes_of, resource, has, frozenset(partitions)), processors
 
 
 def read_capacity(text: str | None) -> Capacity:
     """Read what partitions have, see `read_sacct`.
 
-    Raises
-    ------
-    WorkloadError
-        If it is missing or cannot be read, or a partition has no cpu.
+    Raises WorkloadError if it is missing or cannot be read, or a partition has no cpu.
     """
     if text is None:
         raise WorkloadError(
@@ -82,22 +71,36 @@ def read_capacity(text: str | None) -> Capacity:
     return capacity
 
 
-def size_of(resource: str, capacity: Capacity, fields: Fields) -> int:
-    """Return a job's processors, in units of a resource; 0 if they are not known."""
-    if SIZES[resource] is not TRES:
-        for column in SIZES[resource]:
-            if column in TRES:
-                count = _tres_amounts(fields.get(column) or "").get(NAMES[resource], 0)
-            else:
-                count = _count(fields, column)
-            if count:
-                return count
-        return 0
-    text = next(filter(None, (fields.get(column) for column in TRES)), "")
-    amounts = _tres_amounts(text)
-    if resource != "dominant":
-        amount = amounts.get(NAMES[resource], 0)
-        return -(-amount // 1024) if resource == "memory" else amount
+def sizes_of(
+    resource: str, capacity: Capacity, partitions: Collection[str], fields: Fields
+) -> tuple[int, int]:
+    """Return the processors that a job held and requested, in units of a resource; 0 if unknown.
+
+    Of a partition that is not among those taken, if any are, a capacity need not be known.
+    """
+    if resource == "dominant" and partitions and fields.get("Partition", "") not in partitions:
+        return 1, 0
+    held, asked = 0, 0
+    for column in SIZES[resource]:
+        if column in TRES:
+            amounts = _tres_amounts(fields.get(column) or "")
+            count = _share(amounts, capacity, fields) if amounts and capacity else 0
+            if not capacity:
+                count = amounts.get(NAMES[resource], 0)
+                count = -(-count // 1024) if resource == "memory" else count
+        else:
+            count = _count(fields, column)
+        if column.startswith("Req"):
+            asked = asked or count
+        else:
+            held = held or count
+    if SIZES[resource] is TRES and fields.get("AllocTRES") and not held:
+        asked = 0  # what was allocated has none of it
+    return held, asked
+
+
+def _share(amounts: Mapping[str, int], capacity: Capacity, fields: Fields) -> int:
+    """Return the largest share of any resource, in cores of the job's partition."""
     partition = fields.get("Partition", "")
     has = capacity.get(partition) or capacity.get("")
     if has is None:
@@ -106,18 +109,10 @@ def size_of(resource: str, capacity: Capacity, fields: Fields) -> int:
     return math.ceil(max(shares) - 1e-9)
 
 
-def _size_if_taken(
-    resource: str, capacity: Capacity, partitions: Collection[str], fields: Fields
-) -> int:
-    """Return a job's processors; 1 if it is of a partition that is not taken, and is left out."""
-    is_taken = fields.get("Partition", "") in partitions
-    return size_of(resource, capacity, fields) if is_taken else 1
-
-
 def _count(fields: Fields, column: str) -> int:
     """Return a number of CPUs or nodes, which Slurm may print as 2K for 2048; 0 for none."""
     text = fields.get(column)
-    if not text:
+    if not text or is_nothing(text):
         return 0
     if len(text) <= 12 and text.isdecimal() and text.isascii():  # most of a log
         return int(text)

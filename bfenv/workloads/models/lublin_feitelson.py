@@ -94,10 +94,7 @@ def scaled(parameters: Parameters, processors: int) -> Parameters:
     machine that the parameters were fitted to keeps its own u_med. On a machine of fewer than 14
     processors, u_med would fall below u_low, or u_low exceed u_hi; they are then equal.
 
-    Raises
-    ------
-    WorkloadError
-        If processors < 1.
+    Raises WorkloadError if processors < 1.
     """
     check_integer("processors", processors, 1, error=WorkloadError)
     u_hi = math.log2(processors)
@@ -119,6 +116,8 @@ def generate(
     parameters: Sequence[Parameters] | None = None,
 ) -> LublinJobs:
     """Draw a sample of the model.
+
+    Raises WorkloadError if an argument is out of range.
 
     Parameters
     ----------
@@ -151,11 +150,6 @@ def generate(
     -------
     LublinJobs
         The sample.
-
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range.
     """
     jobs = check_integer("jobs", jobs, 1, error=WorkloadError)
     processors = check_integer("processors", processors, 1, error=WorkloadError)

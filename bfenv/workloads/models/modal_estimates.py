@@ -58,6 +58,9 @@ def tsafrir(
 
     Few jobs show few values: cut the estimates of a short sample from those of a long one.
 
+    Raises WorkloadError if an argument is out of range, or if there are more long jobs than long
+    estimates.
+
     Parameters
     ----------
     runtime
@@ -76,11 +79,6 @@ def tsafrir(
     tuple
         The estimates, (n,) int64 seconds, 1 .. emax, and the runtimes, (n,) int64 seconds, cut
         to emax where they were longer.
-
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range, or if there are more long jobs than long estimates.
     """
     runtime = check_seconds("runtime", runtime)
     jobs = runtime.size
@@ -223,6 +221,8 @@ def deal(runtime: np.ndarray, estimate: np.ndarray, rng: np.random.Generator) ->
 
     The longest job comes first and has the least choice; any estimate it leaves suits the others.
 
+    Raises WorkloadError if there are more long jobs than long estimates.
+
     Parameters
     ----------
     runtime
@@ -236,11 +236,6 @@ def deal(runtime: np.ndarray, estimate: np.ndarray, rng: np.random.Generator) ->
     -------
     ndarray
         The estimates in the order of the runtimes, (n,) int64 seconds.
-
-    Raises
-    ------
-    WorkloadError
-        If there are more long jobs than long estimates.
     """
     by_length = np.argsort(-runtime, kind="stable")
     left = np.sort(estimate)[::-1]

@@ -4,6 +4,10 @@ They tell a scheduler far more about the order of the runtimes than real users d
 `bfenv.workloads.models.modal_estimates` for a realistic model. Every estimate is at least the
 runtime and at least 1 s.
 
+All functions take runtimes, or users' estimates, as (n,) int seconds of at least 0, and return
+estimates as (n,) int64 seconds, rounded. `rng` is the source of all randomness. An argument that is
+out of range is a WorkloadError.
+
 References
 ----------
 D. Zotkin, P. J. Keleher and D. Perkovic, "Attacking the bottlenecks of backfilling schedulers",
@@ -26,23 +30,7 @@ CONVENTIONS = ("zotkin", "tsafrir")
 
 
 def exact(runtime: np.ndarray) -> np.ndarray:
-    """Return estimates equal to the runtimes: a clairvoyant user.
-
-    Parameters
-    ----------
-    runtime
-        (n,) int seconds, at least 0.
-
-    Returns
-    -------
-    ndarray
-        The estimates, (n,) int64 seconds.
-
-    Raises
-    ------
-    WorkloadError
-        If a runtime is not a whole number of seconds, or negative.
-    """
+    """Return estimates equal to the runtimes: a clairvoyant user."""
     return _rounded(check_seconds("runtime", runtime))
 
 
@@ -50,24 +38,8 @@ def deterministic(runtime: np.ndarray, factor: float) -> np.ndarray:
     """Return the runtimes times a factor.
 
     The deterministic method of Zotkin, Keleher and Perkovic (2000), section 4, where the factor is
-    R, and the deterministic F-model of Tsafrir (2010), section 3.1.
-
-    Parameters
-    ----------
-    runtime
-        (n,) int seconds, at least 0.
-    factor
-        From 1 to a million.
-
-    Returns
-    -------
-    ndarray
-        The estimates, (n,) int64 seconds, rounded.
-
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range.
+    R, and the deterministic F-model of Tsafrir (2010), section 3.1. The factor is from 1 to a
+    million.
     """
     return _rounded(check_seconds("runtime", runtime) * _check_factor(factor))
 
@@ -78,31 +50,12 @@ def uniform(
     factor: float,
     convention: Literal["zotkin", "tsafrir"],
 ) -> np.ndarray:
-    """Draw estimates uniformly, from the runtime up.
+    """Draw estimates uniformly, from the runtime up; the factor is from 1 to a million.
 
-    Parameters
-    ----------
-    runtime
-        (n,) int seconds, at least 0.
-    rng
-        Source of all randomness.
-    factor
-        From 1 to a million.
-    convention
-        "zotkin": up to 2 * factor * runtime, as Zotkin, Keleher and Perkovic (2000), section 4,
-        whose R is the factor; estimates are inexact even if it is 1. "tsafrir": up to
-        factor * runtime, as Tsafrir (2010), section 3.1; the F-model of Feitelson and Mu'alem,
-        whose f is factor - 1.
-
-    Returns
-    -------
-    ndarray
-        The estimates, (n,) int64 seconds, rounded.
-
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range.
+    The convention "zotkin" draws up to 2 * factor * runtime, as Zotkin, Keleher and Perkovic
+    (2000), section 4, whose R is the factor; estimates are inexact even if it is 1. "tsafrir" draws
+    up to factor * runtime, as Tsafrir (2010), section 3.1; the F-model of Feitelson and Mu'alem,
+    whose f is factor - 1.
     """
     check_choice("convention", convention, CONVENTIONS, error=WorkloadError)
     runtime = check_seconds("runtime", runtime)
@@ -111,23 +64,7 @@ def uniform(
 
 
 def doubled(estimate: np.ndarray) -> np.ndarray:
-    """Return twice the users' own estimates.
-
-    Parameters
-    ----------
-    estimate
-        (n,) int seconds, at least 0.
-
-    Returns
-    -------
-    ndarray
-        The estimates, (n,) int64 seconds.
-
-    Raises
-    ------
-    WorkloadError
-        If an estimate is not a whole number of seconds, or negative.
-    """
+    """Return twice the users' own estimates."""
     return _rounded(2 * check_seconds("estimate", estimate))
 
 
@@ -137,29 +74,9 @@ def phi(
     """Draw estimates of which the runtime is a uniform fraction.
 
     The phi-model of Zhang, Franke, Moreira and Sivasubramaniam, as Tsafrir, Etsion and Feitelson
-    (JSSPP 2005) describe it.
-
-    Parameters
-    ----------
-    runtime
-        (n,) int seconds, at least 0.
-    rng
-        Source of all randomness.
-    exact_share
-        Share of the jobs that are estimated exactly, from 0 to 1. Of the others, runtime / estimate
-        is uniform.
-    cap
-        Longest estimate, in seconds; a longer runtime is estimated exactly.
-
-    Returns
-    -------
-    ndarray
-        The estimates, (n,) int64 seconds, rounded.
-
-    Raises
-    ------
-    WorkloadError
-        If an argument is out of range.
+    (JSSPP 2005) describe it. `exact_share` of the jobs, from 0 to 1, are estimated exactly; of the
+    others, runtime / estimate is uniform. `cap` is the longest estimate, in seconds; a longer
+    runtime is estimated exactly.
     """
     check_number("exact_share", exact_share, 0, 1, error=WorkloadError)
     runtime = check_seconds("runtime", runtime)
@@ -171,10 +88,7 @@ def phi(
 def check_seconds(name: str, values: np.ndarray) -> np.ndarray:
     """Return times as int64.
 
-    Raises
-    ------
-    WorkloadError
-        If a value is not an integer, or negative.
+    Raises WorkloadError if a value is not an integer, or negative.
     """
     values = np.asarray(values)
     if values.dtype.kind not in "iu":

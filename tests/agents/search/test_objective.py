@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bfenv import load_workload, metrics, simulate
-from bfenv.agents.models.training import jobs_hash
 from bfenv.agents.search.cases import Case, make_cases
 from bfenv.agents.search.objective import Outcome, combine, score_policies
+from bfenv.agents.seen_jobs import jobs_hash
 from bfenv.workloads import shaken, split_range, with_load
 
 MODEL = "lublin:jobs=600,procs=32,load=0.9"

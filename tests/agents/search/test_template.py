@@ -21,13 +21,6 @@ def test_ranges() -> None:
     assert template.policy(["size"], (-1.0, 9.0)) == "easy(order='size', guard=0.5, trial=6000)"
 
 
-def test_numbers_in_expressions() -> None:
-    """Ranges may stand within an expression."""
-    template = read_template("backfill_estimate='{0.4:1.6} * prediction'")
-    policy = template.policy(["size"], (0.5,))
-    assert policy == "easy(order='size', backfill_estimate='0.8 * prediction')"
-
-
 def test_trials() -> None:
     """Only with the option trial are jobs started for a trial."""
     assert read_template("guard=2, trial={60:600}").has_trials
@@ -35,15 +28,27 @@ def test_trials() -> None:
     assert not read_template("").has_trials
 
 
-def test_several_expressions() -> None:
-    """Several options are searched for, the order first."""
-    template = read_template("guard=1", ("order", "backfill_estimate"))
-    policy = template.policy(["size", "prediction"])
-    assert policy == "easy(order='size', backfill_estimate='prediction', guard=1)"
+def test_expressions() -> None:
+    """Several options are searched for, the order first; ranges may stand within an expression."""
+    template = read_template("keep='{0.4:1.6} * size'", ("order", "backfill_estimate"))
+    policy = template.policy(["size", "prediction"], (0.5,))
+    own = "order='size', backfill_estimate='prediction'"
+    assert policy == f"easy({own}, keep='0.8 * size')"
 
 
-@pytest.mark.parametrize("text", ["guard={1:2", "guard=1:2}", "guard={1:}", "guard={-1:2}"])
-def test_wrong(text: str) -> None:
-    """What looks like a range and is none is refused."""
-    with pytest.raises(BfenvError):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("guard={1:2", "expected"),
+        ("guard=1:2}", "expected"),
+        ("guard={1}", "expected ranges like {0.5:2}"),
+        ("guard={a:b}", "not a range"),
+        ("guard={-1:2}", "0 < low < high"),
+        ("order=estimate", "order is what the search looks for"),
+        ("gard=1", "easy has no option 'gard'"),
+    ],
+)
+def test_wrong(text: str, message: str) -> None:
+    """What looks like a range and is none, and what `easy` does not take, is refused."""
+    with pytest.raises(BfenvError, match=message):
         read_template(text)

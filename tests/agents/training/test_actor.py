@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from bfenv.agents.training.actor import Actor, PackedActor, States, draw, new_actor
+from bfenv.agents.training.actor import Actor, States, draw
 from bfenv.agents.training.networks import MASKED, NETWORKS
+from bfenv.agents.training.packed_passes import PackedActor, new_actor
 from bfenv.envs.features import CLUSTER, JOB_LEGAL, JOB_PRESENT, PROFILE, QUEUE
 
 pytestmark = pytest.mark.torch
 
 COUNT, WINDOW = 40, 9
-PACKED = ("ranker", "scorer")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def new_network(name):
     return network
 
 
-@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("name", sorted(NETWORKS))
 @pytest.mark.parametrize("size", [1, 2, 17, COUNT])
 def test_packed(states, name, size):
     """Log-probabilities, entropies, values and all gradients are torch's, also of few states."""
@@ -78,23 +78,13 @@ def test_scores(states, name):
     assert np.allclose(own_values, values.numpy(), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", sorted(NETWORKS))
-def test_weights(states, name):
-    """Weights that change in their place, as a step of the learner changes them, are seen."""
-    network = new_network(name)
-    actor, chosen = new_actor(network), np.arange(COUNT)
-    before = actor.score(states, chosen)[1].copy()
-    with torch.no_grad():
-        network.outputs.bias += 1
-    assert np.allclose(actor.score(states, chosen)[1], before + 1, atol=1e-5)
-
-
 def test_draw(states):
     """The share of random numbers that lead to an action is its probability."""
     rng = np.random.default_rng(0)
     scores = rng.normal(scale=2, size=(COUNT, WINDOW + 1)).astype(np.float32)
     count = 4000
     uniform = (np.arange(count) + 0.5) / count
+    uniform[0], uniform[-1] = 0.0, np.nextafter(1, 0)  # the first and the last legal action
     actions, log_probs = np.empty(count, np.int64), np.empty(count, np.float32)
     for row in range(COUNT):
         weights = np.where(states.mask[row], np.exp(scores[row].astype(float)), 0)
@@ -104,14 +94,3 @@ def test_draw(states):
         shares = np.bincount(actions, minlength=WINDOW + 1) / count
         assert np.abs(shares - expected).max() <= 1 / count + 1e-9
         assert np.allclose(np.exp(log_probs), expected[actions], rtol=1e-5)
-
-
-def test_last_number(states):
-    """The largest random number below 1 draws a legal action as well, and 0 does."""
-    scores = np.random.default_rng(1).normal(size=(COUNT, WINDOW + 1)).astype(np.float32)
-    actions, log_probs = np.empty(COUNT, np.int64), np.empty(COUNT, np.float32)
-    chosen = np.arange(COUNT)
-    for number in (0.0, np.nextafter(1, 0)):
-        uniform = np.full(COUNT, number)
-        draw(scores, states.mask, chosen, uniform, actions, log_probs)
-        assert states.mask[chosen, actions].all()

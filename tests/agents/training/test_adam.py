@@ -32,15 +32,3 @@ def test_steps():
     assert 0 < sum(shortened) < 60
     for weight, expected in zip(network.parameters(), other.parameters(), strict=True):
         assert torch.allclose(weight, expected, rtol=1e-4, atol=1e-6)
-
-
-def test_views():
-    """The weights and the gradients of the network are those of the vector."""
-    network = nn.Linear(3, 2)
-    before = torch.cat([weight.detach().flatten() for weight in network.parameters()])
-    adam = Adam(network, 0.1, max_norm=1.0)
-    assert torch.equal(adam.weights, before)
-    adam.weights += 1
-    network.bias.grad += 1
-    assert torch.equal(network.weight.detach().flatten(), before[:6] + 1)
-    assert adam.gradient.tolist() == [0] * 6 + [1] * 2

@@ -25,23 +25,19 @@ def test_points(tmp_path):
         Point("scorer", 0, 20, 0.5, 1.5),
         Point("scorer", 1, 20, 0.7, 1.5),
     ]
-    write_run(tmp_path / "b", 0, "attention", 0.6)
+    write_run(tmp_path / "b", 0, "ranker", 0.6)
     points = read_curves(tmp_path)
-    assert [p.label for p in points] == 2 * ["network=scorer"] + ["network=attention"]
+    assert [p.label for p in points] == 2 * ["network=scorer"] + ["network=ranker"]
     assert curves_csv(points).splitlines()[1] == "network=scorer,0,20,0.5,1.5"
 
 
 def test_picture(tmp_path):
-    """A picture is drawn; another kind of file is refused."""
+    """A picture is drawn; another kind of file, and a folder without trainings, is refused."""
+    with pytest.raises(BfenvError, match="no validation scores found"):
+        read_curves(tmp_path)
     points = [Point("scorer", seed, steps, 0.5 + seed, 1) for seed in (0, 1) for steps in (1, 2)]
     draw_curves(points, tmp_path / "curves.svg")
     text = (tmp_path / "curves.svg").read_text()
     assert "svg" in text
     with pytest.raises(BfenvError, match="suffix of a picture must be"):
         draw_curves(points, tmp_path / "curves.unknown")
-
-
-def test_empty(tmp_path):
-    """A folder without trainings is refused."""
-    with pytest.raises(BfenvError, match="no validation scores found"):
-        read_curves(tmp_path)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from bfenv.agents.network_agent import forward
-from bfenv.agents.training.networks import MASKED, NETWORKS, best_actions, weights_of
+from bfenv.agents.training.networks import MASKED, NETWORKS, best_actions
 from bfenv.envs.features import CLUSTER, JOB_LEGAL, JOB_PRESENT, PROFILE, QUEUE
 
 pytestmark = pytest.mark.torch
@@ -90,7 +90,9 @@ def test_batches(network, states):
 def test_numpy(network, states):
     """`network_agent.forward` computes the same without torch."""
     scores, values = scores_of(network, *states)
-    ours, own_values = forward(weights_of(network), *states)
+    ours, own_values = forward(
+        {name: w.numpy() for name, w in network.state_dict().items()}, *states
+    )
     legal = scores != MASKED
     assert np.array_equal(np.isfinite(ours), legal)
     assert np.allclose(ours[legal], scores[legal], atol=1e-4)

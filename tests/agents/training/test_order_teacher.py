@@ -1,11 +1,13 @@
-"""The teacher of an order: its schedule is that of EASY in this order, and age counts in it."""
+"""The teacher: its schedule is EASY's in an order, in which age counts; a network learns it."""
 
 import numpy as np
 import pytest
 
 import bfenv
+from bfenv.agents.training import change, find_settings, ppo
+from bfenv.agents.training.episodes import Episodes, make_envs
+from bfenv.agents.training.networks import best_actions
 from bfenv.agents.training.order_teacher import OrderTeacher
-from bfenv.core.errors import PolicyError
 from bfenv.envs import BackfillVectorEnv
 
 pytestmark = pytest.mark.torch
@@ -37,9 +39,9 @@ def starts(trace, teacher_of, **settings):
     teacher, over = teacher_of(envs), [False]
     while not over[0]:
         mask = envs.action_masks()
-        actions, known = teacher.act(mask)
-        assert known.all() and mask[0, actions[0]]
-        _, _, over, _, _ = envs.step(actions.numpy())
+        actions = teacher.act(mask)
+        assert mask[0, actions[0]]
+        _, _, over, _, _ = envs.step(actions)
     return envs.handles[0].cluster.start[: len(trace)].copy()
 
 
@@ -82,8 +84,26 @@ def test_guard_and_trials():
     assert np.array_equal(found, bfenv.simulate(trace, f"easy(order='{order}', {options})").start)
 
 
-def test_wrong_order():
-    """An expression that cannot be read is refused, and the message names the setting."""
-    envs = BackfillVectorEnv(1, trace_of_users(), **HEAD, **WHOLE)
-    with pytest.raises(PolicyError, match="warm_start"):
-        OrderTeacher("1.3 * log(", 0, 0, envs)
+def test_imitation():
+    """After the warm start the network takes the order's side far more often than before."""
+    changes = {"warm_start_steps": 8192, "num_steps": 64, "environment": {"max_age": None}}
+    settings = change(find_settings("toy"), changes)
+    envs = make_envs(settings)
+    episodes, teacher = Episodes(envs), OrderTeacher("size * estimate", 0, 0, envs)
+    learner = ppo.new_learner(settings, envs.batch)
+
+    def agreement():
+        """The share of choices in which the network agrees with the order."""
+        same, count = 0, 0
+        episodes.reset(1000)
+        for _ in range(60):
+            actions, choice = teacher.act(episodes.mask), episodes.mask.sum(axis=1) > 1
+            own = best_actions(learner.network, episodes.observation, episodes.mask)
+            same, count = same + int((own == actions)[choice].sum()), count + int(choice.sum())
+            episodes.step(actions)
+        return same / count
+
+    before = agreement()
+    episodes.reset(0)
+    ppo.imitate(learner, teacher, episodes, ppo.new_rollout(settings, episodes))
+    assert agreement() > max(2 * before, 0.6) and before > 0

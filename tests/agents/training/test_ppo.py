@@ -1,7 +1,6 @@
 """The learner: it finds a known optimum, and its estimates equal a slow version."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +8,9 @@ import torch
 
 import bfenv
 from bfenv.agents.training import TrainSettings, change, find_settings, ppo
+from bfenv.agents.training.actor import Actor
 from bfenv.agents.training.episodes import Episodes, make_envs
 from bfenv.agents.training.networks import MASKED, best_actions
-from bfenv.agents.training.rollout import Rollout, collect, new_rollout
 from bfenv.envs import BackfillVectorEnv
 
 pytestmark = pytest.mark.torch
@@ -74,12 +73,11 @@ def test_optimum():
     torch.set_num_threads(1)
     learner = ppo.new_learner(settings, envs.batch)
     network = learner.network
-    rollout = new_rollout(settings, episodes)
+    rollout = ppo.new_rollout(settings, episodes)
     judge = BackfillVectorEnv(1, trace, **env)
     for _ in range(100):
-        collect(learner.actor, episodes, rollout, learner.generator)
-        estimates = ppo.advantages(rollout, settings, 0.0)
-        ppo.update(learner, rollout, *estimates)
+        ppo.collect(learner, episodes, rollout)
+        ppo.update(learner, rollout, *ppo.advantages(rollout, settings))
         if total_wait(judge, network) == best:
             return
     pytest.fail(f"total wait {total_wait(judge, network)}, the best is {best}")
@@ -95,57 +93,49 @@ def total_wait(envs, network):
     return round(infos["final_info"]["metrics"]["mean_wait"][0] * 20)
 
 
-@pytest.mark.parametrize("credit", ["discount", "average"])
-def test_advantages(credit):
+def test_advantages():
     """Advantages are those of lists of choices, with what lies between them added up."""
     rng = np.random.default_rng(3)
     steps, envs = 40, 6
-    settings = replace(
-        TrainSettings(), credit=credit, gamma=0.9, horizon=50.0, gae_lambda=0.8, reward_scale=2.0
-    )
+    settings = TrainSettings(gamma=0.9, horizon=50.0, gae_lambda=0.8, reward_scale=2.0)
 
     def numbers(*shape):
-        return torch.from_numpy(rng.normal(size=shape).astype(np.float32))
+        return rng.normal(size=shape).astype(np.float32)
 
     def coins(p, *shape):
-        return torch.from_numpy(rng.random(shape) < p)
+        return rng.random(shape) < p
 
-    empty = torch.zeros(0)
-    rollout = Rollout(
+    empty = np.zeros(0)
+    rollout = ppo.Rollout(
         *(empty,) * 5,
         choice=coins(0.6, steps, envs),
         log_prob=empty,
         value=numbers(steps, envs),
         reward=numbers(steps, envs),
-        seconds=numbers(steps, envs).abs() * 20,
+        seconds=np.abs(numbers(steps, envs)) * 20,
         over=coins(0.1, steps, envs),
         last_value=numbers(envs),
         last_choice=coins(0.5, envs),
     )
-    rate = 0.01
-    advantage, target, known = ppo.advantages(rollout, settings, rate)
+    advantage, target, known = ppo.advantages(rollout, settings)
     expected, is_known = np.zeros((steps, envs)), np.zeros((steps, envs), dtype=bool)
     for env in range(envs):
         for t in range(steps):
             if rollout.choice[t, env]:
-                estimate = slow_advantage(rollout, settings, rate, t, env)
+                estimate = slow_advantage(rollout, settings, t, env)
                 is_known[t, env] = estimate is not None
                 expected[t, env] = estimate or 0.0
-    assert np.array_equal(known.numpy(), is_known)
-    assert np.allclose(advantage.numpy(), expected, atol=1e-4)
-    errors = (target - rollout.value - advantage)[known]
-    assert torch.allclose(errors, errors[0].expand_as(errors), atol=1e-4)
-    assert math.isclose(float(errors[0]), 0, abs_tol=1e-5) == (credit == "discount")
+    assert np.array_equal(known, is_known)
+    assert np.allclose(advantage, expected, atol=1e-4)
+    assert np.allclose(target, rollout.value + advantage)
 
 
-def slow_advantage(rollout, settings, rate, t, env):
+def slow_advantage(rollout, settings, t, env):
     """The advantage of a choice by its definition; None if no choice or end follows."""
     total, discount = 0.0, 1.0
     for k in range(t, len(rollout.reward)):
         reward = float(rollout.reward[k, env]) * settings.reward_scale
         seconds = float(rollout.seconds[k, env])
-        if settings.credit == "average":
-            reward -= rate * seconds
         total += discount * reward
         discount *= math.exp(-seconds / settings.horizon)
         if rollout.over[k, env]:
@@ -154,15 +144,14 @@ def slow_advantage(rollout, settings, rate, t, env):
         choice = rollout.last_choice[env] if last else rollout.choice[k + 1, env]
         if choice:
             value = rollout.last_value[env] if last else rollout.value[k + 1, env]
-            following = None if last else slow_advantage(rollout, settings, rate, k + 1, env)
+            following = None if last else slow_advantage(rollout, settings, k + 1, env)
             discount *= settings.gamma
             delta = total + discount * float(value) - float(rollout.value[t, env])
             return delta + settings.gae_lambda * discount * (following or 0.0)
     return None
 
 
-@pytest.mark.parametrize("value_only", [False, True])
-def test_gradient(monkeypatch, value_only):
+def test_gradient(monkeypatch):
     """An update goes down the gradient of the loss of the paper, as autograd finds it."""
     settings = change(find_settings("toy"), {"epochs": 1, "minibatches": 1, "entropy": 0.1})
     episodes = Episodes(make_envs(settings))
@@ -171,30 +160,31 @@ def test_gradient(monkeypatch, value_only):
     network = learner.network
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.2)
-    rollout = new_rollout(settings, episodes)
-    collect(learner.actor, episodes, rollout, learner.generator)
+    rollout = ppo.new_rollout(settings, episodes)
+    ppo.collect(learner, episodes, rollout)
     rng = np.random.default_rng(0)
-    noise, advantage, target = torch.from_numpy(
-        rng.normal(size=(3, *rollout.choice.shape)).astype(np.float32)
-    )
-    rollout.log_prob += 0.3 * noise  # so that some of the ratios are clipped
+    shape = (3, *rollout.choice.shape)
+    noise, advantage, target = rng.normal(size=shape).astype(np.float32)
+    rollout.log_prob += np.float32(0.3) * noise  # so that some of the ratios are clipped
     found = []
     monkeypatch.setattr(ppo.Adam, "step", lambda _: found.append(gradient_of(network)))
-    losses = ppo.update(learner, rollout, advantage, target, rollout.choice, value_only)
-    own = rollout.choice
-    scores, value = network(rollout.queue[own], rollout.profile[own], rollout.cluster[own])
-    logits = scores.masked_fill(~rollout.mask[own], MASKED).log_softmax(dim=1)
-    now = logits.gather(1, rollout.action[own].unsqueeze(1)).squeeze(1)
-    ratio = (now - rollout.log_prob[own]).exp()
+    losses = ppo.update(learner, rollout, advantage, target, rollout.choice)
+
+    def chosen(array):
+        return torch.from_numpy(array[rollout.choice])
+
+    scores, value = network(*map(chosen, (rollout.queue, rollout.profile, rollout.cluster)))
+    logits = scores.masked_fill(~chosen(rollout.mask), MASKED).log_softmax(dim=1)
+    now = logits.gather(1, chosen(rollout.action).unsqueeze(1)).squeeze(1)
+    ratio = (now - chosen(rollout.log_prob)).exp()
     clipped = ratio.clamp(1 - settings.clip, 1 + settings.clip)
     assert 0.1 < (ratio != clipped).float().mean() < 0.9
-    gain = (advantage[own] - advantage[own].mean()) / advantage[own].std()
+    own = chosen(advantage)
+    gain = (own - own.mean()) / own.std()
     policy_loss = -torch.min(gain * ratio, gain * clipped).mean()
-    value_loss = (value - target[own]).square().mean()
+    value_loss = (value - chosen(target)).square().mean()
     entropy = -(logits.exp() * logits).sum(dim=1).mean()
-    loss = settings.value_weight * value_loss
-    if not value_only:
-        loss = loss + policy_loss - settings.entropy * entropy
+    loss = policy_loss - settings.entropy * entropy + settings.value_weight * value_loss
     network.zero_grad(set_to_none=False)
     loss.backward()
     (gradient,), expected = found, gradient_of(network)
@@ -207,3 +197,19 @@ def test_gradient(monkeypatch, value_only):
 def gradient_of(network):
     """The gradients of all weights in one vector."""
     return torch.cat([parameter.grad.flatten() for parameter in network.parameters()])
+
+
+def test_torch_actor(monkeypatch):
+    """An update with autograd, as on a GPU, changes the weights as the packed passes do."""
+    settings, found = change(find_settings("toy"), {"num_envs": 4}), []
+    for new_actor in (ppo.new_actor, Actor):
+        monkeypatch.setattr(ppo, "new_actor", new_actor)
+        episodes = Episodes(make_envs(settings))
+        episodes.reset(0)
+        learner = ppo.new_learner(settings, episodes.envs.batch)
+        assert (type(learner.actor) is Actor) == (new_actor is Actor)
+        _, losses = ppo.improve(learner, episodes, ppo.new_rollout(settings, episodes), 0, 1)
+        found.append((learner.optimizer.weights.clone(), losses))
+    (packed, losses), (plain, others) = found
+    assert torch.allclose(packed, plain, atol=1e-4)
+    assert losses == pytest.approx(others, rel=1e-3, abs=1e-5)

@@ -6,34 +6,21 @@ import numpy as np
 import pytest
 
 from bfenv.agents.training import TrainSettings, change, find_settings, presets
-from bfenv.agents.training.agent_file import command
-from bfenv.agents.training.settings import ORDER, read_changes, write_settings
+from bfenv.agents.training.settings import ORDER, command, read_changes, write_settings
 from bfenv.core.errors import BfenvError
 
 pytestmark = pytest.mark.torch
 
 
-@pytest.mark.parametrize("name", ["scorer", "attention", "imitated", "whole-log", "constrained"])
-def test_presets(name):
-    """Every preset is valid; those that are like another have its other settings."""
-    settings, default = find_settings(name), find_settings("scorer")
-    assert settings.workload == default.workload
-    assert settings.environment["head"] == "chosen"
-    differing = {
-        f.name for f in fields(settings) if getattr(settings, f.name) != getattr(default, f.name)
-    }
-    assert differing <= set(presets()[name])
-
-
-@pytest.mark.parametrize("name", ["archive", "archive-trials"])
-def test_archive_preset(name):
-    """A preset of the archive's logs imitates an order, and trains in groups that fit."""
-    settings = find_settings(name)
-    assert settings.warm_start.startswith(ORDER) and settings.network == "ranker"
-    assert settings.credit == "group" and settings.num_envs % settings.group_size == 0
-    order = settings.environment.get("window_order")
-    assert order is None or settings.warm_start == ORDER + order
-    assert len(settings.workload) == 5 and settings.environment["load"] == [None, 0.9]
+def test_presets():
+    """Every preset is valid; those like another have its other settings; orders are windows'."""
+    for name, preset in presets().items():
+        settings, other = find_settings(name), find_settings(preset.get("like", name))
+        differing = {f.name for f in fields(settings)}
+        differing = {f for f in differing if getattr(settings, f) != getattr(other, f)}
+        assert settings.environment["head"] == "chosen" and differing <= set(preset)
+        order = settings.environment.get("window_order")
+        assert order is None or settings.warm_start == ORDER + order
 
 
 def test_round_trip(tmp_path):
@@ -60,7 +47,7 @@ def test_changes():
     [
         ("learning=1", "did you mean learning_rate"),
         ("gamma=2", "gamma must be a finite number from 0 to 1, got 2"),
-        ("network=deep", "network must be one of 'scorer', 'attention'"),
+        ("network=deep", "network must be one of 'scorer', 'ranker'"),
         ("environment.windows=3", "unknown setting of the environment 'windows'"),
         ("environment.flat=true", "flat=True hides"),
         ("steps", "NAME=VALUE, got 'steps'"),
@@ -73,14 +60,21 @@ def test_changes():
         ("environment={load: {}}", "load must be text, a number or a list of these"),
         ("environment.trial_limit=60", "trial_limit needs trial_above"),
         ("num_envs=1.5", "num_envs must be an integer"),
+        ("credit=group", "num_envs must be a multiple of group_size=4, got 18"),
         ("threads=1025", "threads must be an integer from 1 to 1,024"),
+        ("warm_start=easy-sjf", "warm_start must be order:EXPRESSION, got 'easy-sjf'"),
+        ('learning_rate=!!int ""', '^learning_rate=!!int "": is no value'),
+        ("learning_rate=!!timestamp x", "is no value"),
+        ("learning_rate=" + "9" * 5000, "^learning_rate=9+: is no value, or too large"),
+        ("seed=0x" + "f" * 5000, "is no value, or too large"),
+        ("workload=" + "[" * 1500, "is no value, or too large or deep a one"),
     ],
 )
 def test_refused(text, message):
     """A wrong change is refused in one line that names it."""
     with pytest.raises(BfenvError, match=message) as caught:
-        change(find_settings("toy"), read_changes([text]))
-    assert "\n" not in str(caught.value)
+        change(find_settings("toy"), {"num_envs": 18} | read_changes([text]))
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
 
 
 def test_plain_values():

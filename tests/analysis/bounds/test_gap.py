@@ -94,7 +94,7 @@ def test_not_a_file_of_bounds(jobs, tmp_path, content):
     """Any other file is an error that names it."""
     path = tmp_path / "gap.npz"
     path.write_bytes(content)
-    with pytest.raises(BfenvError, match=r"gap\.npz is not a file of `bfenv bound"):
+    with pytest.raises(BfenvError, match=r"gap\.npz is not a file of `bfenv evaluate bound"):
         load_gap(path, jobs)
 
 
@@ -113,7 +113,7 @@ def test_bad_head(gap, jobs, tmp_path, name, value):
     """Numbers that compare with nothing, and metrics without a bound, are refused."""
     head = {"format": "bfenv-gap-2", "exponent": 9, **gap.numbers._asdict(), name: value}
     path = forged(gap, tmp_path, json.dumps(head))
-    with pytest.raises(BfenvError, match="is not a file of `bfenv bound"):
+    with pytest.raises(BfenvError, match="is not a file of `bfenv evaluate bound"):
         load_gap(path, jobs)
 
 
@@ -138,7 +138,7 @@ def test_damaged(gap, jobs, tmp_path, seed):
 def test_nested_too_deep(gap, jobs, tmp_path):
     """A head that no recursion reads is refused."""
     path = forged(gap, tmp_path, "[" * 100_000)
-    with pytest.raises(BfenvError, match="is not a file of `bfenv bound"):
+    with pytest.raises(BfenvError, match="is not a file of `bfenv evaluate bound"):
         load_gap(path, jobs)
 
 
@@ -146,5 +146,5 @@ def test_no_pickles(jobs, tmp_path):
     """A file with pickled objects is refused before they are made."""
     path = tmp_path / "gap.npz"
     np.savez(path, head=np.array([{"format": 1}], dtype=object))
-    with pytest.raises(BfenvError, match="is not a file of `bfenv bound"):
+    with pytest.raises(BfenvError, match="is not a file of `bfenv evaluate bound"):
         load_gap(path, jobs)

@@ -11,19 +11,6 @@ from bfenv.analysis.plots import check_target, write_workload
 TRACE = bfenv.load_workload("lublin", jobs=300)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".PDF", b"%PDF")]
-)
-def test_format(tmp_path, suffix, begin):
-    """The suffix of the file sets its format, and nothing else is left in the folder."""
-    pytest.importorskip("matplotlib")
-    path = tmp_path / f"one{suffix}"
-    write_workload(TRACE, path)
-    assert path.read_bytes().startswith(begin)
-    assert list(tmp_path.iterdir()) == [path]
-
-
 @pytest.mark.parametrize("name", ["a.gif", "a", "a.png.gz"])
 def test_unknown_format(tmp_path, name):
     """A suffix that names no format is refused, with the formats there are."""

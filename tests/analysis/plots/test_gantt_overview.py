@@ -3,15 +3,12 @@
 import pytest
 
 import bfenv
+from bfenv.analysis.plots.gantt import draw_gantt
 from bfenv.analysis.plots.gantt_overview import (
-    bar_text,
-    describe_run,
     is_large,
     largest,
-    largest_label,
     size_class,
     use_by_size,
-    waited_from,
 )
 from bfenv.analysis.plots.gantt_scene import Scene, scene
 from bfenv.core.errors import BfenvError
@@ -65,12 +62,6 @@ def test_largest(monkeypatch):
     assert [run.job for run in largest(seen(30, 10))] == [2, 1]  # job 3 does not run yet
 
 
-def test_label():
-    """One job is "the largest job"; more are counted."""
-    assert largest_label(largest(seen())) == "the 4 largest jobs (job: processors)"
-    assert largest_label(largest(seen())[:1]) == "the largest job (job: processors)"
-
-
 @pytest.mark.parametrize("processors", [40, 400])
 def test_nothing_runs(processors):
     """An interval between two jobs is refused with a line, whatever the machine's size."""
@@ -79,12 +70,14 @@ def test_nothing_runs(processors):
         scene(bfenv.simulate(trace, "fcfs"), 432_000, 3_600)
 
 
-def test_wait():
-    """A wait is drawn from the submission, or from the begin of the interval."""
+def test_picture():
+    """The largest jobs are bars with their numbers, each behind a line for the time it waited."""
+    pytest.importorskip("matplotlib")
+    axes = draw_gantt([seen().schedule], 0, 120).axes[1]
+    assert axes.get_ylabel() == "the 4 largest jobs (job: processors)"
+    assert [bar.get_x() for bar in axes.patches] == [0, 0, 0, 40]
+    assert [line.get_xdata().tolist() for line in axes.lines] == [[20, 40]]
+    assert [text.get_text() for text in axes.texts] == ["2: 800", "1: 100", "0: 10", "3: 101"]
     run = next(run for run in seen().runs if run.job == 3)
-    assert waited_from(seen(), run) == 20
-    assert waited_from(seen(50, 20), run) == 50
-    assert bar_text(seen(), run) == "3: 101"
-    assert (
-        describe_run(seen(), run) == "job 3: 101 processors, submitted 00:00:20, started 00:00:40"
-    )
+    expected = "job 3: 101 processors for 50 s, submitted 00:00:20, waited 20 s"
+    assert seen().describe(run) == expected

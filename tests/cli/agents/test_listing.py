@@ -5,14 +5,13 @@ import json
 
 import pytest
 
-from bfenv.agents.models import agent_names
-from bfenv.agents.network_agent import load_network, network_names
+from bfenv.agents.card import NETWORK, read_card, shipped_names
 
 
 def test_list(run):
     """Every shipped agent is listed by the name to type, on a narrow terminal, too."""
     out = run("agents", columns=80)[1]
-    assert all(f" agent:{name} " in out for name in agent_names())
+    assert all(f" agent:{name} " in out for name in shipped_names())
 
 
 def test_unknown(run):
@@ -24,19 +23,19 @@ def test_unknown(run):
 def test_show_network(run):
     """The card of a network has its command, its scores and where it fails."""
     status, out, _ = run("agents", "show", "scorer-lublin")
-    card = load_network("scorer-lublin").card
+    card = read_card("scorer-lublin")
     assert status == 0 and card.found["command"] in out
     assert all(f"{score['ratio']:.3f}" in out for score in card.scores)
     assert out.count("\n! ") == len(card.failures) > 0
     rows = json.loads(run("agents", "show", "agent:scorer-lublin", "--format", "json")[1])
-    assert rows[0]["scores"] == card.scores
+    assert rows[0]["scores"] == list(card.scores)
 
 
-@pytest.mark.parametrize("name", network_names())
+@pytest.mark.parametrize("name", shipped_names(NETWORK))
 def test_scores_of_networks(run, name):
     """The scores of a network are lines of CSV, whatever each of them is about."""
     status, out, _ = run("agents", "show", name, "--format", "csv")
-    scores, lines = load_network(name).card.scores, list(csv.DictReader(out.splitlines()))
+    scores, lines = read_card(name).scores, list(csv.DictReader(out.splitlines()))
     assert status == 0 and [line["on"] for line in lines] == [score["on"] for score in scores]
     assert {line["highest"] != "" for line in lines} == {False, True}
 
@@ -44,7 +43,7 @@ def test_scores_of_networks(run, name):
 def test_one_basis(run):
     """The ratios in the list are those of the same test splits for every agent."""
     rows = {row["agent"]: row for row in json.loads(run("agents", "--format", "json")[1])}
-    assert {rows[f"agent:{name}"]["unseen_ratio"] for name in network_names()} == {None}
+    assert {rows[f"agent:{name}"]["unseen_ratio"] for name in shipped_names(NETWORK)} == {None}
     windows = rows["agent:windows-formula"]
     assert windows["division"] == "clairvoyant" and windows["ratio"] is None
     assert all(row["ratio"] for name, row in rows.items() if row is not windows)

@@ -62,7 +62,7 @@ def test_files(run, board, tmp_path):
     asked = ("--policy", "easy", "--policy", "los", "--from", "1h", "--span", "2h")
     both = ("--html", page, "--markdown", text)
     assert run("leaderboard", "report", board, *both, *asked)[0] == 0
-    assert "2 h from 01:00 on" in page.read_text() and "los: " in page.read_text()
+    assert "2 h from 01:00 on" in page.read_text() and ">los</text>" in page.read_text()
     assert text.read_text() == render_markdown(read_leaderboard(board))
     before = page.read_bytes()
     run("leaderboard", "report", board, "--html", page, *asked)
@@ -134,7 +134,7 @@ def test_hostile_rows(run, tmp_path):
             assert "'=cmd" in out and "\n=cmd" not in out and ",=cmd" not in out
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_published_leaderboard(run, tmp_path):
     """The table of the documentation is the one that its commands make."""
     text = PAGE.read_text()

@@ -73,8 +73,8 @@ def test_a_file_for_each(command):
     assert command(f"parts.txt -o c.swf {options}")[2] == ""
     assert bfenv.read_swf("c-a.swf").jobs.estimate.tolist() == [300]
     assert bfenv.read_swf("c-b.swf").jobs.estimate.tolist() == [172_800]
-    assert Path("ids-a.csv").read_text() == 'job,id\n0,"1"\n'
-    assert Path("ids-b.csv").read_text() == 'job,id\n0,"2"\n'
+    assert Path("ids-a.csv").read_text() == 'job,id,number\n0,"1",1\n'
+    assert Path("ids-b.csv").read_text() == 'job,id,number\n0,"2",1\n'
     assert "no jobs in a partition 'x'" in command("parts.txt -o d.swf --longest x=2d")[2]
 
 
@@ -146,7 +146,7 @@ def test_partitions(command):
     _, out, _ = command("dump.txt -o a.swf --processors 8 --ids ids.csv")
     assert "2 partitions share one machine here (cpu, gpu/a)" in out
     assert "Local times" not in out  # seconds since 1970 are not
-    assert Path("ids.csv").read_text().splitlines()[1:] == ['0,"7"', '1,"8"', '2,"9"']
+    assert Path("ids.csv").read_text().splitlines()[1:] == ['0,"7",1', '1,"8",2', '2,"9",3']
     _, out, _ = command("dump.txt -o b.swf --processors 8 --partition gpu/a --timezone UTC")
     assert "in another partition or cluster" in out
     assert "share one machine" not in out and "Local times" not in out

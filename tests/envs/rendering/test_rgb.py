@@ -2,18 +2,19 @@
 
 import copy
 import pickle
+import sys
 
-import gymnasium
 import numpy as np
 import pytest
 
 import bfenv
 from bfenv.core.jobs import Outage
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.rendering.rgb import EDGE, INK, JOBS, OUTAGE, PAST, PLOT, Axes, Screen
+from bfenv.envs.rendering import canvas, render_image
+from bfenv.envs.rendering.rgb import EDGE, INK, JOBS, OUTAGE, PAST, PLOT, Axes
 from bfenv.envs.rendering.snapshot import horizon, take_snapshot
 from tests.envs.playing import FREE, whole
-from tests.envs.rendering.scene import SMALL, at_20, crowd, small
+from tests.envs.rendering.scene import at_20, crowd, small
 
 
 def test_size():
@@ -36,13 +37,13 @@ def test_step():
 
 def test_deterministic():
     """Frames are determined by the state."""
-    screen, env = Screen(), small()
-    first = screen.draw(env)
+    env = small()
+    first = render_image(env)
     env.step(0)
-    screen.draw(env)
+    render_image(env)
     env.reset(seed=0)
-    assert (screen.draw(env) == first).all()
-    assert (Screen().draw(small()) == first).all()
+    assert (render_image(env) == first).all()
+    assert (render_image(small()) == first).all()
 
 
 @pytest.mark.parametrize("processors", [1, 4, 64, 1152, 100_000])
@@ -96,21 +97,13 @@ def test_outages():
         assert (line == INK).all(axis=1).any(), time
 
 
-def test_human(monkeypatch):
-    """Human mode goes through Gymnasium's window."""
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    with pytest.warns(UserWarning, match="HumanRendering"):
-        env = gymnasium.make(
-            "Backfill-v0",
-            workload=bfenv.make_trace(**SMALL),
-            warmup_jobs=0,
-            episode_jobs=2,
-            split="all",
-            render_mode="human",
-        )
-    env.reset(seed=0)
-    env.step(0)
-    env.close()
+def test_without_pillow(monkeypatch):
+    """Without Pillow the error says what to install."""
+    canvas._pillow.cache_clear()
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(bfenv.BfenvError, match=r"pip install 'bfenv\[render\]'"):
+        small("rgb_array").render()
+    assert "Backfill-v0" in small("ansi").render()
 
 
 def test_copies():

@@ -5,7 +5,7 @@ import pytest
 
 import bfenv
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.rendering import Screen, render_text
+from bfenv.envs.rendering import render_image, render_text
 from bfenv.envs.rendering.snapshot import horizon, span, take_snapshot
 from tests.envs.playing import whole
 
@@ -54,7 +54,7 @@ def test_no_leak():
         env.reset(seed=0)
         while take_snapshot(env, 0).now < 9:
             texts.append(render_text(env))
-            frames.append(Screen().draw(env))
+            frames.append(render_image(env))
             env.step(int(np.flatnonzero(env.action_masks())[0]))
     half = len(texts) // 2
     assert half >= 9

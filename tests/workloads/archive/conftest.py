@@ -1,11 +1,11 @@
-"""Fixtures of the archive's tests: a cache of their own, a server, and the address of none."""
+"""Fixtures of the archive's tests: a cache for each, a server, and the address of none."""
 
 import socket
 import threading
 
 import pytest
 
-from bfenv.workloads.archive import catalogue
+from bfenv.workloads.archive import catalogue, download
 from tests.workloads.archive.server import LOGS, Server
 
 
@@ -20,12 +20,13 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def server():
+def server(monkeypatch):
+    """A server whose address is that of the archive."""
     server = Server()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
+    monkeypatch.setattr(download, "BASE", server.base)
     yield server
-    server.over.set()
     server.shutdown()
     server.server_close()
     thread.join(10)
@@ -33,8 +34,10 @@ def server():
 
 
 @pytest.fixture
-def closed():
-    """The address of a server that is not there."""
+def closed(monkeypatch):
+    """The address of the archive is that of a server that is not there."""
     with socket.socket() as port:
-        port.bind(("127.0.0.1", 0))  # taken, but nobody listens
-        yield f"http://127.0.0.1:{port.getsockname()[1]}/workload"
+        port.bind(("127.0.0.1", 0))  # taken, but nothing listens
+        base = f"http://127.0.0.1:{port.getsockname()[1]}/workload"
+        monkeypatch.setattr(download, "BASE", base)
+        yield base

@@ -1,10 +1,9 @@
-"""A small server on loopback that stands for the archive, with faults on demand."""
+"""A small server on loopback in place of the archive, with faults on demand."""
 
 import gzip
 import hashlib
 import random
 import re
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from bfenv.workloads.archive.catalogue import Log
@@ -29,26 +28,19 @@ LOGS = (
     Log(NEW, "l_new", None, None, "2002", None, "none"),
 )
 
-GZ, FILE, PART, PIN = f"{KNOWN}.swf.gz", f"{KNOWN}.swf", f"{KNOWN}.swf.gz.part", f"{NEW}.swf.sha256"
+GZ, FILE = f"{KNOWN}.swf.gz", f"{KNOWN}.swf"
 
 
 class Server(ThreadingHTTPServer):
-    """Serves `content` under any log's address, with faults on demand."""
+    """Serves `content` under any log's address."""
 
     content = PACKED
     status = 200
-    ranges = True  # understands the Range header
-    length = True  # says how long the content is
-    cut = None  # breaks off after as many bytes
-    stall = False  # where it would break off, it falls silent instead
-    endless = False  # sends the content over and over
     encoding = None  # what it says of the content
-    offset = 0  # by how much the part sent is off
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.over = threading.Event()
-        self.requests = []  # (path, Range)
+        self.requests = []  # paths
         self.base = f"http://127.0.0.1:{self.server_port}/workload"
 
 
@@ -57,39 +49,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         server = self.server
-        server.requests.append((self.path, self.headers["Range"]))
+        server.requests.append(self.path)
         if not re.fullmatch(r"/workload/l_(known|new)/(Known|New)-1\.swf\.gz", self.path):
             return self.send_error(404)
         if server.status != 200:
             return self.send_error(server.status)
-        if server.cut == 0 and server.stall:
-            return server.over.wait(5)
-        start, size = 0, len(server.content)
-        if server.ranges and self.headers["Range"]:
-            start = int(re.fullmatch(r"bytes=(\d+)-", self.headers["Range"])[1])
-            if start >= size:
-                self.send_response(416)
-                self.send_header("Content-Range", f"bytes */{size}")
-                self.send_header("Content-Length", "0")
-                return self.end_headers()
-            start += server.offset
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
-        else:
-            self.send_response(200)
-        if server.length:
-            self.send_header("Content-Length", str(size - start))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(server.content)))
         if server.encoding:
             self.send_header("Content-Encoding", server.encoding)
         self.end_headers()
-        end = size if server.cut is None else min(size, start + server.cut)
-        try:
-            for _ in range(100 if server.endless else 1):
-                self.wfile.write(server.content[start:end])
-        except ConnectionError:
-            return
-        if server.stall and end < size:
-            server.over.wait(5)
+        self.wfile.write(server.content)
 
     def log_message(self, *_):
         pass

@@ -9,7 +9,7 @@ import pytest
 from bfenv.core.errors import UnknownNameError
 from bfenv.workloads.archive import catalogue
 from bfenv.workloads.archive.catalogue import CATALOGUE
-from bfenv.workloads.archive.download import BASES
+from bfenv.workloads.archive.download import BASE
 from bfenv.workloads.archive.local import log_folders
 from tests.workloads.archive.server import KNOWN
 from tests.workloads.refusals import refused
@@ -28,7 +28,7 @@ def test_a_log_is_in_the_catalogue_once_under_a_well_formed_address():
         assert log.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", log.sha256)
         assert re.search(r"(19|20)[0-9]{2}", log.period)
         assert log.remarks and log.terms and log.acknowledge != ""
-    for base in BASES:
+    for base in (BASE,):
         assert re.fullmatch(r"https?://[a-z.]+(/[a-z]+)+", base)
 
 

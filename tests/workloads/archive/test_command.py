@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import bfenv
 from bfenv.cli import workloads as command
-from bfenv.workloads.archive import catalogue, download
+from bfenv.workloads.archive import catalogue
 from bfenv.workloads.archive.catalogue import CATALOGUE
 from tests.workloads.archive.server import FILE, GZ, KNOWN, NEW, PACKED, TEXT
 
@@ -16,7 +16,6 @@ from tests.workloads.archive.server import FILE, GZ, KNOWN, NEW, PACKED, TEXT
 @pytest.fixture
 def run(monkeypatch, server):
     """Run `bfenv workloads` with the server for the archive."""
-    monkeypatch.setattr(download, "BASES", (server.base,))
     monkeypatch.setenv("COLUMNS", "80")
     return lambda *arguments: CliRunner().invoke(command.app, arguments, prog_name="bfenv")
 
@@ -62,11 +61,6 @@ def test_fetch_prints_the_path_and_whom_to_thank(run, server, cache):
 
 def test_fetch_takes_a_folder(run, tmp_path):
     assert run("fetch", KNOWN, "--folder", str(tmp_path)).stdout == f"{tmp_path / FILE}\n"
-
-
-def test_fetch_shows_its_progress_on_a_terminal(run, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes stderr for a terminal
-    assert f"{len(PACKED) / 1000:.1f}" in run("fetch", KNOWN).stderr
 
 
 def test_a_fetch_that_fails_is_an_error_that_the_command_prints(run, server):

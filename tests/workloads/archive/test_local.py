@@ -3,7 +3,7 @@
 import os
 
 from bfenv.workloads.archive import local
-from tests.workloads.archive.server import GZ, KNOWN, PACKED, PART, TEXT
+from tests.workloads.archive.server import GZ, KNOWN, PACKED, TEXT
 
 
 def test_logs_are_looked_for_in_every_folder_named_and_then_in_the_cache(
@@ -23,7 +23,7 @@ def test_logs_are_looked_for_in_every_folder_named_and_then_in_the_cache(
     assert local.locate(GZ) == second / GZ
     (first / GZ).write_bytes(PACKED)
     (first / "folder.swf").mkdir()
-    (first / PART).write_bytes(PACKED)
+    (first / f"{GZ}.part").write_bytes(PACKED)
     assert local.locate(KNOWN) == first / GZ
     (second / "other.swf").write_bytes(TEXT)
     assert local.local_logs() == {KNOWN: first / GZ, "other": second / "other.swf"}

@@ -10,10 +10,12 @@ from bfenv.workloads.logs.cleaning import (
     CHANGED,
     DROPPED,
     Conversion,
+    Imported,
     apply_overrun,
     check_options,
     check_processors,
     count_reasons,
+    counts_of,
     left_out_text,
 )
 from tests.workloads.refusals import refused
@@ -22,6 +24,7 @@ from tests.workloads.refusals import refused
 def test_every_count_has_a_reason():
     """Each count of a conversion is explained once."""
     names = [field.name for field in fields(Conversion)]
+    assert set(counts_of(Imported())) == set(names)
     assert sorted([*DROPPED, *CHANGED]) == sorted(names)
     assert Conversion(steps=2, malformed=3, clipped=5).dropped == 5
 

@@ -1,31 +1,40 @@
-"""Runs made into a trace; more is tested with whole logs in test_slurm.py and test_table.py."""
+"""Records made into a trace; more is tested with whole logs in test_kinds.py."""
+
+from collections import Counter
 
 import pytest
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs import Run, convert
+from bfenv.workloads.logs import Log, Record, convert
 from bfenv.workloads.logs.records import WAIT
 from tests.workloads.refusals import refused
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
+
+
+def record(submit, start, runtime, size, **others):
+    return Record(submit=submit, start=start, runtime=runtime, size=size, **others)
+
+
 RUNS = [
-    Run(NOON + 30, NOON + 40, 60, 2, user="b", job="2"),
-    Run(NOON, NOON + 5, 100, 4, estimate=90, user="a", job="1"),
-    Run(NOON + 50, -1, 10, 1, job="3"),
+    record(NOON + 30, NOON + 40, 60, 2, user="b", job="2"),
+    record(NOON, NOON + 5, 100, 4, limit=90, user="a", job="1"),
+    record(NOON + 50, None, 10, 1, job="3"),
 ]
 
 
 def read(lines, **options):
-    """The trace of lines that are runs, reasons, or malformed (None)."""
+    """The trace of lines that are records, reasons, or malformed (None)."""
 
     options = {"processors": 8, "on_error": "skip"} | options
 
     def parse(line):
         if line is None:
             raise ValueError("nothing there")
-        return line
+        return Record(why=line) if isinstance(line, str) else line
 
-    return convert("logs/site.txt", list(enumerate(lines, start=2)), parse, ["a note"], **options)
+    log = Log(enumerate(lines, start=2), parse, Counter(), ["a note"])
+    return convert("logs/site.txt", log, **options)
 
 
 def test_trace():
@@ -43,8 +52,8 @@ def test_trace():
 
 def test_every_line_is_counted():
     """Reasons, malformed lines, duplicates and jobs too large for the machine are counted."""
-    twice = [Run(NOON, NOON, 5, 1, job="x") for _ in range(2)]
-    lines = [*RUNS, "pending", "steps", "pending", *twice, Run(NOON, NOON, 5, 9), None]
+    twice = [record(NOON, NOON, 5, 1, job="x") for _ in range(2)]
+    lines = [*RUNS, "pending", "steps", "pending", *twice, record(NOON, NOON, 5, 9), None]
     with pytest.warns(UserWarning, match=r"logs/site\.txt:11: nothing there"):
         trace = read(lines)
     cleaning = trace.cleaning
@@ -82,3 +91,21 @@ def test_bad_option(options, named):
     """A bad option is named; without a machine size, the most in use at once is."""
     with refused(WorkloadError, *named):
         read(RUNS, **options)
+
+
+def test_examples():
+    """Each reason has its first line as an example, and the work of its runs."""
+    large = [record(NOON + i, NOON + i, 5, 9, job=f"x{i}") for i in range(2)]
+    with pytest.warns(UserWarning, match="1 malformed line"):
+        cleaning = read([*RUNS, "steps", "steps", *large, None]).cleaning
+    assert cleaning.examples["steps"] == "line 5: steps"
+    assert cleaning.examples["too_large"] == "line 7: job x0, 5 s on 9 processors"
+    assert cleaning.work == {"too_large": 90, "clipped": 40}
+
+
+def test_advice():
+    """What --skip leaves out is counted; it is no advice if nothing else is there."""
+    with refused(WorkloadError, "site.txt:3: ", "--skip leaves out 2 such lines of 5"):
+        read([RUNS[0], None, *RUNS[1:], None], on_error="raise")
+    with refused(WorkloadError, "site.txt:2: ", "and no other line is a job that ran"):
+        read([None, "steps"], on_error="raise")

@@ -1,6 +1,5 @@
-"""Logs of each system, a few lines of each written by hand in its layout."""
+"""Logs of each system as they are written: fields, sizes, resources, and which of them to take."""
 
-import csv
 import gzip
 import json
 import lzma
@@ -8,129 +7,23 @@ import lzma
 import pytest
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs import (
-    read_lsf,
-    read_pbs,
-    read_sacct,
-    read_sacct_json,
-    read_sge,
-    read_xdmod,
-)
-from bfenv.workloads.logs.formats import KINDS, READERS, find_format
+from bfenv.workloads.logs import read_log, read_sacct
+from bfenv.workloads.logs.formats import KINDS, find_format
 from bfenv.workloads.logs.records import STATUS
 from bfenv.workloads.logs.selection import Selection
-from tests.workloads.refusals import refused
-
-NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
-
-PBS = f"""01/01/2026 12:00:00;Q;7.pbs;queue=workq
-01/01/2026 12:01:00;S;7.pbs;user=ann group=chem queue=workq
-01/01/2026 12:03:00;E;7.pbs;user=ann group=chem jobname=a queue=workq ctime={NOON} qtime={NOON} \
-etime={NOON} start={NOON + 60} exec_host=n1/0*4 Resource_List.ncpus=4 \
-Resource_List.walltime=00:10:00 session=1 end={NOON + 180} Exit_status=0 \
-resources_used.walltime=00:02:00
-01/01/2026 12:05:00;E;8.pbs;user=bob group=chem queue=long ctime={NOON + 5} qtime={NOON + 5} \
-start={NOON + 200} Resource_List.nodes=2:ppn=8+1:ppn=4 end={NOON + 300} Exit_status=271
-01/01/2026 12:06:00;D;9.pbs;requestor=bob@login
-01/01/2026 12:07:00;E;10.pbs;user=bob queue=long qtime={NOON} start=0 end=0 Resource_List.ncpus=1
-"""
-SGE = "\n".join(
-    ":".join(map(str, fields))
-    for fields in (
-        # qname hostname group owner name number account priority submission start end failed exit
-        ["all.q", "n1", "chem", "ann", "job", 7, "sge", 0, NOON, NOON + 60, NOON + 180, 0, 0]
-        + [0] * 18 + ["p", "d", "mpi", 16, 0, 1, 1, 0, "-l h_rt=600,h_vmem=1G", 0, "NONE", 0, 0, 0],
-        ["all.q", "n1", "chem", "bob", "arr", 8, "sge", 0, NOON + 5, NOON + 65, NOON + 95, 0, 1]
-        + [0] * 18 + ["p", "d", "NONE", 1, 3, 1, 1, 0, "NONE", 0, "NONE", 0, 0, 0],
-        ["all.q", "n1", "chem", "bob", "x", 9, "sge", 0, NOON + 6, 0, 0, 100, 0]
-        + [0] * 18 + ["p", "d", "NONE", 1, 0, 1, 1, 0, "NONE", 0, "NONE", 0, 0, 0],
-    )
-)  # fmt: skip
-LSF = f'''# lsb.acct
-"JOB_NEW" "10.1" {NOON} 7 1000 0 4
-"JOB_FINISH" "10.1" {NOON + 180} 7 1000 33554438 4 {NOON} 0 0 {NOON + 60} "ann" "normal" "" "" \
-"" "login" "dir ""a b""" "" "out" "err" "file" 0 4 "n1" "n1" "n2" "n2" 64 60.0 "name" "sleep 1" 0.1
-"JOB_FINISH" "10.1" {NOON + 300} 8 1001 33554438 1 {NOON + 5} 0 0 {NOON + 200} "bob" "long" "" "" \
-"" "login" "dir" "" "" "" "file" 1 "n9" 1 "8*n9" 32 60.0 "name" "x" 0.1
-"JOB_FINISH" "10.1" {NOON + 300} 9 1001 33554438 1 {NOON + 6} 0 0 0 "bob" "long" "" "" \
-"" "login" "dir" "" "" "" "file" 0 0 32 60.0 "name" "x" 0.1
-'''
-
-XDMOD = f""""Local Job Id",Resource,Timezone,"System Username (Deidentified)","User ID","Principal \
-Investigator ID","Quality of Service","Submit Time (Timestamp)","Start Time (Timestamp)","End Time \
-(Timestamp)","Eligible Time (Timestamp)",Nodes,Cores,GPUs,"Wall Time","Wait Time","Exit State",\
-"Requested Wall Time",Queue
-7,fat,UTC,0a,12,3,normal,{NOON},{NOON + 60},{NOON + 180},{NOON + 30},1,4,2,120,60,COMPLETED,600,gpu
-8[3],fat,UTC,2c3d,14,3,normal,{NOON + 5},{NOON + 65},{NOON + 95},{NOON + 5},2,8,0,30,60,FAILED,0,cpu
-9,thin,UTC,2c3d,14,3,normal,{NOON + 6},{NOON + 65},{NOON + 65},{NOON + 6},1,4,0,0,59,FAILED,60,cpu
-"""
-
-
-def xdmod_json(text=XDMOD):
-    """The same jobs as JSON, in the layout of the export: numbers are text, except from PHP 8."""
-    rows = list(csv.reader(text.splitlines()))
-    rows[2] = [int(value) if value.isdecimal() else value for value in rows[2]]
-    rows[3] = [value or None for value in rows[3]]
-    return "[\n" + ",\n".join(f"    {json.dumps(row)}" for row in rows) + "\n]"
-
-
-def lsf_line(index=0, limit=0, *, pairs=(), hosts=(), old=False):
-    """A JOB_FINISH in the layout of LSF 10.1, or of a version before 9.1."""
-    head = (
-        f'"JOB_FINISH" "10.1" {NOON + 180} 7 1000 33554438 4 {NOON} 0 0 {NOON + 60} "ann" "normal"'
-    )
-    head += ' "" "" "" "login" "dir" "" "out" "err" "file" 0 2 "2*n1" "2*n2"'
-    usage = " ".join(["0.5"] * 19)
-    tail = f'64 60.0 "name[1-9]" "sleep 1" {usage} "mail" "chem" 0 4 "" "" {index} 1024 2048'
-    if not old:
-        tail += ' "" "" "" "" 0 "" 0 "" -1 "/ann" "" "" "" -1 "" "" 1024 "" 0 "" "text"'
-        tail += f" {len(pairs) // 2} {' '.join(pairs)}"
-        tail += f' {len(hosts)} {" ".join(hosts)} {limit} 0 "" 0 120'
-    return head + " " + " ".join(tail.split())
-
-
-def slurm_job(**changes):
-    """A job as sacct --json of Slurm 23.02 and later prints it."""
-    number = {"set": True, "infinite": False, "number": 10}
-    return {
-        "job_id": 7,
-        "array": {"job_id": 0, "task_id": {"set": False, "number": 0}},
-        "het": {"job_id": 0},
-        "user": "ann",
-        "group": "chem",
-        "partition": "gpu",
-        "qos": "normal",
-        "cluster": "c1",
-        "allocation_nodes": 1,
-        "state": {"current": ["COMPLETED"], "reason": "None"},
-        "time": {
-            "submission": NOON, "eligible": NOON, "start": NOON + 60, "end": NOON + 180,
-            "elapsed": 120, "limit": number,
-        },
-        "tres": {
-            "allocated": [
-                {"type": "cpu", "name": "", "count": 4},
-                {"type": "mem", "name": "", "count": 8192},
-                {"type": "gres", "name": "gpu", "count": 2},
-            ]
-        },
-    } | changes  # fmt: skip
-
-
-OLD_JOB = slurm_job(  # 21.08: plain numbers, one state
-    job_id=9,
-    array={"job_id": 8, "task_id": 3},
-    state={"current": "TIMEOUT"},
-    time={
-        "submission": NOON + 5, "start": NOON + 60, "end": NOON + 90, "elapsed": 30, "limit": 1,
-    },
-)  # fmt: skip
-WAITING = slurm_job(
-    job_id=10, state={"current": ["PENDING"]}, time={"submission": NOON + 7, "start": 0, "end": 0}
+from tests.workloads.logs.samples import (
+    JSON,
+    LSF,
+    NOON,
+    PBS,
+    SGE,
+    TEXTS,
+    XDMOD,
+    XDMOD_JSON,
+    lsf_line,
+    slurm_job,
 )
-JSON = json.dumps({"jobs": [slurm_job(), OLD_JOB, WAITING]})
-TEXTS = {"pbs": PBS, "sge": SGE, "lsf": LSF, "sacct-json": JSON, "xdmod": XDMOD}
-XDMOD_JSON = xdmod_json()
+from tests.workloads.refusals import refused
 
 
 def written(folder, text, name="log"):
@@ -184,7 +77,7 @@ def test_not_found(tmp_path):
 
 def test_pbs(tmp_path):
     """Only E records are jobs; sizes are ncpus, or nodes times ppn."""
-    trace = read_pbs(written(tmp_path, PBS), processors=64)
+    trace = read_log(written(tmp_path, PBS), processors=64)
     assert trace.jobs.submit.tolist() == [0, 5]
     assert trace.jobs.size.tolist() == [4, 20]
     assert trace.runtime.tolist() == [120, 100]
@@ -201,21 +94,20 @@ def test_pbs(tmp_path):
         ("exec_host=n1/0+n1/1+n2/0", 3),
         ("exec_host=n1/0-3,7+n2/2", 6),
         ("exec_host=n1/0*8+n2/1*4", 12),
-        ("Resource_List.nodes=2 exec_host=n1/0-1+n2/0-1", 2),
-        ("Resource_List.nodes=2 total_execution_slots=4 exec_host=n1/0-1+n2/0-1", 4),
+        ("Resource_List.nodes=2 exec_host=n1/0-1+n2/0-1", 4),
         ("Resource_List.nodect=2", 2),
     ],
 )
 def test_pbs_sizes(tmp_path, fields, size):
-    """Where no CPUs are requested, the size is that of what the job was given."""
+    """The size is that of the places that the job was given, as far as they are known."""
     times = f"qtime={NOON} start={NOON} end={NOON + 60}"
     path = written(tmp_path, f"01/01/2026 12:03:00;E;7.pbs;user=ann {fields} {times}\n")
-    assert read_pbs(path, processors=64).jobs.size.tolist() == [size]
+    assert read_log(path, processors=64).jobs.size.tolist() == [size]
 
 
 def test_sge(tmp_path):
     """Slots are processors, h_rt is the limit, and a task that never started is counted."""
-    trace = read_sge(written(tmp_path, SGE), processors=64)
+    trace = read_log(written(tmp_path, SGE), processors=64)
     assert trace.jobs.submit.tolist() == [0, 5]
     assert trace.jobs.size.tolist() == [16, 1]
     assert trace.runtime.tolist() == [120, 30]
@@ -237,23 +129,13 @@ def test_sge_colons(tmp_path, rest):
             (SGE.splitlines()[0].replace(":7:sge", ":8:sge"), "h_rt=3:00:00:0.5:1.n1"),
         )
     ]
-    trace = read_sge(written(tmp_path, "\n".join(lines)), processors=64)
+    trace = read_log(written(tmp_path, "\n".join(lines)), processors=64)
     assert (trace.jobs.estimate.tolist(), trace.cleaning.steps) == ([3600, 7200], 1)
-
-
-def test_sge_milliseconds(tmp_path):
-    """Univa's milliseconds are the same times."""
-    text = SGE
-    for seconds in (NOON, NOON + 60, NOON + 180, NOON + 5, NOON + 65, NOON + 95, NOON + 6):
-        text = text.replace(f":{seconds}:", f":{seconds}123:")
-    trace = read_sge(written(tmp_path, text), processors=64)
-    assert trace.jobs.submit.tolist() == [0, 5]
-    assert trace.runtime.tolist() == [120, 30]
 
 
 def test_lsf(tmp_path):
     """Execution hosts are slots, one each or as 8*host; quotes may hold spaces and quotes."""
-    trace = read_lsf(written(tmp_path, LSF), processors=64, longest="1h")
+    trace = read_log(written(tmp_path, LSF), processors=64, longest="1h")
     assert trace.jobs.submit.tolist() == [0, 5]
     assert trace.jobs.size.tolist() == [4, 8]
     assert trace.runtime.tolist() == [120, 100]
@@ -271,16 +153,16 @@ def test_lsf_limits(tmp_path, pairs, hosts):
     lines = [lsf_line(3, 600, **more), lsf_line(4, 900, **more), lsf_line(4, 900)]
     ids = tmp_path / "ids"
     path = written(tmp_path, "\n".join([*lines, lsf_line(5, old=True)]))
-    trace = read_lsf(path, processors=64, selection=Selection(ids=ids))
+    trace = read_log(path, processors=64, selection=Selection(ids=ids))
     assert trace.jobs.estimate.tolist() == [600, 900, 900]  # the last has the longest seen
     assert trace.cleaning.duplicates == 1
-    assert ids.read_text().splitlines()[1:] == ['0,"7[3]"', '1,"7[4]"', '2,"7[5]"']
+    assert ids.read_text().splitlines()[1:] == ['0,"7[3]",1', '1,"7[4]",2', '2,"7[5]",3']
 
 
 def test_xdmod(tmp_path):
     """Columns are known by their names; a resource is a cluster, and the queue the partition."""
     path, ids = written(tmp_path, XDMOD), tmp_path / "ids"
-    trace = read_xdmod(path, processors=64, selection=Selection(ids=ids, names=True))
+    trace = read_log(path, "xdmod", processors=64, selection=Selection(ids=ids, names=True))
     assert trace.jobs.submit.tolist() == [0, 5]
     assert trace.jobs.size.tolist() == [4, 8]
     assert trace.runtime.tolist() == [120, 30]
@@ -288,17 +170,17 @@ def test_xdmod(tmp_path):
     assert trace.records[:, 2].tolist() == [60, 60]
     assert trace.cleaning.no_runtime == 1
     assert "Partition: 1 gpu" in trace.header
-    assert ids.read_text().splitlines()[1:] == ['0,"7"', '1,"8[3]"']
-    assert read_xdmod(path, processors=64, resource="nodes").jobs.size.tolist() == [1, 2]
-    assert read_xdmod(path, processors=64, eligible=True).jobs.submit.tolist() == [0, 25]
+    assert ids.read_text().splitlines()[1:] == ['0,"7",1', '1,"8[3]",2']
+    assert read_log(path, "xdmod", processors=64, resource="nodes").jobs.size.tolist() == [1, 2]
+    assert read_log(path, "xdmod", processors=64, eligible=True).jobs.submit.tolist() == [0, 25]
     with refused(WorkloadError, "no line of cluster 'thin' is a job (ran for 0 s"):
-        read_xdmod(path, processors=64, selection=Selection(cluster="thin"))
+        read_log(path, "xdmod", processors=64, selection=Selection(cluster="thin"))
 
 
 def test_no_xdmod(tmp_path):
     """A table that is no such export is refused with the columns that it lacks."""
     with refused(WorkloadError, "no column 'Submit Time (Timestamp)'"):
-        read_xdmod(written(tmp_path, "a,b\n1,2\n"), processors=4)
+        read_log(written(tmp_path, "a,b\n1,2\n"), "xdmod", processors=4)
 
 
 @pytest.mark.parametrize("resource", ["cores", "nodes"])
@@ -306,8 +188,9 @@ def test_no_xdmod(tmp_path):
 def test_xdmod_json(tmp_path, resource, eligible):
     """The export as JSON has the same jobs as the export as CSV."""
     traces = [
-        read_xdmod(
+        read_log(
             written(tmp_path, text),
+            "xdmod",
             processors=64,
             resource=resource,
             eligible=eligible,
@@ -323,29 +206,26 @@ def test_xdmod_json(tmp_path, resource, eligible):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (XDMOD_JSON.replace("\n", ""), "expected each record on a line"),
-        (XDMOD_JSON[:-1], "the file is cut"),
-        (XDMOD_JSON[:1], "the file is cut"),
-        (XDMOD_JSON.replace("[\n", "[\n{\n", 1), "log: the record of column names: not JSON"),
+        (XDMOD_JSON[:-1], "not JSON"),
+        (XDMOD_JSON.replace("[\n", "[\n{\n", 1), "not JSON"),
         ('[\n["a", "b"]\n]', "no column 'Submit Time (Timestamp)'"),
         ("[\n]", "no column 'Submit Time (Timestamp)'"),
-        (XDMOD_JSON.replace('"7",', "7, 7,"), "log:3: 20 values, expected 19"),
-        (XDMOD_JSON.replace('["7",', '{"7",'), "log:3: not JSON"),
-        (XDMOD_JSON.replace("\n]", ",\n5\n]"), "log:6: a record must be a list"),
-        (XDMOD_JSON.replace(str(NOON + 5), "[5]"), "log:4: submit: '[5]' is not a time"),
+        (XDMOD_JSON.replace('"7",', "7, 7,"), "log:2: not a list of 19 values"),
+        (XDMOD_JSON.replace("\n]", ",\n5\n]"), "log:5: not a list of 19 values"),
+        (XDMOD_JSON.replace(str(NOON + 5), "[5]"), "log:3: submit: '[5]' is not a time"),
     ],
 )
 def test_no_xdmod_json(tmp_path, text, message):
     """What is not such a list is refused, with the line of a malformed record."""
     with refused(WorkloadError, message):
-        read_xdmod(written(tmp_path, text), processors=64)
+        read_log(written(tmp_path, text), "xdmod", processors=64)
 
 
 def test_many_columns(tmp_path):
     """Of many columns, or long names, the message shows the first and how many there are."""
     names = [f"column {i} {'x' * 50}" for i in range(100)]
     with refused(WorkloadError, "it has 'column 0 ", "and 70 more") as caught:
-        read_xdmod(written(tmp_path, ",".join(names) + "\n"), processors=64)
+        read_log(written(tmp_path, ",".join(names) + "\n"), "xdmod", processors=64)
     assert "'column 29 " in str(caught.value) and "'column 30 " not in str(caught.value)
     assert len(str(caught.value)) < 2_000
 
@@ -353,7 +233,7 @@ def test_many_columns(tmp_path):
 def test_json(tmp_path):
     """Wrapped and plain numbers, states and lists of them mean the same."""
     ids = tmp_path / "ids.csv"
-    trace = read_sacct_json(
+    trace = read_log(
         written(tmp_path, JSON), processors=64, selection=Selection(ids=ids, names=True)
     )
     assert trace.jobs.submit.tolist() == [0, 5]
@@ -361,7 +241,7 @@ def test_json(tmp_path):
     assert trace.runtime.tolist() == [120, 30]
     assert trace.jobs.estimate.tolist() == [600, 60]
     assert trace.cleaning.pending == 1
-    assert ids.read_text().splitlines() == ["job,id", '0,"7"', '1,"8_3"']
+    assert ids.read_text().splitlines() == ["job,id,number", '0,"7",1', '1,"8_3",2']
     assert "Partition: 1 gpu" in trace.header
 
 
@@ -369,7 +249,7 @@ def test_strange_json(tmp_path):
     """What is allocated counts only where it has the expected form."""
     strange = {"allocated": [{"type": {}, "count": 9}, 5, {"type": "cpu", "count": 3}]}
     path = written(tmp_path, json.dumps({"jobs": [slurm_job(tres=strange)]}))
-    assert read_sacct_json(path, processors=64).jobs.size.tolist() == [3]
+    assert read_log(path, processors=64).jobs.size.tolist() == [3]
 
 
 @pytest.mark.parametrize(
@@ -377,7 +257,7 @@ def test_strange_json(tmp_path):
 )
 def test_resources(tmp_path, resource, size):
     """A processor may be a GPU, a GiB of memory or a node."""
-    trace = read_sacct_json(written(tmp_path, JSON), processors=64, resource=resource)
+    trace = read_log(written(tmp_path, JSON), processors=64, resource=resource)
     assert trace.jobs.size.tolist() == [size, size]
 
 
@@ -392,7 +272,7 @@ def test_resources(tmp_path, resource, size):
 )
 def test_dominant(tmp_path, capacity, size):
     """A job's size is its largest share of any resource, in cores of its partition."""
-    trace = read_sacct_json(written(tmp_path, JSON), resource="dominant", capacity=capacity)
+    trace = read_log(written(tmp_path, JSON), resource="dominant", capacity=capacity)
     assert trace.jobs.size.tolist() == [size, size]
 
 
@@ -400,11 +280,11 @@ def test_dominant_needs_capacity(tmp_path):
     """Without capacities, or those of the jobs' partition, there are no shares."""
     path = written(tmp_path, JSON)
     with refused(WorkloadError, "needs the capacity"):
-        read_sacct_json(path, resource="dominant")
+        read_log(path, resource="dominant")
     with refused(WorkloadError, "no capacity of 'gpu'"):
-        read_sacct_json(path, resource="dominant", capacity="long: cpu=4")
+        read_log(path, resource="dominant", capacity="long: cpu=4")
     with refused(WorkloadError, "no positive cpu"):
-        read_sacct_json(path, resource="dominant", capacity="mem=4G")
+        read_log(path, resource="dominant", capacity="mem=4G")
 
 
 def test_capacity_of_what_is_taken(tmp_path):
@@ -470,7 +350,9 @@ def test_selection(tmp_path, selection, jobs, count):
             read_sacct(path, processors=4, selection=selection)
         return
     trace = read_sacct(path, processors=4, selection=selection._replace(ids=ids))
-    assert ids.read_text().splitlines()[1:] == [f'{i},"{job}"' for i, job in enumerate(jobs)]
+    assert ids.read_text().splitlines()[1:] == [
+        f'{i},"{job}",{i + 1}' for i, job in enumerate(jobs)
+    ]
     assert getattr(trace.cleaning, count) == 3 - len(jobs)
 
 
@@ -482,20 +364,14 @@ def test_no_date(tmp_path, name):
 
 
 def test_unknown_partition(tmp_path):
-    """A partition without jobs is an error that lists those there are, or why it has none."""
+    """A partition or cluster without jobs is an error that lists those there are, or why."""
     with refused(WorkloadError, "'fat'", "cpu, gpu"):
         read_sacct(sacct(tmp_path, *LINES), selection=Selection(partitions=("fat",)))
+    with refused(WorkloadError, "no jobs in a cluster 'c'; there are a, b"):
+        read_sacct(sacct(tmp_path, *LINES), processors=4, selection=Selection(cluster="c"))
     waiting = f"4|fat|a|{NOON}|Unknown|Unknown|PENDING|1|00:01:00"
     with refused(WorkloadError, "no line of partition 'fat' is a job (still waiting: 1)"):
         read_sacct(sacct(tmp_path, *LINES, waiting), selection=Selection(partitions=("fat",)))
-
-
-def test_unknown_cluster(tmp_path):
-    """A cluster without jobs is an error that lists those there are, if there are any."""
-    with refused(WorkloadError, "no jobs in a cluster 'c'; the log names no cluster"):
-        read_pbs(written(tmp_path, PBS), processors=64, selection=Selection(cluster="c"))
-    with refused(WorkloadError, "no jobs in a cluster 'c'; there are a, b"):
-        read_sacct(sacct(tmp_path, *LINES), processors=4, selection=Selection(cluster="c"))
 
 
 def test_dropped_of_others(tmp_path):
@@ -527,12 +403,6 @@ def test_short_limit(tmp_path):
     """A limit for jobs without one that most of them exceed is probably in another unit."""
     with pytest.warns(UserWarning, match="1 of 1 jobs without a limit ran longer .* 48 s"):
         read_sacct(sacct(tmp_path, *LINES), processors=4, longest="48s")
-
-
-def test_limit_of_partition(tmp_path):
-    """A job without a limit takes the longest of its partition."""
-    trace = read_sacct(sacct(tmp_path, *LINES), processors=4)
-    assert trace.jobs.estimate.tolist() == [60, 120, 120]
 
 
 def test_limits_by_partition(tmp_path):
@@ -569,17 +439,6 @@ def test_unit(tmp_path):
         read_sacct(sacct(tmp_path, *lines), processors=64)
 
 
-def test_strange_values(tmp_path):
-    """INVALID times and unknown states are counted or taken as they are; nothing is fatal."""
-    lines = [
-        *LINES,
-        f"4|cpu|a|INVALID|{NOON}|{NOON + 50}|COMPLETED|1|00:01:00",
-        f"5|cpu|a|{NOON + 9}|{NOON}|{NOON + 50}|NEW_STATE|1|INVALID",
-    ]
-    trace = read_sacct(sacct(tmp_path, *lines), processors=4)
-    assert (len(trace), trace.cleaning.no_submit, trace.cleaning.early_start) == (4, 1, 1)
-
-
 def test_without_names(tmp_path):
     """A dump of sacct -n has the columns of the command, or those that are given."""
     values = f"7|ann|chem|cpu|normal|{NOON}|{NOON}|{NOON}|{NOON + 50}|50|5|COMPLETED|4|1"
@@ -589,44 +448,16 @@ def test_without_names(tmp_path):
     assert len(trace) == 3
 
 
-@pytest.mark.parametrize("kind", TEXTS)
-def test_no_line_is_lost(tmp_path, kind):
-    """jobs + dropped = lines; a malformed line is named, or skipped with a warning."""
-    text = TEXTS[kind]
-    lines = 3 if kind in ("sacct-json", "xdmod") else len(text.strip().splitlines())
-    trace = READERS[kind](written(tmp_path, text), processors=64)
-    assert len(trace) + trace.cleaning.dropped == lines
-    if kind == "sacct-json":
-        damaged = json.dumps({"jobs": [slurm_job(), 5]})
-    else:
-        damaged = text.rstrip("\n") + "\nno such line\n"
-    path = written(tmp_path, damaged, "damaged")
-    with refused(WorkloadError, "damaged:"):
-        READERS[kind](path, processors=64)
-    with pytest.warns(UserWarning, match="1 malformed line"):
-        assert READERS[kind](path, processors=64, on_error="skip").cleaning.malformed == 1
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".xz", ".utf16"])
-def test_encodings(tmp_path, suffix):
-    """Compressed logs and those of Windows are the same log."""
-    path = tmp_path / f"log{suffix}"
-    data = PBS.encode("utf-16" if suffix == ".utf16" else "utf-8")
-    pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(suffix, bytes)
-    path.write_bytes(pack(data))
-    assert len(read_pbs(path, processors=64)) == 2
-
-
 def test_zstd(tmp_path):
     """zstd is read with pyarrow."""
     arrow = pytest.importorskip("pyarrow")
     path = tmp_path / "log.zst"
     with arrow.output_stream(str(path), compression="zstd") as file:
         file.write(PBS.encode())
-    assert len(read_pbs(path, processors=64)) == 2
+    assert len(read_log(path, processors=64)) == 2
     path.write_bytes(path.read_bytes()[:-9])
     with refused(WorkloadError, "log.zst"):
-        read_pbs(path, processors=64)
+        read_log(path, processors=64)
 
 
 @pytest.mark.parametrize(("pack", "kind"), [(lzma.compress, "xz"), (gzip.compress, "gzip")])
@@ -635,10 +466,10 @@ def test_damaged(tmp_path, pack, kind):
     path, whole = tmp_path / "log", pack(PBS.encode())
     path.write_bytes(whole[:-9])
     with refused(WorkloadError, "log: the compressed file is cut off; download or copy it again"):
-        read_pbs(path, processors=64)
+        read_log(path, processors=64)
     path.write_bytes(whole[:20] + bytes(9) + whole[29:])
     with refused(WorkloadError, f"log: corrupted {kind} file"):
-        read_pbs(path, processors=64)
+        read_log(path, processors=64)
 
 
 def test_unknown_state(tmp_path):

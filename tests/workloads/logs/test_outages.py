@@ -7,6 +7,7 @@ import pytest
 import bfenv
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Outage
+from bfenv.workloads.logs import Selection, read_sacct
 from bfenv.workloads.logs.outages import find_outages, load_outages, outage_texts
 from tests.workloads.refusals import refused
 
@@ -118,11 +119,59 @@ def test_slurm_events(tmp_path):
         "n1|2026-01-01T12:00:10|2026-01-01T12:00:20|billing=2,cpu=2,mem=4G\n"
         "n2|2026-01-01T12:10:00|Unknown|cpu=1\n"
     )
-    found = load_outages(path, site(tmp_path, [0, 0, 0]))
+    with pytest.warns(UserWarning, match="1 event has no end"):
+        found = load_outages(path, site(tmp_path, [0, 0, 0]))
     assert found == (Outage(10, 20, 2), Outage(600, 1201, 1))
     path.write_text("NodeName|TimeStart|TimeEnd|TRES\nn1|2026-01-01T12:00:10|Unknown|mem=4G\n")
+    with pytest.warns(UserWarning, match="1 of nodes without such processors"):
+        assert load_outages(path, site(tmp_path)) == ()
+    path.write_text("NodeName|TimeStart|TimeEnd|TRES\nn1|then|Unknown|cpu=1\n")
     with refused(WorkloadError, "events.txt:2: ", "is not an event"):
         load_outages(path, site(tmp_path))
+
+
+def test_events_that_are_none(tmp_path):
+    """Events of the cluster, of after the log and of nodes of others are left out with a word."""
+    path, dump = tmp_path / "events.txt", tmp_path / "dump.txt"
+    names = "JobID|Partition|Submit|Start|End|State|AllocCPUS|NodeList"
+    jobs = [("a", 0, "n[1-2]"), ("b", 5, "n3"), ("a", 500, "n2")]
+    lines = (
+        f"{i}|{part}|{NOON + at}|{NOON + at}|{NOON + at + 9}|COMPLETED|1|{nodes}"
+        for i, (part, at, nodes) in enumerate(jobs)
+    )
+    dump.write_text("\n".join([names, *lines]) + "\n")
+    events = [("", 50, 60), ("n3", 100, 200), ("n1", 100, 200), ("n1", 150, 250), ("n2", 600, None)]
+    texts = (f"{n}|{NOON + a}|{b and NOON + b}|cpu=4" for n, a, b in events)
+    path.write_text("\n".join(["NodeName|TimeStart|TimeEnd|TRES", *texts]) + "\n")
+    chosen = Selection(partitions=("a",))
+    trace = read_sacct(dump, processors=4, selection=chosen)
+    with pytest.warns(UserWarning) as warned:
+        assert load_outages(path, trace) == (Outage(100, 250, 4),)
+    (warning,) = warned
+    for part in ("1 of the cluster", "1 of nodes of other partitions", "1 of after the log's last"):
+        assert part in str(warning.message)
+    dump.write_text(dump.read_text().replace("NodeList", "Comment"))
+    trace = read_sacct(dump, processors=4, selection=chosen)
+    with pytest.warns(UserWarning, match="3 events may be of nodes of other partitions"):
+        load_outages(path, trace)
+
+
+def test_damaged_events(tmp_path):
+    """An event without a start, or that ends before it, ends no import; nor does a line break."""
+    path = tmp_path / "events.txt"
+    lines = ("n1|900|500|x|cpu=8", "n2|Unknown|900|x|cpu=8", "n3|{a}|{b}|two\nlines|cpu=8")
+    text = "\n".join(["NodeName|TimeStart|TimeEnd|Reason|TRES", *lines]) + "\n"
+    path.write_text(text.format(a=NOON + 1, b=NOON + 9))
+    with pytest.warns(UserWarning, match="2 without a start"):
+        assert load_outages(path, site(tmp_path)) == (Outage(1, 9, 4),)
+
+
+def test_more_than_the_machine(tmp_path):
+    """Outages take no more processors than there are, however many nodes an event file has."""
+    path = tmp_path / "down.csv"
+    lines = (f"{NOON + a},{NOON + b},{n}\n" for a, b, n in ((0, 50, 3), (10, 20, 3), (15, 30, 1)))
+    path.write_text("".join(lines))
+    assert load_outages(path, site(tmp_path)) == (Outage(0, 50, 3), Outage(10, 20, 1))
 
 
 def test_option(tmp_path):

@@ -1,14 +1,14 @@
-"""Tables of jobs as text: by hand, by chance, and damaged; see test_parquet.py for Parquet."""
+"""Tables of jobs, text and Parquet, by hand and damaged."""
 
 import gzip
-import warnings
+import sys
+from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.errors import WorkloadError
+from bfenv.workloads.logs import table
 from bfenv.workloads.logs.cleaning import DROPPED
 from bfenv.workloads.logs.table import read_columns
 from tests.workloads.refusals import refused
@@ -66,33 +66,6 @@ def test_any_other_delimiter_can_be_told(tmp_path):
             read(tmp_path, TABLE, delimiter=wrong)
 
 
-def test_a_negative_estimate_is_none(tmp_path):
-    trace = read(tmp_path, f"{TABLE}x,{NOON},1,50,-5\n")
-    assert trace.cleaning.no_estimate == 2
-    assert trace.records[:, 8].tolist() == [300, 3600, 3600, 3600]
-
-
-def test_quotes_hold_delimiters_together(tmp_path):
-    trace = read(tmp_path, f'when,"cpus",ran,limit,who,x\n{NOON},4,5,6,"a, b","say ""hi"", do"\n')
-    assert len(trace) == 1
-
-
-def test_start_and_end_do_for_a_runtime_and_give_the_wait(tmp_path):
-    text = f"when,begin,finish,cpus\n{NOON},{NOON + 7},{NOON + 17},2\n"
-    trace = read(tmp_path, text, SPAN)
-    assert trace.runtime.tolist() == [10]
-    assert trace.records[0].tolist() == [1, 0, 7, 10, 2, *[-1] * 2, 2, *[-1] * 10]
-
-
-def test_local_times_of_the_hour_that_comes_twice_are_taken_in_order(tmp_path):
-    text = "when,begin,finish,cpus\n" + ",".join(
-        f"2025-10-26 {time}" for time in ("02:50:00", "02:10:00", "02:20:00,2\n")
-    )
-    trace = read(tmp_path, text, SPAN, timezone="Europe/Prague")
-    assert trace.records[0, [2, 3]].tolist() == [1200, 600]
-    assert trace.time_of_day == 2 * 3600 + 50 * 60
-
-
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -121,7 +94,6 @@ def test_a_line_that_is_no_job_is_counted_under_its_reason(tmp_path, row, reason
         ("x,5,four,100,300", ["size", "'four'"]),
         ("x,5,4,a day,300", ["runtime", "'a day'"]),
         ("x,5,4,100,1:2:3:4", ["estimate", "'1:2:3:4'"]),
-        ('"x,5,4,100,300', []),
     ],
 )
 def test_malformed_line(tmp_path, row, named):
@@ -164,51 +136,59 @@ def test_bad_mapping(tmp_path, mapping, named):
         read(tmp_path, TABLE, mapping)
 
 
-def test_no_table(tmp_path):
-    """A missing or empty file, a folder, and a table without jobs are named."""
-    with refused(FileNotFoundError, tmp_path / "none.csv"):
-        read_columns(tmp_path / "none.csv", MAP, processors=1)
-    with refused(WorkloadError, tmp_path):
-        read_columns(tmp_path, MAP, processors=1)
-    for text in ("", "who,when,cpus,ran,limit\n"):
-        with refused(WorkloadError, "jobs.csv"):
-            read(tmp_path, text)
-    with refused(WorkloadError, "jobs.csv", "--processors 4096, and is missing"):
-        read(tmp_path, TABLE, processors=None)
+# Parquet
 
 
-@pytest.mark.parametrize("longest", [86_400, "1d", "24h"])
-def test_longest(tmp_path, longest):
-    """Jobs without an estimate get the longest, a number or a duration."""
-    trace = read(tmp_path, TABLE, longest=longest)
-    assert trace.jobs.estimate.tolist() == [300, 3600, 86_400]
+def test_a_parquet_table_is_what_its_rows_say(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
 
-
-@settings(max_examples=200)
-@given(
-    edits=st.lists(
-        st.tuples(
-            st.floats(0, 1),
-            st.integers(0, 6),
-            st.sampled_from([",", "\n", '"', "-", "\r", "\0", "9" * 20, "nan", "inf", "1e99", ":"])
-            | st.text(max_size=3),
-        )
+    at = [datetime(2026, 1, 1, 12, 0, second) for second in (0, 30, 31)]
+    rows = arrow.table(
+        {
+            "when": arrow.array(at, arrow.timestamp("ns")),
+            "aware": arrow.array(at, arrow.timestamp("ns", tz="Europe/Prague")),
+            "cpus": arrow.array([4, None, 64], arrow.int32()),
+            "ran": arrow.array([timedelta(seconds=100)] * 3, arrow.duration("ns")),
+            "limit": arrow.array([300.0, 1.0, float("nan")]),
+            "who": arrow.array(["ann", None, None]).dictionary_encode(),
+        }
     )
-)
-def test_whatever_the_table_holds_each_line_is_a_job_or_counted(tmp_path_factory, edits):
-    header, _, text = TABLE.partition("\n")
-    for where, length, piece in edits:
-        i = int(where * len(text))
-        text = text[:i] + piece + text[i + length :]
-    path = tmp_path_factory.getbasetemp() / "fuzz.csv"
-    path.write_bytes(f"{header}\n{text}".encode("utf-8", "surrogatepass"))
-    lines = text.replace("\r", "\n").split("\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            trace = read_columns(path, MAP, processors=64, on_error="skip")
-        except WorkloadError:
-            return
-    assert len(trace) + trace.cleaning.dropped == sum(1 for line in lines if line.strip())
-    bfenv.write_swf(trace, path.with_suffix(".swf"))
-    assert bfenv.read_swf(path.with_suffix(".swf")).hash == trace.hash
+    path = tmp_path / "jobs.parquet"
+    parquet.write_table(rows, path)
+    trace = read_columns(path, MAP, processors=64, timezone="Europe/Prague")
+    assert trace.jobs.submit.tolist() == [0, 31]
+    assert trace.jobs.size.tolist() == [4, 64]
+    assert trace.runtime.tolist() == [100, 100]
+    assert trace.jobs.estimate.tolist() == [300, 300]
+    assert trace.jobs.user.tolist() == [0, -1]
+    assert trace.time_of_day == 12 * 3600
+    assert counted(trace) == {"no_size": 1}
+    aware = read_columns(path, MAP | {"submit": "aware"}, processors=64, timezone="Europe/Prague")
+    assert aware.time_of_day == 13 * 3600
+    with refused(WorkloadError, path, "'Who'", "'who'"):
+        read_columns(path, MAP | {"user": "Who"}, processors=64)
+    path.write_bytes(path.read_bytes()[:-20])
+    with refused(WorkloadError, path):
+        read_columns(path, MAP, processors=64)
+
+
+def test_without_pyarrow_parquet_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "jobs.parquet").write_bytes(b"PAR1")
+    with refused(WorkloadError, tmp_path / "jobs.parquet", "pip install 'bfenv[parquet]'"):
+        read_columns(tmp_path / "jobs.parquet", MAP, processors=1)
+
+
+def test_rows_that_take_no_space(tmp_path, monkeypatch):
+    """A small file of a great many equal rows is refused before they are made."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path, count = tmp_path / "jobs.parquet", 100_000
+    parquet.write_table(arrow.table({name: [1] * count for name in MAP.values()}), path)
+    assert path.stat().st_size * table.RATIO > count
+    monkeypatch.setattr(table, "FEW", 1000)
+    monkeypatch.setattr(table, "RATIO", 1)
+    with refused(WorkloadError, path, f"{count:,} rows"):
+        read_columns(path, MAP, processors=8)

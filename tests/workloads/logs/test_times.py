@@ -21,13 +21,18 @@ NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
     ("value", "expected"),
     [
         ("2026-01-01T13:00:00", (NOON,)),
-        ("2026-01-01 13:00:00.6", (NOON + 1,)),
+        ("2026-01-01 13:00:00.6", (NOON + 0.6,)),
         (" 2026-01-01T12:00:00Z ", (NOON,)),
         ("2026-01-01T14:00:00+02:00", (NOON,)),
         (datetime(2026, 1, 1, 13), (NOON,)),
         (datetime(2026, 1, 1, 12, tzinfo=UTC), (NOON,)),
         (str(NOON), (NOON,)),
-        (NOON + 0.5, (NOON + 1,)),
+        (NOON + 0.5, (NOON + 0.5,)),
+        ("1969-12-31T00:00:00", ()),
+        ("0001-01-01T00:00:00", ()),
+        ("9999-12-31T23:59:59", ()),
+        (-28_800, ()),
+        (2**32 - 1, ()),
         ("1.7672688e+09", (NOON,)),
         ("2025-10-26T02:30:00", (1_761_438_600, 1_761_442_200)),
         ("Unknown", ()),
@@ -44,8 +49,7 @@ def test_a_time_means_what_it_says_in_prague(value, expected):
 
 @pytest.mark.parametrize(
     "value",
-    ["12:00", "2026-13-01T00:00:00", "2026-01-01T00:00:60", "1767268800000", "1969-12-31T00:00:00",
-     "9999-12-31T23:59:59", "0001-01-01T00:00:00", float("inf"), [], "next week"],
+    ["12:00", "2026-13-01T00:00:00", "2026-01-01T00:00:60", "1767268800000", [], "next week"],
 )  # fmt: skip
 def test_bad_time(value):
     """What is not a time, or out of range, is named."""
@@ -63,10 +67,16 @@ def test_bad_time(value):
         ("100:00:00", 360_000),
         ("2-03", 183_600),
         ("2-03:04:05", 183_845),
-        ("02:03.456", 123),
+        ("02:03.456", 123.456),
+        ("-1:00", -60),
+        ("-1 days +23:59:59", -1),
+        ("-18361 days, 6:22:39", -1_586_367_441),
+        ("UNLIMITED", None),
+        ("4294967295", None),
+        (float("inf"), None),
         ("2 days 03:04:05", 183_845),
         ("1 day, 0:00:01", 86_401),
-        ("2 days 03:04:05.678", 183_845),
+        ("2 days 03:04:05.678", 183_845.678),
         ("90m", 5400),
         ("2d", 172_800),
         ("2.5 d", 216_000),
@@ -74,7 +84,7 @@ def test_bad_time(value):
         ("1-12:00", 129_600),
         (" Unknown ", None),
         (timedelta(hours=1), 3600),
-        (7.5, 8),
+        (7.5, 7.5),
         ("", None),
         (None, None),
         (float("nan"), None),
@@ -86,15 +96,15 @@ def test_a_duration_means_what_it_says(value, expected):
 
 @pytest.mark.parametrize(
     "value",
-    ["1:2:3:4", "-1:00", "1 hour", "2-", "9" * 15, "9" * 400 + "s", "2 days", timedelta.max, []],
+    ["1:2:3:4", "1 hour", "2-", "9" * 15, "9" * 400 + "s", "2 days", timedelta.max, []],
 )
 def test_bad_duration(value):
-    """A duration in no form, or beyond all time, is named."""
+    """A duration in no form, or too large, is named."""
     with refused(ValueError, str(value)[:40]):
         read_duration(value)
 
 
-@pytest.mark.parametrize("value", ["four", "0x10", "1_000", "²", "9" * 16, "inf", 1e15, 10**400])
+@pytest.mark.parametrize("value", ["four", "0x10", "1_000", "²", "9" * 16, 1e15, 10**400])
 def test_bad_number(value):
     """What is not a number, or too large, is named."""
     with refused(ValueError, str(value)[:40]):
@@ -106,7 +116,7 @@ def test_a_duration_taken_for_a_time_of_day_is_a_duration():
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [("90", 5400), (1.5, 120), ("90m", 5400), ("", None)]
+    ("value", "expected"), [("90", 5400), (1.5, 90), ("90m", 5400), ("", None)]
 )
 def test_unit(value, expected):
     """A number counts units, text with units does not."""

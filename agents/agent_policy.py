@@ -1,0 +1,80 @@
+"""An agent as a policy, "agent:NAME": one that a card names, or a network that plays a whole trace.
+
+bfenv finds `load_agent` by its entry point, because the registry of policies stands below this
+room.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from bfenv.agents.agent_names import WHOLE_TRACE
+from bfenv.agents.card import POLICY, is_network, read_card
+from bfenv.agents.network_agent import load_network
+from bfenv.agents.player import play
+from bfenv.baselines.registry import find_policy
+from bfenv.core.cluster import Cluster
+from bfenv.core.errors import PolicyError
+from bfenv.core.jobs import Jobs, Trace
+from bfenv.core.policy import TRIALS, Policy, Watch
+from bfenv.core.schedule import Schedule
+from bfenv.core.simulator import share_started
+from bfenv.envs.backfill import BackfillEnv
+
+
+def load_agent(name: str) -> Policy:
+    """Return the policy of an agent; its name is "agent:NAME".
+
+    Parameters
+    ----------
+    name
+        Of an agent that bfenv comes with, or the path of a card or a network, which ends in .json.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such agent.
+    BfenvError
+        If the file is not a card, or a network does not fit the environment of this version.
+    """
+    if not isinstance(name, str):
+        raise PolicyError(f"expected the name of an agent, got {name!r:.40}")
+    agent = f"agent:{name}"
+    if is_network(name):
+        card = load_network(name).card
+        return Policy(
+            agent,
+            partial(refuse, name=agent),
+            summary=card.what,
+            trials=card.division == TRIALS,
+            requested_starts=True,
+            play=partial(play_network, network=name, name=agent),
+        )
+    card = read_card(name, POLICY)
+    if card.policy.startswith("agent:"):
+        raise PolicyError(f"{agent}: its policy is another agent")
+    return replace(find_policy(card.policy), name=agent, summary=card.what)
+
+
+def play_network(trace: Trace, seed: int, watch: Watch, *, network: str, name: str) -> Schedule:
+    """Play a trace with a network: one episode of the environment, from an empty machine.
+
+    It is the `play` of the network's policy, see `bfenv.core.policy.Policy`.
+
+    Raises
+    ------
+    BfenvError
+        If the network does not fit the environment.
+    """
+    agent = load_network(network)
+    env = BackfillEnv(trace, **agent.settings, **WHOLE_TRACE)
+    watch(partial(share_started, env.cluster))
+    return play(env, agent, seed, strict=True).times.schedule(trace, name, seed)
+
+
+def refuse(cluster: Cluster, jobs: Jobs, memory: Any, *, name: str) -> None:
+    """Raise PolicyError: the `decide` of a network's policy, which cannot make one pass."""
+    raise PolicyError(
+        f"{name} is a network: it acts in the environment, so it cannot decide pass by pass; use "
+        f"--agent {name}"
+    )

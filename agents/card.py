@@ -1,0 +1,328 @@
+"""Card: what an agent is, how it was found, on which jobs, how it scores, where it fails.
+
+A card is JSON, with nothing in it that could run. One of the kind "policy" names a policy, in the
+grammar of `bfenv.core.names`; in one of the kind "network" the weights stand beside the card
+(`bfenv.agents.network_agent`); one of the kind "model" lies beside a file of stable-baselines3
+(`bfenv.agents.saved_model`).
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bfenv.agents.seen_jobs import Span, decode_span, encode_span
+from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
+from bfenv.core.files import write_atomically
+from bfenv.core.policy import COMPLETION, DIVISIONS, TRIALS, Policy
+from bfenv.envs.batch import EnvBatch
+from bfenv.envs.features import JOB_FEATURES
+from bfenv.envs.settings import SETTINGS
+
+FORMAT, MODEL_FORMAT = "bfenv agent 1", "bfenv model card 1"
+SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
+POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
+MODELS = files("bfenv.agents").joinpath("models")
+TRAINING = ("reward", "reference", "wait_penalty", "episode_jobs", "warmup_jobs", "split", "load")
+# All others are how an agent sees and acts. They must be the same wherever the agent is used.
+ACTING = tuple(
+    name for name in SETTINGS if name not in (*TRAINING, "render_mode", "max_episode_steps")
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """An agent and its proof."""
+
+    name: str  # without "agent:"
+    division: str  # of DIVISIONS; "clairvoyant" only if it needs exact estimates
+    kind: str  # of KINDS
+    what: str  # it is, in a sentence or two
+    policy: str = ""  # the expression of a policy
+    found: Mapping[str, Any] = field(default_factory=dict)  # how: command, settings, steps
+    trained_on: tuple[Span, ...] = ()  # the jobs that it has seen
+    scores: tuple[Mapping[str, Any], ...] = ()  # one for each workload or kind of jobs
+    failures: tuple[str, ...] = ()  # where it does badly, in sentences
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the programs that found it
+    # Of networks and models
+    settings: Mapping[str, Any] = field(default_factory=dict)  # those of ACTING
+    observation_version: int = 0  # of `bfenv.envs.features`
+    # Of networks
+    network: str = ""  # of `bfenv.agents.network_agent.NETWORKS`
+    hidden: int = 0  # units per layer
+    queue_features: tuple[str, ...] = ()  # names of the columns of the observation's "queue"
+    cluster_features: tuple[str, ...] = ()  # and of its "cluster"
+    validated_on: tuple[Span, ...] = ()  # the jobs that it was chosen on
+    # Of models
+    algorithm: str = ""  # "module:class"
+    policy_class: str = ""  # "module:class"
+    normalization: Mapping[str, Any] = field(default_factory=dict)  # of VecNormalize
+
+    @property
+    def seen_jobs(self) -> tuple[Span, ...]:
+        """The jobs that it was trained or chosen on, on which it is not scored."""
+        return self.trained_on + self.validated_on
+
+    def score_cells(self) -> list[tuple[str, ...]]:
+        """Return texts for each score: on what, load (of policies), ratio, range, longest wait."""
+        cells: list[tuple[str, ...]] = []
+        for score in self.scores:
+            where = [score.get("on") or score["workload"]]
+            if self.kind == POLICY:
+                where.append("own" if score["load"] is None else f"{score['load']:g}")
+            ratio = score["ratio"] if self.kind == NETWORK else score["slowdown_ratio"]
+            wide = f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else ""
+            cells.append((*where, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}"))
+        return cells
+
+    def training_lines(self) -> list[str]:
+        """Return the jobs that the agent was trained on, a line for each trace and part of it."""
+        parts = Counter(
+            f"jobs {span.first:,} to {span.last - 1:,} of {span.trace}" for span in self.trained_on
+        )
+        return [
+            f"{part}, {count} traces" if count > 1 else part  # of several seeds
+            for part, count in parts.items()
+        ]
+
+
+# The fields of each kind, in the order of its files
+FIELDS = {
+    POLICY: (
+        "name", "division", "kind", "what", "policy", "found", "training", "scores", "failures",
+        "versions",
+    ),
+    NETWORK: (
+        "kind", "division", "name", "what", "network", "hidden", "settings", "queue_features",
+        "cluster_features", "found", "scores", "failures", "versions", "observation_version",
+        "trained_on", "validated_on",
+    ),
+    MODEL: (
+        "algorithm", "policy_class", "settings", "training", "trained_on", "normalization", "steps",
+        "observation_version", "versions",
+    ),
+}  # fmt: skip
+TYPES = {name: type(value) for name, value in vars(Card("", COMPLETION, "", "")).items()}
+SPANS = ("trained_on", "validated_on")
+
+
+@cache
+def shipped_agents() -> tuple[dict[str, Any], ...]:
+    """Return the name, kind, division and description of each agent that bfenv comes with.
+
+    Those of the kind "policy" are policies; a "network" acts in an environment.
+    """
+    found = []
+    for file in MODELS.iterdir() if MODELS.is_dir() else ():
+        if file.name.endswith(SUFFIX):
+            content = json.loads(file.read_bytes())
+            found.append({key: content[key] for key in ("name", "kind", "division", "what")})
+    return tuple(sorted(found, key=lambda card: str(card["name"])))
+
+
+def shipped_names(kind: str | None = None) -> list[str]:
+    """Return the names of the agents that bfenv comes with; None for all kinds."""
+    return [card["name"] for card in shipped_agents() if kind in (None, card["kind"])]
+
+
+def is_network(name: str) -> bool:
+    """Tell whether a card is a network's; `name` as of `read_content`.
+
+    Raises
+    ------
+    PolicyError
+        As `read_content`.
+    """
+    shipped = {card["name"]: card["kind"] for card in shipped_agents()}
+    return bool((shipped.get(name) or read_content(name)["kind"]) == NETWORK)
+
+
+def read_card(name: str | Path, kind: str | None = None) -> Card:
+    """Read the card of an agent; runs no code.
+
+    Parameters
+    ----------
+    name
+        The name of an agent that bfenv comes with, or the path of a card (.json) or model (.zip).
+    kind
+        One of KINDS, if the card must be of that kind.
+
+    Returns
+    -------
+    Card
+        What the file says.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such agent; the message suggests others.
+    PolicyError
+        If the file cannot be read, is not a card of that kind or another file's, or is damaged.
+    """
+    name = str(name)
+    return decode_card(name, read_content(name, kind))
+
+
+def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
+    """Read the JSON of a card; see `read_card`."""
+    file: Path | Traversable = Path(name)
+    if name.endswith(".zip"):
+        file = card_path(Path(name))
+        if not file.exists():
+            raise PolicyError(
+                f"{name}: no card {file.name} beside it, so the settings that it was trained with "
+                "are unknown: save it with bfenv.agents.save_model(model, path, env), where env "
+                "has the settings of its training"
+            )
+    elif not name.endswith(SUFFIX):
+        if name not in shipped_names():
+            raise UnknownNameError("agent", name, shipped_names(kind))
+        file = MODELS.joinpath(name + SUFFIX)
+    format = MODEL_FORMAT if name.endswith(".zip") else FORMAT
+    try:
+        content = json.loads(file.read_bytes())
+    except OSError as error:
+        raise PolicyError(f"{name}: cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise PolicyError(f"{name}: is not a card of format {format!r}: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != format:
+        raise PolicyError(f"{name}: is not a card of format {format!r}")
+    if format == MODEL_FORMAT:
+        if content.get("model") != hash_of(Path(name)):
+            raise PolicyError(f"{file}: is the card of another file, not of {Path(name).name}")
+        content["kind"] = MODEL
+    found = content.get("kind")
+    if found not in KINDS:
+        raise PolicyError(f"{name}: this version does not know agents of the kind {found!r}")
+    if kind not in (None, found):
+        hint = f"; use --policy agent:{name}" if found == POLICY else ""
+        raise PolicyError(f"{name} is a {found}, not a {kind}{hint}")
+    return content
+
+
+def decode_card(name: str, content: Mapping[str, Any]) -> Card:
+    """Return the card in the JSON of a file; errors begin with `name`.
+
+    Raises
+    ------
+    BfenvError
+        If a field is missing or of the wrong kind.
+    """
+    kind = content["kind"]
+    try:
+        values = {field: content[field] for field in FIELDS[kind]}
+        if kind == POLICY:
+            values["trained_on"] = values.pop("training")
+        if kind == MODEL:
+            steps, training = values.pop("steps"), values.pop("training")
+            settings = values["settings"]
+            values |= {
+                "name": Path(name).stem,
+                "division": division_of_settings(settings),
+                "kind": MODEL,
+                "what": f"a model of {values['algorithm']}",
+                "settings": {each: settings[each] for each in ACTING},
+                "found": {"steps": steps, "settings": training},
+            }
+        for field, value in values.items():
+            wanted = list if TYPES[field] is tuple else TYPES[field]
+            if not isinstance(value, wanted):
+                raise ValueError(f"{field} is not a {wanted.__name__}")
+            values[field] = tuple(value) if wanted is list else value
+        for field in SPANS:
+            values[field] = tuple(map(decode_span, values.get(field, ())))
+        if not all(isinstance(score, dict) for score in values.get("scores", ())):
+            raise ValueError("scores must be a list of objects")
+        if values["division"] not in DIVISIONS:
+            raise ValueError(f"division must be one of {', '.join(DIVISIONS)}")
+        return Card(**values)
+    except (KeyError, TypeError, ValueError) as error:
+        raise PolicyError(f"{name}: its card is damaged: {error}") from error
+
+
+def write_card(path: Path, card: Card, **more: Any) -> None:
+    """Write a card to a file, which is replaced if it exists; a model's goes beside its file.
+
+    Parameters
+    ----------
+    path
+        The file, or the model's.
+    card
+        The card.
+    **more
+        What else the file holds, such as the weights of a network.
+
+    Raises
+    ------
+    BfenvError
+        If JSON cannot hold it, or the file cannot be written.
+    """
+    values = dict(vars(card))
+    for name in SPANS:
+        values[name] = [encode_span(span) for span in values[name]]
+    content: dict[str, Any] = {"format": FORMAT}
+    if card.kind == POLICY:
+        values["training"] = values["trained_on"]
+    if card.kind == MODEL:
+        content = {"format": MODEL_FORMAT, "model": hash_of(path)}
+        values |= {"steps": card.found["steps"], "training": card.found["settings"]}
+        path = card_path(path)
+    content |= {name: values[name] for name in FIELDS[card.kind]} | more
+    try:
+        text = json.dumps(content, indent=1, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BfenvError(f"{path}: a card must be JSON: {error}") from error
+    write_atomically(path, text.encode() + b"\n")
+
+
+def card_path(path: Path) -> Path:
+    """Return the file of a model's card."""
+    return path.with_name(path.name.removesuffix(".zip") + MODEL_SUFFIX)
+
+
+def hash_of(path: Path) -> str:
+    """Return the hash of a model's file.
+
+    Raises
+    ------
+    BfenvError
+        If the file cannot be read.
+    """
+    try:
+        return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    except OSError as error:
+        raise BfenvError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def acting_settings(batch: EnvBatch) -> dict[str, Any]:
+    """Return the settings of ACTING, with the groups of features that the observations have."""
+    settings = {name: batch.settings[name] for name in ACTING}  # type: ignore[literal-required]
+    present = set(batch.queue_features)
+    groups = [name for name, features in JOB_FEATURES.items() if present >= set(features)]
+    return settings | {"job_features": groups}
+
+
+def division_of_settings(settings: Mapping[str, Any]) -> str:
+    """Return the division of an agent that acts in an environment with these settings."""
+    return COMPLETION if settings.get("trial_limit") is None else TRIALS
+
+
+def plain(value: Any) -> Any:
+    """Return the value of a setting as JSON and YAML can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Policy):
+        return value.name
+    if callable(value):
+        return f"{value.__module__}:{getattr(value, '__qualname__', type(value).__qualname__)}"
+    return [plain(one) for one in value]

@@ -1,0 +1,83 @@
+"""The command `bfenv workloads simulate`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import (
+    ForceOption,
+    LoadOption,
+    SeedOption,
+    WorkloadOption,
+    check_new,
+)
+from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv.core.policy import Policy
+
+
+def simulate(
+    workload: WorkloadOption = "lublin",
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="POLICY",
+            help="See `bfenv evaluate policies`.  [default: easy]",
+        ),
+    ] = None,
+    player: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Program that schedules instead; docs/players.md."),
+    ] = None,
+    seed: SeedOption = 0,
+    load: LoadOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="File to write. Default: CSV on stdout."),
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Write the schedule of a policy.
+
+    The columns of CSV are job,submit,size,estimate,runtime,start,end, and for a log number. Times
+    are in seconds since the first submit time. Jobs count from 0, without those that were dropped;
+    "number" is the job's number in the log.
+
+    A file name that ends in .swf or .swf.gz selects the Standard Workload Format, one that ends in
+    jobs.csv the format of the simulator Batsim.
+
+    \b
+    Examples:
+      bfenv workloads simulate --policy easy --out schedule.csv
+      bfenv workloads simulate --policy easy --out easy.swf.gz
+      bfenv workloads simulate --policy easy --out easy_jobs.csv
+      bfenv workloads simulate --policy fcfs --load 0.7
+      bfenv workloads simulate --player "./my-scheduler" --out mine.csv
+    """
+    from bfenv.leaderboard.export import check_name, schedule_csv, write_schedule
+    from bfenv.parallel.sweep import simulate_safely
+    from bfenv.workloads.load import load_workload
+
+    if out is not None:
+        check_name(out)
+        check_new(out, force)
+    if player is not None and policy is not None:
+        raise BfenvError("--policy and --player exclude each other")
+    trace = load_workload(workload, **({} if load is None else {"load": load}))
+    chosen: str | Policy = policy or "easy"
+    if player is not None:
+        from bfenv.players import check_command, player_policy
+
+        chosen = player_policy(check_command(player), player)
+    with show.share_done("simulating") as watch:
+        schedule = simulate_safely(trace, chosen, seed, watch)
+    if out is None:
+        sys.stdout.write(schedule_csv(schedule))
+    else:
+        write_schedule(schedule, out)

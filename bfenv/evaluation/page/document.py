@@ -1,0 +1,77 @@
+"""A self-contained page of HTML, with its style sheet and its script.
+
+It makes no network requests. Its content security policy allows only this style sheet and this
+script, by their hashes.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from bfenv.evaluation.page.markup import Cell, Markup, element, table
+from bfenv.evaluation.row import Row
+
+
+def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup | None]]) -> str:
+    """Return a page with its style sheet and its script.
+
+    Parameters
+    ----------
+    heading, lead
+        What the page is, and the line below.
+    sections
+        Key, heading and content of each; those without content are left out.
+    """
+    style, script = (Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
+                     for name in ("page.css", "page.js"))  # fmt: skip
+    rules = (
+        "default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'",
+        "base-uri 'none'", "form-action 'none'",
+    )  # fmt: skip
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content="; ".join(rules)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", f"{lead.partition(':')[0]}: {heading[0].lower()}{heading[1:]}"),
+        element("style", style),
+    )
+    there = [(key, name, content) for key, name, content in sections if content is not None]
+    links = [element("li", element("a", name, href=f"#{key}")) for key, name, _ in there]
+    body = element(
+        "body",
+        element(
+            "header",
+            element("h1", heading),
+            element("p", lead, class_="lead"),
+            element("nav", element("ul", links), aria_label="Sections") if len(links) > 1 else None,
+        ),
+        element(
+            "main",
+            [
+                element("section", element("h2", name, id=f"{key}-h"), content, id=key,
+                        aria_labelledby=f"{key}-h")
+                for key, name, content in there
+            ],
+            element("p", id="status", role="status", class_="hidden"),
+        ),
+        element("script", script),
+    )  # fmt: skip
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def failed_runs(rows: Sequence[Row]) -> Markup | None:
+    """List failed rows with their errors; None without any."""
+    lines = [
+        (None, [Cell(row.policy), Cell(row.workload), Cell(row.seed),
+                Cell(row.error or "no reason given", None, "error")])
+        for row in rows
+    ]  # fmt: skip
+    columns = ["policy", "workload", "seed", "error"]
+    return table("Runs that failed", columns, lines, text=(0, 1, 3)) if lines else None

@@ -1,0 +1,94 @@
+"""A page's Gantt chart: the same hours under two policies, drawn by matplotlib, and their jobs."""
+
+from collections.abc import Collection, Sequence
+
+from bfenv.analysis.formatting import MISSING, compound_duration, duration, moment
+from bfenv.analysis.plots.figure import inline_svg
+from bfenv.analysis.plots.gantt import draw_gantt
+from bfenv.analysis.plots.gantt_overview import is_large
+from bfenv.analysis.plots.gantt_scene import Scene, scene
+from bfenv.core.errors import BfenvError
+from bfenv.core.schedule import Schedule
+from bfenv.evaluation.page.charts import badge, data
+from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
+from bfenv.workloads.logs.header import date_at
+
+LISTED = 400  # jobs in the table of numbers
+QUEUE = "The strip below is the number of waiting jobs."
+SAME = "The jobs are the same; each has the same colour and number under both policies. "
+MEANING = {
+    False: "Hatched jobs were backfilled, gaps are idle processors.",
+    True: "Above: the processors in use, coloured by the size of the jobs. Below: the jobs that "
+    "hold most of the machine, labelled with number and processors. The line before a bar is the "
+    "time that the job waited.",
+}  # of the drawing, whether the machine is large
+
+
+def gantt_section(
+    workload: str,
+    schedules: Sequence[Schedule],
+    begin: int,
+    span: int,
+    absent: str = "",
+    starving: Collection[str] = (),
+) -> Markup:
+    """Draw some hours of schedules, or say why they are not shown.
+
+    Parameters
+    ----------
+    workload
+        Its label.
+    schedules, begin, span
+        What to draw, see `bfenv.analysis.plots.draw_gantt`.
+    absent
+        Why there are no schedules.
+    starving
+        Policies that starve jobs.
+    """
+    if not schedules:
+        return element("p", f"Not shown: {absent}.", class_="absent")
+    try:
+        scenes = [scene(one, begin, span) for one in schedules]
+        drawing = Markup(inline_svg(lambda: draw_gantt(schedules, begin, span)))
+    except BfenvError as error:
+        return element("p", f"Not shown: {error}.", class_="absent")
+    trace, date = schedules[0].trace, date_at(schedules[0].trace, begin)
+    when = moment(begin) if date is None else f"{date:%Y-%m-%d %H:%M}"
+    where = f"{workload}: {compound_duration(span)} from {when} on"
+    explanation = SAME * (len(scenes) > 1) + MEANING[is_large(scenes[0])]
+    names = " and ".join(one.policy for one in schedules)
+    marks = [
+        element("p", one.policy, " ", badge(True)) for one in schedules if one.policy in starving
+    ]
+    return join(
+        [
+            element("p", f"{where}, on {trace.processors:,} processors. {explanation} {QUEUE}"),
+            element("div", drawing, class_="gantt", role="img", aria_label=f"Gantt chart: {names}"),
+            *marks,
+            data(_job_table(scenes)),
+        ]
+    )
+
+
+def _job_table(scenes: list[Scene]) -> Markup:
+    jobs = sorted({run.job for one in scenes for run in one.runs})
+    trace = scenes[0].schedule.trace
+    columns = ["job", "processors", "submitted", "runtime"]
+    for one in scenes:
+        columns += [f"start, {one.schedule.policy}", "backfilled"]
+    rows = []
+    for job in jobs[:LISTED]:
+        cells = [
+            Cell(str(job)),
+            Cell(f"{trace.jobs.size[job]:,}"),
+            Cell(moment(int(trace.jobs.submit[job]))),
+            Cell(duration(int(trace.runtime[job]))),
+        ]
+        for one in scenes:
+            cells.append(Cell(moment(int(one.schedule.start[job]))))
+            cells.append(Cell("yes" if one.backfilled[job] else MISSING))
+        rows.append((None, cells))
+    caption = "Jobs that run in these hours" + (
+        f", the first {LISTED} of {len(jobs):,}" if len(jobs) > LISTED else ""
+    )
+    return table(caption, columns, rows)

@@ -1,0 +1,124 @@
+"""What the page shows of each workload: charts, and the policies beside the reference."""
+
+from collections.abc import Callable
+
+from bfenv.analysis.formatting import MISSING, durations, percent, slowdown
+from bfenv.analysis.intervals import Interval
+from bfenv.evaluation.page import charts
+from bfenv.evaluation.page.charts import Slots, Summaries, legend
+from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
+from bfenv.evaluation.page.plot import Position, signed_duration, signed_scale
+from bfenv.evaluation.reference import REFERENCE
+from bfenv.evaluation.summary import COMPARED
+
+Words = Callable[[float], str]
+COLUMNS = (
+    "policy", "bounded slowdown", "difference from EASY", "95 % interval", "mean wait",
+    "difference from EASY", "95 % interval", "p95 wait", "longest wait", "machine used",
+)  # fmt: skip
+
+
+def panels(summaries: dict[str, Summaries], slots: Slots) -> Markup | None:
+    """Make a panel for each workload, the first unfolded; None without any."""
+    parts = [
+        _panel(f"w{i}", workload, of_workload, slots, is_open=i == 0)
+        for i, (workload, of_workload) in enumerate(summaries.items())
+    ]
+    return join(parts) if parts else None
+
+
+def _panel(key: str, workload: str, summaries: Summaries, slots: Slots, *, is_open: bool) -> Markup:
+    row = next(iter(summaries.values())).rows[0]
+    load = "" if row.offered_load is None else f", offered load {row.offered_load:.2f}"
+    heading = f"{row.jobs:,} jobs on {row.processors:,} processors{load}"
+    names = {n: one.policy for n, one in summaries.items()}
+    starving = {n for n, one in summaries.items() if one.starves}
+    drawings = [
+        charts.wait_distribution(key, summaries, slots),
+        charts.queue_length(key, summaries, slots),
+    ]
+    return element(
+        "details",
+        element(
+            "summary",
+            element("h3", workload),
+            " ",
+            element("span", heading, class_="note"),
+        ),
+        legend(names, starving, slots),
+        element("div", drawings, class_="pair"),
+        _comparison(workload, summaries),
+        _classes(workload, summaries),
+        class_="workload",
+        open=is_open,
+    )
+
+
+def _comparison(workload: str, summaries: Summaries) -> Markup:
+    scales = {}
+    for name in COMPARED:
+        ends = [end for one in summaries.values() for end in (one.versus[name] or ())[:3]]
+        scales[name] = signed_scale(ends or [0.0])
+    rows = []
+    waits = zip(
+        *(
+            durations(one.metrics.get(name) for one in summaries.values())
+            for name in ("mean_wait", "p95_wait", "max_wait")
+        ),
+        strict=True,
+    )
+    for (n, one), (mean_wait, p95_wait, max_wait) in zip(summaries.items(), waits, strict=True):
+        value = one.metrics.get
+        cells = [charts.named(one)]
+        for name, text, signed_words in (
+            (
+                "mean_bounded_slowdown",
+                slowdown(value("mean_bounded_slowdown")),
+                _signed_slowdown,
+            ),
+            ("mean_wait", mean_wait, signed_duration),
+        ):
+            cells.append(Cell(text, value(name)))
+            cells += _difference(one.policy, one.versus[name], scales[name], signed_words)
+        cells += [
+            Cell(p95_wait, value("p95_wait")),
+            Cell(max_wait, value("max_wait")),
+            Cell(percent(value("utilization")), value("utilization")),
+        ]
+        rows.append((str(n), cells))
+    caption = f"Policies on {workload}, differences from EASY job by job"
+    return table(caption, COLUMNS, rows, sorted_by=1)
+
+
+def _signed_slowdown(value: float) -> str:
+    return slowdown(value).replace("-", "−")
+
+
+def _difference(policy: str, versus: Interval | None, scale: Position, words: Words) -> list[Cell]:
+    """Two cells: the difference from the reference as a mark, and its interval in words."""
+    if policy == REFERENCE:
+        return [Cell("the reference", 0.0, "mark note"), Cell(MISSING, 0.0)]
+    if versus is None:
+        return [Cell(MISSING, None, "mark"), Cell(MISSING)]
+    interval = f"{words(versus.low)} to {words(versus.high)}"
+    mark = charts.interval(versus, scale, words)
+    return [Cell(mark, versus.value, "mark"), Cell(interval, versus.low)]
+
+
+def _classes(workload: str, summaries: Summaries) -> Markup | None:
+    classes = next(iter(summaries.values())).rows[0].classes
+    if not classes:
+        return None
+    rows = []
+    for n, one in summaries.items():
+        parts = [one.rows[0].classes.get(name, {}) for name in classes]
+        values = [Cell(slowdown(part.get("mean_bounded_slowdown"))) for part in parts]
+        rows.append((str(n), [charts.named(one), *values]))
+    columns = ["policy"] + [
+        f"{name} ({part.get('jobs') or 0:,.0f} jobs)" for name, part in classes.items()
+    ]
+    caption = f"Mean bounded slowdown by class of jobs on {workload}, first seed"
+    return element(
+        "details", element("summary", "By class of jobs"), table(caption, columns, rows),
+        class_="numbers",
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""One workload of a leaderboard, policy by policy, with means over seeds."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bfenv.analysis.intervals import Interval
+from bfenv.evaluation.reference import rows_by_run, starves
+from bfenv.evaluation.row import Difference, QueueCurve, Row
+
+COMPARED = ("mean_bounded_slowdown", "mean_wait")  # metrics with a difference from the reference
+
+
+class PolicySummary(NamedTuple):
+    """A policy on a workload."""
+
+    policy: str
+    rows: list[Row]  # by seed
+    metrics: dict[str, float | None]  # means over seeds
+    versus: dict[str, Interval | None]  # of COMPARED
+    starves: bool
+
+    @property
+    def wait_quantiles(self) -> tuple[float, ...] | None:
+        """Those of the first seed that has them."""
+        curves = (row.curves.wait_quantiles for row in self.rows)
+        return next(filter(None, curves), None)
+
+    @property
+    def queue_length(self) -> QueueCurve | None:
+        """That of the first seed that has it."""
+        curves = (row.curves.queue_length for row in self.rows)
+        return next(filter(None, curves), None)
+
+
+def summarize(rows: Sequence[Row], workload: str) -> list[PolicySummary]:
+    """Summarize the policies of a workload, the least mean bounded slowdown first."""
+    reference = rows_by_run(rows)
+    by_policy: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.seed):
+        if row.workload == workload:
+            by_policy.setdefault(row.policy, []).append(row)
+    summaries = [
+        PolicySummary(
+            policy,
+            own,
+            {name: _mean([row.metrics.get(name) for row in own]) for name in _names(own)},
+            {
+                name: _mean_difference([row.versus.differences.get(name) for row in own])
+                for name in COMPARED
+            },
+            any(starves(row, reference) for row in own),
+        )
+        for policy, own in by_policy.items()
+    ]
+    return sorted(summaries, key=_order)
+
+
+def _names(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row.metrics))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def _mean_difference(parts: Sequence[Difference | None]) -> Interval | None:
+    """The mean of independent differences; None if one is unknown.
+
+    Half widths add up as errors do: the root of their squares' sum.
+    """
+    known = []
+    for part in parts:
+        if part is None or part.difference is None or part.low is None or part.high is None:
+            return None
+        known.append(Interval(part.difference, part.low, part.high))
+    count = len(known)
+    middle = sum(part.value for part in known) / count
+    below = math.sqrt(sum((part.low - part.value) ** 2 for part in known)) / count
+    above = math.sqrt(sum((part.high - part.value) ** 2 for part in known)) / count
+    return Interval(middle, middle - below, middle + above)
+
+
+def _order(summary: PolicySummary) -> tuple[float, str]:
+    """Sort key: unknown values last."""
+    value = summary.metrics.get(COMPARED[0])
+    return math.inf if value is None else value, summary.policy

@@ -1,0 +1,14 @@
+"""What another policy would do to a site's own users.
+
+`site_report` compares candidates with today's policy, and its report has a page. `what_if` compares
+variants of a site, which `bfenv.workloads.whatif` makes.
+"""
+
+from typing import TYPE_CHECKING
+
+from bfenv.core.lazy_exports import export_lazily
+
+if TYPE_CHECKING:
+    from bfenv.site.exports import *  # noqa: F403
+else:
+    __getattr__, __dir__ = export_lazily(__name__)

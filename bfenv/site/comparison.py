@@ -1,0 +1,117 @@
+"""A site's own policy beside the candidates: what would change, for how many, and how surely."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bfenv.analysis.calibration import VERDICTS, calibrate, verdict
+from bfenv.analysis.comparison import STARVES
+from bfenv.analysis.intervals import Interval, batch_means
+from bfenv.analysis.parties import users_changed
+from bfenv.core.schedule import Schedule
+from bfenv.site.slurm import SlurmSupport, slurm_support
+
+CLOSER = 0.05  # share of the jobs by which a simulation is clearly closer to the log
+
+
+class Finding(NamedTuple):
+    """What a candidate would change; waits in seconds."""
+
+    schedule: Schedule  # of the candidate
+    change: Interval  # of the mean wait, below 0 is less
+    users_less: int  # users whose mean wait falls by over a minute
+    users_more: int  # and those whose mean wait grows by over a minute
+    starves: bool  # its longest wait is over STARVES times that of today's policy
+    slurm: SlurmSupport  # whether Slurm can follow it
+
+    @property
+    def policy(self) -> str:
+        """Name of the policy."""
+        return self.schedule.policy
+
+    @property
+    def mean_wait(self) -> float:
+        """Seconds."""
+        return float(self.schedule.wait.mean())
+
+    @property
+    def longest_wait(self) -> int:
+        """Seconds."""
+        return int(self.schedule.wait.max())
+
+
+class SiteComparison(NamedTuple):
+    """One workload: as it ran, under today's policy, and under each candidate."""
+
+    workload: str  # its label
+    today: Schedule  # of today's policy
+    logged: Schedule | None  # what the log records
+    findings: list[Finding]  # shortest mean wait first, those that starve last
+
+    @property
+    def calibration(self) -> dict[str, float]:
+        """What `calibrate` returns of today's policy; empty without a log that records starts."""
+        return {} if self.logged is None else calibrate(self.today, self.logged)
+
+    @property
+    def verdict(self) -> str:
+        """How well the simulation of today's policy repeats the log; "" if that is not known."""
+        return verdict(self.calibration)
+
+    @property
+    def closest(self) -> tuple[str, str] | None:
+        """The candidate that repeats the log best, and its verdict.
+
+        None if none has a better verdict than today's policy, or the same with CLOSER more of the
+        jobs close to the log.
+        """
+        if self.logged is None:
+            return None
+        ranks = list(VERDICTS)
+        found = []
+        for one in self.findings:
+            numbers = calibrate(one.schedule, self.logged)
+            if (word := verdict(numbers)) in ranks:
+                found.append((ranks.index(word), -numbers["log_close"], one.policy, word))
+        own = ranks.index(self.verdict) if self.verdict in ranks else len(ranks)
+        rank, close, policy, word = min(found, default=(len(ranks), 0.0, "", ""))
+        is_closer = rank == own and -close - self.calibration["log_close"] >= CLOSER
+        return (policy, word) if policy and (rank < own or is_closer) else None
+
+    @property
+    def best(self) -> Finding | None:
+        """The candidate of the shortest mean wait that does not starve and that Slurm can follow.
+
+        None if all candidates wait longer than today's policy.
+        """
+        able = (one for one in self.findings if not one.starves and one.slurm.answer != "no")
+        return next((one for one in able if one.change.value < 0), None)
+
+
+def compare_site(
+    today: Schedule, candidates: Sequence[Schedule], logged: Schedule | None = None, label: str = ""
+) -> SiteComparison:
+    """Compare the schedules of candidates with that of today's policy, job by job.
+
+    Parameters
+    ----------
+    today
+        The schedule of the site's policy.
+    candidates
+        Schedules of the same jobs.
+    logged
+        The schedule that the log records, if it does.
+    label
+        Name of the workload; "" for that of the trace.
+    """
+    findings = [
+        Finding(
+            one,
+            batch_means(one.wait - today.wait),
+            *users_changed(today, one),
+            starves=int(one.wait.max()) > STARVES * int(today.wait.max()),
+            slurm=slurm_support(one.policy),
+        )
+        for one in candidates
+    ]
+    findings.sort(key=lambda one: (one.starves, one.change.value, one.policy))
+    return SiteComparison(label or today.trace.name, today, logged, findings)

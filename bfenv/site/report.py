@@ -1,0 +1,122 @@
+"""The report of a site: the candidates beside today's policy, and the page that shows them."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bfenv.analysis.logged import LOGGED
+from bfenv.analysis.plots.gantt_interval import choose_begin, readable_span
+from bfenv.baselines.registry import find_policy
+from bfenv.core.errors import BfenvError
+from bfenv.core.text import counted
+from bfenv.evaluation.evaluator import Case, evaluate, plan_runs
+from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
+from bfenv.evaluation.page.document import document, failed_runs
+from bfenv.evaluation.page.gantt import gantt_section
+from bfenv.evaluation.page.panel import panels
+from bfenv.evaluation.reference import FAIR, REFERENCE
+from bfenv.evaluation.row import Row
+from bfenv.evaluation.summary import summarize
+from bfenv.site.comparison import SiteComparison, compare_site
+from bfenv.site.opening import opening
+
+HIGHLIGHTED = 6  # policies whose lines are coloured at first
+
+
+class Report(NamedTuple):
+    """What `site_report` found."""
+
+    comparisons: list[SiteComparison]  # one for each log
+    rows: list[Row]  # of what the logs record, and of all policies
+
+    @property
+    def failed(self) -> list[Row]:
+        """The rows of policies that failed."""
+        return [row for row in self.rows if not row.ok]
+
+    @property
+    def page(self) -> str:
+        """The page of HTML."""
+        first = self.comparisons[0]
+        shown = [first.today, *([] if first.best is None else [first.best.schedule])]
+        span = readable_span(first.today)
+        hours = "The same hours under two policies" if len(shown) > 1 else "Some hours job by job"
+        logs = [row for row in self.rows if row.kind == "log"]
+        rows = [row for row in self.rows if row.kind != "log" and row.ok]
+        summaries = {
+            one.workload: dict(enumerate(summarize(rows, one.workload))) for one in self.comparisons
+        }
+        slots = {
+            n: "ref" if one.policy == first.today.policy else str(n)
+            for n, one in list(summaries[first.workload].items())[:HIGHLIGHTED]
+        }
+        starving = {one.policy for one in first.findings if one.starves}
+        sections = [
+            ("verdict", "The verdict", opening(self.comparisons)),
+            ("logged", "As it ran", as_it_ran(calibration_lines(rows, logs))),
+            ("workloads", "Workload by workload", panels(summaries, slots)),
+            ("gantt", hours, gantt_section(
+                first.workload, shown, choose_begin(shown, span), span, starving=starving)),
+            ("failed", "Failed runs", failed_runs(self.failed)),
+        ]  # fmt: skip
+        names = ", ".join(one.workload for one in self.comparisons)
+        lead = f"{names}: {counted(len({row.policy for row in rows}), 'policy', 'policies')}"
+        return document("What another policy would do to your users", lead, sections)
+
+
+def site_report(
+    logs: Sequence[str],
+    today: str,
+    candidates: Sequence[str],
+    *,
+    begin: Callable[[int], None] = lambda rows: None,
+    done: Callable[[Row], None] = lambda row: None,
+    jobs: int = 1,
+) -> Report:
+    """Simulate today's policy and the candidates on a site's logs.
+
+    Parameters
+    ----------
+    logs
+        What `load_workload` takes, such as the path of an SWF file.
+    today
+        The policy closest to the site's.
+    candidates
+        The policies to compare with it. EASY and FCFS are simulated as well.
+    begin
+        Called with the number of rows to come.
+    done
+        Called with each row.
+    jobs
+        Processes, as in `run_tasks`.
+
+    Returns
+    -------
+    Report
+        With a comparison of each log.
+
+    Raises
+    ------
+    BfenvError
+        If a log or a policy is unknown, two logs have one name, today's policy fails, or every
+        candidate does. `done` has had the rows of those that failed.
+    """
+    cases = [Case(log) for log in logs]
+    names = [case.trace().name for case in cases]
+    if len(set(names)) < len(names):
+        raise BfenvError(f"two logs have one name: {', '.join(names)}")
+    today, *others = (find_policy(one).name for one in (today, *candidates))
+    competitors = list(dict.fromkeys([LOGGED, today, REFERENCE, FAIR, *others]))
+    begin(len(plan_runs(competitors, cases)))
+    rows = evaluate(competitors, cases, full=True, keep_schedules=True, done=done, jobs=jobs)
+    failed = {row.policy for row in rows if not row.ok}
+    if today in failed:
+        raise BfenvError(f"{today} is today's policy, so there is nothing to compare with")
+    if failed.issuperset(others):
+        raise BfenvError(f"there is no candidate to compare with {today}")
+    comparisons = []
+    for name in names:
+        own_rows = (row for row in rows if row.workload == name)
+        schedules = {row.policy: row.schedule for row in own_rows if row.schedule is not None}
+        logged, own = schedules.pop(LOGGED, None), schedules.pop(today)
+        comparisons.append(compare_site(own, list(schedules.values()), logged))
+    return Report(comparisons, rows)

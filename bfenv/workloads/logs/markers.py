@@ -1,0 +1,40 @@
+"""What logs write for "no time", "no limit" and "not known": one list for all of them."""
+
+from typing import Any
+
+WORDS = frozenset(
+    (
+        "", "-", "--", "unknown", "none", "n/a", "na", "nan", "nat", "null", "(null)", "nil",
+        "invalid", "never", "not_set", "not set", "unset", "undefined", "unlimited", "infinite",
+        "infinity", "inf", "+inf", "-inf", "partition_limit",
+        "0000-00-00", "0000-00-00 00:00:00", "0000-00-00t00:00:00",
+    )
+)  # fmt: skip  # in lower case
+NUMBERS = frozenset(
+    (-1, 2**31 - 1, 2**32 - 1, 2**32 - 2, 2**63 - 1, 2**64 - 1, 2**64 - 2)
+)  # the largest of C's integers; Slurm's INFINITE and NO_VAL
+TEXTS = WORDS | {str(number) for number in NUMBERS}
+YEAR = 365 * 86_400  # seconds; no job starts so long before its submission
+
+
+def is_nothing(value: Any) -> bool:
+    """Return whether a value is one of the words or numbers above, or NaN."""
+    if isinstance(value, str):
+        return value.strip().lower() in TEXTS
+    return value is None or value != value or value in (float("inf"), -float("inf"), *NUMBERS)
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether a table leaves a value out: an empty field, NaN, or -1."""
+    if isinstance(value, str):
+        return value.strip().lower() in ("", "nan", "nat", "-1")
+    return value is None or value != value or value == -1
+
+
+def is_no_date(instant: float, later: float) -> bool:
+    """Return whether a time means that nothing happened yet at a time known to be no later.
+
+    It does if it is zero, which is 1970-01-01, or a year before the other. In a table of relative
+    times, a job submitted at second 0 may well start at second 0.
+    """
+    return instant < later and (instant <= 0 or later - instant >= YEAR)

@@ -1,0 +1,168 @@
+"""Cards of agents: what is shipped, what is refused, and that nothing in them runs."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bfenv import (
+    BfenvError,
+    PolicyError,
+    UnknownNameError,
+    find_policy,
+    load_workload,
+    simulate,
+)
+from bfenv.agents.card import MODELS, POLICY, Card, read_card, shipped_names, write_card
+from bfenv.agents.models.scoring import find_failures, geometric_means, score_card
+from bfenv.agents.seen_jobs import check_unseen, searched_spans
+from bfenv.core.names import parse_name
+from bfenv.leaderboard.suite import SUITES, WINDOWS, suite_contents
+from bfenv.workloads import split_range
+from tests.conftest import log
+
+MODEL = "lublin:jobs=400,procs=32,load=0.9"
+WINDOWED = "lublin_256_10k", "lublin_256_new2"  # logs of which a suite has WINDOWS
+CARD = Card(
+    name="mine",
+    division="completion",
+    kind="policy",
+    what="Shortest estimates first.",
+    policy="easy(order='estimate')",
+    found={"command": "bfenv search ..."},
+)
+
+
+@pytest.mark.parametrize("name", shipped_names(POLICY))
+def test_shipped(name: str) -> None:
+    """An agent is the policy on its card, bit for bit, small, and says how it was found."""
+    card, agent = read_card(name), find_policy(f"agent:{name}")
+    trace = load_workload(MODEL)
+    one, other = simulate(trace, agent), simulate(trace, card.policy)
+    assert agent.name == f"agent:{name}" and agent.summary == card.what
+    assert np.array_equal(one.start, other.start)
+    assert parse_name(card.policy).base == "easy"
+    exact = all(str(score["workload"]).endswith("+exact") for score in card.scores)
+    alone = "clairvoyant" if exact else "completion"
+    assert card.division == ("trials" if agent.trials else alone)
+    assert card.found["command"].startswith("bfenv search ") and card.trained_on and card.scores
+
+
+@pytest.mark.parametrize("name", shipped_names(POLICY))
+def test_no_test_job_in_training(name: str) -> None:
+    """No range trained on reaches into a test split or a window, nor is a suite's trace in it."""
+    card = read_card(name)
+    frozen = {trace.hash for trace in suite_contents().values()}
+    content = json.loads(MODELS.joinpath(f"{name}.json").read_bytes())
+    for span, part in zip(card.trained_on, content["training"], strict=True):
+        assert part["hash"] not in frozen and span.jobs_hash not in frozen
+        if span.trace in WINDOWED:
+            assert all(span.last <= first or first + 1024 <= span.first for first in WINDOWS)
+        elif span.numbers:  # a log, whose last 40 % of the time are the test split
+            assert part["split"] == "train" and span.last < part["jobs"]
+    trained = {(part["workload"], part["split"]) for part in content["training"]}
+    for score in card.scores:
+        assert score["split"] == "test" or (score["workload"], score["split"]) not in trained
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped_names(POLICY))
+def test_suite_is_unseen(name: str) -> None:
+    """The recorded hashes and numbers of jobs exclude all jobs of the suites of logs."""
+    card = read_card(name)
+    for entry in SUITES["archive-v1"].entries[::2]:
+        (frozen,) = entry.traces
+        check_unseen(name, card.seen_jobs, log(entry.label, split="test"), source=frozen.source)
+    for entry in SUITES["rlscheduler-windows-v1"].entries:
+        for window in entry.traces:
+            _check(card, window.source)
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    """A card reads back as it was written, and its file is an agent."""
+    path = tmp_path / "mine.json"
+    write_card(path, replace(CARD, versions={"bfenv": "1"}))
+    assert read_card(str(path)) == replace(CARD, versions={"bfenv": "1"})
+    agent = find_policy(f"agent:{path}")
+    trace = load_workload(MODEL)
+    assert np.array_equal(simulate(trace, agent).start, simulate(trace, "easy-sjf").start)
+    assert find_policy(f"agent(name='{path}')").name == agent.name
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"format": "other"}, "is not a card"),
+        ({"policy": 3}, "policy is not"),
+        ({"training": [1]}, "not a span of jobs"),
+        ({"scores": [1]}, "scores must be a list of objects"),
+        ({"division": "open"}, "division must be one of completion, trials, clairvoyant"),
+        ({"kind": "tree"}, "does not know agents of the kind 'tree'"),
+        ({"policy": "agent:mine"}, "its policy is another agent"),
+        ({"policy": "easy(order=sise)"}, "sise"),
+    ],
+)
+def test_wrong_card(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    """What is wrong with a card is named."""
+    path = tmp_path / "mine.json"
+    write_card(path, CARD)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(PolicyError, match=message):
+        find_policy(f"agent:{path}")
+
+
+def test_wrong_file(tmp_path: Path) -> None:
+    """Unknown names, missing files, other files and what JSON cannot hold are errors."""
+    with pytest.raises(UnknownNameError, match="agent"):
+        find_policy("agent:nobody")
+    with pytest.raises(PolicyError, match="cannot be read"):
+        find_policy(f"agent:{tmp_path / 'none.json'}")
+    (tmp_path / "bad.json").write_bytes(b"\x80\x04")
+    with pytest.raises(PolicyError, match="is not a card"):
+        find_policy(f"agent:{tmp_path / 'bad.json'}")
+    with pytest.raises(BfenvError, match="must be JSON"):
+        write_card(tmp_path / "mine.json", replace(CARD, found={"x": np.zeros(1)}))
+
+
+def test_training_jobs_are_refused() -> None:
+    """An agent is refused on jobs it was trained on, at any load, and taken on others."""
+    card = replace(CARD, trained_on=tuple(searched_spans((MODEL,), "all")))
+    for source in (MODEL, f"{MODEL},split=test", "lublin:jobs=400,procs=32,load=0.5"):
+        with pytest.raises(PolicyError, match="agent:mine was trained on"):
+            _check(card, source)
+    _check(card, f"{MODEL},seed=5")
+
+
+def test_split_of_a_log(tmp_path: Path) -> None:
+    """On a log, jobs are told apart by their numbers: the test split is taken, the rest is not."""
+    from bfenv.workloads import write_swf
+
+    path = tmp_path / "log.swf"
+    write_swf(load_workload(MODEL), path)
+    card = replace(CARD, trained_on=tuple(searched_spans((str(path),), "train")))
+    for load in ("", ",load=0.5"):
+        _check(card, f"{path}:split=test{load}")
+    first, last = split_range(load_workload(path), "test")
+    with pytest.raises(PolicyError, match=f"trained on 3 of the {last - first + 3} jobs"):
+        _check(card, f"{path}:first_job={first - 3}")
+
+
+def _check(card: Card, source: str) -> None:
+    check_unseen(f"agent:{card.name}", card.seen_jobs, load_workload(source), source=source)
+
+
+def test_scores() -> None:
+    """EASY in its own order has ratios of 1; training jobs are refused; failures are sentences."""
+    easy = replace(CARD, policy="easy(order=fcfs)")
+    scores = score_card(easy, [MODEL], [None], shakes=2)
+    (score,) = scores
+    assert (score["slowdown_ratio"], score["wait_ratio"], score["copies"]) == (1.0, 1.0, 2)
+    assert find_failures(scores) == ()
+    assert geometric_means(scores) == {"own": 1.0}
+    bad = dict(score, slowdown_ratio=1.2, wait_ratio=1.9, highest_wait_ratio=2.5)
+    assert len(find_failures([bad])) == 2
+    seen = replace(easy, trained_on=tuple(searched_spans((MODEL,), "all")))
+    with pytest.raises(PolicyError, match="was trained on"):
+        score_card(seen, [MODEL], [None], shakes=1)

@@ -1,0 +1,168 @@
+"""Scoring an agent beside policies on the same jobs."""
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.agents import PolicyAgent, RandomAgent, span_of
+from bfenv.analysis.comparison import STARVES
+from bfenv.evaluation.episodes import FAMILIES, best_policies, evaluate_agent, starves
+from bfenv.leaderboard.agent_schedule import agent_schedule
+
+OPTIONS = {"episode_jobs": 60, "warmup_jobs": 60, "window": 256}
+TRACE = bfenv.load_workload("lublin:procs=32,jobs=300,load=0.9,seed=3")
+WHOLE = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
+
+
+def by_name(rows):
+    return {row.policy: row for row in rows}
+
+
+def test_easy():
+    """EASY as an agent scores as EASY; the references stand beside it."""
+    rows = evaluate_agent(lambda env: PolicyAgent("easy", env), episodes=3, **OPTIONS)
+    assert [row.policy for row in rows][:4] == ["agent", "random", "easy", "easy-saf"]
+    agent, _, easy, *_ = rows
+    assert {name: agent.metrics[name] for name in easy.metrics} == easy.metrics
+    assert easy.metrics["slowdown_ratio"] == easy.metrics["longest_wait_ratio"] == 1
+    assert agent.metrics["decisions"] > 0 and "decisions" not in easy.metrics
+    assert agent.jobs == 180 and not starves(agent)
+
+
+@pytest.mark.parametrize("policy", ["easy", "easy-saf", "easy(order=size * estimate)"])
+def test_references(policy):
+    """From an empty machine a reference's row has the metrics of its schedule."""
+    rows = evaluate_agent("random", TRACE, references=["easy", policy], window=8, **WHOLE)
+    expected = bfenv.simulate(TRACE, policy)
+    metrics = bfenv.analysis.metrics(expected)
+    row = by_name(rows)[policy]
+    shared = ("mean_bounded_slowdown", "mean_wait", "p95_wait", "max_wait")
+    assert {name: row.metrics[name] for name in shared} == {name: metrics[name] for name in shared}
+
+
+def test_best():
+    """The best row is the candidate of the lowest mean among those that starve no jobs."""
+    rows = evaluate_agent("random", TRACE, window=8, **WHOLE)
+    longest = {}
+    means = {}
+    for name, policy in bfenv.policies().items():
+        if name.startswith(FAMILIES) and not policy.stochastic and not policy.trials:
+            schedule = bfenv.simulate(TRACE, policy)
+            longest[name] = schedule.wait.max()
+            means[name] = bfenv.analysis.metrics(schedule)["mean_bounded_slowdown"]
+    fair = [name for name in means if longest[name] <= STARVES * longest["easy"]]
+    (best,) = best_policies(rows)
+    assert best.policy in fair and means[best.policy] == min(means[name] for name in fair)
+    for row in rows:
+        assert starves(row) == (row.metrics["max_wait"] > STARVES * longest["easy"])
+
+
+@pytest.mark.parametrize("name", ["random:window=8", "random:window=8,reservation_depth=0"])
+def test_agrees_with_leaderboard(name):
+    """On a whole trace an agent has the metrics of its leaderboard row, to the last bit."""
+    row, *_ = evaluate_agent(name, TRACE, seed=5, **WHOLE)
+    run = agent_schedule(TRACE, name, 5)
+    metrics = bfenv.analysis.metrics(run.schedule)
+    for name in ("mean_bounded_slowdown", "mean_wait", "max_wait"):
+        assert row.metrics[name] == metrics[name]
+    assert {name: row.metrics[name] for name in run.notes} == run.notes
+    assert row.metrics["outside_window"] > 0
+
+
+def test_every_trace_once():
+    """A long episode is played of every trace: all jobs of the split after the warm-up."""
+    traces = [TRACE, TRACE[:200]]
+    seen = []
+
+    class Recorder(RandomAgent):
+        def __init__(self, env, seed):
+            super().__init__(env, seed)
+            seen.append(env)
+
+        def predict(self, *args, **others):
+            seen.append((seen[0].trace, len(seen[0].episode_jobs)))
+            return super().predict(*args, **others)
+
+    evaluate_agent(Recorder, traces, episode_jobs=None, warmup_jobs=10, split="all")
+    played = {item for item in seen if isinstance(item, tuple)}
+    assert played == {(traces[0], 290), (traces[1], 190)}
+
+
+class Passing:
+    """Only passes; deterministic."""
+
+    stochastic = False
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        return 256, state
+
+
+def test_passing():
+    """An agent that never starts a job is marked: its actions are illegal and it starves jobs."""
+    agent, *_ = evaluate_agent(Passing(), episodes=1, **OPTIONS)
+    assert starves(agent) and agent.metrics["illegal_actions"] > 0
+    assert agent.metrics["slowdown_ratio"] > 1
+
+
+def test_random_does_not_starve():
+    """At the defaults random actions do not beat EASY by starving jobs."""
+    rows = evaluate_agent(Passing(), episodes=2, episode_jobs=256)
+    assert not starves(by_name(rows)["random"])
+
+
+class Mixed:
+    """Takes the first legal action, or the last if asked to sample."""
+
+    def predict(
+        self, observation, state=None, episode_start=None, deterministic=False, action_masks=None
+    ):
+        legal = np.flatnonzero(action_masks)
+        return legal[0 if deterministic else -1], state
+
+
+def test_both_modes():
+    """An agent is scored with deterministic and with sampled actions; one mode may be chosen."""
+    options = {**OPTIONS, "reservation_depth": 0, "idle": "always"}
+    rows = by_name(evaluate_agent(Mixed(), episodes=2, **options))
+    assert rows["agent"].metrics != rows["agent (sampled)"].metrics
+    only = evaluate_agent(Mixed(), episodes=2, deterministic=False, **options)
+    assert only[0] == rows["agent (sampled)"] and only[1].policy == "random"
+
+
+def test_seen_jobs():
+    """Jobs that the agent was trained on are refused, at another load and from another job on."""
+
+    class Trained(RandomAgent):
+        trained_on = (span_of(TRACE, 0, 150),)
+
+    options = {"episodes": 1, "episode_jobs": 20, "warmup_jobs": 10, "split": "all"}
+    evaluate_agent(Trained, TRACE[150:], **options)
+    for trace in (TRACE[100:], TRACE):
+        with pytest.raises(bfenv.BfenvError, match=r"trained on \d+ of the .* jobs"):
+            evaluate_agent(Trained, trace, load=0.5, **options)
+
+
+def test_requested_starts():
+    """Policies that do not plan for requested starts are left out."""
+    trace = bfenv.load_workload("lublin:procs=32,jobs=200,seed=3,requested_start_share=0.3")
+    options = {"episode_jobs": 20, "warmup_jobs": 5, "split": "all", "episodes": 1}
+    rows = evaluate_agent("random", trace, references=["easy", "conservative"], **options)
+    assert [row.policy for row in rows] == ["random", "conservative"]
+    with pytest.raises(bfenv.BfenvError, match="requested start"):
+        evaluate_agent("random", trace, **options)
+
+
+@pytest.mark.parametrize(
+    ("agent", "options", "named"),
+    [
+        (Passing(), {"episodes": 0}, "episodes .*0"),
+        ("random:window=8", {"window": 16}, "random:window=8 needs window=8, got 16"),
+        ("nobody", {}, "'nobody'"),
+        ("random", {"seed": -1}, "seed .*-1"),
+        ("random", {"max_episode_steps": 9}, "max_episode_steps must be None.*whole.* 9"),
+    ],
+)
+def test_errors(agent, options, named):
+    """What is wrong is named."""
+    with pytest.raises(bfenv.BfenvError, match=named):
+        evaluate_agent(agent, **options)

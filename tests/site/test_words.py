@@ -1,0 +1,242 @@
+"""Every number of the verdict, computed again from the starts of the jobs alone."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.analysis.intervals import Interval
+from bfenv.analysis.logged import logged_schedule
+from bfenv.site.comparison import compare_site
+from bfenv.site.words import less_or_more, sentences
+
+CANDIDATES = ("easy-sqf", "easy-lxf", "easy-sjf", "conservative-replan")
+
+
+def short(seconds, beside=0):
+    """A duration as the page writes it, in the unit of the larger one of it and that beside it."""
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        if max(seconds, beside) >= 2 * length:
+            value = seconds / length
+            digits = 0 if unit == "s" or value >= 100 else 2 if value < 0.95 else 1
+            return f"{value:,.{digits}f} {unit}"
+    return "0 s"
+
+
+@pytest.fixture(scope="module")
+def compared(site):
+    trace = bfenv.load_workload(str(site))
+    schedules = {name: bfenv.simulate(trace, name) for name in ("easy", *CANDIDATES)}
+    others = [schedules[name] for name in CANDIDATES]
+    return compare_site(schedules["easy"], others, logged_schedule(trace)), schedules, trace
+
+
+def waits(schedule):
+    submit = schedule.trace.jobs.submit.tolist()
+    return [start - time for start, time in zip(schedule.start.tolist(), submit, strict=True)]
+
+
+def best_of(schedules):
+    """The least mean wait among those whose longest is at most twice EASY's."""
+    longest = max(waits(schedules["easy"]))
+    able = {
+        name: sum(waits(schedules[name])) / len(waits(schedules[name]))
+        for name in CANDIDATES
+        if max(waits(schedules[name])) <= 2 * longest
+    }
+    return min(able, key=able.get)
+
+
+def test_period(compared):
+    """The first sentence has the dates of the first and the last submission."""
+    comparison, _, trace = compared
+    origin = 1_767_225_600
+    first, last = (
+        datetime.fromtimestamp(origin + seconds, UTC).date()
+        for seconds in (int(trace.records[0, 1]), int(trace.records[-1, 1]))
+    )
+    text = f"site: 400 jobs from {first} to {last} on 64 processors."
+    assert sentences(comparison)[0] == text
+
+
+def test_period_of_few_dateless_jobs(site, tmp_path):
+    """Without dates there is a duration, and jobs that the trace lacks are counted."""
+    lines = site.read_text().splitlines()
+    path = tmp_path / "few.swf"
+    path.write_text("\n".join(line for line in lines if "UnixStartTime" not in line) + "\n")
+    today = bfenv.simulate(bfenv.load_workload(f"{path}:processors=1"), "easy")
+    dropped = 400 - len(today.trace)
+    assert dropped > 1
+    text = sentences(compare_site(today, [], None))[0]
+    assert re.fullmatch(
+        rf"few: {len(today.trace)} jobs over [0-9.]+ (h|d) on 1 processor; {dropped} jobs of the "
+        r"log are left out \(larger than the machine\)\.",
+        text,
+    )
+
+
+def test_mean(compared):
+    """The mean waits are sums over jobs, the interval that of 20 batch means."""
+    comparison, schedules, _ = compared
+    name = best_of(schedules)
+    own, usual = np.array(waits(schedules[name])), np.array(waits(schedules["easy"]))
+    batches = (own - usual).reshape(20, -1).mean(axis=1)
+    half = 2.093024 * batches.std(ddof=1) / 20**0.5  # Student's t, 19 degrees of freedom
+    low, high = batches.mean() - half, batches.mean() + half
+    if high < 0:
+        reach = f"95 %: {short(-high, -low)} to {short(-low, -high)} less"
+    else:
+        assert low <= 0
+        reach = (
+            f"95 %: from {short(-low, high)} less to {short(high, -low)} more, which may be chance"
+        )
+    before, then = usual.mean(), own.mean()
+    words = bfenv.find_policy(name).summary
+    expected = (
+        f"On your 400 jobs, {name} ({words}) would cut the mean wait of easy "
+        f"from {short(before, then)} to {short(then, before)} ({reach})."
+    )
+    assert sentences(comparison)[1] == expected
+
+
+def test_longest(compared):
+    """The longest waits are those of single jobs."""
+    comparison, schedules, _ = compared
+    own, usual = max(waits(schedules[best_of(schedules)])), max(waits(schedules["easy"]))
+    verb = "grows" if own > usual else "falls"
+    expected = f"The longest wait {verb} from {short(usual, own)} to {short(own, usual)}."
+    assert sentences(comparison)[2] == expected
+
+
+def test_users(compared):
+    """A user counts whose mean wait changes by over a minute."""
+    comparison, schedules, trace = compared
+    own, usual = waits(schedules[best_of(schedules)]), waits(schedules["easy"])
+    changes = {}
+    for user, a, b in zip(trace.jobs.user.tolist(), own, usual, strict=True):
+        changes.setdefault(user, []).append(a - b)
+    changes.pop(-1, None)
+    means = [sum(part) / len(part) for part in changes.values()]
+    less, more = sum(mean < -60 for mean in means), sum(mean > 60 for mean in means)
+    text = sentences(comparison)[3]
+    if less or more:
+        assert [int(number) for number in re.findall(r"\d+", text)][:2] == [less, more]
+    else:
+        assert text.startswith("No user's mean wait")
+
+
+def test_reality(compared):
+    """A sentence has the logged mean, the share explained, and the verdict."""
+    comparison, schedules, trace = compared
+    real = float(np.mean([float(line[2]) for line in trace.records]))
+    share = f"{np.mean(waits(schedules['easy'])) / real:.0%}".replace("%", " %")
+    text = next(text for text in sentences(comparison) if text.startswith("In reality"))
+    assert text.startswith(
+        f"In reality the mean wait was {short(real)}: the simulation of easy explains {share} of it"
+    )
+    word = {"good": "well", "fair": "fairly", "poor": "poorly"}[comparison.verdict]
+    assert f"It repeats your log {word}, " in text
+
+
+def test_no_better(compared):
+    """Where no candidate waits less, the verdict says so and promises nothing."""
+    _, schedules, _ = compared
+    comparison = compare_site(schedules["easy"], [schedules["easy"]])
+    texts = sentences(comparison)
+    assert comparison.best is None
+    assert len(texts) == 2
+    assert texts[1].startswith("Of 1 candidate, none that Slurm can follow")
+
+
+def test_only_starving(compared):
+    """If only policies that starve jobs have a shorter mean wait, their price is told."""
+    _, schedules, trace = compared
+    easy, own = schedules["easy"], schedules["easy-sjf"]
+    wait = np.zeros(len(trace), dtype=np.int64)
+    wait[-1] = 3 * max(waits(easy))
+    starving = replace(own, start=trace.jobs.submit + wait)
+    comparison = compare_site(easy, [starving])
+    usual, longest = max(waits(easy)), max(waits(starving))
+    mean = np.mean(waits(starving))
+    assert sentences(comparison)[2] == (
+        f"easy-sjf would cut it to {short(mean, np.mean(waits(easy)))}, but it starves jobs: the "
+        f"longest wait grows from {short(usual, longest)} to {short(longest, usual)}."
+    )
+
+
+def test_plugin(compared):
+    """Beside a plugin stands the best candidate that needs none."""
+    _, schedules, trace = compared
+    today, own = bfenv.simulate(trace, "fcfs"), bfenv.simulate(trace, "easy-lxf")
+    (text,) = (
+        text
+        for text in sentences(compare_site(today, [schedules["easy"], own]))
+        if text.startswith("Slurm needs a plugin")
+    )
+    wait = short(np.mean(waits(schedules["easy"])), np.mean(waits(today)))
+    assert text.endswith(f" Without a plugin: easy, {wait}.")
+    texts = sentences(compare_site(schedules["easy"], [schedules["easy-sqf"], own]))
+    assert not any("plugin" in text for text in texts)
+
+
+def test_standstill(tmp_path):
+    """Times at which the logged machine stood still are told, unless outages are simulated."""
+    lines = ["; MaxProcs: 4", "; UnixStartTime: 1767268800"]
+    for job, wait in enumerate([0, *(7_300 - job for job in range(1, 7))]):
+        lines.append(f"{job + 1} {job} {wait} 100 1 -1 -1 1 200 -1 1 {job} 1 -1 1 1 -1 -1")
+    path = tmp_path / "still.swf"
+    path.write_text("\n".join(lines) + "\n")
+    for options, count in (("", 1), (":outages=find", 0)):
+        trace = bfenv.load_workload(f"{path}{options}")
+        texts = sentences(compare_site(bfenv.simulate(trace, "easy"), [], logged_schedule(trace)))
+        assert sum(text.startswith("Once, 2.0 h in all, nothing ran") for text in texts) == count
+
+
+def test_slower_than_reality(compared):
+    """Where the simulation waits longer than the log, it says by which factor."""
+    comparison, _, _ = compared
+    slow = compare_site(comparison.logged, [], comparison.today)
+    factor = comparison.logged.wait.mean() / comparison.today.wait.mean()
+    assert factor > 2 and f"has {factor:.1f} times as much" in sentences(slow)[-1]
+    waits = comparison.today.wait
+    late = replace(comparison.today, start=comparison.today.start + int(0.03 * waits.mean()))
+    slow = compare_site(late, [], comparison.today)
+    assert "has 103 % of it. It repeats your log well" in sentences(slow)[-1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (-3_000, -600, "95 %: 10.0 min to 50.0 min less"),
+        (600, 3_000, "95 %: 10.0 min to 50.0 min more"),
+        (-600, 300, "95 %: from 10.0 min less to 5.0 min more, which may be chance"),
+        (-43_560, -7_044, "95 %: 2.0 h to 12.1 h less"),
+        (0, 0, "95 %: no difference"),
+        (float("nan"), float("nan"), "with no interval: there are too few jobs"),
+    ],
+)
+def test_interval(low, high, text):
+    """Ends are in the order of their size, and chance is called chance."""
+    assert less_or_more(Interval(0.0, low, high)) == text
+
+
+@pytest.mark.parametrize("policy", ["easy-sqf", "easy-lxf"])
+def test_closest(site, policy):
+    """A log that ran under a candidate is repeated best by it; the verdict says so."""
+    trace = bfenv.load_workload(str(site))
+    ran = bfenv.simulate(trace, policy)
+    others = [bfenv.simulate(trace, name) for name in CANDIDATES]
+    today = bfenv.simulate(trace, "fcfs")
+    text = sentences(compare_site(today, others, ran))[-1]
+    assert text == (
+        f"{policy} repeats your log well, better than fcfs. If it is closer to your site's "
+        f"policy, compare with it: --today {policy}."
+    )
+    half = replace(ran, start=np.where(np.arange(len(trace)) % 2, ran.start, today.start))
+    text = sentences(compare_site(half, [ran], ran))[-1]
+    assert text.startswith(f"{policy} repeats your log well, better than {policy}")
+    texts = sentences(compare_site(ran, [today, *others], ran))
+    assert not any("--today" in text for text in texts)  # nothing is better than the truth
