@@ -8,7 +8,6 @@ scan gives the same starts.
 
 from bfenv.core.cluster import free, now, start, waiting
 from bfenv.core.events import advance
-from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.policy import Policy
 from bfenv.core.profile import shadow
@@ -17,18 +16,20 @@ from bfenv.core.profile import shadow
 @kernel
 def decide(cluster, jobs, memory):
     """Start jobs in queue order until one, the head, must wait; then backfill behind it."""
-    head, shadow_time, extra_nodes = -1, FOREVER, 0
-    for job in waiting(cluster):
-        if free(cluster) == 0:
-            return
+    queue = waiting(cluster)
+    head = 0
+    while head < len(queue) and jobs.size[queue[head]] <= free(cluster):
+        start(cluster, jobs, queue[head])
+        head += 1
+    if head + 1 >= len(queue) or free(cluster) == 0:
+        return
+    shadow_time, extra_nodes = shadow(cluster, jobs, queue[head])  # Algorithm 8, step 1
+    for job in queue[head + 1 :]:  # step 2
         size = jobs.size[job]
         if size > free(cluster):
-            if head < 0:  # Algorithm 8, step 1
-                head = job
-                shadow_time, extra_nodes = shadow(cluster, jobs, head)
             continue
         is_over = now(cluster) + jobs.estimate[job] <= shadow_time
-        if is_over or size <= extra_nodes:  # step 2
+        if is_over or size <= extra_nodes:
             start(cluster, jobs, job)
             extra_nodes -= 0 if is_over else size
 

@@ -253,9 +253,16 @@ def commit_starts(cluster, jobs, truth):
         entry = (state[STARTS] << 32) | job
         end = min(cluster.start[job] + truth.runtime[job], cluster.kill_time[job])
         push(_events(truth), end, entry)
+    count, i = state[STARTED], state[QUEUE_BEGIN]
     state[STARTED] = 0
     # The jobs before the last started one that still wait move up, those behind it stay.
-    i = state[QUEUE_BEGIN]
+    if count == 1:  # most often
+        moved = cluster.queue[i]
+        while moved != last:
+            i += 1
+            moved, cluster.queue[i] = cluster.queue[i], moved
+        state[QUEUE_BEGIN] += 1
+        return
     while cluster.queue[i] != last:
         i += 1
     target = i

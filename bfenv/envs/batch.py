@@ -12,6 +12,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
+from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.events import placeholder
@@ -88,7 +89,8 @@ class EnvBatch:
         self.rules = find_rules(values, self.source.traces, self.queue_features)
         # The slots, the pass, and the slots again for trials
         actions = self.window * (2 if self.rules.trial_limit else 1) + 1
-        self._step: Callable[..., Any] | None = None  # compiled for the types of the arguments
+        self._step: Callable[..., Any] | None  # compiled for the types of the arguments
+        self._run_easy: Callable[..., Any] | None  # the same
         self._tables = self._new_tables()
         groups = 1 + int(self._tables.group.max())
         traces = self.source.traces
@@ -122,7 +124,7 @@ class EnvBatch:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
         derived = (
-            "_tables", "_kernel_arguments", "_step", "totals",
+            "_tables", "_kernel_arguments", "_step", "_run_easy", "totals",
             "_columns", "_compared",
         )  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in derived}
@@ -239,8 +241,10 @@ class EnvBatch:
         cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
         jobs = jobs_of(self._state, self._tables, i)
         self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
-        ended = warm_up(cluster, jobs, truth, trace, window)
-        open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace), ended)
+        if self._run_easy is None:
+            self._run_easy = compiled_for(run_easy, cluster, jobs, truth, ())
+        warm_up(cluster, jobs, truth, trace, window, self._run_easy)
+        open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace))
         self._run_kernel(i, NO_ACTION, buffers)
         if not self.ready:
             self.ready = bool(self.job_counts.all())
@@ -409,4 +413,4 @@ class EnvBatch:
         """Derive the plain tuples that `episode.step` takes."""
         self._tables = with_state(self._tables, self._state)
         self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
-        self._step = None
+        self._step = self._run_easy = None

@@ -3,8 +3,6 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
-import numpy as np
-
 from bfenv.baselines.age_guard import update_work
 from bfenv.baselines.age_guard_state import ESTIMATES, RUNTIMES
 from bfenv.baselines.easy_pass import takes_trial
@@ -21,7 +19,6 @@ from bfenv.envs.accounts import (
     try_job,
 )
 from bfenv.envs.batch_state import (
-    BACKLOG,
     BEFORE_LONGEST,
     BEFORE_NOW,
     BEFORE_SLOWDOWN,
@@ -34,7 +31,6 @@ from bfenv.envs.batch_state import (
     GUARD_LIMIT,
     HEAD,
     ILLEGAL,
-    LARGEST_BACKLOG,
     LAST,
     LAST_ILLEGAL,
     LAST_LONGEST,
@@ -66,6 +62,7 @@ from bfenv.envs.legal_actions import may_any_start, write_mask
 from bfenv.envs.outages import begin_pass, look_ahead
 from bfenv.envs.outputs import write_outputs
 from bfenv.envs.slots import write_slots
+from bfenv.envs.warm_up import ended_before
 from bfenv.knowledge.user_history import learn, learn_jobs
 
 OPENED = -1  # STEPS of an environment that has not gone to its first decision yet
@@ -79,39 +76,28 @@ def open_episode(
     i: int,
     window: EpisodeWindow,
     outages: range,
-    ended: np.ndarray,
 ) -> None:
     """Open an episode on a warm machine; the next `step` goes to its first decision.
 
-    `outages` are the numbers of the outages, and `ended` (k,) int64 the jobs that have ended on the
-    machine, in the order of their ends.
+    `outages` are the numbers of the outages.
     """
-    counters, sums, cluster = state.counters[i], state.sums[i], cluster_of(state, i)
-    jobs, history = jobs_of(state, tables, i), history_of(state, tables, i)
-    users = state.user_ended, state.user_sums, state.user_recent, state.by_estimate, state.by_size
-    for part in (*users, state.guard_state, state.guard_last_pass):
-        part[i] = 0
+    counters, cluster = state.counters[i], cluster_of(state, i)
+    jobs = jobs_of(state, tables, i)
     if rules.users is not None:
-        learn_jobs(history, cluster, jobs, ended)
+        state.user_ended[i], state.user_sums[i], state.user_recent[i] = 0, 0, 0
+        state.by_estimate[i], state.by_size[i] = 0, 0
+        learn_jobs(history_of(state, tables, i), cluster, jobs, ended_before(cluster, window))
     if rules.expression is not None:  # what it made of these jobs in other episodes
         columns_of(state, rules, i).version[window.opening : window.end] = -1
     if rules.guard_code is not None:  # it knows those that have ended
-        state.guard_work[i] = -1
+        ended = ended_before(cluster, window)
+        state.guard_work[i], state.guard_last_pass[i], state.guard_state[i] = -1, 0, 0
         state.guard_state[i, RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
         state.guard_state[i, ESTIMATES] = jobs.estimate[ended].sum()
-    counters[EPISODES] += 1
-    counters[[FIRST, LAST, UNSTARTED]] = window.first, window.last, window.last - window.first
-    counters[[ILLEGAL, LAST_ILLEGAL, FORCED, OUTSIDE, LEGAL_STARTS, LEGAL_TRIALS, MET]] = 0
-    counters[[STEPS, HEAD]] = OPENED, -1
-    counters[[COMING, LAST_OUTAGE]] = outages.stop
+    counters[FIRST], counters[LAST], counters[STEPS] = window.first, window.last, OPENED
+    counters[COMING] = counters[LAST_OUTAGE] = outages.stop
     if outages:
         counters[COMING] = first_to_come(cluster, outages.start, outages.stop)
-    sums[:] = 0.0
-    queue = waiting(cluster)
-    sums[[BACKLOG, LARGEST_BACKLOG]] = (jobs.size[queue].astype(float) * jobs.estimate[queue]).sum()
-    state.mask[i] = 0
-    state.slots[i] = -1  # those of another trace
-    state.slot_requests[i, SLOT_SIZE] = FOREVER
 
 
 @kernel
@@ -129,7 +115,7 @@ def step(state, tables, rules, first, actions, buffers):
         truth, counters = truth_of(batch_state, batch_tables, i), batch_state.counters[i]
         opened = counters[STEPS] == OPENED
         if opened:
-            counters[STEPS] = 0
+            _begin_episode(batch_state, cluster, jobs, i)
         else:
             _act(
                 batch_state, batch_tables, batch_rules, cluster, jobs, truth, i, actions[i - first]
@@ -138,6 +124,25 @@ def step(state, tables, rules, first, actions, buffers):
         if opened:  # the sums start at 0, so the first reward covers all that came before
             batch_state.sums[i, LAST_NOW] = now(cluster)
         write_outputs(batch_state, batch_tables, batch_rules, cluster, jobs, i, outputs)
+
+
+@kernel
+def _begin_episode(state, cluster, jobs, i):
+    """Forget the last episode of environment i."""
+    counters = state.counters[i]
+    counters[EPISODES] += 1
+    counters[UNSTARTED] = counters[LAST] - counters[FIRST]
+    counters[HEAD] = -1
+    for column in (
+        STEPS, ILLEGAL, LAST_ILLEGAL, FORCED, OUTSIDE, LEGAL_STARTS, LEGAL_TRIALS, MET,
+    ):  # fmt: skip
+        counters[column] = 0
+    state.sums[i] = 0.0
+    for job in waiting(cluster):
+        add_backlog(state, jobs, i, job)
+    state.mask[i] = 0
+    state.slots[i] = -1  # those of another trace
+    state.slot_requests[i, SLOT_SIZE] = FOREVER
 
 
 @kernel

@@ -1,10 +1,12 @@
 """What happened before an episode, and what a reference policy makes of its jobs."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from bfenv.baselines.easy import EASY
+from bfenv.baselines.easy import run as run_by_easy
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.detour import run_around
@@ -13,7 +15,7 @@ from bfenv.core.events import Truth, advance, reset
 from bfenv.core.illegal_start import naming_illegal_start
 from bfenv.core.jobs import FOREVER, REQUESTED_START, SUBMIT, Jobs, Trace
 from bfenv.core.outages import announce_outages, new_machine, outages_of
-from bfenv.core.policy import Policy, new_memory, no_memory
+from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 
@@ -21,8 +23,13 @@ REQUESTED_START_POLICY = "conservative"  # in EASY's place where jobs have reque
 
 
 def warm_up(
-    cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace, window: EpisodeWindow
-) -> np.ndarray:
+    cluster: Cluster,
+    jobs: Jobs,
+    truth: Truth,
+    trace: Trace,
+    window: EpisodeWindow,
+    run_easy: Callable[..., None],
+) -> None:
     """Schedule the jobs before the episode on an empty machine.
 
     Parameters
@@ -33,11 +40,8 @@ def warm_up(
         The episode's.
     window
         The episode.
-
-    Returns
-    -------
-    np.ndarray
-        (k,) int64: the jobs that have ended, in the order of their ends.
+    run_easy
+        EASY's event loop, or its machine code.
     """
     outages = outages_of(trace)
     submit = truth.requests[SUBMIT]
@@ -48,10 +52,17 @@ def warm_up(
         announce_outages(cluster, truth, outages.start, outages.stop, opening)
     # EASY ignores requested starts; the placeholder tells whether there are any
     has_requested = truth.known[REQUESTED_START, -1]
-    policy = find_policy(REQUESTED_START_POLICY) if has_requested else EASY
-    _run(policy, cluster, jobs, truth, trace)
+    if has_requested or outages:
+        policy = find_policy(REQUESTED_START_POLICY) if has_requested else EASY
+        _run(policy, cluster, jobs, truth, trace)
+    else:
+        run_easy(cluster, jobs, truth, ())
     cluster.state[LAST_JOB] = window.end
     cluster.state[HORIZON] = FOREVER
+
+
+def ended_before(cluster: Cluster, window: EpisodeWindow) -> np.ndarray:
+    """Return the jobs that have ended on a warm machine, (k,) int64, in the order of their ends."""
     end = cluster.end[window.opening : window.first]
     ended = np.flatnonzero(end >= 0)
     order: np.ndarray = window.opening + ended[np.argsort(end[ended], kind="stable")]
@@ -97,7 +108,7 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
         If it leaves jobs of the window waiting although nothing else is left to happen.
     """
     cluster, jobs, truth = new_machine(trace)
-    warm_up(cluster, jobs, truth, trace, window)
+    warm_up(cluster, jobs, truth, trace, window, run_by_easy)
     with naming_illegal_start(cluster, jobs, policy.name):
         _run(policy, cluster, jobs, truth, trace)
     start = cluster.start[window.first : window.last]
@@ -108,9 +119,7 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
 
 
 def _run(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, trace: Trace) -> None:
-    memory: Any = ()  # a generator of random numbers would take longer than the passes
-    if policy.memory is not no_memory:
-        memory = new_memory(policy, jobs, trace.processors, 0)
+    memory = new_memory(policy, jobs, trace.processors, 0)
     if trace.outages:
         run_around(policy, cluster, jobs, truth, memory, outages_of(trace), in_thread=False)
         return
