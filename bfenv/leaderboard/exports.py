@@ -1,7 +1,5 @@
 """The public names of `bfenv.leaderboard`, which its `__init__` imports when one is first used."""
 
-from bfenv.evaluation.row import SCHEMA as SCHEMA
-from bfenv.evaluation.row import Row as Row
 from bfenv.leaderboard.replay import schedule_of as schedule_of
 from bfenv.leaderboard.run import SuiteRun as SuiteRun
 from bfenv.leaderboard.run import run_suite as run_suite
