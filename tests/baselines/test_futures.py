@@ -6,18 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.futures import (
-    first_starts,
-    known_machine,
-    new_future,
-    recall,
-    run_future,
-    with_arrivals,
-)
-from bfenv.core.cluster import may_start, now, running, start, try_start, waiting
-from bfenv.core.durations import DAY
-from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT
+from bfenv.baselines.futures import cluster_at, known_machine, recall, run_futures, with_waiting
+from bfenv.core.cluster import FREE, may_start, now, running, start, try_start, waiting
+from bfenv.core.jobs import ESTIMATE, FOREVER, Jobs, Outage
 from bfenv.core.policy import Policy, new_memory
+from bfenv.knowledge.arrivals import Arrivals
 from bfenv.knowledge.user_history import UserHistory, estimate_group, learn, new_user_history
 from tests.conftest import small_traces
 
@@ -44,8 +37,15 @@ GREEDY = Policy("greedy", first_that_fit, requested_starts=True)
 TRYING = Policy("trying", first_trials, trials=True)
 
 
-def true_future(trace, machine):
-    return new_future(machine, trace.runtime[machine.job])
+def queue_of(machine):
+    return np.flatnonzero(machine.cluster.start < 0)
+
+
+def true_starts(policy, trace, machine, **options):
+    """The waiting jobs of a machine, and when they start if all runtimes are the true ones."""
+    queue = queue_of(machine)
+    runtime = trace.runtime[machine.job][None]
+    return machine.job[queue], run_futures(policy, machine, runtime, queue, **options)[0]
 
 
 def watched(trace, policy, look):
@@ -60,170 +60,148 @@ def watched(trace, policy, look):
     return bfenv.simulate(trace, Policy("watched", decide, trials=True, requested_starts=True))
 
 
-@pytest.mark.parametrize("name", STATELESS)
-@given(small_traces(jobs=10))
-@settings(max_examples=25)
-def test_the_future_with_true_runtimes_is_the_run(name, trace):
-    """From each pass after the last arrival, a future with the true runtimes is what happens."""
-    policy, futures = bfenv.find_policy(name), []
+def futures_after_the_last_arrival(trace, policy):
+    """At each pass from the last arrival on, the starts in the true future; and the schedule."""
+    policy, futures = bfenv.find_policy(policy), []
 
     def look(cluster, jobs):
-        machine = known_machine(cluster, jobs)
-        memory = new_memory(policy, machine.jobs, trace.processors, 0)
-        starts, _ = first_starts(policy, machine, memory)
         if now(cluster) >= trace.jobs.submit[-1]:
-            memory = new_memory(policy, machine.jobs, trace.processors, 0)
-            after = run_future(policy, machine, true_future(trace, machine), memory)
-            futures.append((machine.job, after, now(cluster), starts))
+            futures.append(true_starts(policy, trace, known_machine(cluster, jobs)))
 
-    schedule = watched(trace, name, look)
+    return futures, watched(trace, policy, look)
+
+
+@pytest.mark.parametrize("policy", [*STATELESS, GREEDY, TRYING], ids=str)
+@given(small_traces(jobs=10))
+@settings(max_examples=20)
+def test_the_future_with_true_runtimes_is_the_run(policy, trace):
+    """From each pass after the last arrival, a future with the true runtimes is what happens."""
+    futures, schedule = futures_after_the_last_arrival(trace, policy)
     assert futures
-    for job, after, time, starts in futures:
-        assert np.array_equal(after.start, schedule.start[job])
-        assert np.array_equal(after.end, schedule.end[job])
-        known = [each.job for each in starts]
-        assert sorted(known) == np.flatnonzero(schedule.start == time).tolist()
+    for job, starts in futures:
+        assert np.array_equal(starts, schedule.start[job])
 
 
 @given(small_traces(jobs=10, requested_starts=True))
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_requested_starts_come_in_a_future_too(trace):
-    """A policy in Python meets the requested start times in a future as it does in the run."""
-    futures = []
-
-    def look(cluster, jobs):
-        if now(cluster) >= trace.jobs.submit[-1]:
-            machine = known_machine(cluster, jobs)
-            after = run_future(GREEDY, machine, true_future(trace, machine), ())
-            futures.append((machine.job, after.start))
-
-    schedule = watched(trace, GREEDY, look)
+    """A policy meets the requested start times in a future as it does in the run."""
+    futures, schedule = futures_after_the_last_arrival(trace, GREEDY)
     for job, starts in futures:
         assert np.array_equal(starts, schedule.start[job])
 
 
 def test_trials_go_on_in_a_future():
-    """A running trial ends at its limit, and a job whose trial was killed is not tried again."""
+    """A running trial ends at its limit, and its job waits again: the trial was not its start."""
     trace = bfenv.make_trace([0, 0], [2, 1], [900, 60], 2, estimate=[4000, 100])
-    policy, futures = bfenv.find_policy("easy-speculative(speculation=200, tried_above=600)"), []
+    policy = bfenv.find_policy("easy-speculative(speculation=200, tried_above=600)")
+    futures, schedule = futures_after_the_last_arrival(trace, policy)
+    assert schedule.trial_end[0] == 200 and schedule.start.tolist() == [200, 1100]
+    job, starts = futures[0]
+    assert job.tolist() == [0, 1] and starts.tolist() == [200, 1100]
+
+
+@given(small_traces(jobs=10), st.integers(0, 2**16), st.integers(2, 4))
+@settings(max_examples=20)
+def test_threads(trace, seed, threads):
+    """Futures are the same by one thread and by several."""
+    machine = None
 
     def look(cluster, jobs):
-        machine = known_machine(cluster, jobs)
-        memory = new_memory(policy, machine.jobs, trace.processors, 0)
-        after = run_future(policy, machine, true_future(trace, machine), memory)
-        futures.append((machine.job, after))
-
-    schedule = watched(trace, policy, look)
-    assert schedule.trial_end[0] == 200
-    for job, after in futures:
-        assert np.array_equal(after.end, schedule.end[job])
-        tried = schedule.trial_end[job]
-        assert np.array_equal(after.trial_end, tried)
-
-
-@given(small_traces(jobs=10))
-def test_killed_jobs_wait_in_a_future(trace):
-    """Jobs whose trials end while others wait take their old places in the queue."""
-    futures = []
-
-    def look(cluster, jobs):
-        if now(cluster) >= trace.jobs.submit[-1]:
+        nonlocal machine
+        if machine is None and len(waiting(cluster)) > 2:
             machine = known_machine(cluster, jobs)
-            futures.append(
-                (machine.job, run_future(TRYING, machine, true_future(trace, machine), ()))
-            )
-
-    schedule = watched(trace, TRYING, look)
-    for job, after in futures:
-        assert np.array_equal(after.start, schedule.start[job])
-        assert np.array_equal(after.trial_end, schedule.trial_end[job])
-
-
-@given(small_traces(jobs=8), st.integers(1, 12))
-@settings(max_examples=25)
-def test_time_stops_at_the_horizon(trace, horizon):
-    """Up to the horizon, a future equals the one without an end; nothing happens beyond it."""
-    policy = bfenv.find_policy("easy")
-
-    def look(cluster, jobs):
-        machine = known_machine(cluster, jobs)
-        future = true_future(trace, machine)
-        whole = run_future(policy, machine, future, ())
-        part = run_future(policy, machine, future, (), horizon)
-        seen = whole.start <= now(cluster) + horizon
-        assert np.array_equal(part.start, np.where(seen, whole.start, -1))
 
     watched(trace, "easy", look)
+    if machine is None:
+        return
+    generator = np.random.default_rng(seed)
+    shape = 9, len(machine.job)
+    runtime = 1 + generator.integers(0, machine.requests[ESTIMATE], shape)
+    queue = queue_of(machine)
+    one = run_futures(EASY, machine, runtime, queue, threads=1)
+    assert np.array_equal(one, run_futures(EASY, machine, runtime, queue, threads=threads))
+    assert (one < FOREVER).all()
+
+
+def a_machine(processors=2):
+    """Two jobs run on a machine of two processors, one for 100 s, one waits; at 10 s."""
+    requests = np.array(
+        [[0, 0, 5], [1, 1, 2], [100, 200, 50], [0, 0, 0], [0, 0, 0], [0, 0, 0]], dtype=np.int64
+    )
+    start, end = np.array([0, 0, -1]), np.array([-1, -1, -1])
+    return known_machine(cluster_at(10, requests, start, end, processors), Jobs(*requests))
+
+
+def test_a_machine_of_recorded_starts():
+    """The job that waits starts when the longer of the two that run has ended."""
+    machine = a_machine()
+    runtime = np.array([[30, 90, 50], [60, 20, 50], [5, 5, 5]])
+    starts = run_futures(EASY, machine, runtime, np.array([2]))
+    assert starts.T.tolist() == [[90, 60, 11]]  # what should have ended ends after now
+
+
+def test_an_overfull_machine():
+    """Where running jobs hold more processors than there are, nothing starts until they end."""
+    machine = a_machine(processors=1)
+    assert machine.cluster.state[FREE] == -1
+    requests = np.array([[10], [1], [50], [0], [0], [0]])
+    machine = with_waiting(machine, requests)
+    runtime = np.array([[60, 80, 50, 50]])
+    easy = bfenv.find_policy("easy")
+    assert machine.job.tolist() == [0, 1, 2, -1]
+    assert run_futures(easy, machine, runtime, np.array([3])).tolist() == [[80]]
+
+
+def test_joining_jobs_come_last():
+    """A job that joins the queue starts behind the others, unless it can overtake them."""
+    requests = np.array([[10, 10], [2, 1], [50, 20], [0, 0], [0, 0], [0, 0]])
+    machine = with_waiting(a_machine(), requests)
+    runtime = np.array([[30, 90, 50, 50, 20]])
+    asked = np.array([2, 3, 4])
+    assert run_futures(EASY, machine, runtime, asked).tolist() == [[90, 140, 30]]
+
+
+def test_an_outage_to_come():
+    """No job starts that may still run, by its estimate, when an announced outage begins."""
+    outage = Outage(120, 500, 2)
+    runtime = np.array([[30, 90, 50]])
+    starts = run_futures(EASY, a_machine(), runtime, np.array([2]), outages=(outage,))
+    assert starts.tolist() == [[500]]
+    later = run_futures(
+        EASY, a_machine(), runtime, np.array([2]), outages=(outage._replace(begin=140),)
+    )
+    assert later.tolist() == [[90]]
+
+
+def test_arrivals_take_holes():
+    """A job that arrives later overtakes under an order, with the runtime that it had."""
+    requests = np.array([[-80], [2], [10], [0], [0], [0]])
+    block = np.zeros((1, 1), dtype=np.int64)
+    arrivals = Arrivals(requests, np.array([7]), np.array([-1]), block, block + 1, block + 100)
+    runtime = np.array([[30, 90, 50]])
+    options = {"arrivals": arrivals}
+    asked = np.array([2])
+    assert run_futures(EASY, a_machine(), runtime, asked, **options).tolist() == [[90]]
+    shortest = bfenv.find_policy("easy-sjf")
+    assert run_futures(shortest, a_machine(), runtime, asked, **options).tolist() == [[97]]
+    own = arrivals._replace(place=np.array([0]))  # it still runs: its sampled runtime counts
+    own_starts = run_futures(shortest, a_machine(), runtime, asked, arrivals=own)
+    assert own_starts.tolist() == [[100]]  # killed at its estimate
 
 
 def test_a_future_leaves_the_machine_alone():
-    """Neither the machine nor its copy changes when a future is run."""
+    """Neither the machine nor its copy changes when futures are run."""
     trace = bfenv.load_workload("lublin:jobs=80", load=1.2)
     policy = bfenv.find_policy("easy-sjf")
 
     def look(cluster, jobs):
         machine = known_machine(cluster, jobs)
         kept = [column.copy() for column in (*cluster, *machine.cluster)]
-        memory = new_memory(policy, machine.jobs, trace.processors, 0)
-        run_future(policy, machine, new_future(machine, machine.requests[ESTIMATE]), memory)
+        run_futures(policy, machine, machine.requests[ESTIMATE][None], queue_of(machine))
         assert all(map(np.array_equal, kept, (*cluster, *machine.cluster)))
 
     assert np.array_equal(watched(trace, "easy", look).start, bfenv.simulate(trace, "easy").start)
-
-
-def daily_trace(days=4):
-    """Each day three jobs, at 1 h, 2 h and 30 h after its midnight minus a day."""
-    hours = sorted(24 * day + hour for day in range(days) for hour in (1, 2, 6))
-    submit = [3600 * hour for hour in hours]
-    count = len(submit)
-    return bfenv.make_trace(submit, [1] * count, [50] * count, 4, estimate=[60] * count)
-
-
-def test_arrivals_repeat_a_past_day():
-    """On the third day at 1 h, the jobs of 2 h and 6 h are expected as on a day before."""
-    trace, seen = daily_trace(), []
-
-    def look(cluster, jobs):
-        machine = known_machine(cluster, jobs)
-        future = with_arrivals(machine, cluster, jobs, np.random.default_rng(1), DAY // 2)
-        seen.append((now(cluster), machine, future))
-
-    watched(trace, "easy", look)
-    early = [future is machine for time, machine, future in seen if time < DAY]
-    assert early and all(early)
-    time, machine, future = next(each for each in seen if each[0] == 2 * DAY + 3600)
-    arrivals = future.requests[SUBMIT, len(machine.job) :]
-    assert arrivals.tolist() == [2 * DAY + 2 * 3600, 2 * DAY + 6 * 3600]
-    assert (future.job[len(machine.job) :] < machine.job.min()).all()
-    after = run_future(EASY, future, new_future(future, future.requests[ESTIMATE]), ())
-    assert np.array_equal(after.start, np.maximum(future.requests[SUBMIT], time))
-
-
-@given(small_traces(jobs=10), st.integers(0, 2**16))
-@settings(max_examples=25)
-def test_arrivals_are_jobs_of_the_past(trace, seed):
-    """A model of an arrival has been submitted by now, and an arrival comes after now."""
-    spread = trace.jobs._replace(submit=trace.jobs.submit * (DAY // 4))
-    trace = bfenv.Trace(spread, trace.runtime, trace.processors)
-
-    def look(cluster, jobs):
-        machine = known_machine(cluster, jobs)
-        generator = np.random.default_rng(seed)
-        future = with_arrivals(machine, cluster, jobs, generator, DAY // 2)
-        known = len(machine.job)
-        assert (jobs.submit[future.job] <= now(cluster)).all()
-        submit = future.requests[SUBMIT, known:]
-        assert ((submit > now(cluster)) & (submit <= now(cluster) + DAY // 2)).all()
-        assert np.array_equal(future.requests[SIZE], jobs.size[future.job])
-        after = run_future(EASY, future, new_future(future, future.requests[ESTIMATE]), ())
-        assert (after.end >= 0).all()
-        used = [
-            (future.requests[SIZE] * ((after.start <= t) & (after.end > t))).sum()
-            for t in after.start
-        ]
-        assert max(used, default=0) <= trace.processors
-
-    watched(trace, "easy", look)
 
 
 @given(small_traces(jobs=10))
@@ -238,19 +216,19 @@ def test_users_are_recalled(trace):
         machine = known_machine(cluster, jobs)
         if not len(machine.job):
             return
-        memory = new_memory(policy, machine.jobs, trace.processors, 0)
-        memory = recall(memory, machine, users)
+        own = Jobs(*machine.requests)
+        memory = recall(new_memory(policy, own, trace.processors, 0), users)
         assert isinstance(memory.history, UserHistory)
         assert np.array_equal(memory.history.recent, users.recent)
         for number, job in enumerate(machine.job):
-            group = estimate_group(memory.history, machine.jobs, number)
-            assert group == estimate_group(users, jobs, job)
+            assert estimate_group(memory.history, own, number) == estimate_group(users, jobs, job)
         assert np.array_equal(memory.history.by_estimate, users.by_estimate)
         memory.history.recent[:] = -1  # a copy
         assert (users.recent >= 0).all()
+        run_futures(policy, machine, machine.requests[ESTIMATE][None], queue_of(machine), users=users)
 
     watched(trace, "easy", look)
-    assert recall((), None, users) == ()
+    assert recall((), users) == ()
 
 
 def test_an_illegal_start_names_the_job_of_the_trace():
@@ -265,7 +243,20 @@ def test_an_illegal_start_names_the_job_of_the_trace():
     def look(cluster, jobs):
         if now(cluster) == 5:
             assert running(cluster).tolist() == []
-            first_starts(Policy("twice", twice), known_machine(cluster, jobs), ())
+            true_starts(Policy("twice", twice), trace, known_machine(cluster, jobs))
 
     with pytest.raises(bfenv.PolicyError, match="twice: illegal start of job 2 at 5 s"):
         watched(trace, "easy", look)
+
+
+def test_policies_that_cannot_be_asked():
+    """A policy that acts in the environment, or plans for no requested start, is refused."""
+    machine, asked = a_machine(), np.array([2])
+    runtime = np.array([[30, 90, 50]])
+    acting = Policy("acting", first_that_fit, play=lambda *_: None)
+    with pytest.raises(bfenv.PolicyError, match="acting acts in the environment"):
+        run_futures(acting, machine, runtime, asked)
+    machine.requests.flags.writeable = True
+    machine.requests[-1] = 400
+    with pytest.raises(bfenv.PolicyError, match="easy does not plan for requested start times"):
+        run_futures(EASY, machine, runtime, asked)

@@ -1,0 +1,371 @@
+"""When jobs will start: a distribution, from futures of the machine under the site's own policy."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bfenv.analysis.logged import logged_schedule
+from bfenv.baselines.registry import find_policy
+from bfenv.core.arguments import check_integer
+from bfenv.core.durations import format_duration, parse_duration
+from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, USER, Jobs, Trace
+from bfenv.core.policy import Policy, check_plans_for
+from bfenv.core.schedule import Schedule
+from bfenv.site.known import Known, as_recorded, sample_waits, under_policy
+from bfenv.site.past_forecasts import (
+    FEWEST,
+    LEVELS,
+    PastForecasts,
+    corrected,
+    past_moments,
+    quantiles_of,
+)
+from bfenv.workloads.load import load_workload
+from bfenv.workloads.logs.header import date_at, read_labels
+
+FUTURES = 1000
+PAST = 128  # moments of earlier forecasts
+PAST_FUTURES = 200  # of each
+PAST_WAITING = 6  # jobs that wait, of each
+STARTS = "start", "end", "trial_start", "trial_end"  # fields of a Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class StartForecast:
+    """When jobs will start: for each of a jobs, F equally likely waits from now on.
+
+    A wait is infinite where the job never starts, as under a policy that starves it.
+    """
+
+    time: int  # now, in seconds since the log began
+    policy: str
+    job: tuple[str, ...]  # (a,) names
+    size: np.ndarray  # (a,) int64 processors
+    limit: np.ndarray  # (a,) int64 seconds
+    waited: np.ndarray  # (a,) int64 seconds, up to now
+    samples: np.ndarray  # (a, F) float64 seconds from now, ascending
+    uncorrected: np.ndarray  # (a, F) float64 the same, as the futures say
+    plan: np.ndarray  # (a,) float64 seconds from now, by limits alone: what `squeue --start` says
+    past: int  # earlier forecasts behind the correction; 0 for none
+    notes: tuple[str, ...] = ()  # what to know about the numbers
+
+    def quantile(self, level: ArrayLike) -> np.ndarray:
+        """Return the wait below which this share of the futures lies.
+
+        Parameters
+        ----------
+        level
+            From 0 to 1; a number, or (l,) numbers.
+
+        Returns
+        -------
+        np.ndarray
+            (a,) seconds from now, or (a, l).
+        """
+        found = np.quantile(self.samples, level, axis=1, method="inverted_cdf")
+        return np.moveaxis(found, 0, -1) if np.ndim(level) else found
+
+    def interval(self, share: float = 0.8) -> np.ndarray:
+        """Return the central interval that holds this share of the futures, (a, 2) seconds."""
+        return self.quantile([(1 - share) / 2, (1 + share) / 2])
+
+    def probability(self, within: float) -> np.ndarray:
+        """Return the chance of a start within so many seconds from now, (a,)."""
+        return (self.samples <= within).mean(axis=1)
+
+    @property
+    def median(self) -> np.ndarray:
+        """The median wait, (a,) seconds from now."""
+        return self.quantile(0.5)
+
+
+class Source(NamedTuple):
+    """Where the machine of a forecast stands: as a policy leaves it, or as the log records."""
+
+    trace: Trace
+    policy: Policy
+    logged: Schedule | None  # None to simulate the policy
+    seed: int
+
+    def known_at(self, moments: Iterable[int]) -> Iterator[Known]:
+        """Yield what is known at ascending moments."""
+        if self.logged is not None:
+            return as_recorded(self.logged, moments)
+        return under_policy(self.trace, self.policy, moments, self.seed)
+
+
+def forecast_starts(
+    log: str | Trace,
+    at: int | str | None = None,
+    *,
+    size: int | None = None,
+    limit: int | None = None,
+    user: int = -1,
+    jobs: Sequence[int] | None = None,
+    policy: str | Policy = "easy",
+    recorded: bool | None = None,
+    futures: int = FUTURES,
+    past: int = PAST,
+    seed: int = 0,
+    threads: int | None = None,
+) -> StartForecast:
+    """Forecast when jobs will start.
+
+    The machine as it stands is run forward many times under the policy. Runtimes are sampled from
+    what is known of the users' earlier jobs, arrivals from the log's own earlier days. The
+    distribution is then corrected by how earlier forecasts of this kind did. Nothing of the log
+    after the moment is used.
+
+    Parameters
+    ----------
+    log
+        A workload, or its name.
+    at
+        The moment: seconds since the log began, or a date and time such as "2001-05-04 13:00" in
+        the log's time zone. None for the last submission.
+    size, limit, user
+        A job that is submitted now: processors, seconds, and the number of its user, or -1. Without
+        a size, the forecast is for jobs that wait.
+    jobs
+        The numbers of waiting jobs in the log; None for all of them.
+    policy
+        What the site runs.
+    recorded
+        Whether jobs have started when the log says, or when the policy would have started them.
+        None for the former, if the log has starts.
+    futures
+        How many futures.
+    past
+        At how many earlier moments forecasts are made for the correction; 0 for none.
+    seed
+        Equal seeds give equal forecasts, whatever the number of threads.
+    threads
+        How many; None for one for each core.
+
+    Raises
+    ------
+    BfenvError
+        If the moment is outside of the log, a job is larger than the machine or does not wait, or
+        an option is out of range.
+    PolicyError
+        If the policy acts in the environment, or does not plan for requested start times of the
+        log.
+
+    Examples
+    --------
+    >>> import bfenv
+    >>> forecast = bfenv.forecast_starts("lublin:jobs=300", size=200, limit=3600, past=0)
+    >>> forecast.job, forecast.samples.shape
+    (('new',), (1, 1000))
+    """
+    trace = log if isinstance(log, Trace) else load_workload(log)
+    count, seed = check_integer("futures", futures, 1), check_integer("seed", seed, 0)
+    past = check_integer("past", past, 0)
+    moment = int(trace.jobs.submit[-1]) if at is None else moment_of(trace, at)
+    source = source_of(trace, policy, recorded, seed, moment)
+    chosen = past_moments(len(source.trace), past)
+    chosen = chosen[source.trace.jobs.submit[chosen] < moment]
+    moments = [*source.trace.jobs.submit[chosen].tolist(), moment]
+    earlier = []
+    for known, job in zip(source.known_at(moments), [*chosen.tolist(), -1], strict=True):
+        if job >= 0:
+            earlier.append(earlier_forecasts(source, known, job, threads))
+    new = None if size is None else _new_job(known, trace, size, limit, user)
+    asked = np.array([-1]) if new is not None else _waiting(known, jobs)
+    return make_forecast(
+        source, known, asked, new, joined(earlier), known.start, futures=count, threads=threads
+    )
+
+
+def make_forecast(
+    source: Source,
+    known: Known,
+    asked: np.ndarray,
+    new: np.ndarray | None,
+    past: PastForecasts,
+    start: np.ndarray,
+    *,
+    futures: int,
+    threads: int | None,
+) -> StartForecast:
+    """Forecast the starts of jobs from what is known at a moment, and from earlier forecasts.
+
+    Parameters
+    ----------
+    source, known
+        Where the machine stands.
+    asked, new
+        As of `sample_waits`.
+    past
+        Earlier forecasts; those of this moment and of later ones have no effect.
+    start
+        (n,) int64 seconds, by job: the starts of the jobs that have started by now; what it says
+        of others has no effect.
+    futures, threads
+        As of `forecast_starts`.
+    """
+    time = known.time
+    waits = sample_waits(
+        known, source.policy, asked, new, futures=futures, seed=(source.seed, time),
+        threads=threads,
+    )  # fmt: skip
+    requests = known.requests[:, asked] if new is None else new
+    is_new = requests[SUBMIT] == time
+    usable = past.moment < time
+    past = PastForecasts(*(column[usable] for column in past))
+    seen = start[past.job]
+    seen = np.where((seen >= 0) & (seen < time), seen, time)
+    samples = corrected(waits.samples, is_new, past, seen, time)
+    count = len(past.moment) if len(past.moment) >= FEWEST else 0
+    notes = []
+    if not known.runtime.any():
+        notes.append("no job has ended yet: runtimes are only known to be below the limits")
+    if not count:
+        notes.append("there are too few earlier forecasts to correct this one by")
+    return StartForecast(
+        time, source.policy.name,
+        ("new",) if new is not None else tuple(map(str, asked.tolist())),
+        requests[SIZE], requests[ESTIMATE], time - requests[SUBMIT],
+        samples, waits.samples, waits.plan, count, tuple(notes),
+    )  # fmt: skip
+
+
+def earlier_forecasts(
+    source: Source, known: Known, job: int, threads: int | None = None
+) -> PastForecasts:
+    """Forecast the start of a job as it is submitted, and of some that wait then."""
+    generator, time = np.random.default_rng((source.seed, job)), known.time
+    queue = known.queue
+    others = queue[known.requests[SUBMIT, queue] < time]
+    chosen = generator.choice(others, size=min(len(others), PAST_WAITING), replace=False)
+    asked = np.append(np.sort(chosen), job)
+    waits = sample_waits(
+        known, source.policy, asked, futures=PAST_FUTURES, seed=(source.seed, time),
+        threads=threads,
+    )  # fmt: skip
+    is_new = known.requests[SUBMIT, asked] == time
+    return PastForecasts(asked, np.full(len(asked), time), is_new, quantiles_of(waits.samples))
+
+
+def joined(parts: Sequence[PastForecasts]) -> PastForecasts:
+    """Put earlier forecasts together."""
+    none = np.zeros(0, dtype=np.int64)
+    empty = PastForecasts(none, none, none.astype(bool), np.zeros((0, len(LEVELS))))
+    return PastForecasts(*map(np.concatenate, zip(empty, *parts, strict=True)))
+
+
+def source_of(
+    trace: Trace, policy: str | Policy, recorded: bool | None, seed: int, moment: int | None = None
+) -> Source:
+    """Return where the machine stands; of a log only up to a moment, if one is given.
+
+    Raises
+    ------
+    BfenvError
+        If the starts of the log are asked for, and it has none.
+    """
+    policy = find_policy(policy)
+    check_plans_for(policy, trace)
+    logged = None if recorded is False else logged_schedule(trace)
+    if recorded and logged is None:
+        raise BfenvError(f"{trace.name} records no starts")
+    if moment is not None:
+        count = int(np.searchsorted(trace.jobs.submit, moment, side="right"))
+        trace = replace(
+            trace, jobs=Jobs(*(column[:count] for column in trace.jobs)),
+            runtime=trace.runtime[:count],
+            records=None if trace.records is None else trace.records[:count],
+        )  # fmt: skip
+        if logged is not None:
+            parts = (getattr(logged, name)[:count] for name in STARTS)
+            logged = Schedule(trace, logged.policy, 0, *parts)
+    return Source(trace, policy, logged, seed)
+
+
+def moment_of(trace: Trace, at: int | str) -> int:
+    """Return a moment of a log in seconds since it began.
+
+    Raises
+    ------
+    BfenvError
+        If it is neither a duration nor a date, is outside of the log, or is a date and the log
+        does not say on which date or in which time zone it began.
+    """
+    if isinstance(at, str):
+        try:
+            moment = parse_duration(at)
+        except BfenvError:
+            moment = _from_date(trace, at)
+    else:
+        moment = check_integer("at", at)
+    first, last = int(trace.jobs.submit[0]), int(trace.jobs.submit[-1])
+    if not first <= moment <= last:
+        begin, end = date_at(trace, first), date_at(trace, last)
+        dates = f", from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M}" if begin and end else ""
+        raise BfenvError(
+            f"the moment {at} is outside of {trace.name}, whose jobs are submitted from {first} s "
+            f"to {last} s{dates}"
+        )
+    return moment
+
+
+def _from_date(trace: Trace, text: str) -> int:
+    try:
+        date = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise BfenvError(
+            f"the moment {text!r} is neither a duration, such as 30d, nor a date, such as "
+            "2001-05-04 13:00"
+        ) from None
+    begin = date_at(trace, 0)
+    if begin is None:
+        raise BfenvError(f"{trace.name} does not say when it began: give the moment as a duration")
+    if date.tzinfo is None:
+        if "TimeZoneString" not in read_labels(trace.header):
+            raise BfenvError(
+                f"{trace.name} names no time zone: give the moment with an offset, such as "
+                f"{date.isoformat()}+01:00, or as a duration"
+            )
+        date = date.replace(tzinfo=begin.tzinfo)
+    return round((date - begin).total_seconds())
+
+
+def _new_job(known: Known, trace: Trace, size: int, limit: int | None, user: int) -> np.ndarray:
+    """Return the requests of a job that is submitted now, (6, 1)."""
+    size = check_integer("size", size, 1)
+    if size > trace.processors:
+        raise BfenvError(
+            f"a job of {size:,} processors is larger than {trace.name}, which has "
+            f"{trace.processors:,}"
+        )
+    if limit is None:
+        raise BfenvError("a new job needs a limit beside its size")
+    limit = check_integer("limit", limit, 1)
+    longest = int(known.requests[ESTIMATE].max())
+    if limit > longest:
+        raise BfenvError(
+            f"a limit of {format_duration(limit)} is longer than any in {trace.name} so far, "
+            f"{format_duration(longest)}"
+        )
+    user = check_integer("user", user, -1, int(known.requests[USER].max()))
+    return np.array([[known.time], [size], [limit], [user], [0], [0]])
+
+
+def _waiting(known: Known, jobs: Sequence[int] | None) -> np.ndarray:
+    """Return the numbers of jobs that wait; all of them, or those that are named."""
+    queue = known.queue
+    if jobs is None:
+        if not len(queue):
+            raise BfenvError("no job waits at this moment: ask for a new one by its size and limit")
+        return queue
+    for job in jobs:
+        if job not in queue:
+            count = len(known.runtime)
+            what = "has started by" if 0 <= job < count else "has not been submitted at"
+            raise BfenvError(f"job {job} {what} this moment, {known.time} s: it does not wait")
+    return np.array(jobs, dtype=np.int64)

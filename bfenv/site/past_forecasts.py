@@ -1,0 +1,95 @@
+"""How earlier forecasts for such jobs did, and the correction that follows.
+
+At moments of the log's own past the same forecast is made as now, and compared with the start that
+followed. The correction is conformal (Vovk, Gammerman and Shafer 2005; for quantiles Romano,
+Patterson and Candès 2019): each quantile is moved by as much as would have made that share of the
+earlier starts lie below it. Only the NEIGHBOURS earlier forecasts that resemble this one count, as
+in localized conformal prediction (Guan 2023): those for jobs that were just submitted, or for jobs
+that had waited, whose median and upper quantile were closest. All is measured on the scale
+log(wait + 1 min), on which an error of a factor weighs the same for an hour and for a day.
+
+A job that has not started yet counts as one that starts now: nothing later is known.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bfenv.core.durations import MINUTE
+
+LEVELS = (np.arange(40) + 0.5) / 40  # of the quantiles that are corrected
+MIDDLE, UPPER = 20, 36  # of these, by which forecasts resemble each other
+NEIGHBOURS = 120
+FEWEST = 20  # earlier forecasts, without which nothing is corrected
+FIRST = 100  # the first job of a log that may be the moment of an earlier forecast
+
+
+class PastForecasts(NamedTuple):
+    """Earlier forecasts and what became of them, (n,) each."""
+
+    job: np.ndarray  # int64, their numbers in the log
+    moment: np.ndarray  # int64 seconds
+    is_new: np.ndarray  # bool: the job had just been submitted
+    quantiles: np.ndarray  # (n, LEVELS) float64 seconds from the moment, before any correction
+
+
+def past_moments(jobs: int, moments: int) -> np.ndarray:
+    """Return the jobs at whose submissions earlier forecasts are made, when `jobs` have come.
+
+    They are the last `moments` multiples of a power of two, so that two moments of one log share
+    most of them.
+    """
+    if moments == 0 or jobs <= FIRST:
+        return np.zeros(0, dtype=np.int64)
+    stride = 1 << max(0, math.floor(math.log2(max(1, jobs / (2 * moments)))))
+    chosen = np.arange(0, jobs, stride)[-moments:]
+    return chosen[chosen >= FIRST]
+
+
+def quantiles_of(samples: np.ndarray) -> np.ndarray:
+    """Return the quantiles of ascending samples at LEVELS, (a, LEVELS)."""
+    return np.stack([np.quantile(row, LEVELS, method="inverted_cdf") for row in samples])
+
+
+def corrected(
+    samples: np.ndarray, is_new: np.ndarray, past: PastForecasts, start: np.ndarray, time: int
+) -> np.ndarray:
+    """Return the samples after the correction, (a, F) seconds, ascending.
+
+    Parameters
+    ----------
+    samples
+        (a, F) float64 seconds, ascending: what the futures say.
+    is_new
+        (a,) bool: the job has just been submitted.
+    past
+        Earlier forecasts; those at this moment or later do not count.
+    start
+        (n,) int64 seconds, when their jobs have started; any time after now if they have not.
+    time
+        Now, in seconds.
+    """
+    wait = np.minimum(start, time) - past.moment
+    known = past.moment < time
+    own = quantiles_of(samples)
+    count = samples.shape[1]
+    result = samples.copy()
+    for i, quantiles in enumerate(own):
+        alike = np.flatnonzero(known & (past.is_new == is_new[i]))
+        if len(alike) < FEWEST or not np.isfinite(quantiles).all():
+            continue
+        there, here = _scale(past.quantiles[alike]), _scale(quantiles)
+        distance = np.abs(there - here)[:, [MIDDLE, UPPER]].sum(axis=1)
+        nearest = np.argsort(distance, kind="stable")[:NEIGHBOURS]
+        errors = np.sort(_scale(wait[alike[nearest]])[:, None] - there[nearest], axis=0)
+        rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
+        moved = np.sort(here + errors[rank, np.arange(len(LEVELS))])
+        values = np.maximum(0, np.expm1(moved) * MINUTE)
+        result[i] = np.interp((np.arange(count) + 0.5) / count, LEVELS, values)
+    return result
+
+
+def _scale(wait: np.ndarray) -> np.ndarray:
+    scaled: np.ndarray = np.log1p(np.asarray(wait, dtype=np.float64) / MINUTE)
+    return scaled
