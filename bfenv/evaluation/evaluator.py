@@ -178,10 +178,7 @@ def plan_runs(
 ) -> list[tuple[str | Policy, Case]]:
     """List what `evaluate` runs, in its order: the same in every process.
 
-    Raises
-    ------
-    BfenvError
-        If a policy is unknown.
+    Raises BfenvError if a policy is unknown.
     """
     is_random = {
         competitor: competitor != LOGGED and find_policy(competitor).stochastic

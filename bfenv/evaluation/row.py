@@ -324,19 +324,12 @@ def _slowdown_curve(value: Any) -> SlowdownCurve | None:
 def check_fields(values: Mapping[str, Any], types: Mapping[str, Any], where: object) -> None:
     """Check that all fields are there and of their types.
 
-    Parameters
-    ----------
-    values
-        The decoded row.
-    types
-        Type of each field, one of CHECKS.
-    where
-        Name of the file, for error messages.
+    * `values`: the decoded row.
+    * `types`: type of each field, one of CHECKS.
+    * `where`: Name of the file, for error messages.
 
-    Raises
-    ------
-    BfenvError
-        If a field is missing or of another type; the message names the file and the field.
+    Raises BfenvError if a field is missing or of another type; the message names the file and the
+    field.
     """
     for name, kind in types.items():
         is_good, expected = CHECKS[kind]
@@ -348,10 +341,7 @@ def check_fields(values: Mapping[str, Any], types: Mapping[str, Any], where: obj
 def check_results(results: Mapping[str, Mapping[str, Any]], where: object) -> None:
     """Check metrics, classes, versus and curves: what is calculated with must be numbers.
 
-    Raises
-    ------
-    BfenvError
-        As `check_fields` does.
+    Raises BfenvError as `check_fields` does.
     """
     for name, value in results["metrics"].items():
         _demand(is_number(value), where, f"metrics.{name}", "a number or null", value)

@@ -35,10 +35,7 @@ def _card_named(name: str) -> str:
 def network_of(name: str) -> str | None:
     """Return the name of the agent if a policy's name asks for a network; None of other policies.
 
-    Raises
-    ------
-    BfenvError
-        If the name or the card cannot be read.
+    Raises BfenvError if the name or the card cannot be read.
     """
     card = _card_named(name)
     if not card or not is_network(card):

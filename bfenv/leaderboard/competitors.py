@@ -51,11 +51,8 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
 
     If the player fails, no error is raised here: the competitor has it, and its rows will fail.
 
-    Raises
-    ------
-    BfenvError
-        If the name cannot be read, is unknown, or its module or program does not exist, and what
-        `check_name` raises.
+    Raises BfenvError if the name cannot be read, is unknown, or its module or program does not
+    exist, and what `check_name` raises.
     """
     check_name(kind, name)
     code = code_hash(kind, name)
@@ -81,10 +78,7 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
 def is_strange(kind: str, name: str) -> bool:
     """Whether code that is not bfenv's own decides for a competitor.
 
-    Raises
-    ------
-    BfenvError
-        If the name cannot be read.
+    Raises BfenvError if the name cannot be read.
     """
     if kind == "player":
         return True
@@ -116,11 +110,8 @@ def own_kinds(name: str) -> list[str]:
 def check_name(kind: str, name: str) -> None:
     """Check that the name of a competitor cannot be taken for another one.
 
-    Raises
-    ------
-    BfenvError
-        If it has characters beyond printable ASCII, which may look like others, or is that of one
-        of bfenv's competitors of another kind, in upper or lower case.
+    Raises BfenvError if it has characters beyond printable ASCII, which may look like others, or is
+    that of one of bfenv's competitors of another kind, in upper or lower case.
     """
     if not (name.isascii() and name.isprintable()):
         raise BfenvError(
@@ -143,10 +134,7 @@ def with_article(kind: str) -> str:
 def one_name(policy: str) -> str:
     """Return the name under which the rows of a policy stand, however it was written.
 
-    Raises
-    ------
-    BfenvError
-        If bfenv has no such policy.
+    Raises BfenvError if bfenv has no such policy.
     """
     return policy.strip() if is_strange_policy(policy) else find_policy(policy).name
 

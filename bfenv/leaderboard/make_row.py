@@ -67,10 +67,7 @@ def make_row(
     raises, crashes or takes more than `timeout` seconds, the row has the status "failed" and the
     reason.
 
-    Raises
-    ------
-    BfenvError
-        If the trace cannot be loaded, or is not the suite's.
+    Raises BfenvError if the trace cannot be loaded, or is not the suite's.
     """
     begin = time.perf_counter()
     try:

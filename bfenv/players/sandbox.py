@@ -32,10 +32,7 @@ NOTHING = ("--size", "4096", "--tmpfs")  # an empty folder
 def bubblewrap() -> str:
     """Return the program, after a trial.
 
-    Raises
-    ------
-    BfenvError
-        If it is not installed, or does not work here.
+    Raises BfenvError if it is not installed, or does not work here.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -59,10 +56,7 @@ def sandboxed(command: Sequence[str], limits: PlayerLimits) -> list[str]:
     It may read installed software, the files and folders on its command line, and `reads`; not what
     is `hidden`, nor the logs that workloads are found in by name.
 
-    Raises
-    ------
-    BfenvError
-        As of `bubblewrap`.
+    Raises BfenvError as of `bubblewrap`.
     """
     own = [os.path.abspath(word) for word in (*command, *limits.reads) if os.path.exists(word)]
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]

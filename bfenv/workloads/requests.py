@@ -167,10 +167,7 @@ def with_requested_starts(
 def generator(purpose: str, seed: int) -> np.random.Generator:
     """Make the random generator of a seed and a purpose.
 
-    Raises
-    ------
-    WorkloadError
-        If the seed is not an integer, or negative.
+    Raises WorkloadError if the seed is not an integer, or negative.
     """
     seed = check_integer("seed", seed, 0, error=WorkloadError)
     return np.random.default_rng([seed, *purpose.encode()])

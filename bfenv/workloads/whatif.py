@@ -42,14 +42,10 @@ def with_changes(trace: Trace, text: str) -> Changed:
 
     Raises BfenvError if there is no such change, or one cannot be made.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    text
-        Changes separated by commas: "processors=SIZE", "max-estimate=LIMIT", "split-estimate=LIMIT"
-        which splits the jobs, "estimates=HOW", "load=LOAD", "maintenance=FILE", "without=outages".
-        A value with a comma or parenthesis in it needs quotes.
+    * `trace`: the trace.
+    * `text`: changes separated by commas: "processors=SIZE", "max-estimate=LIMIT",
+      "split-estimate=LIMIT" which splits the jobs, "estimates=HOW", "load=LOAD",
+      "maintenance=FILE", "without=outages". A value with a comma or parenthesis in it needs quotes.
     """
     check_trace(trace)
     notes: tuple[str, ...] = ()
@@ -79,12 +75,8 @@ def with_processors(trace: Trace, size: str) -> Changed:
     Raises WorkloadError if the text is not a size, the machine would have no processor, or no job
     fits.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    size
-        "512" processors, "+64" or "-64" of them more or less, or "+10%".
+    * `trace`: the trace.
+    * `size`: "512" processors, "+64" or "-64" of them more or less, or "+10%".
     """
     check_trace(trace)
     match = SIZE.fullmatch(size.strip())
@@ -126,14 +118,9 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
 
     Raises WorkloadError if the limit is below 1.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    limit
-        Seconds.
-    split
-        Split longer jobs instead of cutting them.
+    * `trace`: the trace.
+    * `limit`: seconds.
+    * `split`: split longer jobs instead of cutting them.
     """
     check_trace(trace)
     check_integer("max_estimate", limit, 1, error=WorkloadError)
@@ -179,13 +166,9 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
 
     Raises BfenvError if it is neither.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    text
-        "-30%" or "+50%" of what they ask for, but never less than the job runs, also written "30 %
-        less"; or a model of `with_estimates` without parameters, such as "exact".
+    * `trace`: the trace.
+    * `text`: "-30%" or "+50%" of what they ask for, but never less than the job runs, also written
+      "30 % less"; or a model of `with_estimates` without parameters, such as "exact".
     """
     check_trace(trace)
     text = _signed(text).strip()

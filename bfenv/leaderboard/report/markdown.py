@@ -42,11 +42,8 @@ def escaped(text: str) -> str:
 def write_readme(path: Path, text: str) -> None:
     """Replace the text between the marks BEGIN and END of a README, atomically.
 
-    Raises
-    ------
-    BfenvError
-        If the file is not UTF-8 text, does not have exactly one pair of marks, or cannot be
-        written.
+    Raises BfenvError if the file is not UTF-8 text, does not have exactly one pair of marks, or
+    cannot be written.
     """
     try:
         readme = path.read_bytes().decode()  # keeps the line ends

@@ -140,14 +140,9 @@ def title(leaderboard: Leaderboard) -> str:
 def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = True) -> list[str]:
     """Explain the ranking, and report failed rows in text.
 
-    Parameters
-    ----------
-    leaderboard
-        What was ranked.
-    lines
-        Its ranking.
-    mark
-        Also explain MARK and list the failed rows, which the page does elsewhere.
+    * `leaderboard`: what was ranked.
+    * `lines`: its ranking.
+    * `mark`: also explain MARK and list the failed rows, which the page does elsewhere.
     """
     texts = [
         "Slowdown / EASY's is the geometric mean, over workloads and seeds, of the mean bounded "

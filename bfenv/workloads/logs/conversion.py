@@ -187,19 +187,11 @@ def convert(
     Raises WorkloadError if an option is out of range, a line is malformed, or no run is left. If
     `processors` is None, the message states how many were in use at once.
 
-    Parameters
-    ----------
-    path
-        The file, which names the trace.
-    log
-        What is in it.
-    processors, timezone, selection, longest, overrun, on_error
-        As in `read_sacct`.
+    * `path`: the file, which names the trace.
+    * `log`: what is in it.
+    * `processors`, `timezone`, `selection`, `longest`, `overrun`, `on_error`: as in `read_sacct`.
 
-    Returns
-    -------
-    Trace
-        Its `cleaning` is `Imported`.
+    The `cleaning` of the trace is `Imported`.
     """
     check_options(overrun, on_error)
     limits, zone = read_longest(longest), find_zone(timezone)

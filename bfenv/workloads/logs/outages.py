@@ -82,16 +82,11 @@ def load_outages(
     read, an outage ends before it begins, all of them are outside of the log's time, or the trace
     has no date.
 
-    Parameters
-    ----------
-    path
-        The file.
-    trace
-        A trace whose log has a date. Parts of outages before its first submission are left out.
-    timezone
-        Of times without an offset. Default: that of the log.
-    resource
-        What a processor is, of those of `read_sacct` that TRES has.
+    * `path`: the file.
+    * `trace`: a trace whose log has a date. Parts of outages before its first submission are left
+      out.
+    * `timezone`: of times without an offset. Default: that of the log.
+    * `resource`: what a processor is, of those of `read_sacct` that TRES has.
     """
     zero = date_at(trace, 0)
     if zero is None:
