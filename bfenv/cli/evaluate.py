@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from bfenv.cli.options import (
     PlayersOption,
     SchedulerOption,
     ShardOption,
+    option,
 )
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, PolicyError
@@ -30,49 +31,33 @@ WORKLOAD = "lublin"
 
 
 def evaluate(
-    workload: Annotated[
-        str | None,
-        typer.Option(
-            "--workload",
-            "-w",
-            metavar="WORKLOAD",
-            help="Name or SWF file; see `bfenv workloads`.  [default: that on the card of the "
-            f"--agent, or else {WORKLOAD}]",
-        ),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy", "-p", metavar="POLICY", help="Repeat for several. Default: all policies."
-        ),
-    ] = None,
+    workload: str | None = option(
+        None,
+        "WORKLOAD",
+        "Name or SWF file; see `bfenv workloads`.  [default: that on the card of the "
+        f"--agent, or else {WORKLOAD}]",
+        "--workload",
+        "-w",
+    ),
+    policy: list[str] | None = option(
+        None, "POLICY", "Repeat for several. Default: all policies.", "--policy", "-p"
+    ),
     player: PlayersOption = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
-    ] = None,
-    episodes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help=f"With --agent: episodes that each plays.  [default: {EPISODES}]",
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPLIT",
-            help=f"With --agent: part of the workload to score on.  [default: {SPLIT}]",
-        ),
-    ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust", help="With --agent: load saved models, although they can execute any code."
-        ),
-    ] = False,
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of seeds, from 0.")] = 1,
+    agent: list[str] | None = option(
+        None, "AGENT", "See above; repeat for several.", "--agent", "-a"
+    ),
+    episodes: int | None = option(
+        None, "N", f"With --agent: episodes that each plays.  [default: {EPISODES}]", min=1
+    ),
+    split: str | None = option(
+        None, "SPLIT", f"With --agent: part of the workload to score on.  [default: {SPLIT}]"
+    ),
+    trust: bool = typer.Option(
+        False,
+        "--trust",
+        help="With --agent: load saved models, although they can execute any code.",
+    ),
+    seeds: int = option(1, "N", "Number of seeds, from 0.", min=1),
     load: LoadOption = None,
     jobs: JobsOption = 1,
     backend: BackendOption = "loky",
@@ -229,9 +214,9 @@ def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> N
 
 
 def _refuse(used: dict[str, bool], where: str) -> None:
-    for option in used:
-        if used[option]:
-            raise BfenvError(f"{option} has no effect {where}")
+    for name in used:
+        if used[name]:
+            raise BfenvError(f"{name} has no effect {where}")
 
 
 def _evaluate_agents(

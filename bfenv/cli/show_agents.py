@@ -24,15 +24,9 @@ AGREEMENT = 1.5  # ratios of two protocols that differ by at most this factor ag
 def merged(tables: Sequence[Sequence[Scored]]) -> list[list[Scored]]:
     """Put agents that were scored on the same jobs into one table.
 
-    Parameters
-    ----------
-    tables
-        For each agent and kind of episodes: the agent's rows, random actions, policies.
+    * `tables`: for each agent and kind of episodes: the agent's rows, random actions, policies.
 
-    Returns
-    -------
-    list[list[Scored]]
-        The rows of all agents, random actions, policies.
+    Returns the rows of all agents, random actions, policies.
     """
     groups: dict[str, list[Sequence[Scored]]] = {}
     for table in tables:
