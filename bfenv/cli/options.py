@@ -47,10 +47,7 @@ def duration_option(default: Any, name: str, help: str, *, least: int = 0) -> An
 WorkloadOption = Annotated[
     str,
     typer.Option(
-        "--workload",
-        "-w",
-        metavar="WORKLOAD",
-        help="Name or SWF file; see `bfenv workloads`.",
+        "--workload", "-w", metavar="WORKLOAD", help="Name or SWF file; see `bfenv workloads`."
     ),
 ]
 WorkloadArgument = Annotated[
@@ -69,20 +66,17 @@ FormatOption = Annotated[
     typer.Option("--format", "-f", metavar="FORMAT", help=f"Output format: {choices(Format)}."),
 ]
 LeaderboardArgument = Annotated[
-    Path,
-    typer.Argument(metavar="FOLDER", help="Folder of `bfenv leaderboard run`."),
+    Path, typer.Argument(metavar="FOLDER", help="Folder of `bfenv leaderboard run`.")
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 JobsOption = Annotated[
     int, typer.Option("--jobs", "-j", metavar="N", help="Number of processes, -1 for one per core.")
 ]
 BackendOption = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="loky (this machine) or dask (needs --scheduler)."),
+    str, typer.Option(metavar="NAME", help="loky (this machine) or dask (needs --scheduler).")
 ]
 SchedulerOption = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786."),
+    str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786.")
 ]
 ShardOption = Annotated[
     str, typer.Option(metavar="I/N", help="Run only the I-th of N shares, such as 3/20.")

@@ -67,9 +67,7 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
         return _greet(competitor, limits)
     try:
         return competitor._replace(
-            stochastic=is_stochastic(name),
-            trials=starts_trials(name),
-            trained_on=training_of(name),
+            stochastic=is_stochastic(name), trials=starts_trials(name), trained_on=training_of(name)
         )
     except BfenvError:  # no card, or a damaged one: its rows will say so
         return competitor._replace(trained_on=None)

@@ -14,19 +14,8 @@ from bfenv.players.player_process import (
     PlayerProcess,
     check_command,
 )
-from bfenv.players.remote_agent import (
-    RemoteAgent,
-    play_remotely,
-    read_greeting,
-    remote_agent,
-)
-from bfenv.players.remote_policy import (
-    Flags,
-    declared_flags,
-    greet,
-    player_policy,
-    program_policy,
-)
+from bfenv.players.remote_agent import RemoteAgent, play_remotely, read_greeting, remote_agent
+from bfenv.players.remote_policy import Flags, declared_flags, greet, player_policy, program_policy
 from bfenv.players.sandbox import bubblewrap
 from bfenv.players.serve import python_player
 from bfenv.players.strangers import (

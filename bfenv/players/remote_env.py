@@ -23,9 +23,7 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
     """
 
     def __init__(
-        self,
-        begin: dict[str, Any],
-        exchange: Callable[[dict[str, Any]], dict[str, Any]],
+        self, begin: dict[str, Any], exchange: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> None:
         self.settings: EnvSettings = begin["settings"]
         self.window = int(begin["window"])

@@ -181,10 +181,7 @@ def _draw_jobs(trace: Trace, name: str, share: float, rng: np.random.Generator) 
 
 
 def _tsafrir(
-    trace: Trace,
-    rng: np.random.Generator,
-    emax: int | None = None,
-    emax_share: float | None = None,
+    trace: Trace, rng: np.random.Generator, emax: int | None = None, emax_share: float | None = None
 ) -> Estimates:
     if emax is None:
         emax = max(int(trace.jobs.estimate.max()), modal_estimates.USUAL_EMAX)

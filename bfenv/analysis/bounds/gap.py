@@ -126,11 +126,7 @@ def save_gap(gap: Gap, path: Path) -> None:
 
     Raises BfenvError if the file cannot be written.
     """
-    head = {
-        "format": FORMAT,
-        "exponent": gap.certificate.exponent,
-        **gap.numbers._asdict(),
-    }
+    head = {"format": FORMAT, "exponent": gap.certificate.exponent, **gap.numbers._asdict()}
     edges, price, _ = gap.certificate
     parts = gap.offline.wait, gap.fair.wait, np.diff(edges, prepend=0), price
     memory = io.BytesIO()

@@ -32,11 +32,7 @@ FINEST = 60  # exponent
 
 
 def lower_bound(
-    trace: Trace,
-    metric: str = COSTS[0],
-    *,
-    intervals: int | None = None,
-    steps: int = 200,
+    trace: Trace, metric: str = COSTS[0], *, intervals: int | None = None, steps: int = 200
 ) -> tuple[float, Certificate]:
     """Return a lower bound on the metric over all non-preemptive schedules, and its certificate.
 

@@ -57,13 +57,7 @@ def card(
                 progress.update(task, completed=count)
 
             scores += score_card(
-                made,
-                workloads,
-                loads,
-                split=split,
-                shakes=copies,
-                done=done,
-                jobs=jobs,
+                made, workloads, loads, split=split, shakes=copies, done=done, jobs=jobs
             )
     write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
     print(out)

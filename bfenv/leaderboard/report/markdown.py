@@ -6,13 +6,7 @@ from pathlib import Path
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.text import one_line
-from bfenv.leaderboard.report.ranking import (
-    TEXT_COLUMNS,
-    notes,
-    ranked,
-    telling_columns,
-    title,
-)
+from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, telling_columns, title
 from bfenv.leaderboard.store import Leaderboard
 
 BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"

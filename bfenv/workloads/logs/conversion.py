@@ -29,12 +29,7 @@ from bfenv.workloads.logs.cleaning import (
     count_reasons,
     malformed_warning,
 )
-from bfenv.workloads.logs.estimates import (
-    check_longest,
-    check_unit,
-    fill_estimates,
-    read_longest,
-)
+from bfenv.workloads.logs.estimates import check_longest, check_unit, fill_estimates, read_longest
 from bfenv.workloads.logs.nodes import node_names
 from bfenv.workloads.logs.run import (
     UNKNOWN,

@@ -57,10 +57,7 @@ def outage_lines(outages: Iterable[Outage], origin: int) -> list[str]:
 
 
 def load_outages(
-    path: str | os.PathLike[str],
-    trace: Trace,
-    timezone: str | None = None,
-    resource: str = "cores",
+    path: str | os.PathLike[str], trace: Trace, timezone: str | None = None, resource: str = "cores"
 ) -> tuple[Outage, ...]:
     """Read the outages of a trace's machine from a file.
 

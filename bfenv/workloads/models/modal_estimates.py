@@ -48,11 +48,7 @@ RANKS_OF_TRACES = (
 
 
 def tsafrir(
-    runtime: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    emax: int,
-    emax_share: float | None = None,
+    runtime: np.ndarray, rng: np.random.Generator, *, emax: int, emax_share: float | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw modal estimates.
 
