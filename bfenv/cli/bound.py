@@ -16,7 +16,7 @@ from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.analysis.bounds import Gap
+    from bfenv.analysis.bounds.gap import Gap
     from bfenv.core.jobs import Trace
     from bfenv.core.schedule import Schedule
 
@@ -56,7 +56,7 @@ def bound(
       bfenv evaluate bound --out gap.npz
       bfenv evaluate bound --check gap.npz
     """
-    from bfenv.analysis.bounds import check_gap, find_gap, load_gap, save_gap
+    from bfenv.analysis.bounds.gap import check_gap, find_gap, load_gap, save_gap
     from bfenv.baselines.registry import find_policy
     from bfenv.parallel.sweep import simulate_safely
     from bfenv.workloads.load import load_workload

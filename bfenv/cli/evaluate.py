@@ -167,7 +167,8 @@ def evaluate(
 
 def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
     """Start each player; return the policies of those that greet, and the errors of the others."""
-    from bfenv.players import check_command, player_policy
+    from bfenv.players.player_process import check_command
+    from bfenv.players.remote_policy import player_policy
 
     programs = [check_command(command) for command in commands]  # all, before any is started
     players, errors = [], []

@@ -15,7 +15,7 @@ from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.players import PlayerLimits
+    from bfenv.players.limits import PlayerLimits
 
 
 def choices(options: type[StrEnum]) -> str:
@@ -119,7 +119,8 @@ def player_limits(
 
     Raises BfenvError if there is no such sandbox here.
     """
-    from bfenv.players import MIB, PlayerLimits, bubblewrap
+    from bfenv.players.limits import MIB, PlayerLimits
+    from bfenv.players.sandbox import bubblewrap
 
     if sandbox == Sandbox.bwrap:
         bubblewrap()

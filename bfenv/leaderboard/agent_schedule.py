@@ -9,7 +9,7 @@ from bfenv.agents.player import Played, play
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.players import RemoteAgent, play_remotely
+from bfenv.players.remote_agent import RemoteAgent, play_remotely
 
 NOTES = ("decisions", "outside_window", "replaced_actions")  # see `agent_schedule`
 

@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from bfenv.analysis.bounds import GapNumbers, check_gap, find_gap, load_gap, read_numbers, save_gap
+from bfenv.analysis.bounds.gap import (
+    GapNumbers,
+    check_gap,
+    find_gap,
+    load_gap,
+    read_numbers,
+    save_gap,
+)
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS
 from bfenv.evaluation.row import Row

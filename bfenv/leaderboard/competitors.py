@@ -13,21 +13,17 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.agents import code_files, code_hash
-from bfenv.players import (
-    DEFAULT,
+from bfenv.players.limits import DEFAULT, PlayerLimits
+from bfenv.players.player_process import (
     PlayerError,
     PlayerKilledError,
-    PlayerLimits,
     PlayerProcess,
     check_command,
-    declared_flags,
-    greet,
-    is_strange_agent,
-    is_strange_policy,
-    package_of,
-    python_player,
-    read_greeting,
 )
+from bfenv.players.remote_agent import read_greeting
+from bfenv.players.remote_policy import declared_flags, greet
+from bfenv.players.serve import python_player
+from bfenv.players.strangers import is_strange_agent, is_strange_policy, package_of
 
 GREETINGS = 3  # of a player that is killed when it is started
 

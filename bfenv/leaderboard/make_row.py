@@ -32,19 +32,10 @@ from bfenv.leaderboard.task import Task
 from bfenv.parallel.failures import describe_error
 from bfenv.parallel.sweep import warm_up
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker
-from bfenv.players import (
-    DEFAULT,
-    NONE_FOUND,
-    NOT_CHECKED,
-    Flags,
-    PlayerLimits,
-    RemoteAgent,
-    foresight_of,
-    foresight_of_agent,
-    hide_memory,
-    program_policy,
-    remote_agent,
-)
+from bfenv.players.foresight import NONE_FOUND, NOT_CHECKED, foresight_of, foresight_of_agent
+from bfenv.players.limits import DEFAULT, PlayerLimits, hide_memory
+from bfenv.players.remote_agent import RemoteAgent, remote_agent
+from bfenv.players.remote_policy import Flags, program_policy
 from bfenv.workloads.load import load_workload
 
 PROBE = "lublin:procs=128,jobs=1000,load=0.9"  # on which a policy's speed is measured

@@ -26,7 +26,7 @@ from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, sch
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.worker_process import close_worker
-from bfenv.players import DEFAULT, PlayerLimits
+from bfenv.players.limits import DEFAULT, PlayerLimits
 
 HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
 CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")

@@ -15,7 +15,7 @@ from bfenv.core.cache_folder import cache_root
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import one_line
 from bfenv.players.limits import PlayerLimits
-from bfenv.workloads.archive import local_logs
+from bfenv.workloads.archive.local import local_logs
 
 SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/opt", "/sbin", "/usr")
 SETTINGS = ("alternatives", "group", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime")

@@ -167,10 +167,22 @@ def test_workload_of_the_card(run):
     """By default an agent plays the first workload on its card; without one, the default."""
     assert workload_of("agent:scorer-lublin") == "lublin:procs=128,seed=0"
     assert workload_of("random") is None
-    arguments = ("evaluate", "-a", "agent:scorer-lublin", "--episodes", 1, "--load", 0.5, "-f", "csv")
+    arguments = (
+        "evaluate",
+        "-a",
+        "agent:scorer-lublin",
+        "--episodes",
+        1,
+        "--load",
+        0.5,
+        "-f",
+        "csv",
+    )
     status, out, err = run(*arguments)
     assert status == 0 and out == run(*arguments, "-w", "lublin:procs=128,seed=0")[1]
-    assert err.startswith("bfenv: agent:scorer-lublin plays the split test of lublin:procs=128,seed=0")
+    assert err.startswith(
+        "bfenv: agent:scorer-lublin plays the split test of lublin:procs=128,seed=0"
+    )
     assert err.count("\n") == 1 and "which is on its card" in err
 
 

@@ -116,7 +116,7 @@ def run(
     from bfenv.leaderboard.competitors import is_strange
     from bfenv.leaderboard.run import run_suite
     from bfenv.parallel.shards import read_shard
-    from bfenv.players import hide_memory
+    from bfenv.players.limits import hide_memory
 
     hide_memory()
     names, agents = [*(policies() if all_ else ()), *(policy or ())], agent or []

@@ -56,7 +56,8 @@ def simulate(
     trace = load_workload(workload, **({} if load is None else {"load": load}))
     chosen: str | Policy = policy or "easy"
     if player is not None:
-        from bfenv.players import check_command, player_policy
+        from bfenv.players.player_process import check_command
+        from bfenv.players.remote_policy import player_policy
 
         chosen = player_policy(check_command(player), player)
     with show.share_done("simulating") as watch:

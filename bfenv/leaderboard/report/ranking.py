@@ -14,7 +14,7 @@ from bfenv.evaluation.row import Row, failures
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
-from bfenv.players import NOT_CHECKED
+from bfenv.players.foresight import NOT_CHECKED
 
 MARK = "*"  # of a policy that starves
 SHARED_RANK = (
