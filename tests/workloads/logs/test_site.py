@@ -8,7 +8,8 @@ import pytest
 import bfenv
 from bfenv.analysis.calibration import calibrate, verdict
 from bfenv.analysis.logged import logged_schedule
-from bfenv.workloads.logs import load_outages, read_sacct
+from bfenv.workloads.logs.outages import load_outages
+from bfenv.workloads.logs.slurm import read_sacct
 from tests.oracles import outages as site
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
