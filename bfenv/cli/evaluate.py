@@ -213,7 +213,7 @@ def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> N
     show_policies.calibration(rows, format)
     logged = logged_schedule(trace)
     if logged is not None:
-        show.prose("Not simulated, or contradictory, in this log:")
+        show.prose("What the simulation leaves out, and contradictions in this log:")
         show.prose("\n".join(f"* {caution}" for caution in cautions(logged)))
 
 

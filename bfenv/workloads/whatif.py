@@ -160,8 +160,8 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     if longer.any():
         count = int(pieces[longer].sum())
         notes.append(
-            f"{counted(int(longer.sum()), 'job becomes', 'jobs become')} {count:,} pieces, each of "
-            "which counts as a job with a wait of its own"
+            f"{counted(int(longer.sum()), 'job becomes', 'jobs become')} {count:,} jobs, and each "
+            "part waits separately"
         )
     return Changed(
         replace(

@@ -76,7 +76,7 @@ def test_split():
     assert trace.jobs.submit.tolist() == [0, 5, 9, 109, 209]
     assert trace.runtime.tolist() == [100, 50, 100, 100, 50]
     assert trace.jobs.size.tolist() == [4, 2, 8, 8, 8]
-    assert changed.notes[1].startswith("1 job becomes 3 pieces, each of which counts as a job")
+    assert changed.notes[1].startswith("1 job becomes 3 jobs, and each part waits")
 
 
 @given(small_traces(), st.integers(1, 9))
