@@ -161,7 +161,9 @@ def evaluate_agent(
         for mode in (modes if is_sampling else modes[:1])
     ]
     if opened.name != RANDOM:
-        default: Any = {key: chosen[key] for key in chosen if key in settings or key not in ACTING}
+        default: Any = {
+            key: value for key, value in chosen.items() if key in settings or key not in ACTING
+        }
         acting.append((RANDOM, BackfillEnv(workload, **default), RandomAgent, False))
     played: list[Played] = []
     current = env

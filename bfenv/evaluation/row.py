@@ -268,7 +268,7 @@ def new_row(trace: Trace, **identity: Any) -> Row:
     The identity has "policy" and "kind", and whatever differs from what follows from the trace.
     """
     load = trace.offered_load
-    values = {
+    values: dict[str, Any] = {
         "suite": "",
         "workload": trace.name,
         "source": trace.name,

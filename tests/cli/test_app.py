@@ -322,9 +322,10 @@ def test_failing_policy(run, tmp_path, monkeypatch, command, body, error):
 
 @pytest.mark.slow
 def test_light_imports():
-    """A comparison loads neither torch nor a plotting library."""
+    """A comparison, and the functions that draw, load neither torch nor a plotting library."""
     program = (
         "import sys, runpy; sys.argv = ['bfenv', 'evaluate', '-p', 'easy', '-f', 'csv']\n"
+        "import bfenv.analysis.plots\n"
         "from bfenv.cli import main\n"
         "try: main()\n"
         "except SystemExit as e: assert not e.code\n"
