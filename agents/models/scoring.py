@@ -52,8 +52,8 @@ def score_card(
     list[dict]
         For each workload and load: `slowdown_ratio`, the median over the copies of the mean bounded
         slowdown over EASY's, from `lowest` to `highest`; `wait_ratio`, the median of the longest
-        wait over EASY's, at most `highest_wait_ratio`; `mean_wait` and `easy_mean_wait`, the medians
-        of the mean waits in seconds.
+        wait over EASY's, at most `highest_wait_ratio`; `mean_wait` and `easy_mean_wait`, the
+        medians of the mean waits in seconds.
 
     Raises
     ------
