@@ -18,7 +18,7 @@ from bfenv.envs.settings import SETTINGS
 
 ALGORITHMS = ("ppo", "es")
 CREDITS = ("discount", "group")
-DEFAULT = "scorer"  # the preset
+DEFAULT = "evolved"  # the preset
 ORDER = "order:"  # begins a warm start
 LARGEST_SEED = 2**32 - 1  # that torch and stable-baselines3 take
 MOST_THREADS = 1024  # of torch, which would begin them all

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def train(
     out: Path = option(..., "FOLDER", "Folder of the training.", "--out", "-o"),
     preset: str = option(
-        "scorer", "PRESET", "Name, FILE.yaml or FILE.yaml:NAME; see above.", "--preset", "-p"
+        "evolved", "PRESET", "Name, FILE.yaml or FILE.yaml:NAME; see above.", "--preset", "-p"
     ),
     change: list[str] | None = option(
         None, "NAME=VALUE", "Change a setting; repeat for several.", "--set"
@@ -41,7 +41,7 @@ def train(
         False, "--tensorboard", help="Also write FOLDER/tensorboard for TensorBoard."
     ),
 ) -> None:
-    """Train an agent: a network by PPO, or a small score by evolution.
+    """Train an agent: a small score by evolution, or a network by PPO.
 
     The folder contains settings.yaml, progress.csv, what --resume needs, and agent.json, the best
     agent so far on the validation split. Score a network with `bfenv evaluate --agent
@@ -58,6 +58,7 @@ def train(
 
     \b
     Examples:
+      bfenv train --seeds 3 --out runs
       bfenv train --preset toy --out run
       bfenv train --preset scorer --set environment.window=64 --seeds 5 --out runs
       bfenv train --preset toy --warm-start order:estimate --set learning_rate=3e-4 --out run
@@ -65,7 +66,7 @@ def train(
     """
     from dataclasses import replace
 
-    _check_installed(algo or "ppo")
+    _check_installed(algo or "")
     from bfenv.agents.training.settings import change as changed
     from bfenv.agents.training.settings import find_settings, read_changes
 
@@ -131,7 +132,7 @@ def _score(row: dict[str, Any]) -> str:
 
 def _check_installed(algo: str) -> None:
     """Check that all packages of an algorithm are installed; the error names those that are not."""
-    needs = {"yaml": "PyYAML"} | ({"cma": "cma"} if algo == "es" else {"torch": "torch"})
+    needs = {"yaml": "PyYAML"} | {"es": {"cma": "cma"}, "ppo": {"torch": "torch"}}.get(algo, {})
     missing = [name for module, name in needs.items() if find_spec(module) is None]
     if missing:
         extra = "search" if algo == "es" else "agents"
@@ -142,8 +143,8 @@ train.__doc__ = train.__doc__ and train.__doc__.replace(
     "{presets}",
     "\n      ".join(
         (
-            "scorer: 24 traces of the embedded model; any job may become the head",
-            "evolved: a score of 19 weights for the same traces, found by evolution",
+            "evolved: a score of 19 weights for 24 traces of the embedded model, by evolution",
+            "scorer: a network for the same traces, by PPO; any job may become the head",
             "archive: five real logs; starts as a copy of an order of jobs",
             "archive-trials: as archive, and starts are trials by a rule",
             "toy: one small trace, done in seconds",

@@ -75,7 +75,8 @@ COUNTERS = (
     HIDINGS,  # scheduling passes so far that had outages to come, see HIDDEN_IN
     OLDEST,  # if an outage can be met: the oldest job that may start beside it; -1 for none
     AGE_LIMIT,  # UserHistory.age_limit; noted when the window's expression is computed
-) = range(21)
+    COUNTED_FREE,  # UserHistory.free
+) = range(22)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
     WAIT,  # seconds; with the jobs on trial
@@ -403,4 +404,5 @@ def history_of(state, tables, i):
         state.user_jobs[i, 0],
         state.user_jobs[i, 1],
         state.counters[i, AGE_LIMIT : AGE_LIMIT + 1],
+        state.counters[i, COUNTED_FREE : COUNTED_FREE + 1],
     )

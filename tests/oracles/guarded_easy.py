@@ -99,10 +99,12 @@ class Simulation:
     """One run; `order`, `belief` and `keep` are functions of a job's quantities."""
 
     def __init__(self, jobs, processors, order, *, guard=None, scale="easy", belief=None, trial=0,
-                 above=0, keep=None):  # fmt: skip
+                 above=0, keep=None, reservations=1,
+                 runs_on=False):  # fmt: skip
         self.jobs, self.processors, self.order = jobs, processors, order
         self.guard, self.scale, self.belief = guard, scale, belief
         self.trial, self.above, self.keep = trial, above, keep
+        self.reservations, self.runs_on = reservations, runs_on  # reservations: 0 or 1
         self.now, self.submitted, self.queue = 0, 0, []
         self.runs = {}  # job: (start, latest end)
         self.start, self.ended, self.tried = {}, [], set()
@@ -131,6 +133,7 @@ class Simulation:
         return min(start + self.jobs[job]["runtime"], latest)
 
     def complete(self):
+        self.over = {}  # start of the trials that end now
         for job in sorted(self.runs):
             start, _ = self.runs[job]
             if self.leaves(job) == self.now:
@@ -140,6 +143,7 @@ class Simulation:
                     self.work.pop(job, None)
                 else:
                     self.tried.add(job)
+                    self.over[job] = start
                     self.queue = sorted([*self.queue, job])
 
     def known(self, job):
@@ -190,7 +194,21 @@ class Simulation:
         trial = self.trial if job in self.tried else 0
         return max(trial, self.now - self.runs[job][0]) if job in self.runs else trial
 
+    def let_run_on(self):
+        """Put the trials that end now back on the machine, if every waiting job fits."""
+        if sum(self.jobs[job]["size"] for job in self.queue) <= self.free():
+            for job, began in self.over.items():
+                latest = min(self.now + self.trial, began + self.jobs[job]["estimate"])
+                self.queue.remove(job)
+                self.tried.discard(job)
+                self.runs[job] = (began, latest)
+                self.start[job] = began
+                if latest == began + self.jobs[job]["estimate"]:
+                    self.work.pop(job, None)
+
     def schedule(self):
+        if self.runs_on:
+            self.let_run_on()
         limit = self.age_limit = self.limit()
         self.limits.append(limit)
         late = [job for job in self.queue if self.now - self.jobs[job]["submit"] > limit]
@@ -212,7 +230,9 @@ class Simulation:
             return
         head = line[0]
         runs = [(latest, self.jobs[job]["size"]) for job, (_, latest) in self.runs.items()]
-        until, extra = shadow(self.now, self.free(), room[head], runs)
+        until, extra = float("inf"), 0
+        if self.reservations or head in late:
+            until, extra = shadow(self.now, self.free(), room[head], runs)
         for job in line[1:]:
             size = self.jobs[job]["size"]
             if room[job] > self.free():

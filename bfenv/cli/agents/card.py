@@ -26,9 +26,9 @@ def card(
 ) -> None:
     """Make an agent of a search's result: score it, write its card.
 
-    The agent is scored on the test split of each --workload, at its own load and at 0.9, and on all
-    jobs of each --unseen workload, at its own load. Jobs that it was trained on are refused. Use
-    the card as "agent:FILE" wherever you name a policy.
+    The agent is scored on the test split of each --workload and on all jobs of each --unseen
+    workload, at its own load and at 0.9. Jobs that it was trained on are refused. Use the card as
+    "agent:FILE" wherever you name a policy.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def card(
     check_new(out, force)
     made = result_card(out.stem, what, read_result(result))
     scores: list[dict[str, Any]] = []
-    parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None,), "all")]
+    parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None, 0.9), "all")]
     with show.progress() as progress:
         for workloads, loads, split in parts:
             task = progress.add_task(f"scoring, {split}", total=len(workloads) * len(loads))

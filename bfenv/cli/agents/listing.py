@@ -115,7 +115,9 @@ def show_agent(
             print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
     print()
     columns = ["scored on", "load", "ratio", "lowest to highest", "longest\nwait"]
-    if card.kind != POLICY:
+    if card.kind == POLICY:
+        columns.append("mean wait\n/ EASY's")
+    else:
         columns.remove("load")
     show.table(columns, card.score_cells(), format, numbers=len(columns) - 2)
     for failure in card.failures:
