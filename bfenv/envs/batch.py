@@ -14,12 +14,11 @@ from gymnasium.utils.seeding import np_random
 
 from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
-from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.errors import BfenvError
 from bfenv.core.events import placeholder
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, outages_of
-from bfenv.core.policy import check_plans_for
 from bfenv.envs.batch_state import (
     INFOS,
     TRACE,
@@ -51,7 +50,6 @@ from bfenv.knowledge.user_history import learn_jobs
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
 NO_ACTION = np.zeros(1, dtype=np.int64)  # in an environment that has just been opened
-NO_REFERENCE = (np.nan,) * len(ReferenceTotals._fields)
 FLOAT32 = np.dtype(np.float32)  # of a type, numpy would look up the dtype at each allocation
 
 
@@ -79,11 +77,9 @@ class EnvBatch:
             values["episode_jobs"],
         )
         self.window = int(values["window"])
-        self.every_pass = bool(values["every_pass"])
         self.render_mode = values["render_mode"]
-        self.flat = bool(values["flat"])
-        self.reward = find_reward(values["reward"], values["wait_penalty"])
-        self.reference = self._find_reference()
+        self.reward = find_reward(values["reward"])
+        self.reference = Reference(self.source)
         self.queue_features = find_job_features(values, self.source.traces)
         self.cluster_features = find_cluster_features(values)
         self.rules = find_rules(values, self.source.traces, self.queue_features)
@@ -107,15 +103,15 @@ class EnvBatch:
         )
         self.job_counts = np.zeros(count, dtype=np.int64)  # jobs of the episode in each
         self.windows: list[EpisodeWindow | None] = [None] * count
-        self._reference_totals = np.tile(NO_REFERENCE, (count, 1))
+        self._reference_totals = np.full((count, len(ReferenceTotals._fields)), np.nan)
         self._set_views()
         self.generators: list[np.random.Generator | None] = [None] * count  # sample episodes
         self.seeds: list[int | None] = [None] * count  # of the generators
-        self._most_steps = values["max_episode_steps"]
+        self.most_steps = values["max_episode_steps"]
         self.ready = False  # whether an episode has been opened in every environment
         self.action_space = spaces.Discrete(actions)
         self.observation_space = observation_space(
-            self.queue_features, self.cluster_features, self.window, actions, self.flat
+            self.queue_features, self.cluster_features, self.window
         )
 
     def __len__(self) -> int:
@@ -169,9 +165,8 @@ class EnvBatch:
             learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
         branch.windows = [window]
         branch.job_counts = np.array([window.last - window.first])
-        if self.reference is not None:
-            branch.reference = Reference(self.reference.policy, branch.source)
-            branch._reference_totals = np.array([branch.reference.totals(window)])
+        branch.reference = Reference(branch.source)
+        branch._reference_totals = np.array([branch.reference.totals(window)])
         branch._reused = None
         branch._set_views()
         branch.ready = True
@@ -210,13 +205,12 @@ class EnvBatch:
         Raises
         ------
         BfenvError
-            As `EpisodeSource.sample`, or if the reference fails. Then no episode has been opened,
-            but the generators may have been drawn from.
+            As `EpisodeSource.sample`. Then no episode has been opened, but the generators may have
+            been drawn from.
         """
         windows = {i: self._sample(i, own) for i, own in options.items()}
-        if self.reference is not None:
-            totals = [self.reference.totals(window) for window in windows.values()]
-            self._reference_totals[list(windows)] = totals
+        totals = [self.reference.totals(window) for window in windows.values()]
+        self._reference_totals[list(windows)] = totals
         for i, window in windows.items():
             self._open(i, window, buffers)
 
@@ -248,6 +242,14 @@ class EnvBatch:
         self._run_kernel(i, NO_ACTION, buffers)
         if not self.ready:
             self.ready = bool(self.job_counts.all())
+
+    def stop_at_every_pass(self) -> None:
+        """Stop at every scheduling pass from now on, even if no start is legal.
+
+        Policies need it. What is legal, what is seen and what rewards add up to do not change.
+        """
+        self.rules = self.rules._replace(every_pass=True)
+        self._kernel_arguments = (*self._kernel_arguments[:2], tuple(self.rules))
 
     def new_buffers(self) -> StepBuffers:
         """Allocate observations, which must not change later; all else is the batch's own.
@@ -288,8 +290,8 @@ class EnvBatch:
             raise ResetNeeded("step needs a reset before it")
         buffers = self.new_buffers()
         self._run_kernel(0, actions, buffers)
-        if self._most_steps is not None:
-            cut = (self.totals.steps >= self._most_steps) & (self.totals.unstarted > 0)
+        if self.most_steps is not None:
+            cut = (self.totals.steps >= self.most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
                 k = self._state.counters[i, TRACE]
                 trace, totals = self.source.traces[k], self.totals_of(i)
@@ -309,20 +311,11 @@ class EnvBatch:
 
     def observations(self, buffers: StepBuffers) -> Observation:
         """Return the observations of all environments, as the observation space has them."""
-        if not self.flat:
-            return {"queue": buffers.queue, "profile": buffers.profile, "cluster": buffers.cluster}
-        queue = buffers.queue.reshape(len(self), -1)
-        parts = (queue, buffers.profile, buffers.cluster, self._state.mask.astype(np.float32))
-        return np.concatenate(parts, axis=1)
+        return {"queue": buffers.queue, "profile": buffers.profile, "cluster": buffers.cluster}
 
     def observation(self, buffers: StepBuffers, i: int) -> Observation:
         """Copy the observation of environment i, before that of its next episode replaces it."""
-        if not self.flat:
-            parts = self.observations(buffers)
-            return {key: part[i].copy() for key, part in parts.items()}
-        mask = self._state.mask[i].astype(np.float32)
-        queue, profile, cluster = (part[i] for part in buffers[:3])
-        return np.concatenate([queue.ravel(), profile, cluster, mask])
+        return {key: part[i].copy() for key, part in self.observations(buffers).items()}
 
     def totals_of(self, i: int) -> StepTotals:
         """Return the totals of environment i, as Python's floats."""
@@ -344,7 +337,7 @@ class EnvBatch:
 
     def reward_of(self, i: int, totals: StepTotals) -> float:
         """Return the reward of the last action in environment i."""
-        reference = NO_REFERENCE if self.reference is None else self._reference_totals[i].tolist()
+        reference = self._reference_totals[i].tolist()
         arguments: tuple[Any, ...]
         arguments = reward_arguments(totals, self.job_counts.item(i), reference)
         if self.reward.takes_ended:
@@ -368,36 +361,22 @@ class EnvBatch:
 
     def endings(self, totals: StepTotals) -> tuple[Any, Any]:
         """Return whether episodes are terminated, and whether they are truncated."""
-        limit = np.inf if self._most_steps is None else self._most_steps
+        limit = np.inf if self.most_steps is None else self.most_steps
         return totals.unstarted == 0, totals.steps >= limit
 
     def info(self, i: int, buffers: StepBuffers, totals: StepTotals | None = None) -> Info:
-        """Return the info of environment i; at the end of its episode with the metrics."""
+        """Return the info of environment i; the metrics are known at the end of its episode."""
         totals = totals or self.totals_of(i)
         info = info_of(buffers, i, self._state.mask[i])
         terminated, truncated = self.endings(totals)
         if terminated or truncated:
-            reference = None if self.reference is None else self._reference_totals[i].tolist()
+            reference = self._reference_totals[i].tolist()
             info["metrics"] = metrics_of(totals, int(self.job_counts[i]), reference)
         return info
 
     def infos(self, buffers: StepBuffers) -> dict[str, np.ndarray]:
         """Return the infos of all environments but the metrics, in (N,) and (N, ...) arrays."""
         return infos_of(buffers, self._state.mask)
-
-    def _find_reference(self) -> Reference | None:
-        policy = self.settings["reference"]
-        if policy is None and self.reward.needs_reference:
-            policy = "easy"
-        if policy is None:
-            return None
-        try:
-            reference = Reference(policy, self.source)
-            for trace in self.source.traces:
-                check_plans_for(reference.policy, trace)
-        except BfenvError as error:
-            raise PolicyError(f"reference: {error}") from error
-        return reference
 
     def _set_views(self) -> None:
         """Make views of the totals, which are always of the last step or reset."""

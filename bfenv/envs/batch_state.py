@@ -83,8 +83,7 @@ SUMS = (
     SHOWN_SLOWDOWN,  # from estimates until a job ends, from its runtime then
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
-    LARGEST_BACKLOG,  # since the episode began
-    GUARD_LIMIT,  # seconds: the limit by the setting `guard` in this pass
+    GUARD_LIMIT,  # seconds: the guard's limit on waits in this pass
     LAST_NOW,  # the totals at the last decision, and at the one before
     LAST_WAIT,
     LAST_SLOWDOWN,
@@ -95,7 +94,7 @@ SUMS = (
     BEFORE_SLOWDOWN,
     BEFORE_LONGEST,
     BEFORE_SUBMITTED,
-) = range(17)
+) = range(16)
 USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
 
@@ -153,13 +152,12 @@ class EnvRules(NamedTuple):
 
     reservation_depth: int  # how many waiting jobs no start may delay; -1 all
     chosen_head: bool  # the agent may choose the head of a pass
-    idle: int  # see `legal_actions`
-    max_age: int | None  # seconds
+    may_idle: bool  # the pass is legal unless the start of a job with a reservation is
+    every_pass: bool  # stop at every scheduling pass, even where no start is legal
     guard_code: np.ndarray | None  # (1,) int64: AgeGuard.code of the setting `guard`
     guard_factor: np.ndarray | None  # (1,) float64
     trial_limit: int | None  # seconds, of trials that are actions
     first_trial: np.ndarray | None  # (2,) int64 s: trials with which starts begin, `takes_trial`
-    every_pass: bool  # stop at every scheduling pass, even where no start is legal
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
     orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities

@@ -14,7 +14,7 @@ from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.episode_source import check_options
 from bfenv.envs.handle import EnvHandle
-from bfenv.envs.infos import INFO_KEYS
+from bfenv.envs.infos import INFO_KEYS, NO_METRICS, Info
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
@@ -104,6 +104,11 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._everywhere = np.ones(num_envs, dtype=np.bool_)  # the mask of what all infos have
         self._everywhere.flags.writeable = False
         self._in_all = dict.fromkeys(INFO_MASKS, self._everywhere)
+        self._in_all["metrics"] = _spread(
+            [NO_METRICS] * num_envs, range(num_envs), self._everywhere
+        )
+        for column in self._in_all["metrics"].values():
+            column.flags.writeable = False
 
     def reset(
         self,
@@ -193,30 +198,55 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         if self._over:
             for values in (rewards, terminated, truncated):
                 values[self._over] = 0
-        over, finals = (terminated | truncated).nonzero()[0].tolist(), {}
-        if over:
-            finals = self._finals(buffers, over)
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                for i in over:
-                    self.batch.open_episode(i, buffers)
+        over = (terminated | truncated).nonzero()[0].tolist()
+        finals = [self.batch.info(i, buffers) for i in over]
+        more: dict[str, Any] = {}
+        if over and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            pairs = zip(over, finals, strict=True)
+            last = [
+                {"final_obs": self.batch.observation(buffers, i), "final_info": info}
+                for i, info in pairs
+            ]
+            present = np.zeros(self.num_envs, dtype=np.bool_)
+            present[over] = True
+            more = _spread(last, over, present)
+            for i in over:
+                self.batch.open_episode(i, buffers)
+        elif over:
+            metrics = [NO_METRICS] * self.num_envs
+            for i, info in zip(over, finals, strict=True):
+                metrics[i] = info["metrics"]
+            more["metrics"] = _spread(metrics, range(self.num_envs), self._everywhere)
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._over = over
-        infos = self._infos(buffers, self._everywhere)
-        infos.update(finals)
+        infos = {**self._infos(buffers, self._everywhere), **more}
         return self.batch.observations(buffers), rewards, terminated, truncated, infos
 
-    def _finals(self, buffers: StepBuffers, over: Sequence[int]) -> dict[str, Any]:
-        """Return what the infos hold of the episodes that are over."""
-        finals: list[dict[str, Any]] = []
-        for i in over:
-            info = self.batch.info(i, buffers)
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                finals.append({"final_obs": self.batch.observation(buffers, i), "final_info": info})
-            else:
-                finals.append({"metrics": info["metrics"]})
-        present = np.zeros(self.num_envs, dtype=np.bool_)
-        present[over] = True
-        return _spread(finals, over, present)
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every environment, or read an attribute.
+
+        They are those of `bfenv.envs.handle.EnvHandle`.
+        """
+        values = [getattr(handle, name) for handle in self.handles]
+        return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every environment; see `call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of every environment: one value for all, or a list of them.
+
+        Raises
+        ------
+        AttributeError
+            If the attribute cannot be set: the environments share their settings.
+        ValueError
+            If there are not as many values as environments.
+        """
+        each = values if isinstance(values, list | tuple) else [values] * self.num_envs
+        for handle, value in zip(self.handles, each, strict=True):
+            setattr(handle, name, value)
 
     def action_masks(self) -> np.ndarray:
         """Return (num_envs, actions) bool: which actions are legal now."""
@@ -244,17 +274,17 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         infos = {key: column.copy() for key, column in infos.items()}
         for column in infos.values():
             column[~present] = 0
+        opened = np.flatnonzero(present).tolist()
+        infos["metrics"] = _spread([NO_METRICS] * len(opened), opened, present)
         return {**infos, **dict.fromkeys(INFO_MASKS, present.copy())}
 
 
-def _spread(
-    infos: Sequence[dict[str, Any]], over: Sequence[int], present: np.ndarray
-) -> dict[str, Any]:
+def _spread(infos: Sequence[Info], over: Sequence[int], present: np.ndarray) -> Info:
     """Return the infos of the environments `over` as arrays of all environments, zeros elsewhere.
 
     The result equals Gymnasium's `VectorEnv._add_info`, which takes about twice as long.
     """
-    spread: dict[str, Any] = {}
+    spread: Info = {}
     pairs = list(zip(over, infos, strict=True))
     for key, first in infos[0].items():
         column: Any

@@ -10,6 +10,7 @@ from bfenv.baselines.easy import run as run_by_easy
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.detour import run_around
+from bfenv.core.durations import DAY
 from bfenv.core.errors import StarvationError
 from bfenv.core.events import Truth, advance, reset
 from bfenv.core.illegal_start import naming_illegal_start
@@ -77,24 +78,28 @@ class ReferenceTotals(NamedTuple):
 
 
 class Reference:
-    """A policy that schedules the same jobs from the same warm machine; each window once."""
+    """EASY on the same jobs from the same warm machine; each window once.
 
-    def __init__(self, policy: str | Policy, source: EpisodeSource) -> None:
-        self.policy = find_policy(policy)
+    Where jobs have requested start times, conservative backfilling takes its place.
+    """
+
+    def __init__(self, source: EpisodeSource) -> None:
         self._source = source
         self._totals: dict[EpisodeWindow, ReferenceTotals] = {}
 
     def totals(self, window: EpisodeWindow) -> ReferenceTotals:
-        """Return what the policy makes of the window's jobs."""
+        """Return what it makes of the window's jobs."""
         if window not in self._totals:
-            self._totals[window] = self._simulate(window)
+            trace, jobs = self._source.traces[window.k], slice(window.first, window.last)
+            policy = (
+                find_policy(REQUESTED_START_POLICY)
+                if trace.requests[REQUESTED_START].any()
+                else EASY
+            )
+            wait = start_times(policy, trace, window) - trace.jobs.submit[jobs]
+            slowdown = bounded_slowdown(wait, trace.runtime[jobs])
+            self._totals[window] = ReferenceTotals(float(slowdown.sum()), float(wait.max()))
         return self._totals[window]
-
-    def _simulate(self, window: EpisodeWindow) -> ReferenceTotals:
-        trace, jobs = self._source.traces[window.k], slice(window.first, window.last)
-        wait = start_times(self.policy, trace, window) - trace.jobs.submit[jobs]
-        slowdown = bounded_slowdown(wait, trace.runtime[jobs])
-        return ReferenceTotals(float(slowdown.sum()), float(wait.max()))
 
 
 def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarray:
@@ -109,9 +114,16 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
     """
     cluster, jobs, truth = new_machine(trace)
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
+    start = cluster.start[window.first : window.last]
+    if policy is EASY and not trace.outages:  # as far as needed: it has nothing to remember
+        ahead = DAY
+        while start.max() == FOREVER or start.min() < 0:
+            cluster.state[HORIZON] = trace.jobs.submit[window.last - 1] + ahead
+            run_by_easy(cluster, jobs, truth, ())
+            ahead *= 2
+        return start
     with naming_illegal_start(cluster, jobs, policy.name):
         _run(policy, cluster, jobs, truth, trace)
-    start = cluster.start[window.first : window.last]
     lost = window.first + np.flatnonzero(start < 0)
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)
