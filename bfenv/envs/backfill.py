@@ -222,7 +222,7 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     ## Episode End
 
     The episode terminates when the last of its jobs has started, and is truncated after
-    `max_episode_steps` actions. `info["metrics"]`, NaN until then, holds the mean wait and mean
+    `max_episode_steps` actions. `info["metrics"]`, zeros until then, holds the mean wait and mean
     bounded slowdown of its jobs, their longest wait, the share of actions at which jobs waited
     outside the window ("outside_window"), EASY's mean bounded slowdown and longest wait
     ("reference_..."), and how many jobs had not started ("charged_jobs", 0 if the episode

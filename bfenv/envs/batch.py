@@ -4,7 +4,10 @@ Episodes, rewards and infos are here. `backfill`, `vector` and `sb3` put the int
 and of stable-baselines3 on it.
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.events import placeholder
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
-from bfenv.core.outages import forget_outages, outages_of
+from bfenv.core.outages import forget_outages, new_machine, outages_of
 from bfenv.envs.batch_state import (
     INFOS,
     TRACE,
@@ -49,6 +52,7 @@ from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
 from bfenv.knowledge.user_history import learn_jobs
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
+MOST_THREADS = 256
 NO_ACTION = np.zeros(1, dtype=np.int64)  # in an environment that has just been opened
 FLOAT32 = np.dtype(np.float32)  # of a type, numpy would look up the dtype at each allocation
 
@@ -65,8 +69,11 @@ class EnvBatch:
         If a setting is wrong.
     """
 
-    def __init__(self, count: int, workload: Workloads | None, settings: EnvSettings) -> None:
+    def __init__(
+        self, count: int, workload: Workloads | None, settings: EnvSettings, threads: int = 1
+    ) -> None:
         count = check_integer("num_envs", count, 1)
+        self.threads = check_integer("threads", threads, 1, MOST_THREADS)
         self.settings = complete_settings(settings)
         values = self.settings
         self.source = EpisodeSource(
@@ -80,6 +87,8 @@ class EnvBatch:
         self.render_mode = values["render_mode"]
         self.reward = find_reward(values["reward"])
         self.reference = Reference(self.source)
+        traces = self.source.traces
+        self._placeholders = [list(placeholder(t.requests, t.processors)) for t in traces]
         self.queue_features = find_job_features(values, self.source.traces)
         self.cluster_features = find_cluster_features(values)
         self.rules = find_rules(values, self.source.traces, self.queue_features)
@@ -89,7 +98,6 @@ class EnvBatch:
         self._run_easy: Callable[..., Any] | None  # the same
         self._tables = self._new_tables()
         groups = 1 + int(self._tables.group.max())
-        traces = self.source.traces
         self._state = new_state(traces, groups, count, self.window, actions, self.rules)
         self._set_kernel_arguments()
         self._reused: StepBuffers | None = None
@@ -121,7 +129,7 @@ class EnvBatch:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
         derived = (
             "_tables", "_kernel_arguments", "_step", "_run_easy", "totals",
-            "_columns", "_compared",
+            "_columns", "_compared", "_parts", "_pool",
         )  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
@@ -157,6 +165,7 @@ class EnvBatch:
         branch._tables = with_state(self._tables._replace(runtime=runtime), state)
         branch._state = state
         branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
+        branch._pool = None
         branch._totals, branch._infos = self._totals.copy(), self._infos.copy()
         branch._illegal = self._illegal.copy()
         branch._step = None
@@ -166,7 +175,8 @@ class EnvBatch:
         branch.windows = [window]
         branch.job_counts = np.array([window.last - window.first])
         branch.reference = Reference(branch.source)
-        branch._reference_totals = np.array([branch.reference.totals(window)])
+        totals = branch.reference.totals(window, run_easy, *new_machine(trace))
+        branch._reference_totals = np.array([totals])
         branch._reused = None
         branch._set_views()
         branch.ready = True
@@ -209,8 +219,6 @@ class EnvBatch:
             been drawn from.
         """
         windows = {i: self._sample(i, own) for i, own in options.items()}
-        totals = [self.reference.totals(window) for window in windows.values()]
-        self._reference_totals[list(windows)] = totals
         for i, window in windows.items():
             self._open(i, window, buffers)
 
@@ -225,9 +233,8 @@ class EnvBatch:
         if earlier is not None and (before := self.source.traces[earlier.k]).outages:
             cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
             forget_outages(cluster, truth, outages_of(before))
-        if earlier is None or earlier.k != window.k:
-            trace = self.source.traces[window.k]
-            self._state.known[i].T[:] = placeholder(trace.requests, trace.processors)
+        if self._state.known[i, :, -1].tolist() != self._placeholders[window.k]:
+            self._state.known[i].T[:] = self._placeholders[window.k]
         self.windows[i] = window
         self.job_counts[i] = window.last - window.first
         trace = self.source.traces[window.k]
@@ -237,7 +244,9 @@ class EnvBatch:
         self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
         if self._run_easy is None:
             self._run_easy = compiled_for(run_easy, cluster, jobs, truth, ())
-        warm_up(cluster, jobs, truth, trace, window, self._run_easy)
+        machine = cluster, jobs, truth
+        self._reference_totals[i] = self.reference.totals(window, self._run_easy, *machine)
+        warm_up(*machine, trace, window, self._run_easy)
         open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace))
         self._run_kernel(i, NO_ACTION, buffers)
         if not self.ready:
@@ -249,7 +258,7 @@ class EnvBatch:
         Policies need it. What is legal, what is seen and what rewards add up to do not change.
         """
         self.rules = self.rules._replace(every_pass=True)
-        self._kernel_arguments = (*self._kernel_arguments[:2], tuple(self.rules))
+        self._share()
 
     def new_buffers(self) -> StepBuffers:
         """Allocate observations, which must not change later; all else is the batch's own.
@@ -299,9 +308,22 @@ class EnvBatch:
         return buffers
 
     def _run_kernel(self, first: int, actions: np.ndarray, buffers: StepBuffers) -> None:
-        """Act in the environments from `first` on; see `step` of `bfenv.envs.episode`."""
-        arguments = (*self._kernel_arguments, first, actions, tuple(buffers))
-        self._compiled_step(actions, buffers)(*arguments)
+        """Act in the environments from `first` on; see `step` of `bfenv.envs.episode`.
+
+        If these are all, each thread takes a part of them. The kernel does not hold Python's lock.
+        """
+        run, outputs = self._compiled_step(actions, buffers), tuple(buffers)
+        if self._pool is None or len(actions) < len(self):
+            run(*self._kernel_arguments, first, actions, outputs)
+            return
+        (arguments, own), *others = self._parts
+        running = [
+            self._pool.submit(run, *more, part.start, actions[part], outputs)
+            for more, part in others
+        ]
+        run(*arguments, 0, actions[own], outputs)
+        for each in running:
+            each.result()
 
     def _compiled_step(self, actions: np.ndarray, buffers: StepBuffers) -> Callable[..., Any]:
         if self._step is None:
@@ -391,5 +413,19 @@ class EnvBatch:
     def _set_kernel_arguments(self) -> None:
         """Derive the plain tuples that `episode.step` takes."""
         self._tables = with_state(self._tables, self._state)
-        self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
+        self._share()
         self._step = self._run_easy = None
+
+    def _share(self) -> None:
+        """Derive the arguments of each thread's part of the environments."""
+        state, tables, rules = tuple(self._state), tuple(self._tables), tuple(self.rules)
+        self._kernel_arguments = state, tables, rules
+        count = len(self._state.counters)
+        threads = min(self.threads, count)
+        bounds = [count * k // threads for k in range(threads + 1)]
+        # An expression computes in its own array, so each thread needs one.
+        self._parts = [
+            ((state, tables, tuple(copy.deepcopy(self.rules))), slice(begin, end))
+            for begin, end in pairwise(bounds)
+        ]
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None

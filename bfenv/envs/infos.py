@@ -1,6 +1,5 @@
 """What infos hold, and what rewards compare: both are made of the totals of a step."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ METRICS = (
     "mean_wait", "mean_bounded_slowdown", "longest_wait", "outside_window",
     "reference_bounded_slowdown", "reference_longest_wait", "charged_jobs",
 )  # fmt: skip
-NO_METRICS = {name: math.nan for name in METRICS[:-1]} | {METRICS[-1]: 0}  # before the end
+# Before the end of an episode. NaN would be unequal to itself, where infos are compared.
+NO_METRICS: dict[str, float] = dict.fromkeys(METRICS, 0.0) | {"charged_jobs": 0}
 
 
 def info_of(buffers: StepBuffers, i: int, mask: np.ndarray) -> Info:

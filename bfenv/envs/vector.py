@@ -1,6 +1,7 @@
 """Many Backfill-v0 environments at once behind Gymnasium's VectorEnv."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Unpack
 
 import numpy as np
@@ -23,6 +24,7 @@ from bfenv.envs.settings import (
     lists_settings,
 )
 
+StepResult = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 INFO_MASKS = tuple(f"_{key}" for key in INFO_KEYS)  # which environments have them
 
 
@@ -48,6 +50,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     copy
         If False, `reset` and `step` return the same arrays of observations each time, which the
         next call overwrites; it is a little faster.
+    threads
+        How many threads step the environments. The results are the same.
     **settings
         As of `BackfillEnv`.
 
@@ -82,10 +86,11 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         workload: Workloads | None = None,
         autoreset_mode: str | AutoresetMode = "same_step",
         copy: bool = True,
+        threads: int = 1,
         **settings: Unpack[EnvSettings],
     ) -> None:
         mode = _autoreset_mode(autoreset_mode)
-        batch = EnvBatch(num_envs, workload, settings)
+        batch = EnvBatch(num_envs, workload, settings, threads)
         check_choice("copy", copy, (False, True))
         if not copy:
             batch.reuse_buffers()
@@ -100,6 +105,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._buffers: StepBuffers | None = None  # of the last step
+        self._sender: ThreadPoolExecutor | None = None  # of the steps that have been sent
+        self._sent: Future[StepResult] | None = None
         self._over: list[int] = []  # environments whose episodes wait for their reset
         self._everywhere = np.ones(num_envs, dtype=np.bool_)  # the mask of what all infos have
         self._everywhere.flags.writeable = False
@@ -159,9 +166,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._buffers = buffers
         return self.batch.observations(buffers), self._infos(buffers, chosen)
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> StepResult:
         """Act in every environment; reset those whose episode is over, by `autoreset_mode`.
 
         Parameters
@@ -221,6 +226,38 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
             self._over = over
         infos = {**self._infos(buffers, self._everywhere), **more}
         return self.batch.observations(buffers), rewards, terminated, truncated, infos
+
+    def send(self, actions: np.ndarray) -> None:
+        """Begin a step in another thread; `recv` returns what `step` would.
+
+        Make two vectors, and let one step while a learner chooses the actions of the other.
+
+        Raises
+        ------
+        BfenvError
+            If a step has been sent that has not been received.
+        """
+        if self._sent is not None:
+            raise BfenvError("send needs a recv before it: a step has been sent already")
+        if self._sender is None:
+            self._sender = ThreadPoolExecutor(1)
+        self._sent = self._sender.submit(self.step, np.array(actions))
+
+    def recv(self) -> StepResult:
+        """Wait for the step that has been sent, and return what `step` returns.
+
+        Raises
+        ------
+        BfenvError
+            If there is none, and what `step` raises.
+        """
+        if self._sent is None:
+            raise BfenvError("recv needs a send before it")
+        sent, self._sent = self._sent, None
+        return sent.result()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_sender": None, "_sent": None}
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or read an attribute.

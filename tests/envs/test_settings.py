@@ -115,7 +115,7 @@ def test_unknown_in_make():
 def test_signature(environment):
     """Each environment's signature has the workload and every setting, with its default."""
     parameters = inspect.signature(environment).parameters
-    own = ("num_envs", "autoreset_mode", "copy")  # of vectors
+    own = ("num_envs", "autoreset_mode", "copy", "threads")  # of vectors
     assert [name for name in parameters if name not in own] == ["workload", *SETTINGS]
     for name, setting in SETTINGS.items():
         assert parameters[name].default == setting.default

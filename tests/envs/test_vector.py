@@ -38,9 +38,9 @@ def same(one, other):
             same(mine, yours)
     elif isinstance(one, np.ndarray):
         assert one.dtype == other.dtype
-        assert np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+        assert np.array_equal(one, other)
     else:
-        assert one == other or (one != one and other != other)
+        assert one == other
 
 
 def some_actions(masks, generator):
@@ -150,7 +150,7 @@ def test_disabled():
     vector.reset(seed=0)
     for _ in range(2):
         *_, truncated, infos = vector.step(vector.action_masks().argmax(1))
-    assert truncated.all() and not np.isnan(infos["metrics"]["mean_wait"]).any()
+    assert truncated.all() and (infos["metrics"]["charged_jobs"] > 0).all()
     with pytest.raises(ResetNeeded):
         vector.step(np.zeros(3, dtype=int))
     vector.reset(options={"reset_mask": truncated})
@@ -284,7 +284,7 @@ def test_keys():
     while not over:
         *_, over, _, info = env.step(int(info["action_mask"].argmax()))
         assert keys == (set(info), set(info["metrics"]))
-        assert over != np.isnan(info["metrics"]["reference_longest_wait"])
+        assert over == (info["metrics"]["reference_bounded_slowdown"] > 0)
 
 
 def test_render():

@@ -13,7 +13,7 @@ from bfenv.core.policy import Policy
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
-from bfenv.envs.warm_up import start_times
+from bfenv.envs.warm_up import ReferenceTotals, start_times
 from tests.conftest import small_traces
 
 SHORT = {"warmup_jobs": 60, "episode_jobs": 30}
@@ -73,7 +73,7 @@ def test_reference():
     for jobs in (100, 300, None):  # EASY is not simulated much beyond the window
         env = BackfillEnv("lublin:jobs=300", split="all", warmup_jobs=0, episode_jobs=jobs)
         env.reset(seed=0, options={"first_job": 0})
-        totals = env.batch.reference.totals(env.batch.windows[0])
+        totals = ReferenceTotals(*env.batch._reference_totals[0])
         schedule, own = bfenv.simulate(env.trace, "easy"), slice(0, jobs)
         assert totals.longest_wait == schedule.wait[own].max()
         slowdown = bounded_slowdown(schedule.wait[own], env.trace.runtime[own]).sum()
