@@ -93,17 +93,6 @@ def _graph(installed: Path):
     return graph
 
 
-def test_the_core_loads_no_other_room():
-    """`import bfenv.core` imports nothing above it."""
-    program = "import sys, bfenv.core; print(*sorted(m for m in sys.modules if 'bfenv' in m))"
-    run = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    loaded = [module for module in run.stdout.split() if module.startswith("bfenv")]
-    assert "bfenv.core" in loaded
-    assert [m for m in loaded if m != "bfenv" and not m.startswith("bfenv.core")] == []
-
-
 def test_no_room_is_a_hall():
     """The largest room holds at most 15 % of the lines."""
     lines = {

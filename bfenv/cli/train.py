@@ -3,12 +3,12 @@
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import check_output_folder
+from bfenv.cli.options import check_output_folder, option
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
@@ -16,54 +16,30 @@ if TYPE_CHECKING:
 
 
 def train(
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the training."),
-    ],
-    preset: Annotated[
-        str,
-        typer.Option(
-            "--preset", "-p", metavar="PRESET", help="Name, FILE.yaml or FILE.yaml:NAME; see above."
-        ),
-    ] = "scorer",
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeat for several."),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Number of actions of ppo, in all environments together."
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Random seed.")] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Train with N seeds, from --seed on, in FOLDER/seed-K."
-        ),
-    ] = None,
-    algo: Annotated[
-        str | None, typer.Option(metavar="ALGO", help="ppo, or es: evolution of a small score.")
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option(metavar="NETWORK", help="scorer or ranker.")
-    ] = None,
-    warm_start: Annotated[
-        str | None,
-        typer.Option(
-            "--warm-start", metavar="order:FORMULA", help="Imitate this order before training."
-        ),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="cpu, or cuda for a GPU.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the training in the folder, if there is one.")
-    ] = False,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write FOLDER/tensorboard for TensorBoard.")
-    ] = False,
+    out: Path = option(..., "FOLDER", "Folder of the training.", "--out", "-o"),
+    preset: str = option(
+        "scorer", "PRESET", "Name, FILE.yaml or FILE.yaml:NAME; see above.", "--preset", "-p"
+    ),
+    change: list[str] | None = option(
+        None, "NAME=VALUE", "Change a setting; repeat for several.", "--set"
+    ),
+    steps: int | None = option(
+        None, "N", "Number of actions of ppo, in all environments together.", min=1
+    ),
+    seed: int | None = option(None, "N", "Random seed.", min=0),
+    seeds: int | None = option(
+        None, "N", "Train with N seeds, from --seed on, in FOLDER/seed-K.", min=1
+    ),
+    algo: str | None = option(None, "ALGO", "ppo, or es: evolution of a small score."),
+    network: str | None = option(None, "NETWORK", "scorer or ranker."),
+    warm_start: str | None = option(None, "order:FORMULA", "Imitate this order before training."),
+    device: str | None = option(None, "DEVICE", "cpu, or cuda for a GPU."),
+    resume: bool = typer.Option(
+        False, "--resume", help="Continue the training in the folder, if there is one."
+    ),
+    tensorboard: bool = typer.Option(
+        False, "--tensorboard", help="Also write FOLDER/tensorboard for TensorBoard."
+    ),
 ) -> None:
     """Train an agent: a network by PPO, or a small score by evolution.
 

@@ -135,7 +135,7 @@ def test_reality(compared):
     share = f"{np.mean(waits(schedules['easy'])) / real:.0%}".replace("%", " %")
     text = next(text for text in sentences(comparison) if text.startswith("In reality"))
     assert text.startswith(
-        f"In reality the mean wait was {short(real)}: the simulation of easy explains {share} of it"
+        f"In reality the mean wait was {short(real)}: the simulation of easy gives {share} of it"
     )
     word = {"good": "well", "fair": "fairly", "poor": "poorly"}[comparison.verdict]
     assert f"It repeats your log {word}, " in text

@@ -91,7 +91,8 @@ def test_shipped_scores(name):
         for score in agent.card.scores
         if score.get("workload") == own["workload"] and score["load"] is None
     )
-    assert {name: kept[name] for name in own} == pytest.approx(own)
+    # The last bits of a product of matrices depend on the processor, and may turn a close choice.
+    assert {name: kept[name] for name in own} == pytest.approx(own, rel=1e-4)
 
 
 def test_seen_jobs():
