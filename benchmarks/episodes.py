@@ -42,8 +42,7 @@ class Outcome(NamedTuple):
         """Return the cells of a table: how it does, and how it differs from the one before."""
         half = 1.96 * self.ratio.std(ddof=1) / math.sqrt(len(self.ratio))
         low, mean, high = np.exp(self.ratio.mean() + half * np.array([-1, 0, 1]))
-        difference = 0.0 if before is None else self.ratio - before.ratio
-        needed = "" if before is None else f"{episodes_to_tell(difference):.1f}"
+        needed = "" if before is None else f"{episodes_to_tell(self.ratio - before.ratio):.1f}"
         return (
             self.name,
             f"{mean:.3f}",
@@ -91,7 +90,8 @@ def _by_area(seen: Any, mask: np.ndarray) -> np.ndarray:
 
 def _play(envs: BackfillVectorEnv, name: str, choose: Choose) -> Outcome:
     """Play the first episode of every environment."""
-    begin, metrics = time.perf_counter(), {}
+    begin = time.perf_counter()
+    metrics: dict[int, dict[str, float]] = {}
     seen, infos = envs.reset(seed=0)
     while len(metrics) < envs.num_envs:
         seen, _, over, _, infos = envs.step(choose(seen, infos["action_mask"]))

@@ -374,19 +374,20 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
 
 def _time_limit(env: BackfillEnv) -> int | None:
-    """Return the limit of the TimeLimit of Gymnasium that is resetting `env`; None for none.
+    """Return the lowest limit of the wrappers TimeLimit that are resetting `env`; None for none.
 
     `gymnasium.make(..., max_episode_steps=n)` makes this wrapper and tells the environment nothing.
     An environment that did not know would not charge for what it leaves waiting.
     """
+    limits = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code is TimeLimit.reset.__code__:
             wrapper: Any = frame.f_locals["self"]
             if wrapper.unwrapped is env:
-                return int(wrapper._max_episode_steps)
+                limits.append(int(wrapper._max_episode_steps))
         frame = frame.f_back
-    return None
+    return min(limits, default=None)
 
 
 def read_action(action: Any) -> int:

@@ -96,7 +96,7 @@ def open_episode(
         state.guard_work[i], state.guard_last_pass[i], state.guard_state[i] = -1, 0, 0
         state.guard_state[i, RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
         state.guard_state[i, ESTIMATES] = jobs.estimate[ended].sum()
-    if state.guard_known is not None:
+    if state.guard_known is not None and state.guard_jobs is not None:
         state.guard_known[i] = 0  # no runtime that an earlier episode has shown
         state.guard_jobs[i, :, 1, outages.start : outages.stop] = FOREVER
         for k in range(2):

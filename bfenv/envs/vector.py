@@ -110,12 +110,10 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._over: list[int] = []  # environments whose episodes wait for their reset
         self._everywhere = np.ones(num_envs, dtype=np.bool_)  # the mask of what all infos have
         self._everywhere.flags.writeable = False
-        self._in_all = dict.fromkeys(INFO_MASKS, self._everywhere)
-        self._in_all["metrics"] = _spread(
-            [NO_METRICS] * num_envs, range(num_envs), self._everywhere
-        )
-        for column in self._in_all["metrics"].values():
+        metrics = _spread([NO_METRICS] * num_envs, range(num_envs), self._everywhere)
+        for column in metrics.values():
             column.flags.writeable = False
+        self._in_all: Info = {**dict.fromkeys(INFO_MASKS, self._everywhere), "metrics": metrics}
 
     def reset(
         self,
@@ -308,12 +306,11 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         infos = self.batch.infos(buffers)
         if present is self._everywhere:
             return {**infos, **self._in_all}
-        infos = {key: column.copy() for key, column in infos.items()}
         for column in infos.values():
             column[~present] = 0
         opened = np.flatnonzero(present).tolist()
-        infos["metrics"] = _spread([NO_METRICS] * len(opened), opened, present)
-        return {**infos, **dict.fromkeys(INFO_MASKS, present.copy())}
+        metrics = _spread([NO_METRICS] * len(opened), opened, present)
+        return {**infos, "metrics": metrics, **dict.fromkeys(INFO_MASKS, present.copy())}
 
 
 def _spread(infos: Sequence[Info], over: Sequence[int], present: np.ndarray) -> Info:

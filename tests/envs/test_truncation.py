@@ -90,8 +90,8 @@ def test_truncation_never_pays(limit):
     options = {"episode_jobs": 64, "warmup_jobs": 64}
     env = BackfillEnv(**options)
     full = -sum(play(env, PolicyAgent("easy", env), seed=0)[0])
-    wrapped = gymnasium.make("Backfill-v0", max_episode_steps=limit, **options)
-    wrapped = TimeLimit(gymnasium.wrappers.RecordEpisodeStatistics(wrapped), limit + 3)
+    inner = gymnasium.make("Backfill-v0", max_episode_steps=limit + 3, **options)
+    wrapped = TimeLimit(gymnasium.wrappers.RecordEpisodeStatistics(inner), limit)
     charges = []
     for env in (BackfillEnv(max_episode_steps=limit, **options), wrapped):
         env.reset(seed=0)
