@@ -29,7 +29,12 @@ ALL = MappingProxyType({"random": RandomAgent})
 OPTIONS = tuple(name for name in ACTING if name != "job_features")
 SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
 DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
-WHOLE_TRACE: EnvSettings = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
+WHOLE_TRACE: EnvSettings = {
+    "episode_jobs": None,
+    "warmup_jobs": 0,
+    "split": "all",
+    "reward": "bounded_slowdown",  # the first reward by "log_ratio" rests on jobs to come
+}
 
 
 class AgentName(NamedTuple):

@@ -32,7 +32,7 @@ FORMAT, MODEL_FORMAT = "bfenv agent 1", "bfenv model card 1"
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
 POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
 MODELS = files("bfenv.agents").joinpath("models")
-TRAINING = ("reward", "reference", "wait_penalty", "episode_jobs", "warmup_jobs", "split", "load")
+TRAINING = ("reward", "episode_jobs", "warmup_jobs", "split", "load")
 # All others are how an agent sees and acts. They must be the same wherever the agent is used.
 ACTING = tuple(
     name for name in SETTINGS if name not in (*TRAINING, "render_mode", "max_episode_steps")

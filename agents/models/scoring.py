@@ -114,7 +114,6 @@ def score_network(
         If the network was trained on some of the jobs, or a workload cannot be loaded.
     """
     settings = {**agent.settings, "split": "all", "episode_jobs": None, "warmup_jobs": 0}
-    settings["reference"] = "easy"
     scores = []
     for workload in workloads:
         trace = load_workload(workload)

@@ -9,7 +9,6 @@ from bfenv.envs.batch_state import (
     BACKLOG,
     BOUNDED_SLOWDOWN,
     FIRST,
-    LARGEST_BACKLOG,
     LAST,
     LONGEST_WAIT,
     SHOWN_SLOWDOWN,
@@ -25,7 +24,7 @@ def start_job(state, tables, rules, cluster, jobs, truth, i, job):
     counters, sums = state.counters[i], state.sums[i]
     start(cluster, jobs, job)
     commit_starts(cluster, jobs, truth)
-    if rules.guard_code is not None:
+    if rules.counts_work is not None:
         note_start(guard_of(state, tables, rules, i), job)
     sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if counters[FIRST] <= job < counters[LAST]:
@@ -43,7 +42,7 @@ def try_job(state, tables, rules, cluster, jobs, truth, i, job, limit):
     sums = state.sums[i]
     try_start(cluster, jobs, job, limit)
     commit_starts(cluster, jobs, truth)
-    if rules.guard_code is not None:
+    if rules.counts_work is not None:
         note_start(guard_of(state, tables, rules, i), job)
     sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
@@ -86,6 +85,4 @@ def correct_slowdowns(state, cluster, jobs, truth, i):
 @kernel
 def add_backlog(state, jobs, i, job):
     """Count a job that has come to wait."""
-    sums = state.sums[i]
-    sums[BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
-    sums[LARGEST_BACKLOG] = max(sums[LARGEST_BACKLOG], sums[BACKLOG])
+    state.sums[i, BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]

@@ -130,6 +130,7 @@ def _observation_message(
     observation: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
 ) -> dict[str, Any]:
     mask = (info["action_mask"] + ord("0")).astype(np.uint8).tobytes().decode()
+    left_out = {"action_mask"} if terminated or truncated else {"action_mask", "metrics"}
     return {
         "message": "observe",
         "observation": encode_observation(observation),
@@ -137,5 +138,5 @@ def _observation_message(
         "reward": reward,
         "terminated": bool(terminated),
         "truncated": bool(truncated),
-        "info": {key: value for key, value in info.items() if key != "action_mask"},
+        "info": {key: value for key, value in info.items() if key not in left_out},
     }

@@ -9,6 +9,7 @@ from gymnasium import spaces
 
 from bfenv.agents.network_agent import decode_array, encode_array
 from bfenv.core.errors import BfenvError
+from bfenv.envs.infos import NO_METRICS
 from bfenv.envs.settings import EnvSettings
 
 
@@ -62,7 +63,8 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
 
     def _read(self, message: dict[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self._mask = np.frombuffer(message["mask"].encode(), dtype=np.uint8) == ord("1")
-        info = message["info"] | {"action_mask": self._mask.astype(np.int8)}
+        mask = self._mask.astype(np.int8)
+        info = {"metrics": NO_METRICS.copy(), **message["info"], "action_mask": mask}
         endings = message["terminated"], message["truncated"]
         return decode_observation(message["observation"]), message["reward"], *endings, info
 

@@ -122,9 +122,9 @@ def replay(policy, trace):
         episode_jobs=None,
         warmup_jobs=0,
         split="all",
-        every_pass=True,
-        reservation_depth=0,
-        idle="always",
+        idle="every_pass",
+        reservations=0,
+        guard=None,
     )
     agent = PolicyAgent(policy, env, SEED)
     observation, info = env.reset(seed=0)
@@ -149,9 +149,9 @@ def test_it_copes_with_a_machine_that_is_already_busy(policy):
         episode_jobs=30,
         warmup_jobs=60,
         split="all",
-        every_pass=True,
-        reservation_depth=0,
-        idle="always",
+        idle="every_pass",
+        reservations=0,
+        guard=None,
     )
     agent = PolicyAgent(policy, env, SEED)
     observation, _ = env.reset(options={"first_job": 70})

@@ -49,7 +49,7 @@ def test_nth(keys, excluded, guess, data):
 @settings(max_examples=150)
 def test_mixed(trace, window, seed):
     """A quarter each are the oldest, the shortest, the smallest and the most expanded."""
-    env = whole(trace, window=window, every_pass=True)
+    env = whole(trace, window=window, idle="every_pass")
     _, info = env.reset(seed=0)
     generator, done = np.random.default_rng(seed), False
     while not done:
@@ -86,7 +86,7 @@ def test_order(name):
 def test_reserved_jobs():
     """Jobs with reservations are in the first slots."""
     trace = bfenv.make_trace([0] * 20, [2] * 20, range(40, 20, -1), 2)
-    env = whole(trace, window=6, reservation_depth=4)
+    env = whole(trace, window=6, reservations=4)
     env.reset(seed=0)
     assert env.slots[:4].tolist() == [0, 1, 2, 3]
 

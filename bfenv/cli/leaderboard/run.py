@@ -89,7 +89,7 @@ def run(
     An agent is "random"; "module:object", either an object with a predict() method or a function of
     environment and seed that returns one; a network of `bfenv train` (FOLDER/agent.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
-    its environment may follow, as in random:reservation_depth=0. Without --policy and --all, EASY,
+    its environment may follow, as in random:reservations=1. Without --policy and --all, EASY,
     easy-saf and, beside agents, random actions run as well, for comparison. EASY cannot plan for
     requested start times, so logs that have some are run without it.
 

@@ -18,7 +18,7 @@ from tests.conftest import log
 WORKLOAD = "lublin:jobs=500,procs=64,seed=3"
 
 
-GUARDED = {"guard": 1.0, "trial_limit": 300, "trial_above": 900}
+GUARDED = {"guard": 1.0, "trial_limit": "300s above 900s"}
 OPTIONS = "guard=1.0, guard_scale=scaled_backlog, trial=300, trial_above=900"
 
 
@@ -51,8 +51,7 @@ def shortest_first(trained_on=(), **settings):
         what="shortest estimates first",
         network="ranker",
         hidden=2,
-        settings={"window": 200, "head": "chosen", "reservation_depth": 0, "job_features": []}
-        | settings,
+        settings={"window": 200, "reservations": "chosen", "job_features": []} | settings,
         queue_features=tuple(feature.name for feature in features),
         cluster_features=tuple(feature.name for feature in CLUSTER),
         trained_on=tuple(trained_on),
