@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -79,14 +79,14 @@ def episodes(
     format: FormatOption = Format.table,
 ) -> None:
     """Measure how well the environment's episodes tell schedulers apart."""
-    given = {"episode_jobs": jobs, "load": load}
-    found = score_episodes(count, **{name: value for name, value in given.items() if value})
+    given: Any = {name: value for name, value in (("episode_jobs", jobs), ("load", load)) if value}
+    found = score_episodes(count, **given)
     pairs = zip(found, [None, *found], strict=False)
     rows = [each.row(before) for each, before in pairs]
     if format in (Format.json, Format.csv):
         show.rows([dict(zip(COLUMNS, row, strict=True)) for row in rows], format)
         return
-    changes = "".join(f", {name}={value!r}" for name, value in given.items() if value)
+    changes = "".join(f", {name}={value!r}" for name, value in given.items())
     title = f"{count} episodes of the environment's default settings{changes}"
     show.table(COLUMNS, rows, format, numbers=len(COLUMNS) - 1, title=title)
 
