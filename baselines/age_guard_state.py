@@ -60,7 +60,7 @@ class AgeGuard(NamedTuple):
 
 
 def new_age_guard(
-    jobs: Jobs, processors: int, scale: str = "easy", factor: float | None = None
+    jobs: Jobs, processors: int, scale: str = "corrected_easy", factor: float | None = None
 ) -> AgeGuard:
     """Make the guard of a run that has not begun; a factor of None is no guard."""
     code = NONE if factor is None else GUARDS[scale]

@@ -31,7 +31,7 @@ def easy(
     reservations: int | str = 1,
     lookahead: int | None = None,
     guard: float | None = None,
-    guard_scale: str = "easy",
+    guard_scale: str = "corrected_easy",
     backfill_estimate: str | None = None,
     trial: int | str = 0,
     trial_above: int | str = LONG,
@@ -60,11 +60,11 @@ def easy(
         A job that has waited longer than this multiple of the `guard_scale` comes before all others
         in the queue, the oldest first. None for no limit.
     guard_scale
-        "easy", the longest wait, so far or expected, of EASY, which runs alongside by predicted
-        runtimes; "corrected_easy", the same, but EASY's past is corrected as true runtimes become
-        known; "backlog", one day plus the largest predicted backlog so far; or "scaled_backlog", in
-        which estimates of users without a history count times the accuracy of all. See
-        `bfenv.baselines.age_guard`.
+        "corrected_easy", the longest wait, so far or expected, of EASY, which runs alongside by
+        predicted runtimes, its past corrected as true runtimes become known; "easy", the same
+        without the correction; "backlog", one day plus the largest predicted backlog so far; or
+        "scaled_backlog", in which estimates of users without a history count times the accuracy of
+        all. See `bfenv.baselines.age_guard`.
     backfill_estimate
         An expression for the runtime that a job is believed to have when it is backfilled, such as
         "prediction" or "0.9 * prediction"; at most the estimate counts. If it is too short, the

@@ -98,8 +98,8 @@ class Alongside:
 class Simulation:
     """One run; `order`, `belief` and `keep` are functions of a job's quantities."""
 
-    def __init__(self, jobs, processors, order, *, guard=None, scale="easy", belief=None, trial=0,
-                 above=0, keep=None, reservations=1,
+    def __init__(self, jobs, processors, order, *, guard=None, scale="corrected_easy", belief=None,
+                 trial=0, above=0, keep=None, reservations=1,
                  runs_on=False):  # fmt: skip
         self.jobs, self.processors, self.order = jobs, processors, order
         self.guard, self.scale, self.belief = guard, scale, belief
