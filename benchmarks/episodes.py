@@ -26,7 +26,7 @@ POLICIES = ("easy-sjf",)
 AGENTS = ("agent:generator-formula",)  # policies that act in the environment
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
-FITTING = 1e15  # larger than any value of an order
+SMALLEST = 1e-9  # below any share of a machine
 Choose = Callable[[Any, np.ndarray], np.ndarray]  # of observations and masks
 
 
@@ -72,18 +72,18 @@ def score_episodes(count: int, **settings: Unpack[EnvSettings]) -> list[Outcome]
     generator = np.random.default_rng(0)
     found = [
         _play(envs, "random", lambda seen, mask: (generator.random(mask.shape) * mask).argmax(1)),
-        _play(envs, "smallest area, what fits first", _by_area),
+        _play(envs, "a score of three weights", _by_score),
         *(_follow(envs, name) for name in ("easy", *POLICIES)),
         *(_act(envs, name, settings) for name in AGENTS),
     ]
     return sorted(found, key=lambda each: -float(each.ratio.mean()))
 
 
-def _by_area(seen: Any, mask: np.ndarray) -> np.ndarray:
-    """Name the legal job of the smallest size x estimate, those that fit before all others."""
+def _by_score(seen: Any, mask: np.ndarray) -> np.ndarray:
+    """Name the legal job of the lowest log(estimate) + 0.4 log(size), less 3 for one that fits."""
     queue = seen["queue"].astype(np.float64)
-    estimate = np.expm1(queue[:, :, JOB_ESTIMATE] * LOG_LONGEST)
-    value = queue[:, :, JOB_SIZE] * estimate - FITTING * queue[:, :, JOB_FITS]
+    log_size = np.log(np.maximum(queue[:, :, JOB_SIZE], SMALLEST))
+    value = queue[:, :, JOB_ESTIMATE] * LOG_LONGEST + 0.4 * log_size - 3 * queue[:, :, JOB_FITS]
     actions: np.ndarray = np.where(mask[:, :-1], value, np.inf).argmin(axis=1)
     return np.where(mask[:, :-1].any(axis=1), actions, mask.shape[1] - 1)
 
