@@ -1,7 +1,7 @@
 """How well episodes tell schedulers apart: log ratios to EASY on the same jobs, with intervals.
 
 All play the same episodes, by the same seeds. Policies act outside the environment, without its
-window and its guard; orders and random actions act in it.
+window and its guard; a score and random actions act in it.
 """
 
 import math
@@ -11,19 +11,16 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.analysis.comparison import STARVES
 from bfenv.baselines.registry import find_policy
 from bfenv.core.durations import MINUTE
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import JOB_ESTIMATE, JOB_FITS, JOB_SIZE, LOG_LONGEST
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.envs.warm_up import start_times
 
-POLICIES = ("easy-sjf",)
-AGENTS = ("agent:generator-formula",)  # policies that act in the environment
+POLICIES = ("easy", "easy-sjf")
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
 SMALLEST = 1e-9  # below any share of a machine
@@ -73,8 +70,7 @@ def score_episodes(count: int, **settings: Unpack[EnvSettings]) -> list[Outcome]
     found = [
         _play(envs, "random", lambda seen, mask: (generator.random(mask.shape) * mask).argmax(1)),
         _play(envs, "a score of three weights", _by_score),
-        *(_follow(envs, name) for name in ("easy", *POLICIES)),
-        *(_act(envs, name, settings) for name in AGENTS),
+        *(_follow(envs, name) for name in POLICIES),
     ]
     return sorted(found, key=lambda each: -float(each.ratio.mean()))
 
@@ -105,18 +101,6 @@ def _play(envs: BackfillVectorEnv, name: str, choose: Choose) -> Outcome:
 KEYS = (
     "mean_bounded_slowdown", "longest_wait", "reference_bounded_slowdown", "reference_longest_wait",
 )  # fmt: skip
-
-
-def _act(envs: BackfillVectorEnv, name: str, settings: EnvSettings) -> Outcome:
-    """Let a policy act in the single environment."""
-    env, metrics, begin = BackfillEnv(**settings), [], time.perf_counter()
-    agent = PolicyAgent(name, env)
-    for seed in range(envs.num_envs):
-        (seen, _), over = env.reset(seed=seed), False
-        while not over:
-            seen, _, over, _, info = env.step(agent.predict(seen)[0])
-        metrics.append(info["metrics"])
-    return _outcome(name, metrics, (time.perf_counter() - begin) / envs.num_envs)
 
 
 def _follow(envs: BackfillVectorEnv, name: str) -> Outcome:

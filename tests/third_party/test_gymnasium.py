@@ -50,13 +50,13 @@ def test_wrappers(name):
     assert episodes > 1
 
 
-def make_vec(form, mode, **options):
+def make_vec(form, mode):
     if form == "vector_entry_point":
         vector = {"autoreset_mode": mode}
     else:
         vector = {"vector_kwargs": {"autoreset_mode": mode}}
     return gymnasium.make_vec(
-        "Backfill-v0", num_envs=3, vectorization_mode=form, **vector, **OPTIONS, **options
+        "Backfill-v0", num_envs=3, vectorization_mode=form, **vector, **OPTIONS
     )
 
 
