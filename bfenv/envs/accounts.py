@@ -24,7 +24,7 @@ def start_job(state, tables, rules, cluster, jobs, truth, i, job):
     counters, sums = state.counters[i], state.sums[i]
     start(cluster, jobs, job)
     commit_starts(cluster, jobs, truth)
-    if rules.counts_work is not None:
+    if rules.guard_code is not None:
         note_start(guard_of(state, tables, rules, i), job)
     sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if counters[FIRST] <= job < counters[LAST]:
@@ -42,7 +42,7 @@ def try_job(state, tables, rules, cluster, jobs, truth, i, job, limit):
     sums = state.sums[i]
     try_start(cluster, jobs, job, limit)
     commit_starts(cluster, jobs, truth)
-    if rules.counts_work is not None:
+    if rules.guard_code is not None:
         note_start(guard_of(state, tables, rules, i), job)
     sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
     if state.counters[i, FIRST] <= job < state.counters[i, LAST]:

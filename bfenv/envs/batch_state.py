@@ -50,7 +50,6 @@ COLUMNS = VALUE + 1
 # Rows of BatchState.slot_requests and .slot_features
 SLOT_REQUESTS = SLOT_SIZE, SLOT_ESTIMATE, SLOT_SUBMIT, SLOT_REQUESTED_START, SLOT_FLAGS = range(5)
 SLOT_FEATURES = SHARE, LOG_ESTIMATE, LOG_WAIT, LOG_EXPANSION = range(4)
-RUNTIME = len(Jobs._fields)  # of BatchState.guard_known: the row behind the requests
 RUN_ROWS = RUNNING_JOB, EXPECTED_END, STARTED_JOB, FINISHED_JOB = range(4)
 HEAP_ROWS = DUE_TIME, DUE_JOB = range(2)
 # Columns of BatchState.counters
@@ -130,13 +129,7 @@ class BatchState(NamedTuple):
     guard_state: np.ndarray  # (N, len(GUARD_STATE)) int64
     guard_begun: np.ndarray  # (N, m) int64
     guard_last_pass: np.ndarray  # (N, 1) int64
-    guard_work: np.ndarray  # (N, n) int64; (N, 0) without a guard by a backlog
-    # Of a guard by EASY, else None: its two machines, the requests, and the runtimes that it counts
-    guard_machines: np.ndarray | None  # (N, 2, STATE) int64
-    guard_jobs: np.ndarray | None  # (N, 2, 6, n) int64: fields of Cluster from `queue`, `start` on
-    guard_known: np.ndarray | None  # (N, 7, n) int64
-    guard_runs: np.ndarray | None  # (N, 2, 6, m) int64: RUN_ROWS and HEAP_ROWS
-    guard_due: np.ndarray | None  # (N, 2) int64: how many events
+    guard_work: np.ndarray  # (N, n) int64; (N, 0) without a guard
 
 
 class TraceTables(NamedTuple):
@@ -164,8 +157,6 @@ class EnvRules(NamedTuple):
     every_pass: bool  # stop at every scheduling pass, even where no start is legal
     guard_code: np.ndarray | None  # (1,) int64: AgeGuard.code of the setting `guard`
     guard_factor: np.ndarray | None  # (1,) float64
-    counts_work: bool | None  # True if the guard's scale is a backlog
-    follows_easy: bool | None  # True if it is EASY's longest wait
     trial_limit: int | None  # seconds, of trials that are actions
     first_trial: np.ndarray | None  # (2,) int64 s: trials with which starts begin, `takes_trial`
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
@@ -290,9 +281,6 @@ def new_state(
     if rules.expression is not None:
         rows = COLUMNS + int(program_of(rules.expression).columns[0])
 
-    follows = rules.follows_easy
-    most = min(jobs, 2 * max(trace.processors for trace in traces))  # outages come without notice
-
     def zeros(*shape: int, dtype: type[np.generic] = np.int64) -> np.ndarray:
         return np.zeros((environments, *shape), dtype=dtype)
 
@@ -320,19 +308,12 @@ def new_state(
         guard_state=zeros(len(GUARD_STATE)),
         guard_begun=zeros(running),
         guard_last_pass=zeros(1),
-        guard_work=zeros(jobs if rules.counts_work else 0),
-        guard_machines=zeros(2, STATE) if follows else None,
-        guard_jobs=zeros(2, 6, jobs) if follows else None,
-        guard_known=zeros(len(Jobs._fields) + 1, jobs) if follows else None,
-        guard_runs=zeros(2, 6, most) if follows else None,
-        guard_due=zeros(2) if follows else None,
+        guard_work=zeros(0 if rules.guard_code is None else jobs),
     )
     state.per_job[:, START] = FOREVER  # not submitted
     state.per_job[:, [END, KILL_TIME, TRIAL_START, TRIAL_END]] = -1
     state.slots[:] = -1
     state.slot_requests[:, SLOT_SIZE] = FOREVER
-    if state.guard_jobs is not None:
-        state.guard_jobs[:, :, 1], state.guard_jobs[:, :, 2:] = FOREVER, -1
     return state
 
 
@@ -386,23 +367,7 @@ def truth_of(state, tables, i):
 
 @inlined
 def guard_of(state, tables, rules, i):
-    """Return what the setting `guard` counts in environment i, see `machine_of`."""
-    if state.guard_known is not None:
-        known = state.guard_known[i]
-        return AgeGuard(
-            rules.guard_code,
-            rules.guard_factor,
-            state.guard_state[i],
-            state.guard_begun[i],
-            state.guard_last_pass[i],
-            state.guard_work[i],
-            known[RUNTIME],
-            known[:RUNTIME],
-            machine_of(state, i, 0),
-            past_of(state, i, 0),
-            machine_of(state, i, 1),
-            past_of(state, i, 1),
-        )
+    """Return what the setting `guard` counts in environment i."""
     cluster, truth = cluster_of(state, i), truth_of(state, tables, i)
     return AgeGuard(
         rules.guard_code,
@@ -418,34 +383,6 @@ def guard_of(state, tables, rules, i):
         cluster,
         truth,
     )
-
-
-@inlined
-def machine_of(state, i, k):
-    """Return machine k of a guard by EASY in environment i, on which EASY runs."""
-    jobs, runs = state.guard_jobs[i, k], state.guard_runs[i, k]
-    return Cluster(
-        state.guard_machines[i, k],
-        jobs[0],
-        runs[RUNNING_JOB],
-        runs[EXPECTED_END],
-        runs[STARTED_JOB],
-        runs[FINISHED_JOB],
-        jobs[1],
-        jobs[2],
-        jobs[3],
-        jobs[4],
-        jobs[5],
-    )
-
-
-@inlined
-def past_of(state, i, k):
-    """Return what machine k of a guard by EASY takes for the truth."""
-    known, runs, due = state.guard_known[i], state.guard_runs[i, k], state.guard_due[i]
-    events = runs[len(RUN_ROWS) :]
-    requests = known[:RUNTIME]
-    return Truth(known[RUNTIME], requests, requests, events[0], events[1], due[k : k + 1], None)
 
 
 @inlined

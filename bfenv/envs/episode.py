@@ -3,11 +3,11 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
-from bfenv.baselines.age_guard import update_age_guard, update_work
+from bfenv.baselines.age_guard import update_work
 from bfenv.baselines.age_guard_state import ESTIMATES, RUNTIMES
 from bfenv.baselines.easy_pass import takes_trial
-from bfenv.core.cluster import NEXT_JOB, PROCESSORS, may_start, now, waiting
-from bfenv.core.events import advance, reset
+from bfenv.core.cluster import NEXT_JOB, may_start, now, waiting
+from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import first_to_come
@@ -55,8 +55,6 @@ from bfenv.envs.batch_state import (
     guard_of,
     history_of,
     jobs_of,
-    machine_of,
-    past_of,
     truth_of,
 )
 from bfenv.envs.episode_source import EpisodeWindow
@@ -96,12 +94,6 @@ def open_episode(
         state.guard_work[i], state.guard_last_pass[i], state.guard_state[i] = -1, 0, 0
         state.guard_state[i, RUNTIMES] = (cluster.end[ended] - cluster.start[ended]).sum()
         state.guard_state[i, ESTIMATES] = jobs.estimate[ended].sum()
-    if state.guard_known is not None and state.guard_jobs is not None:
-        state.guard_known[i] = 0  # no runtime that an earlier episode has shown
-        state.guard_jobs[i, :, 1, outages.start : outages.stop] = FOREVER
-        for k in range(2):
-            machine, past = machine_of(state, i, k), past_of(state, i, k)
-            reset(machine, past, int(cluster.state[PROCESSORS]), 0, 0)
     counters[FIRST], counters[LAST], counters[STEPS] = window.first, window.last, OPENED
     counters[COMING] = counters[LAST_OUTAGE] = outages.stop
     if outages:
@@ -206,12 +198,9 @@ def _run_on(state, tables, rules, cluster, jobs, truth, i):
                 begin_pass(state, cluster, jobs, truth, i)
             if rules.users is not None:
                 learn(history, cluster, jobs)
-            if rules.counts_work is not None:
+            if rules.guard_code is not None:
                 guard = guard_of(state, tables, rules, i)
                 state.sums[i, GUARD_LIMIT] = update_work(guard, history, cluster, jobs)
-            if rules.follows_easy is not None:
-                guard = guard_of(state, tables, rules, i)
-                state.sums[i, GUARD_LIMIT] = update_age_guard(guard, history, cluster, jobs)
             correct_slowdowns(state, cluster, jobs, truth, i)
             if rules.trial_limit is not None or rules.first_trial is not None:
                 end_trials(state, cluster, jobs, truth, i)

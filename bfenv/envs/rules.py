@@ -8,7 +8,7 @@ from bfenv.baselines.age_guard_state import GUARDS
 from bfenv.core.jobs import Trace
 from bfenv.envs.batch_state import EnvRules
 from bfenv.envs.features import CLUSTER, JOB_FEATURES, PASS, Feature, job_columns
-from bfenv.envs.settings import BACKLOGS, EnvSettings, reservation_depth_of, trials_of
+from bfenv.envs.settings import EnvSettings, reservation_depth_of, trials_of
 from bfenv.envs.slots import find_window_rule
 from bfenv.knowledge.packed_program import without_room
 
@@ -59,8 +59,6 @@ def find_rules(
         settings["idle"] == "every_pass",
         None if guard is None else np.array([GUARDS[settings["guard_scale"]]]),
         None if guard is None else np.array([float(guard)]),
-        (guard is not None and settings["guard_scale"] in BACKLOGS) or None,
-        (guard is not None and settings["guard_scale"] not in BACKLOGS) or None,
         limit if above is None else None,
         None if above is None else np.array([limit, above]),
         *find_window_rule(settings["window_order"], window, reserved),

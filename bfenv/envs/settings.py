@@ -19,7 +19,6 @@ from typing import (
 
 import numpy as np
 
-from bfenv.baselines.age_guard_state import GUARDS
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import LONGEST, in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
@@ -36,7 +35,7 @@ WORKLOAD = "lublin"  # the default of all splits but "train"
 TRAINING_SEEDS = (1, 2, 3, 4)
 TRAINING_LOADS = (0.7, 0.8, 0.9)
 IDLE = ("never", "allowed", "every_pass")
-BACKLOGS = ("backlog", "scaled_backlog")  # of GUARDS; the others run EASY on further machines
+GUARD_SCALES = ("backlog", "scaled_backlog")  # the others run EASY on further machines
 
 Workloads = str | Trace | Sequence[str | Trace]
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -212,7 +211,7 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
         check_integer("max_episode_steps", values["max_episode_steps"], 1)
     check_choice("render_mode", values["render_mode"], (None, *RENDER_MODES))
     check_choice("idle", values["idle"], IDLE)
-    check_choice("guard_scale", values["guard_scale"], GUARDS)
+    check_choice("guard_scale", values["guard_scale"], GUARD_SCALES)
     if values["guard"] is not None:
         check_number("guard", values["guard"], positive=True)
     if not isinstance(values["window_order"], str):

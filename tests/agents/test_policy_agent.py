@@ -120,12 +120,12 @@ def test_replay(trace, policy, options):
 
 def test_forbidden_start():
     """A start that the reservations forbid is left out, and counted."""
-    #  Job 1 needs the whole machine; saf starts job 2, which delays it.
+    # Job 1 needs the whole machine; the policy would start job 2 before it, at 1 s and at 5 s.
     trace = bfenv.make_trace([0, 1, 1], [1, 2, 1], [5, 9, 20], 2)
     env = whole(trace, reservations=1)
     agent = PolicyAgent("queue(order=sqf)", env)
     play(env, agent)
-    assert env.cluster.start.tolist() == [0, 5, 14] and agent.replaced_actions == 1
+    assert env.cluster.start.tolist() == [0, 5, 14] and agent.replaced_actions == 2
 
 
 def test_forbidden_pass():

@@ -10,6 +10,8 @@ from bfenv.envs.features import QUEUE, TRIAL
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
+pytestmark = pytest.mark.uncompiled
+
 TRIALS = {"trial_limit": "2s above 2s"}
 
 

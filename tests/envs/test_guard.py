@@ -9,15 +9,18 @@ from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.core.durations import DAY
 from bfenv.envs.features import AGE, QUEUE, USERS
 from bfenv.envs.legal_actions import longest_allowed_wait
+from bfenv.envs.settings import GUARD_SCALES
 from bfenv.workloads.transform import transformed
 from tests.conftest import small_traces
 from tests.envs.playing import whole
+
+pytestmark = pytest.mark.uncompiled
 
 CROWD = transformed(bfenv.load_workload("lublin:procs=16,jobs=220,seed=5"), load=1.4)
 CHOSEN = {"window": 220, "reservations": "chosen", "idle": "every_pass"}
 
 
-@pytest.mark.parametrize("scale", ["backlog", "scaled_backlog"])
+@pytest.mark.parametrize("scale", GUARD_SCALES)
 @pytest.mark.parametrize("trials", [{}, {"trial_limit": "100s above 300s"}])
 def test_policy(scale, trials):
     """A guarded policy replays to the schedule of `simulate`: both guards have the same limit."""

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+import bfenv
 from bfenv.agents.policy_agent import PolicyAgent
+from bfenv.agents.random import RandomAgent
 from bfenv.envs.backfill import BackfillEnv
-from tests.envs.playing import play
+from tests.envs.playing import play, whole
 
 SHORT = {"episode_jobs": 128, "warmup_jobs": 128, "split": "test"}
 
@@ -50,3 +52,15 @@ def test_idling():
             _, reward, over, _, info = env.step(action)
             total += reward
         assert -total > best
+
+
+def test_jam():
+    """Large jobs that are left waiting do not hide small ones: random play works at any window."""
+    trace = bfenv.load_workload("lublin:procs=128,load=0.9,seed=1000000")
+    slowdown = {}
+    for order in ("oldest", "mixed"):
+        env = whole(trace, window=64, window_order=order)
+        _, info = play(env, RandomAgent(env))
+        slowdown[order] = info["metrics"]["mean_bounded_slowdown"]
+        assert 0 < info["metrics"]["outside_window"] < 1
+    assert slowdown["mixed"] < 0.5 * slowdown["oldest"]

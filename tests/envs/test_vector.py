@@ -105,7 +105,7 @@ def test_steps(steps, settings):
             same(mine, yours)
         infos = result[4]
         ends += int((result[2] | result[3]).sum())
-    assert ends > 20
+    assert ends > 10
 
 
 def test_next_step():
@@ -178,8 +178,7 @@ def test_reset_mask():
         env.reset(seed=[5, None, None, 6], options={"reset_mask": mask}) for env in (vector, row)
     ]
     same(results[0][0], results[1][0])
-    for key, values in results[0][1].items():
-        assert np.array_equal(values, results[1][1][key]), key
+    same(results[0][1], results[1][1])
     for mine, yours in zip(*(env.step(np.full(4, 8)) for env in (vector, row)), strict=True):
         same(mine, yours)
 

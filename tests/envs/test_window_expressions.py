@@ -14,6 +14,8 @@ from bfenv.envs.batch_state import GUARD_LIMIT, KEY, VERSIONS
 from tests.envs.playing import FREE
 from tests.oracles.user_history import quantities
 
+pytestmark = pytest.mark.uncompiled
+
 FUNCTIONS = {
     "log": np.log,
     "exp": np.exp,

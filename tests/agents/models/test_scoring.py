@@ -92,7 +92,11 @@ def test_shipped_scores(name):
         if score.get("workload") == own["workload"] and score["load"] is None
     )
     # The last bits of a product of matrices depend on the processor, and may turn a close choice.
-    assert {name: kept[name] for name in own} == pytest.approx(own, rel=1e-4)
+    numbers = {name: value for name, value in own.items() if isinstance(value, int | float)}
+    assert {name: kept[name] for name in numbers} == pytest.approx(numbers, rel=1e-4)
+    assert {name: kept[name] for name in own if name not in numbers} == {
+        name: own[name] for name in own if name not in numbers
+    }
 
 
 def test_seen_jobs():
