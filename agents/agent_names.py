@@ -256,13 +256,7 @@ def _open_object(name: str, agent: Any) -> OpenAgent:
 
 
 def _make(factory: Any, env: Any, seed: int) -> Any:
-    """Make an agent with a function of the environment and the seed, or of the environment.
-
-    Raises
-    ------
-    BfenvError
-        If the agent needs other settings than those of the environment, or was trained on its jobs.
-    """
+    """Make an agent with a function of the environment and the seed, or of the environment."""
     try:
         inspect.signature(factory).bind(env, seed)
     except TypeError:

@@ -61,10 +61,9 @@ def easy(
         in the queue, the oldest first. None for no limit.
     guard_scale
         "corrected_easy", the longest wait, so far or expected, of EASY, which runs alongside by
-        predicted runtimes, its past corrected as true runtimes become known; "easy", the same
-        without the correction; "backlog", one day plus the largest predicted backlog so far; or
-        "scaled_backlog", in which estimates of users without a history count times the accuracy of
-        all. See `bfenv.baselines.age_guard`.
+        predicted runtimes, its past corrected as true runtimes become known; "backlog", one day
+        plus the largest predicted backlog so far; or "scaled_backlog", in which estimates of users
+        without a history count times the accuracy of all. See `bfenv.baselines.age_guard`.
     backfill_estimate
         An expression for the runtime that a job is believed to have when it is backfilled, such as
         "prediction" or "0.9 * prediction"; at most the estimate counts. If it is too short, the

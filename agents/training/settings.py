@@ -84,7 +84,7 @@ class TrainSettings:
     generations: int = 40  # of candidates
     population: int = 24  # candidates of a generation
     units: int = 0  # hidden units of the score; 0 is linear
-    options: str = "guard=1.2, reservations=0"  # of `easy`, which takes the order
+    options: str = "guard={1.1:1.5}, reservations=0"  # of `easy`, which takes the order
 
     def __post_init__(self) -> None:
         for name in LEAST_ONE:

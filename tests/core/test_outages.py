@@ -75,7 +75,6 @@ def test_oracle(trace, policy):
 GUARDED = (
     "easy(order=sjf, guard=1.5)",
     "easy(order=sjf, guard=1, guard_scale=scaled_backlog)",
-    "easy(order=sjf, guard=1, guard_scale=easy)",
 )
 
 

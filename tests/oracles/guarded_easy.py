@@ -168,10 +168,8 @@ class Simulation:
                     self.work[job] = self.jobs[job]["size"] * runtime
             self.most_work = max(self.most_work, sum(self.work.values()))
             return self.guard * (24 * HOUR + self.most_work / self.processors)
-        if self.scale.startswith("corrected"):
-            open_jobs = [*self.queue, *self.runs]
-            time_run = {job: self.time_run(job) for job in open_jobs}
-            self.easy.correct(self.now, self.submitted, self.runtime_of, time_run)
+        time_run = {job: self.time_run(job) for job in (*self.queue, *self.runs)}
+        self.easy.correct(self.now, self.submitted, self.runtime_of, time_run)
         self.easy.follow(self.now, self.submitted, self.runtime_of)
         return self.guard * max(6 * HOUR, self.easy.longest, self.easy.expected)
 
