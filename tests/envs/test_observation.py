@@ -222,7 +222,9 @@ def test_nothing_constant():
             action = generator.choice(np.flatnonzero(info["action_mask"]))
             observation, _, done, _, info = env.step(action)
     spread = np.ptp(np.concatenate(rows), axis=0)
-    assert [f.name for f, width in zip((*QUEUE, *AGE), spread, strict=True) if width == 0] == ["present"]
+    assert [f.name for f, width in zip((*QUEUE, *AGE), spread, strict=True) if width == 0] == [
+        "present"
+    ]
     spread = np.ptp(np.array(clusters), axis=0)
     assert not [f.name for f, width in zip(CLUSTER, spread, strict=True) if width == 0]
     longest = max(trace.jobs.estimate.max() for trace in env.batch.source.traces)
