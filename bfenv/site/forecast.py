@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bfenv.analysis.logged import logged_schedule
+from bfenv.baselines.futures import KnownMachine, with_waiting
 from bfenv.baselines.registry import find_policy
 from bfenv.core.arguments import check_integer
+from bfenv.core.cluster import PROCESSORS
 from bfenv.core.durations import format_duration, parse_duration
 from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import ESTIMATE, SIZE, SUBMIT, USER, Jobs, Trace
 from bfenv.core.policy import Policy, check_plans_for
 from bfenv.core.schedule import Schedule
-from bfenv.site.known import Known, as_recorded, sample_waits, under_policy
+from bfenv.site.known import Known, as_recorded, places, sample_waits, under_policy
 from bfenv.site.past_forecasts import (
     FEWEST,
     LEVELS,
@@ -99,6 +101,100 @@ class Source(NamedTuple):
         return under_policy(self.trace, self.policy, moments, self.seed)
 
 
+@dataclass(frozen=True, eq=False)
+class Forecaster:
+    """Forecasts at one moment: what is known then, and what earlier forecasts teach."""
+
+    name: str  # of the log
+    known: Known
+    policy: Policy
+    past: PastForecasts  # those of this moment and later ones have no effect
+    futures: int
+    seed: int
+    threads: int | None = None
+
+    def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
+        """Forecast the start of a job that is submitted now.
+
+        Raises
+        ------
+        BfenvError
+            If the job is larger than the machine, or longer than any so far; or the user is not
+            known.
+        """
+        known = self.known
+        processors = int(known.machine.cluster.state[PROCESSORS])
+        size = check_integer("size", size, 1)
+        if size > processors:
+            raise BfenvError(
+                f"a job of {size:,} processors is larger than {self.name}, which has {processors:,}"
+            )
+        if limit is None:
+            raise BfenvError("a new job needs a limit beside its size")
+        limit, longest = check_integer("limit", limit, 1), int(known.requests[ESTIMATE].max())
+        if limit > longest:
+            raise BfenvError(
+                f"a limit of {format_duration(limit)} is longer than any in {self.name} so far, "
+                f"{format_duration(longest)}"
+            )
+        user = check_integer("user", user, -1, int(known.requests[USER].max(initial=-1)))
+        request = np.array([[known.time], [size], [limit], [user], [0], [0]])
+        return self.of(with_waiting(known.machine, request), np.array([-1]))
+
+    def waiting(self, jobs: Sequence[int] | None = None) -> StartForecast:
+        """Forecast the starts of waiting jobs; None for all.
+
+        Raises
+        ------
+        BfenvError
+            If a job does not wait.
+        """
+        queue = self.known.queue
+        if jobs is None:
+            if not len(queue):
+                raise BfenvError("no job waits now: ask for a new one by its size and limit")
+            return self.of(self.known.machine, queue)
+        for job in jobs:
+            if job not in queue:
+                there = 0 <= job < len(self.known.start)
+                what = "has started" if there else "has not been submitted"
+                raise BfenvError(f"job {job} {what} by then, {self.known.time} s: it does not wait")
+        return self.of(self.known.machine, np.array(jobs, dtype=np.int64))
+
+    def changed(self, job: int, size: int, limit: int) -> StartForecast:
+        """Forecast the start of a waiting job if it asked for something else, in its place."""
+        machine = self.known.machine
+        requests = machine.requests.copy()
+        requests[[SIZE, ESTIMATE], np.flatnonzero(machine.job == job)] = size, limit
+        requests.flags.writeable = False
+        return self.of(machine._replace(requests=requests), np.array([job]))
+
+    def of(self, machine: KnownMachine, asked: np.ndarray) -> StartForecast:
+        """Forecast the starts of jobs, (a,) numbers of the machine, from its futures."""
+        known, past, time = self.known, self.past, self.known.time
+        waits = sample_waits(
+            known, machine, self.policy, asked, futures=self.futures, seed=(self.seed, time),
+            threads=self.threads,
+        )  # fmt: skip
+        requests = machine.requests[:, places(machine.job, asked)]
+        waited = time - requests[SUBMIT]
+        past = PastForecasts(*(column[past.moment < time] for column in past))
+        start = known.start[past.job]
+        start = np.where((start >= 0) & (start < time), start, time)  # what has happened
+        samples = corrected(waits.samples, waited, past, start, time)
+        count = len(past.moment) if len(past.moment) >= FEWEST else 0
+        notes = []
+        if not known.runtime.any():
+            notes.append("no job has ended yet: runtimes are only known to be below the limits")
+        if not count:
+            notes.append("there are too few earlier forecasts to correct this one by")
+        return StartForecast(
+            time, self.policy.name, tuple("new" if job < 0 else str(job) for job in asked.tolist()),
+            requests[SIZE], requests[ESTIMATE], waited, samples, waits.samples, waits.plan, count,
+            tuple(notes),
+        )  # fmt: skip
+
+
 def forecast_starts(
     log: str | Trace,
     at: int | str | None = None,
@@ -163,76 +259,41 @@ def forecast_starts(
     >>> forecast.job, forecast.samples.shape
     (('new',), (1, 1000))
     """
-    trace = log if isinstance(log, Trace) else load_workload(log)
-    count, seed = check_integer("futures", futures, 1), check_integer("seed", seed, 0)
-    past = check_integer("past", past, 0)
-    moment = int(trace.jobs.submit[-1]) if at is None else moment_of(trace, at)
-    source = source_of(trace, policy, recorded, seed, moment)
-    chosen = past_moments(len(source.trace), past)
-    chosen = chosen[source.trace.jobs.submit[chosen] < moment]
-    moments = [*source.trace.jobs.submit[chosen].tolist(), moment]
-    earlier = []
-    for known, job in zip(source.known_at(moments), [*chosen.tolist(), -1], strict=True):
-        if job >= 0:
-            earlier.append(earlier_forecasts(source, known, job, threads))
-    new = None if size is None else _new_job(known, trace, size, limit, user)
-    asked = np.array([-1]) if new is not None else _waiting(known, jobs)
-    return make_forecast(
-        source, known, asked, new, joined(earlier), known.start, futures=count, threads=threads
-    )
-
-
-def make_forecast(
-    source: Source,
-    known: Known,
-    asked: np.ndarray,
-    new: np.ndarray | None,
-    past: PastForecasts,
-    start: np.ndarray,
-    *,
-    futures: int,
-    threads: int | None,
-) -> StartForecast:
-    """Forecast the starts of jobs from what is known at a moment, and from earlier forecasts.
-
-    Parameters
-    ----------
-    source, known
-        Where the machine stands.
-    asked, new
-        As of `sample_waits`.
-    past
-        Earlier forecasts; those of this moment and of later ones have no effect.
-    start
-        (n,) int64 seconds, by job: the starts of the jobs that have started by now; what it says
-        of others has no effect.
-    futures, threads
-        As of `forecast_starts`.
-    """
-    time = known.time
-    waits = sample_waits(
-        known, source.policy, asked, new, futures=futures, seed=(source.seed, time),
+    forecaster = forecaster_at(
+        log, at, policy=policy, recorded=recorded, futures=futures, past=past, seed=seed,
         threads=threads,
     )  # fmt: skip
-    requests = known.requests[:, asked] if new is None else new
-    is_new = requests[SUBMIT] == time
-    usable = past.moment < time
-    past = PastForecasts(*(column[usable] for column in past))
-    seen = start[past.job]
-    seen = np.where((seen >= 0) & (seen < time), seen, time)
-    samples = corrected(waits.samples, is_new, past, seen, time)
-    count = len(past.moment) if len(past.moment) >= FEWEST else 0
-    notes = []
-    if not known.runtime.any():
-        notes.append("no job has ended yet: runtimes are only known to be below the limits")
-    if not count:
-        notes.append("there are too few earlier forecasts to correct this one by")
-    return StartForecast(
-        time, source.policy.name,
-        ("new",) if new is not None else tuple(map(str, asked.tolist())),
-        requests[SIZE], requests[ESTIMATE], time - requests[SUBMIT],
-        samples, waits.samples, waits.plan, count, tuple(notes),
-    )  # fmt: skip
+    if size is not None:
+        return forecaster.new(size, limit, user)
+    return forecaster.waiting(jobs)
+
+
+def forecaster_at(
+    log: str | Trace,
+    at: int | str | None = None,
+    *,
+    policy: str | Policy = "easy",
+    recorded: bool | None = None,
+    futures: int = FUTURES,
+    past: int = PAST,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Forecaster:
+    """Prepare forecasts at one moment; see `forecast_starts`."""
+    trace = log if isinstance(log, Trace) else load_workload(log)
+    futures, seed = check_integer("futures", futures, 1), check_integer("seed", seed, 0)
+    moment = int(trace.jobs.submit[-1]) if at is None else moment_of(trace, at)
+    source = source_of(trace, policy, recorded, seed, moment)
+    submit = source.trace.jobs.submit
+    chosen = past_moments(len(submit), check_integer("past", past, 0))
+    chosen = chosen[submit[chosen] < moment].tolist()
+    earlier = []
+    for known, job in zip(
+        source.known_at([*submit[chosen].tolist(), moment]), [*chosen, -1], strict=True
+    ):
+        if job >= 0:
+            earlier.append(earlier_forecasts(source, known, job, threads))
+    return Forecaster(trace.name, known, source.policy, joined(earlier), futures, seed, threads)
 
 
 def earlier_forecasts(
@@ -245,17 +306,17 @@ def earlier_forecasts(
     chosen = generator.choice(others, size=min(len(others), PAST_WAITING), replace=False)
     asked = np.append(np.sort(chosen), job)
     waits = sample_waits(
-        known, source.policy, asked, futures=PAST_FUTURES, seed=(source.seed, time),
-        threads=threads,
+        known, known.machine, source.policy, asked, futures=PAST_FUTURES,
+        seed=(source.seed, time), threads=threads,
     )  # fmt: skip
-    is_new = known.requests[SUBMIT, asked] == time
-    return PastForecasts(asked, np.full(len(asked), time), is_new, quantiles_of(waits.samples))
+    waited = time - known.requests[SUBMIT, asked]
+    return PastForecasts(asked, np.full(len(asked), time), waited, quantiles_of(waits.samples))
 
 
 def joined(parts: Sequence[PastForecasts]) -> PastForecasts:
     """Put earlier forecasts together."""
     none = np.zeros(0, dtype=np.int64)
-    empty = PastForecasts(none, none, none.astype(bool), np.zeros((0, len(LEVELS))))
+    empty = PastForecasts(none, none, none, np.zeros((0, len(LEVELS))))
     return PastForecasts(*map(np.concatenate, zip(empty, *parts, strict=True)))
 
 
@@ -333,39 +394,3 @@ def _from_date(trace: Trace, text: str) -> int:
             )
         date = date.replace(tzinfo=begin.tzinfo)
     return round((date - begin).total_seconds())
-
-
-def _new_job(known: Known, trace: Trace, size: int, limit: int | None, user: int) -> np.ndarray:
-    """Return the requests of a job that is submitted now, (6, 1)."""
-    size = check_integer("size", size, 1)
-    if size > trace.processors:
-        raise BfenvError(
-            f"a job of {size:,} processors is larger than {trace.name}, which has "
-            f"{trace.processors:,}"
-        )
-    if limit is None:
-        raise BfenvError("a new job needs a limit beside its size")
-    limit = check_integer("limit", limit, 1)
-    longest = int(known.requests[ESTIMATE].max())
-    if limit > longest:
-        raise BfenvError(
-            f"a limit of {format_duration(limit)} is longer than any in {trace.name} so far, "
-            f"{format_duration(longest)}"
-        )
-    user = check_integer("user", user, -1, int(known.requests[USER].max()))
-    return np.array([[known.time], [size], [limit], [user], [0], [0]])
-
-
-def _waiting(known: Known, jobs: Sequence[int] | None) -> np.ndarray:
-    """Return the numbers of jobs that wait; all of them, or those that are named."""
-    queue = known.queue
-    if jobs is None:
-        if not len(queue):
-            raise BfenvError("no job waits at this moment: ask for a new one by its size and limit")
-        return queue
-    for job in jobs:
-        if job not in queue:
-            count = len(known.runtime)
-            what = "has started by" if 0 <= job < count else "has not been submitted at"
-            raise BfenvError(f"job {job} {what} this moment, {known.time} s: it does not wait")
-    return np.array(jobs, dtype=np.int64)

@@ -14,7 +14,6 @@ from bfenv.baselines.futures import (
     cluster_at,
     known_machine,
     run_futures,
-    with_waiting,
 )
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, NEXT_JOB, NOW, Cluster
@@ -133,9 +132,9 @@ class Waits(NamedTuple):
 
 def sample_waits(
     known: Known,
+    machine: KnownMachine,
     policy: Policy,
     asked: np.ndarray,
-    new: np.ndarray | None = None,
     *,
     futures: int,
     seed: tuple[int, ...],
@@ -147,12 +146,12 @@ def sample_waits(
     ----------
     known
         What is known now.
+    machine
+        Its machine, or that with other or more waiting jobs.
     policy
         The scheduler.
     asked
-        (a,) int64 numbers of waiting jobs in the log; -1, -2 and so on for those of `new`.
-    new
-        (6, c) int64 requests of jobs that are submitted now.
+        (a,) int64 numbers of waiting jobs, as in `machine.job`.
     futures
         How many futures.
     seed
@@ -160,7 +159,6 @@ def sample_waits(
     threads
         See `run_futures`.
     """
-    machine = known.machine if new is None else with_waiting(known.machine, new)
     time, jobs, generator = known.time, Jobs(*machine.requests), np.random.default_rng(seed)
     chosen = np.arange(len(machine.job))
     ran = known_runtimes(machine.cluster, jobs, chosen)
@@ -168,7 +166,7 @@ def sample_waits(
     is_outage = machine.job >= len(known.runtime)
     estimate = machine.requests[ESTIMATE]
     runtime[:, is_outage] = estimate[is_outage]
-    place = _places(machine.job, asked)
+    place = places(machine.job, asked)
     options = {"outages": known.outages, "threads": threads}
     plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
@@ -186,7 +184,8 @@ def sample_waits(
     return Waits(np.sort(_waits(starts.T, time), axis=1), _waits(plan, time))
 
 
-def _places(job: np.ndarray, asked: np.ndarray) -> np.ndarray:
+def places(job: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Return where numbers stand in a list of numbers, in any order."""
     order = np.argsort(job, kind="stable")
     places: np.ndarray = order[np.searchsorted(job, asked, sorter=order)]
     return places

@@ -5,8 +5,8 @@ followed. The correction is conformal (Vovk, Gammerman and Shafer 2005; for quan
 Patterson and Candès 2019): each quantile is moved by as much as would have made that share of the
 earlier starts lie below it. Only the NEIGHBOURS earlier forecasts that resemble this one count, as
 in localized conformal prediction (Guan 2023): those for jobs that were just submitted, or for jobs
-that had waited, whose median and upper quantile were closest. All is measured on the scale
-log(wait + 1 min), on which an error of a factor weighs the same for an hour and for a day.
+that had waited about as long, whose median and upper quantile were closest. All is measured on the
+scale log(wait + 1 min), on which a factor weighs the same for an hour and for a day.
 
 A job that has not started yet counts as one that starts now: nothing later is known.
 """
@@ -30,7 +30,7 @@ class PastForecasts(NamedTuple):
 
     job: np.ndarray  # int64, their numbers in the log
     moment: np.ndarray  # int64 seconds
-    is_new: np.ndarray  # bool: the job had just been submitted
+    waited: np.ndarray  # int64 seconds up to then; 0 of a job that has just been submitted
     quantiles: np.ndarray  # (n, LEVELS) float64 seconds from the moment, before any correction
 
 
@@ -53,7 +53,7 @@ def quantiles_of(samples: np.ndarray) -> np.ndarray:
 
 
 def corrected(
-    samples: np.ndarray, is_new: np.ndarray, past: PastForecasts, start: np.ndarray, time: int
+    samples: np.ndarray, waited: np.ndarray, past: PastForecasts, start: np.ndarray, time: int
 ) -> np.ndarray:
     """Return the samples after the correction, (a, F) seconds, ascending.
 
@@ -61,8 +61,8 @@ def corrected(
     ----------
     samples
         (a, F) float64 seconds, ascending: what the futures say.
-    is_new
-        (a,) bool: the job has just been submitted.
+    waited
+        (a,) int64 seconds, up to now.
     past
         Earlier forecasts; those at this moment or later do not count.
     start
@@ -76,11 +76,12 @@ def corrected(
     count = samples.shape[1]
     result = samples.copy()
     for i, quantiles in enumerate(own):
-        alike = np.flatnonzero(known & (past.is_new == is_new[i]))
+        alike = np.flatnonzero(known & ((past.waited == 0) == (waited[i] == 0)))
         if len(alike) < FEWEST or not np.isfinite(quantiles).all():
             continue
         there, here = _scale(past.quantiles[alike]), _scale(quantiles)
         distance = np.abs(there - here)[:, [MIDDLE, UPPER]].sum(axis=1)
+        distance += np.abs(_scale(past.waited[alike]) - _scale(waited[i]))
         nearest = np.argsort(distance, kind="stable")[:NEIGHBOURS]
         errors = np.sort(_scale(wait[alike[nearest]])[:, None] - there[nearest], axis=0)
         rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
