@@ -13,6 +13,7 @@ from bfenv.core.durations import DAY
 from bfenv.core.kernel import kernel
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import (
+    AGE,
     AHEAD,
     CLUSTER,
     CLUSTER_DAY_COS,
@@ -151,7 +152,7 @@ def log_expansion(ratio):
 
 def scaled(name, value):
     """A quantity of the oracle, as the observation shows it."""
-    if name == "accuracy":
+    if name in ("accuracy", "fits"):
         return value
     if name.endswith("expansion"):
         return log_expansion(value)
@@ -196,7 +197,7 @@ def test_user_history():
         [0, 0, 50, 51], [1] * 4, [4, 2, 5, 5], 2, estimate=[4, 4, 5, 5], user=[0] * 4
     )
     env = BackfillEnv(trace, window=4, episode_jobs=2, warmup_jobs=2, split="all")
-    row = named((*QUEUE, *USERS), env.reset(seed=0)[0]["queue"][0])
+    row = named((*QUEUE, *USERS, *AGE), env.reset(seed=0)[0]["queue"][0])
     assert row["accuracy"] == 0.75
     assert row["user_runtime"] == pytest.approx(log_time(2 / (1 / 4 + 1 / 2)))
     assert row["last_runtime"] == pytest.approx(log_time(4))  # of job 0, which ended last
@@ -209,7 +210,7 @@ def test_nothing_constant():
     Long waits can be told from longer ones.
     """
     env = BackfillEnv()
-    assert env.batch.queue_features == QUEUE
+    assert env.batch.queue_features == (*QUEUE, *AGE)
     generator, rows, clusters, profiles = np.random.default_rng(0), [], [], []
     for seed in range(4):
         observation, info = env.reset(seed=seed)
@@ -221,7 +222,9 @@ def test_nothing_constant():
             action = generator.choice(np.flatnonzero(info["action_mask"]))
             observation, _, done, _, info = env.step(action)
     spread = np.ptp(np.concatenate(rows), axis=0)
-    assert [f.name for f, width in zip(QUEUE, spread, strict=True) if width == 0] == ["present"]
+    assert [f.name for f, width in zip((*QUEUE, *AGE), spread, strict=True) if width == 0] == [
+        "present"
+    ]
     spread = np.ptp(np.array(clusters), axis=0)
     assert not [f.name for f, width in zip(CLUSTER, spread, strict=True) if width == 0]
     longest = max(trace.jobs.estimate.max() for trace in env.batch.source.traces)
