@@ -1,7 +1,7 @@
 """How well episodes tell schedulers apart: log ratios to EASY on the same jobs, with intervals.
 
 All play the same episodes, by the same seeds. Policies act outside the environment, without its
-window and its guard; orders and random actions act in it.
+window and its guard; a score and random actions act in it.
 """
 
 import math
@@ -11,22 +11,19 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.analysis.comparison import STARVES
 from bfenv.baselines.registry import find_policy
 from bfenv.core.durations import MINUTE
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.features import JOB_ESTIMATE, JOB_FITS, JOB_SIZE, LOG_LONGEST
 from bfenv.envs.settings import EnvSettings
 from bfenv.envs.vector import BackfillVectorEnv
 from bfenv.envs.warm_up import start_times
 
-POLICIES = ("easy-sjf",)
-AGENTS = ("agent:generator-formula",)  # policies that act in the environment
+POLICIES = ("easy", "easy-sjf")
 FEW = 10  # episodes that should tell schedulers apart
 QUANTILE = 2.262  # of Student's t with FEW - 1 degrees of freedom, for 95 %
-FITTING = 1e15  # larger than any value of an order
+SMALLEST = 1e-9  # below any share of a machine
 Choose = Callable[[Any, np.ndarray], np.ndarray]  # of observations and masks
 
 
@@ -72,18 +69,17 @@ def score_episodes(count: int, **settings: Unpack[EnvSettings]) -> list[Outcome]
     generator = np.random.default_rng(0)
     found = [
         _play(envs, "random", lambda seen, mask: (generator.random(mask.shape) * mask).argmax(1)),
-        _play(envs, "smallest area, what fits first", _by_area),
-        *(_follow(envs, name) for name in ("easy", *POLICIES)),
-        *(_act(envs, name, settings) for name in AGENTS),
+        _play(envs, "a score of three weights", _by_score),
+        *(_follow(envs, name) for name in POLICIES),
     ]
     return sorted(found, key=lambda each: -float(each.ratio.mean()))
 
 
-def _by_area(seen: Any, mask: np.ndarray) -> np.ndarray:
-    """Name the legal job of the smallest size x estimate, those that fit before all others."""
+def _by_score(seen: Any, mask: np.ndarray) -> np.ndarray:
+    """Name the legal job of the lowest log(estimate) + 0.4 log(size), less 3 for one that fits."""
     queue = seen["queue"].astype(np.float64)
-    estimate = np.expm1(queue[:, :, JOB_ESTIMATE] * LOG_LONGEST)
-    value = queue[:, :, JOB_SIZE] * estimate - FITTING * queue[:, :, JOB_FITS]
+    log_size = np.log(np.maximum(queue[:, :, JOB_SIZE], SMALLEST))
+    value = queue[:, :, JOB_ESTIMATE] * LOG_LONGEST + 0.4 * log_size - 3 * queue[:, :, JOB_FITS]
     actions: np.ndarray = np.where(mask[:, :-1], value, np.inf).argmin(axis=1)
     return np.where(mask[:, :-1].any(axis=1), actions, mask.shape[1] - 1)
 
@@ -105,18 +101,6 @@ def _play(envs: BackfillVectorEnv, name: str, choose: Choose) -> Outcome:
 KEYS = (
     "mean_bounded_slowdown", "longest_wait", "reference_bounded_slowdown", "reference_longest_wait",
 )  # fmt: skip
-
-
-def _act(envs: BackfillVectorEnv, name: str, settings: EnvSettings) -> Outcome:
-    """Let a policy act in the single environment."""
-    env, metrics, begin = BackfillEnv(**settings), [], time.perf_counter()
-    agent = PolicyAgent(name, env)
-    for seed in range(envs.num_envs):
-        (seen, _), over = env.reset(seed=seed), False
-        while not over:
-            seen, _, over, _, info = env.step(agent.predict(seen)[0])
-        metrics.append(info["metrics"])
-    return _outcome(name, metrics, (time.perf_counter() - begin) / envs.num_envs)
 
 
 def _follow(envs: BackfillVectorEnv, name: str) -> Outcome:

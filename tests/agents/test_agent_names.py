@@ -127,7 +127,7 @@ def test_make():
         ({"job_features": ["users"]}, {"job_features": None}, {"job_features": ["users"]}),
         ({"job_features": ["users"]}, {"job_features": ("users",)}, {"job_features": ["users"]}),
         ({"window": 8}, {"window": 9}, None),
-        ({"guard": 1.2}, {"guard": 1.2}, None),
+        ({"guard": None}, {"guard": 1.2}, None),
         ({"job_features": []}, {"job_features": ["users"]}, None),
     ],
 )

@@ -35,7 +35,7 @@ def test_policy(scale, trials):
     while env.unstarted:
         action, _ = agent.predict(observation)
         limit = agent._memory[0].easy.queue.age_limit[0]
-        assert longest_allowed_wait(env.batch._state, env.cluster, env.batch.rules, 0) == limit
+        assert longest_allowed_wait(env.batch._state, env.batch.rules, 0) == limit
         observation, *_ = env.step(action)
     assert env.cluster.start.tolist() == schedule.start.tolist()
 
