@@ -79,20 +79,20 @@ def known_machine(cluster: Cluster, jobs: Jobs) -> KnownMachine:
     queue = queue[cluster.start[queue] < 0]
     job = np.sort(np.concatenate([running(cluster), queue]))
     count, time = len(job), int(cluster.state[NOW])
-    most = min(count, int(cluster.state[PROCESSORS]))
+    runs = len(running(cluster))
+    most = max(runs, min(count, int(cluster.state[PROCESSORS])))
     state = np.zeros(STATE, dtype=np.int64)
     state[[NOW, FREE, PROCESSORS]] = cluster.state[[NOW, FREE, PROCESSORS]]
     # A job whose trial ends returns to the queue, so there is a place before it for each that runs.
-    begin = len(running(cluster))
-    state[[QUEUE_BEGIN, QUEUE_END]] = begin, count
-    state[RUNNING] = len(running(cluster))
+    state[[QUEUE_BEGIN, QUEUE_END]] = runs, count
+    state[RUNNING] = runs
     state[[NEXT_JOB, LAST_JOB]] = count
     state[HORIZON] = FOREVER
     state[WAKE] = time  # `advance` makes the first pass now
     state[OFFENDER] = -1
     copy = Cluster(
         state=state,
-        queue=np.append(np.zeros(begin, dtype=np.int64), np.searchsorted(job, np.sort(queue))),
+        queue=np.append(np.zeros(runs, dtype=np.int64), np.searchsorted(job, np.sort(queue))),
         running=_padded(np.searchsorted(job, running(cluster)), most),
         expected_end=_padded(expected_ends(cluster), most),
         started=np.zeros(most, dtype=np.int64),
@@ -379,7 +379,8 @@ def _open(
             if requests[REQUESTED_START, job] > 0:
                 requests[REQUESTED_START, job] += shift
             place = arrivals.place[model]
-            runtime[job] = arrivals.runtime[model] if place < 0 else sampled[place]
+            ran = arrivals.runtime[model] if place < 0 else sampled[place]
+            runtime[job] = min(ran, requests[ESTIMATE, job])
             job += 1
     cluster.state[LAST_JOB] = job
     for job in range(known, count + 1):

@@ -124,11 +124,10 @@ def test_threads(trace, seed, threads):
     assert (one < FOREVER).all()
 
 
-def a_machine(processors=2):
+def a_machine(processors=2, size=2):
     """Two jobs run on a machine of two processors, one for 100 s, one waits; at 10 s."""
-    requests = np.array(
-        [[0, 0, 5], [1, 1, 2], [100, 200, 50], [0, 0, 0], [0, 0, 0], [0, 0, 0]], dtype=np.int64
-    )
+    requests = np.zeros((6, 3), dtype=np.int64)
+    requests[:3] = [0, 0, 5], [1, 1, size], [100, 200, 50]
     start, end = np.array([0, 0, -1]), np.array([-1, -1, -1])
     return known_machine(cluster_at(10, requests, start, end, processors), Jobs(*requests))
 
@@ -143,14 +142,12 @@ def test_a_machine_of_recorded_starts():
 
 def test_an_overfull_machine():
     """Where running jobs hold more processors than there are, nothing starts until they end."""
-    machine = a_machine(processors=1)
+    machine = a_machine(processors=1, size=1)
     assert machine.cluster.state[FREE] == -1
-    requests = np.array([[10], [1], [50], [0], [0], [0]])
-    machine = with_waiting(machine, requests)
-    runtime = np.array([[60, 80, 50, 50]])
-    easy = bfenv.find_policy("easy")
+    machine = with_waiting(machine, np.array([[10], [1], [50], [0], [0], [0]]))
     assert machine.job.tolist() == [0, 1, 2, -1]
-    assert run_futures(easy, machine, runtime, np.array([3])).tolist() == [[80]]
+    runtime = np.array([[60, 80, 50, 50]])
+    assert run_futures(EASY, machine, runtime, np.array([2, 3])).tolist() == [[80, 130]]
 
 
 def test_joining_jobs_come_last():
