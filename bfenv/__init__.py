@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bfenv.core.schedule import Schedule
     from bfenv.envs import BackfillEnv, BackfillVectorEnv
     from bfenv.parallel import simulate_many
+    from bfenv.site import forecast_starts
     from bfenv.testing import check_policy
     from bfenv.workloads import load_workload, read_swf, write_swf
 
@@ -40,6 +41,7 @@ _ROOMS = {
     "bfenv.core.schedule": ("Schedule",),
     "bfenv.envs": ("BackfillEnv", "BackfillVectorEnv"),
     "bfenv.parallel": ("simulate_many",),
+    "bfenv.site": ("forecast_starts",),
     "bfenv.testing": ("check_policy",),
     "bfenv.workloads": ("load_workload", "read_swf", "write_swf"),
 }
@@ -59,6 +61,7 @@ __all__ = [
     "WorkloadError",
     "check_policy",
     "find_policy",
+    "forecast_starts",
     "load_workload",
     "make_trace",
     "metrics",

@@ -13,6 +13,7 @@ MENU = {
     "evaluate": "Compare policies on the same jobs.",
     "gantt": "Draw a Gantt chart of one policy, or of two on the same jobs.",
     "report": "Report what another policy would do to your users.",
+    "when": "Say when jobs will start, and how sure that is.",
     "workloads": "List workloads; show, fetch, import or schedule one.",
     "train": "Train an agent: a network by PPO, or a small score by evolution.",
     "search": "Search for an order of EASY that beats EASY.",

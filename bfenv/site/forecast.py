@@ -1,6 +1,6 @@
 """When jobs will start: a distribution, from futures of the machine under the site's own policy."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.header import date_at, read_labels
 
 FUTURES = 1000
-PAST = 128  # moments of earlier forecasts
+PAST = 64  # moments of earlier forecasts
 PAST_FUTURES = 200  # of each
 PAST_WAITING = 6  # jobs that wait, of each
 STARTS = "start", "end", "trial_start", "trial_end"  # fields of a Schedule
@@ -278,8 +278,12 @@ def forecaster_at(
     past: int = PAST,
     seed: int = 0,
     threads: int | None = None,
+    done: Callable[[float], None] = lambda share: None,
 ) -> Forecaster:
-    """Prepare forecasts at one moment; see `forecast_starts`."""
+    """Prepare forecasts at one moment; see `forecast_starts`.
+
+    `done` is called with the share of the earlier forecasts that has been made.
+    """
     trace = log if isinstance(log, Trace) else load_workload(log)
     futures, seed = check_integer("futures", futures, 1), check_integer("seed", seed, 0)
     moment = int(trace.jobs.submit[-1]) if at is None else moment_of(trace, at)
@@ -293,6 +297,7 @@ def forecaster_at(
     ):
         if job >= 0:
             earlier.append(earlier_forecasts(source, known, job, threads))
+            done(len(earlier) / len(chosen))
     return Forecaster(trace.name, known, source.policy, joined(earlier), futures, seed, threads)
 
 

@@ -12,7 +12,7 @@ from bfenv.core.schedule import Schedule
 
 CONFIDENCE = 0.95  # of the bounds of Brevik and Wolski
 SIZE_CLASSES = 4, 16, 64  # processors: their classes are up to 4, 16, 64 and more
-TRAINED = 4000  # (moment, job) pairs that the regression learns from
+TRAINED = 2000  # (moment, job) pairs that the regression learns from
 RECENT = 20  # jobs whose mean wait it is given
 FEWEST = 5  # jobs of a class, without which all jobs count
 

@@ -1,13 +1,13 @@
 """How good forecasts of starts are, on the last part of a log and beside other ways."""
 
-import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bfenv.analysis.formatting import percent
 from bfenv.baselines.registry import simulate
-from bfenv.core.durations import DAY, MINUTE
+from bfenv.core.durations import DAY, MINUTE, format_duration
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import Policy
 from bfenv.core.schedule import Schedule
@@ -24,11 +24,15 @@ from bfenv.site.rivals import Regression, bound_waits, class_median, random_wait
 
 PART = 0.6  # of the jobs come before those that are evaluated
 SCORED = np.array([0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975])  # levels of the pinball loss
-SHARES = 0.5, 0.8, 0.95  # of central intervals
+MEDIAN = 3  # of these
 BINS = 10  # of the reliability diagram
 MONTH = 30  # days
 OURS, FUTURES_ALONE, PLAN = "forecast", "futures alone", "plan by limits"
 BOUND, CLASS, REGRESSION = "quantile bound", "median of class", "gradient boosting"
+COLUMNS = (
+    "jobs", "way", "number", "pinball", "median\nerror", "within\n1 min", "within\n10 min",
+    "80 %\nwidth", "50 %\nholds", "80 %\nholds", "95 %\nholds",
+)  # fmt: skip
 WAYS = OURS, FUTURES_ALONE, PLAN, BOUND, CLASS, REGRESSION
 
 
@@ -160,55 +164,97 @@ def scores(outcomes: list[Outcome], way: str) -> dict[str, float]:
         Seconds: `pinball`, the mean loss over jobs and SCORED; `median_error`, the median of
         |wait - median|; `width` of the 80 % interval, its mean. Shares: `within_1min` and
         `within_10min`, of waits that are so close to the median; `holds_50`, `holds_80` and
-        `holds_95`, of waits in the central intervals, ends included.
+        `holds_95`, of waits in the central intervals. An end that many futures share, such as 0 s,
+        belongs to an interval by the chance that fits (OURS only); others have points and bounds,
+        whose ends count as inside.
     """
     wait = np.array([one.wait for one in outcomes], dtype=np.float64)
     found = np.array([one.quantiles[way] for one in outcomes])
     found = np.where(np.isfinite(found), found, 10.0**9)
     error = wait[:, None] - found
     loss = np.maximum(SCORED * error, (SCORED - 1) * error)
-    off = np.abs(error[:, 3])
+    off = np.abs(error[:, MEDIAN])
     result = {
-        "jobs": float(len(outcomes)),
+        "number": float(len(outcomes)),
         "pinball": float(loss.mean()),
         "median_error": float(np.median(off)),
         "within_1min": float((off <= MINUTE).mean()),
         "within_10min": float((off <= 10 * MINUTE).mean()),
         "width": float((found[:, 5] - found[:, 1]).mean()),
     }
-    for low, high, share in ((2, 4, 50), (1, 5, 80), (0, 6, 95)):
+    rank = np.array([one.rank for one in outcomes])
+    for low, high, share in ((2, 4, 0.5), (1, 5, 0.8), (0, 6, 0.95)):
         inside = (found[:, low] <= wait) & (wait <= found[:, high])
-        result[f"holds_{share}"] = float(inside.mean())
-    if way == OURS:
-        rank = np.array([one.rank for one in outcomes])
-        for share in SHARES:
+        if way == OURS:
             inside = np.abs(rank - 0.5) <= share / 2
-            result[f"ranks_{share:.0%}".rstrip("%")] = float(inside.mean())
+        result[f"holds_{100 * share:.0f}"] = float(inside.mean())
     return result
 
 
 def reliability(outcomes: list[Outcome]) -> np.ndarray:
-    """Return how many starts fell into each tenth of their forecast, (BINS,) shares."""
+    """Return the share of starts that fell into each tenth of their forecast, (BINS,)."""
     rank = np.array([one.rank for one in outcomes])
     counts = np.histogram(rank, bins=BINS, range=(0, 1))[0]
     return np.asarray(counts / max(1, len(outcomes)))
 
 
-def groups(evaluation: Evaluation) -> dict[str, list[Outcome]]:
-    """Return the outcomes of all jobs; of new ones, of new ones that wait, and of waiting ones."""
+def reliability_line(evaluation: Evaluation) -> str:
+    """Say which share of the starts fell into each tenth of their forecast."""
+    shares = " ".join(f"{100 * share:.0f}" for share in reliability(evaluation.outcomes))
+    return f"starts in each tenth of the forecast, %: {shares}"
+
+
+def groups(evaluation: Evaluation, *, months: bool = False) -> dict[str, list[Outcome]]:
+    """Return outcomes by kind of job, or by month of 30 days since the log began."""
     everything = evaluation.outcomes
-    new = [one for one in everything if one.is_new]
-    return {
-        "all": everything,
-        "submitted": new,
-        "submitted, wait over 1 min": [one for one in new if one.wait > MINUTE],
-        "waiting": [one for one in everything if not one.is_new],
-    }
+    if months:
+        first = everything[0].time // (MONTH * DAY)
+        last = everything[-1].time // (MONTH * DAY)
+        found = {
+            f"month {month + 1}": [one for one in everything if one.time // (MONTH * DAY) == month]
+            for month in range(first, last + 1)
+        }
+    else:
+        new = [one for one in everything if one.is_new]
+        found = {
+            "all": everything,
+            "submitted": new,
+            "submitted, wait > 1 min": [one for one in new if one.wait > MINUTE],
+            "waiting": [one for one in everything if not one.is_new],
+        }
+    return {name: outcomes for name, outcomes in found.items() if outcomes}
 
 
-def by_month(evaluation: Evaluation) -> dict[int, list[Outcome]]:
-    """Return the outcomes by month of 30 days since the log began."""
-    months: dict[int, list[Outcome]] = {}
-    for one in evaluation.outcomes:
-        months.setdefault(math.floor(one.time / (MONTH * DAY)), []).append(one)
-    return months
+def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dict[str, Any]]:
+    """Return the scores of each way on each group of jobs; by month, of forecasts only."""
+    return [
+        {
+            "log": evaluation.log,
+            "policy": evaluation.policy,
+            "recorded": evaluation.recorded,
+            "jobs": name,
+            "way": way,
+            **scores(outcomes, way),
+        }
+        for name, outcomes in groups(evaluation, months=months).items()
+        for way in ((OURS,) if months else WAYS)
+        if way in outcomes[0].quantiles
+    ]
+
+
+def evaluation_lines(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return the cells of COLUMNS for each row."""
+    shares = "within_1min", "within_10min"
+    return [
+        (
+            row["jobs"],
+            row["way"],
+            f"{row['number']:.0f}",
+            f"{row['pinball']:,.0f} s",
+            format_duration(row["median_error"]),
+            *(percent(row[name]) for name in shares),
+            format_duration(row["width"]),
+            *(percent(row[f"holds_{share}"]) for share in (50, 80, 95)),
+        )
+        for row in rows
+    ]

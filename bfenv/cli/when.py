@@ -1,0 +1,171 @@
+"""The command `bfenv when`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bfenv.cli import show
+from bfenv.cli.options import (
+    ForceOption,
+    SeedOption,
+    check_new,
+    choices,
+    duration_option,
+    option,
+)
+from bfenv.core.errors import BfenvError
+
+if TYPE_CHECKING:
+    from bfenv.site.forecast import Forecaster, StartForecast
+
+
+class WhenFormat(StrEnum):
+    """Output formats of forecasts."""
+
+    text = "text"
+    json = "json"
+    csv = "csv"
+    prometheus = "prometheus"
+
+
+def when(
+    log: str = option("lublin", "WORKLOAD", "Your log as SWF, or a name.", "--log", "-w"),
+    at: str | None = option(
+        None, "TIME", "Now: 30d, or a date such as '2001-05-04 13:00'. Default: last submission."
+    ),
+    size: int | None = option(None, "N", "Processors of a job that you submit now."),
+    limit: int | None = duration_option(None, "--limit", "Its time limit, such as 4h.", least=1),
+    user: int = option(-1, "N", "The number of its user in the log, whose jobs tell most."),
+    job: list[int] | None = option(None, "N", "A waiting job's number in the log; repeatable."),
+    policy: str = option("easy", "POLICY", "What the site runs.", "--policy", "-p"),
+    recorded: bool | None = typer.Option(
+        None,
+        "--recorded/--simulated",
+        help="The machine stands as the log records, or as the policy would have left it. "
+        "Default: as recorded, if the log has starts.",
+    ),
+    advice: bool = typer.Option(False, "--advice", help="Try smaller requests for one job."),
+    evaluate: str | None = option(
+        None, "WORKLOAD", "Measure instead how good forecasts are on this log."
+    ),
+    moments: int = typer.Option(
+        100, min=2, metavar="N", help="With --evaluate: forecasts of each kind of job."
+    ),
+    months: bool = typer.Option(False, "--months", help="With --evaluate: month by month."),
+    futures: int = typer.Option(1000, min=1, metavar="N", help="How many futures."),
+    past: int = typer.Option(
+        64, min=0, metavar="N", help="Earlier moments that the correction learns from."
+    ),
+    seed: SeedOption = 0,
+    format: WhenFormat = option(
+        WhenFormat.text, "FORMAT", f"Output format: {choices(WhenFormat)}.", "--format", "-f"
+    ),
+    out: Path | None = option(
+        None, "FILE", "Also draw a strip for each job: .svg, .png or .pdf.", "--out", "-o"
+    ),
+    force: ForceOption = False,
+) -> None:
+    """Say when jobs will start, and how sure that is.
+
+    The machine is run forward many times, with runtimes and arrivals as the log had them before,
+    under the site's policy. How earlier forecasts did corrects the result. Without --size or --job,
+    the forecast is for all waiting jobs. "by limits" is the start that a plan by time limits gives,
+    as `squeue --start` does.
+
+    --format prometheus prints expected waits of new jobs by processors and limit, for a node
+    exporter's textfile folder.
+
+    \b
+    Examples:
+      bfenv when --log site.swf.gz --size 32 --limit 4h --advice
+      bfenv when --log site.swf.gz --at '2001-05-04 13:00' --out when.svg
+      bfenv when --log site.swf.gz --at 90d --job 4711 --format json
+      bfenv when --evaluate site.swf.gz --moments 50 --futures 200
+    """
+    from bfenv.site.forecast import forecaster_at
+
+    if evaluate is not None:
+        if format is WhenFormat.prometheus or out is not None:
+            raise BfenvError("--evaluate prints a table, json or csv, and has no picture")
+        _evaluate(evaluate, format, months, moments, policy=policy, recorded=recorded,
+                  futures=futures, past=past, seed=seed)  # fmt: skip
+        return
+    if size is not None and job:
+        raise BfenvError("give --size for a new job, or --job for one that waits, not both")
+    if size is None and (limit is not None or user >= 0):
+        raise BfenvError("--limit and --user are those of a new job: give its --size, too")
+    if advice and size is None and len(job or ()) != 1:
+        raise BfenvError("--advice is for one job: give its --size and --limit, or its --job")
+    if out is not None:
+        from bfenv.analysis.plots.figure import check_target
+
+        check_target(out)
+        check_new(out, force)
+    with show.progress("share") as bar:
+        task = bar.add_task("forecasting", total=1.0)
+        forecaster = forecaster_at(
+            log, at, policy=policy, recorded=recorded, futures=futures, past=past, seed=seed,
+            done=lambda share: bar.update(task, completed=share),
+        )  # fmt: skip
+    if format is WhenFormat.prometheus:
+        from bfenv.site.when_text import prometheus_text
+
+        print(prometheus_text(forecaster), end="")
+        return
+    if size is not None:
+        forecast = forecaster.new(size, limit, user)
+    else:
+        forecast = forecaster.waiting(job)
+    if out is not None:
+        from bfenv.site.when_text import write_strips
+
+        write_strips(forecast, out)
+    _print(forecast, forecaster, format)
+    if advice:
+        from bfenv.site.advice import advise
+
+        found = advise(forecaster, size or 0, limit or 0, user, job=job[0] if job else None)
+        if format is WhenFormat.text:
+            show.lines(map(str, found) if found else ["no smaller request starts much sooner"])
+
+
+def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenFormat) -> None:
+    from bfenv.analysis.formatting import moment
+    from bfenv.site.when_text import COLUMNS, forecast_lines, forecast_rows
+
+    if format is not WhenFormat.text:
+        show.rows(forecast_rows(forecast), show.Format(format))
+        return
+    title = f"{forecaster.name} at {moment(forecast.time)}, under {forecast.policy}"
+    show.table(
+        COLUMNS, forecast_lines(forecast), numbers=len(COLUMNS) - 1, whole_names=True, title=title, note="\n".join(forecast.notes),
+    )  # fmt: skip
+
+
+def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **options: Any) -> None:
+    from bfenv.site.when_evaluation import (
+        COLUMNS,
+        evaluate_forecasts,
+        evaluation_lines,
+        evaluation_rows,
+        reliability_line,
+    )
+    from bfenv.workloads.load import load_workload
+
+    with show.progress("share") as bar:
+        task = bar.add_task("forecasting", total=1.0)
+        found = evaluate_forecasts(
+            load_workload(log), moments=moments, **options,
+            done=lambda share: bar.update(task, completed=share),
+        )  # fmt: skip
+    rows = evaluation_rows(found, months=months)
+    if format is not WhenFormat.text:
+        show.rows(rows, show.Format(format))
+        return
+    starts = "the log's own starts" if found.recorded else f"starts under {found.policy}"
+    show.table(
+        COLUMNS, evaluation_lines(rows), numbers=len(COLUMNS) - 2, whole_names=1,
+        title=f"{found.log}, against {starts}", note=reliability_line(found),
+    )  # fmt: skip
