@@ -56,7 +56,7 @@ def when(
     months: bool = typer.Option(False, "--months", help="With --evaluate: month by month."),
     futures: int = typer.Option(1000, min=1, metavar="N", help="How many futures."),
     past: int = typer.Option(
-        64, min=0, metavar="N", help="Earlier moments that the correction learns from."
+        256, min=0, metavar="N", help="Earlier moments that the correction learns from."
     ),
     seed: SeedOption = 0,
     format: WhenFormat = option(
@@ -82,7 +82,7 @@ def when(
       bfenv when --log site.swf.gz --size 32 --limit 4h --advice
       bfenv when --log site.swf.gz --at '2001-05-04 13:00' --out when.svg
       bfenv when --log site.swf.gz --at 90d --job 4711 --format json
-      bfenv when --evaluate site.swf.gz --moments 50 --futures 200
+      bfenv when --evaluate site.swf.gz --moments 50
     """
     from bfenv.site.forecast import forecaster_at
 

@@ -31,7 +31,7 @@ from bfenv.workloads.load import load_workload
 from bfenv.workloads.logs.header import date_at, read_labels
 
 FUTURES = 1000
-PAST = 64  # moments of earlier forecasts
+PAST = 256  # moments of earlier forecasts
 PAST_FUTURES = 200  # of each
 PAST_WAITING = 6  # jobs that wait, of each
 STARTS = "start", "end", "trial_start", "trial_end"  # fields of a Schedule

@@ -6,7 +6,8 @@ Patterson and Candès 2019): each quantile is moved by as much as would have mad
 earlier starts lie below it. Only the NEIGHBOURS earlier forecasts that resemble this one count, as
 in localized conformal prediction (Guan 2023): those for jobs that were just submitted, or for jobs
 that had waited about as long, whose median and upper quantile were closest. All is measured on the
-scale log(wait + 1 min), on which a factor weighs the same for an hour and for a day.
+scale log(wait + 1 min), on which a factor weighs the same for an hour and for a day. No correction
+goes beyond both the futures and the longest wait that followed one of these forecasts.
 
 A job that has not started yet counts as one that starts now: nothing later is known.
 """
@@ -20,7 +21,8 @@ from bfenv.core.durations import MINUTE
 
 LEVELS = (np.arange(40) + 0.5) / 40  # of the quantiles that are corrected
 MIDDLE, UPPER = 20, 36  # of these, by which forecasts resemble each other
-NEIGHBOURS = 120
+NEIGHBOURS = 60
+WAITED = 0.3  # weight of the wait so far in how much forecasts resemble each other
 FEWEST = 20  # earlier forecasts, without which nothing is corrected
 FIRST = 100  # the first job of a log that may be the moment of an earlier forecast
 
@@ -81,11 +83,13 @@ def corrected(
             continue
         there, here = _scale(past.quantiles[alike]), _scale(quantiles)
         distance = np.abs(there - here)[:, [MIDDLE, UPPER]].sum(axis=1)
-        distance += np.abs(_scale(past.waited[alike]) - _scale(waited[i]))
+        distance += WAITED * np.abs(_scale(past.waited[alike]) - _scale(waited[i]))
         nearest = np.argsort(distance, kind="stable")[:NEIGHBOURS]
-        errors = np.sort(_scale(wait[alike[nearest]])[:, None] - there[nearest], axis=0)
+        came = _scale(wait[alike[nearest]])
+        errors = np.sort(came[:, None] - there[nearest], axis=0)
         rank = np.clip(np.rint(LEVELS * (len(errors) + 1)).astype(int) - 1, 0, len(errors) - 1)
         moved = np.sort(here + errors[rank, np.arange(len(LEVELS))])
+        moved = np.minimum(moved, max(came.max(), here.max()))
         values = np.maximum(0, np.expm1(moved) * MINUTE)
         result[i] = np.interp((np.arange(count) + 0.5) / count, LEVELS, values)
     return result
