@@ -139,8 +139,9 @@ def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenForm
         show.rows(forecast_rows(forecast), show.Format(format))
         return
     title = f"{forecaster.name} at {moment(forecast.time)}, under {forecast.policy}"
+    lines, note = forecast_lines(forecast), "\n".join(forecast.notes)
     show.table(
-        COLUMNS, forecast_lines(forecast), numbers=len(COLUMNS) - 1, whole_names=True, title=title, note="\n".join(forecast.notes),
+        COLUMNS, lines, numbers=len(COLUMNS) - 1, whole_names=True, title=title, note=note
     )  # fmt: skip
 
 
@@ -150,14 +151,13 @@ def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **option
         evaluate_forecasts,
         evaluation_lines,
         evaluation_rows,
-        reliability_line,
     )
     from bfenv.workloads.load import load_workload
 
     with show.progress("share") as bar:
         task = bar.add_task("forecasting", total=1.0)
         found = evaluate_forecasts(
-            load_workload(log), moments=moments, **options,
+            load_workload(log), moments=moments, regression=not months, **options,
             done=lambda share: bar.update(task, completed=share),
         )  # fmt: skip
     rows = evaluation_rows(found, months=months)
@@ -165,7 +165,8 @@ def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **option
         show.rows(rows, show.Format(format))
         return
     starts = "the log's own starts" if found.recorded else f"starts under {found.policy}"
+    tenths = f"starts in each tenth of the forecasts, %: {rows[0]['tenths']}"
     show.table(
-        COLUMNS, evaluation_lines(rows), numbers=len(COLUMNS) - 2, whole_names=1,
-        title=f"{found.log}, against {starts}", note=reliability_line(found),
+        COLUMNS, evaluation_lines(rows), numbers=len(COLUMNS) - 2, whole_names=2,
+        title=f"{found.log}, against {starts}", note=tenths,
     )  # fmt: skip

@@ -137,7 +137,8 @@ class Forecaster:
                 f"a limit of {format_duration(limit)} is longer than any in {self.name} so far, "
                 f"{format_duration(longest)}"
             )
-        user = check_integer("user", user, -1, int(known.requests[USER].max(initial=-1)))
+        if check_integer("user", user, -1) > known.requests[USER].max(initial=-1):
+            raise BfenvError(f"user {user} has submitted no job in {self.name} so far")
         request = np.array([[known.time], [size], [limit], [user], [0], [0]])
         return self.of(with_waiting(known.machine, request), np.array([-1]))
 

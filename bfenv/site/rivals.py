@@ -90,6 +90,7 @@ class Regression:
     def __init__(self, schedule: Schedule, before: int, levels: np.ndarray, seed: int) -> None:
         try:
             from sklearn.ensemble import HistGradientBoostingRegressor
+            from threadpoolctl import threadpool_limits
         except ImportError as error:
             raise BfenvError(
                 "the evaluation compares with scikit-learn: pip install 'bfenv[when]'"
@@ -111,18 +112,21 @@ class Regression:
             rows.append(self.features(job, time))
             waits.append(schedule.start[job] - time)
         scale = np.log1p(np.array(waits) / MINUTE)
-        self._models = [
-            HistGradientBoostingRegressor(
-                loss="quantile", quantile=level, max_iter=200, learning_rate=0.05,
-                min_samples_leaf=10, random_state=seed,
-            ).fit(np.array(rows), scale)
-            for level in levels
-        ]  # fmt: skip
+        with threadpool_limits(1):  # its threads would spin while others work
+            self._models = [
+                HistGradientBoostingRegressor(
+                    loss="quantile", quantile=level, max_iter=200, learning_rate=0.05,
+                    min_samples_leaf=10, random_state=seed,
+                ).fit(np.array(rows), scale)
+                for level in levels
+            ]  # fmt: skip
+        self._one_thread = threadpool_limits
 
     def quantiles(self, job: int, time: int) -> np.ndarray:
         """Return quantiles of the wait from now, (l,) seconds, ascending."""
         row = self.features(job, time)[None]
-        found = np.sort([float(model.predict(row)[0]) for model in self._models])
+        with self._one_thread(1):
+            found = np.sort([float(model.predict(row)[0]) for model in self._models])
         return np.maximum(0, np.expm1(found) * MINUTE)
 
     def features(self, job: int, time: int) -> np.ndarray:

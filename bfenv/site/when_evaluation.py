@@ -198,10 +198,9 @@ def reliability(outcomes: list[Outcome]) -> np.ndarray:
     return np.asarray(counts / max(1, len(outcomes)))
 
 
-def reliability_line(evaluation: Evaluation) -> str:
-    """Say which share of the starts fell into each tenth of their forecast."""
-    shares = " ".join(f"{100 * share:.0f}" for share in reliability(evaluation.outcomes))
-    return f"starts in each tenth of the forecast, %: {shares}"
+def tenths(outcomes: list[Outcome]) -> str:
+    """Return `reliability` as text, in per cent: ten numbers, 10 each if forecasts are right."""
+    return " ".join(f"{100 * share:.0f}" for share in reliability(outcomes))
 
 
 def groups(evaluation: Evaluation, *, months: bool = False) -> dict[str, list[Outcome]]:
@@ -219,14 +218,17 @@ def groups(evaluation: Evaluation, *, months: bool = False) -> dict[str, list[Ou
         found = {
             "all": everything,
             "submitted": new,
-            "submitted, wait > 1 min": [one for one in new if one.wait > MINUTE],
+            "submitted, waits": [one for one in new if one.wait > MINUTE],
             "waiting": [one for one in everything if not one.is_new],
         }
     return {name: outcomes for name, outcomes in found.items() if outcomes}
 
 
 def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dict[str, Any]]:
-    """Return the scores of each way on each group of jobs; by month, of forecasts only."""
+    """Return the scores of each way on each group of jobs; by month, of forecasts only.
+
+    `tenths` is the share of the starts that fell into each tenth of their forecast, in per cent.
+    """
     return [
         {
             "log": evaluation.log,
@@ -235,6 +237,7 @@ def evaluation_rows(evaluation: Evaluation, *, months: bool = False) -> list[dic
             "jobs": name,
             "way": way,
             **scores(outcomes, way),
+            "tenths": tenths(outcomes) if way == OURS else "",
         }
         for name, outcomes in groups(evaluation, months=months).items()
         for way in ((OURS,) if months else WAYS)
