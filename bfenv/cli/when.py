@@ -16,6 +16,7 @@ from bfenv.cli.options import (
     option,
 )
 from bfenv.core.errors import BfenvError
+from bfenv.site.defaults import PLANNER, SINFO, SQUEUE, TODAY
 
 if TYPE_CHECKING:
     from bfenv.site.forecast import Forecaster, StartForecast
@@ -38,8 +39,16 @@ def when(
     size: int | None = option(None, "N", "Processors of a job that you submit now."),
     limit: int | None = duration_option(None, "--limit", "Its time limit, such as 4h.", least=1),
     user: int = option(-1, "N", "The number of its user in the log, whose jobs tell most."),
-    job: list[int] | None = option(None, "N", "A waiting job's number in the log; repeatable."),
-    policy: str = option("easy", "POLICY", "What the site runs.", "--policy", "-p"),
+    job: list[str] | None = option(
+        None, "N", "A waiting job's number in the log, or its Slurm id; repeat for several."
+    ),
+    policy: str | None = option(
+        None,
+        "POLICY",
+        "What the site runs. Default: easy, and conservative-replan with --squeue.",
+        "--policy",
+        "-p",
+    ),
     recorded: bool | None = typer.Option(
         None,
         "--recorded/--simulated",
@@ -47,6 +56,17 @@ def when(
         "Default: as recorded, if the log has starts.",
     ),
     advice: bool = typer.Option(False, "--advice", help="Try smaller requests for one job."),
+    squeue: Path | None = option(
+        None, "FILE", "A live queue in place of a log: the output of squeue, see below."
+    ),
+    sinfo: Path | None = option(None, "FILE", "With --squeue: the output of sinfo, see below."),
+    processors: int | None = option(None, "N", "With --squeue: the machine's, without --sinfo."),
+    history: str | None = option(
+        None, "WORKLOAD", "With --squeue: an accounting log, for runtimes and arrivals."
+    ),
+    users: Path | None = option(
+        None, "FILE", "With --history: the names of its users, of `bfenv workloads import --users`."
+    ),
     evaluate: str | None = option(
         None, "WORKLOAD", "Measure instead how good forecasts are on this log."
     ),
@@ -78,18 +98,22 @@ def when(
     exporter's textfile folder.
 
     \b
+    With --squeue, print the queue and the nodes on your cluster, or use `squeue --json`:
+      {squeue} > queue.txt
+      {sinfo} > nodes.txt
+
+    \b
     Examples:
       bfenv when --log site.swf.gz --size 32 --limit 4h --advice
       bfenv when --log site.swf.gz --at '2001-05-04 13:00' --out when.svg
       bfenv when --log site.swf.gz --at 90d --job 4711 --format json
+      bfenv when --squeue queue.txt --sinfo nodes.txt --history site.swf.gz
       bfenv when --evaluate site.swf.gz --moments 50
     """
-    from bfenv.site.forecast import forecaster_at
-
     if evaluate is not None:
         if format is WhenFormat.prometheus or out is not None:
             raise BfenvError("--evaluate prints a table, json or csv, and has no picture")
-        _evaluate(evaluate, format, months, moments, policy=policy, recorded=recorded,
+        _evaluate(evaluate, format, months, moments, policy=policy or TODAY, recorded=recorded,
                   futures=futures, past=past, seed=seed)  # fmt: skip
         return
     if size is not None and job:
@@ -103,11 +127,25 @@ def when(
 
         check_target(out)
         check_new(out, force)
-    with show.progress("share") as bar:
-        task = bar.add_task("forecasting", total=1.0)
-        forecaster = forecaster_at(
-            log, at, policy=policy, recorded=recorded, futures=futures, past=past, seed=seed,
-            done=lambda share: bar.update(task, completed=share),
+    if squeue is None:
+        if sinfo or processors or history or users:
+            raise BfenvError("--sinfo, --processors, --history and --users are for --squeue")
+        from bfenv.site.forecast import forecaster_at
+
+        with show.progress("share") as bar:
+            task = bar.add_task("forecasting", total=1.0)
+            forecaster = forecaster_at(
+                log, at, policy=policy or TODAY, recorded=recorded, futures=futures, past=past,
+                seed=seed, done=lambda share: bar.update(task, completed=share),
+            )  # fmt: skip
+    else:
+        if at is not None or recorded is not None:
+            raise BfenvError("--at, --recorded and --simulated are for a log, not for --squeue")
+        from bfenv.site.live_queue import forecaster_of_queue
+
+        forecaster = forecaster_of_queue(
+            squeue, sinfo=sinfo, processors=processors, history=history, users=users,
+            policy=policy or PLANNER, futures=futures, seed=seed,
         )  # fmt: skip
     if format is WhenFormat.prometheus:
         from bfenv.site.when_text import prometheus_text
@@ -126,7 +164,8 @@ def when(
     if advice:
         from bfenv.site.advice import advise
 
-        found = advise(forecaster, size or 0, limit or 0, user, job=job[0] if job else None)
+        number = forecaster.number(job[0]) if job else None
+        found = advise(forecaster, size or 0, limit or 0, user, job=number)
         if format is WhenFormat.text:
             show.lines(map(str, found) if found else ["no smaller request starts much sooner"])
 
@@ -138,7 +177,8 @@ def _print(forecast: "StartForecast", forecaster: "Forecaster", format: WhenForm
     if format is not WhenFormat.text:
         show.rows(forecast_rows(forecast), show.Format(format))
         return
-    title = f"{forecaster.name} at {moment(forecast.time)}, under {forecast.policy}"
+    when = "" if forecaster.live else f" at {moment(forecast.time)}"
+    title = f"{forecaster.name}{when}, under {forecast.policy}"
     lines, note = forecast_lines(forecast), "\n".join(forecast.notes)
     show.table(
         COLUMNS, lines, numbers=len(COLUMNS) - 1, whole_names=True, title=title, note=note
@@ -170,3 +210,6 @@ def _evaluate(log: str, format: WhenFormat, months: bool, moments: int, **option
         COLUMNS, evaluation_lines(rows), numbers=len(COLUMNS) - 2, whole_names=2,
         title=f"{found.log}, against {starts}", note=tenths,
     )  # fmt: skip
+
+
+when.__doc__ = when.__doc__ and when.__doc__.format(squeue=SQUEUE, sinfo=SINFO)

@@ -1,7 +1,11 @@
-"""What a site's report assumes unless you say otherwise; the help of the command names it."""
+"""What a site's commands assume unless you say otherwise; their help names it."""
 
 TODAY = "easy"  # a site's policy of today
 CANDIDATES = (
     "conservative-replan", "easy(reservations=10)", "easy-sqf", "easy-lqf", "easy-sjf",
     "easy-saf", "easy-wfp3", "easy-lxf",
 )  # fmt: skip  # what Slurm can be configured, or extended, to do
+PLANNER = "conservative-replan"  # reserves a start for each job, by limits: Slurm's way
+# What prints a live queue and its nodes.
+SQUEUE = "SLURM_TIME_FORMAT=%s squeue -h -r -t all -o '%i|%u|%T|%C|%l|%V|%S|%M|%Q|%r'"
+SINFO = "sinfo -h -N -o '%N|%c|%T'"

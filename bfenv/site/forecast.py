@@ -1,6 +1,6 @@
 """When jobs will start: a distribution, from futures of the machine under the site's own policy."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -101,6 +101,13 @@ class Source(NamedTuple):
         return under_policy(self.trace, self.policy, moments, self.seed)
 
 
+class Asked(NamedTuple):
+    """What a live queue calls a job, and for how long it has waited or run."""
+
+    name: str
+    waited: int  # seconds since its submission
+
+
 @dataclass(frozen=True, eq=False)
 class Forecaster:
     """Forecasts at one moment: what is known then, and what earlier forecasts teach."""
@@ -112,6 +119,8 @@ class Forecaster:
     futures: int
     seed: int
     threads: int | None = None
+    live: Mapping[int, Asked] | None = None  # the jobs of a live queue, by number
+    notes: tuple[str, ...] = ()
 
     def new(self, size: int, limit: int | None, user: int = -1) -> StartForecast:
         """Forecast the start of a job that is submitted now.
@@ -132,7 +141,7 @@ class Forecaster:
         if limit is None:
             raise BfenvError("a new job needs a limit beside its size")
         limit, longest = check_integer("limit", limit, 1), int(known.requests[ESTIMATE].max())
-        if limit > longest:
+        if limit > longest and self.live is None:
             raise BfenvError(
                 f"a limit of {format_duration(limit)} is longer than any in {self.name} so far, "
                 f"{format_duration(longest)}"
@@ -142,8 +151,8 @@ class Forecaster:
         request = np.array([[known.time], [size], [limit], [user], [0], [0]])
         return self.of(with_waiting(known.machine, request), np.array([-1]))
 
-    def waiting(self, jobs: Sequence[int] | None = None) -> StartForecast:
-        """Forecast the starts of waiting jobs; None for all.
+    def waiting(self, jobs: Sequence[int | str] | None = None) -> StartForecast:
+        """Forecast the starts of waiting jobs, by number, or by name in a live queue; None for all.
 
         Raises
         ------
@@ -155,12 +164,28 @@ class Forecaster:
             if not len(queue):
                 raise BfenvError("no job waits now: ask for a new one by its size and limit")
             return self.of(self.known.machine, queue)
-        for job in jobs:
-            if job not in queue:
-                there = 0 <= job < len(self.known.start)
-                what = "has started" if there else "has not been submitted"
-                raise BfenvError(f"job {job} {what} by then, {self.known.time} s: it does not wait")
-        return self.of(self.known.machine, np.array(jobs, dtype=np.int64))
+        return self.of(self.known.machine, np.array([self.number(job) for job in jobs]))
+
+    def number(self, job: int | str) -> int:
+        """Return the number of a waiting job.
+
+        Raises
+        ------
+        BfenvError
+            If it does not wait.
+        """
+        if self.live is not None:
+            named = {one.name: number for number, one in self.live.items()}
+            number = named.get(str(job), -1)
+            if number not in self.known.queue:
+                raise BfenvError(f"job {job} does not wait in {self.name}")
+            return number
+        number = int(job) if str(job).isdecimal() else -1
+        if number not in self.known.queue:
+            there = 0 <= number < len(self.known.start)
+            what = "has started" if there else "has not been submitted"
+            raise BfenvError(f"job {job} {what} by then, {self.known.time} s: it does not wait")
+        return number
 
     def changed(self, job: int, size: int, limit: int) -> StartForecast:
         """Forecast the start of a waiting job if it asked for something else, in its place."""
@@ -184,15 +209,18 @@ class Forecaster:
         start = np.where((start >= 0) & (start < time), start, time)  # what has happened
         samples = corrected(waits.samples, waited, past, start, time)
         count = len(past.moment) if len(past.moment) >= FEWEST else 0
-        notes = []
+        notes = [*self.notes]
         if not known.runtime.any():
             notes.append("no job has ended yet: runtimes are only known to be below the limits")
-        if not count:
+        if not count and self.live is None:
             notes.append("there are too few earlier forecasts to correct this one by")
+        names = tuple("new" if job < 0 else str(job) for job in asked.tolist())
+        if self.live is not None:
+            own = [self.live.get(job, Asked("new", 0)) for job in asked.tolist()]
+            names, waited = tuple(one.name for one in own), np.array([one.waited for one in own])
         return StartForecast(
-            time, self.policy.name, tuple("new" if job < 0 else str(job) for job in asked.tolist()),
-            requests[SIZE], requests[ESTIMATE], waited, samples, waits.samples, waits.plan, count,
-            tuple(notes),
+            time, self.policy.name, names, requests[SIZE], requests[ESTIMATE], waited, samples,
+            waits.samples, waits.plan, count, tuple(notes),
         )  # fmt: skip
 
 
@@ -203,7 +231,7 @@ def forecast_starts(
     size: int | None = None,
     limit: int | None = None,
     user: int = -1,
-    jobs: Sequence[int] | None = None,
+    jobs: Sequence[int | str] | None = None,
     policy: str | Policy = "easy",
     recorded: bool | None = None,
     futures: int = FUTURES,

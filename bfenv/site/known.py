@@ -35,8 +35,8 @@ from bfenv.knowledge.runtime_sampler import (
     sample_runtimes,
 )
 from bfenv.knowledge.user_history import UserHistory, learn_jobs, new_user_history
+from bfenv.site.defaults import PLANNER
 
-PLANNER = "conservative-replan"  # reserves a start for each job, by limits: Slurm's way
 MOST_DAYS = 14  # for which jobs arrive in a future
 SPARE = 64  # jobs beyond those of the log that may be asked for
 
@@ -93,7 +93,7 @@ def under_policy(
         own.state[NOW] = moment
         coming = first_to_come(own, outages.start, outages.stop)
         ahead = sorted(trace.outages)[coming - outages.start :]
-        yield _known(own, seen, tuple(ahead))
+        yield what_is_known(own, seen, tuple(ahead))
 
 
 def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
@@ -107,10 +107,11 @@ def as_recorded(logged: Schedule, moments: Iterable[int]) -> Iterator[Known]:
         end = np.where((end <= moment) & (start >= 0), end, -1)
         cluster = cluster_at(moment, requests, start, end, trace.processors)
         ahead = tuple(one for one in trace.outages if one.begin > moment)
-        yield _known(cluster, Jobs(*requests), ahead)
+        yield what_is_known(cluster, Jobs(*requests), ahead)
 
 
-def _known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> Known:
+def what_is_known(cluster: Cluster, jobs: Jobs, outages: tuple[Outage, ...]) -> Known:
+    """Return what is known of a machine and its outages, before the starts of a pass."""
     count = int(cluster.state[NEXT_JOB])
     requests = np.pad(np.stack(jobs)[:, :count], ((0, 0), (0, SPARE)), mode="edge")
     ended = ended_jobs(cluster)
