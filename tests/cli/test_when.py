@@ -10,7 +10,9 @@ import pytest
 
 import bfenv
 from bfenv.site import rivals
+from bfenv.site.live_queue import forecaster_of_queue
 from tests.site.conftest import write_site
+from tests.site.test_live_queue import QUEUE
 
 FEW = ("--futures", 40, "--past", 4)
 OPTIONS = {"futures": 40, "past": 4}
@@ -116,3 +118,17 @@ def test_bad_input(run, words, message):
     """Each mistake is a line."""
     status, _, err = run("when", "-w", "lublin:jobs=50", *words)
     assert status == 2 and message in err and err.count("\n") == 1
+
+
+def test_live_queue(run, tmp_path):
+    """A snapshot of a queue takes the place of a log, and a job is named as Slurm does."""
+    queue = tmp_path / "queue.txt"
+    queue.write_text(QUEUE)
+    own = ("when", "--squeue", queue, "--processors", 8, "--futures", 30)
+    status, out, _ = run(*own, "--job", 13, "-f", "json")
+    (row,) = json.loads(out)
+    forecast = forecaster_of_queue(queue, processors=8, futures=30).waiting(["13"])
+    assert status == 0 and row["job"] == "13" and row["q0.5"] == forecast.median[0]
+    assert "--at, --recorded and --simulated are for a log" in run(*own, "--at", "2d")[2]
+    assert "are for --squeue" in run("when", "--processors", 8)[2]
+    assert "job 11 does not wait in queue.txt" in run(*own, "--job", 11)[2]

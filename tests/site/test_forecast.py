@@ -181,7 +181,10 @@ def test_advice():
         ({"size": 65, "limit": 60}, "a job of 65 processors is larger than lublin"),
         ({"size": 1, "limit": 10**9}, "a limit of 11,574.1 d is longer than any in lublin"),
         ({"size": 1}, "a new job needs a limit"),
-        ({"size": 1, "limit": 60, "user": 10**6}, "user 1000000 has submitted no job in lublin so far"),
+        (
+            {"size": 1, "limit": 60, "user": 10**6},
+            "user 1000000 has submitted no job in lublin so far",
+        ),
         ({"jobs": [0]}, "job 0 has started by then"),
         ({"jobs": [1000]}, "job 1000 has not been submitted by then"),
         ({"recorded": True}, "records no starts"),

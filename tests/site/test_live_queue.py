@@ -1,0 +1,158 @@
+"""Live queues: what squeue and sinfo print, and forecasts from it."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bfenv
+from bfenv.site.live_queue import forecaster_of_queue, read_sinfo, read_squeue
+
+NOW = 1_767_226_200
+QUEUE = """\
+11|ann|RUNNING|4|1:00:00|1767225000|1767225600|10:00|100|None
+12|bob|RUNNING|4|30:00|1767225000|1767225900|5:00|100|None
+13|ann|PENDING|8|1:00:00|1767226000|N/A|0:00|50|Resources
+14|eve|PENDING|1|10:00|1767226100|N/A|0:00|90|Priority
+15|eve|PENDING|1|UNLIMITED|1767226150|N/A|0:00|40|Priority
+16_[0-9:2,20%3]|eve|PENDING|1|10:00|1767226150|N/A|0:00|10|JobHeldUser
+17|eve|PENDING|1|10:00|1767226150|N/A|0:00|0|Dependency
+9|eve|COMPLETED|1|10:00|1767226150|1767226150|0:00|0|None
+"""
+NODES = "n1|4|allocated\nn2|4|draining*\nn2|4|draining*\nn3|4|down*\nn4|4|drained\n"
+JSON = {
+    "jobs": [
+        {
+            "job_id": 11, "user_name": "ann", "job_state": ["RUNNING"],
+            "cpus": {"set": True, "number": 4}, "time_limit": {"set": True, "number": 60},
+            "submit_time": {"set": True, "number": 1767225000}, "state_reason": "None",
+            "start_time": {"set": True, "number": 1767225600}, "priority": 100,
+        },
+        {
+            "job_id": 12, "user_name": "bob", "job_state": "RUNNING", "cpus": 4, "time_limit": 30,
+            "submit_time": 1767225000, "start_time": 1767225900, "priority": 100,
+        },
+        {
+            "job_id": 13, "user_name": "ann", "job_state": ["PENDING"], "cpus": 8,
+            "time_limit": 60, "submit_time": 1767226000, "start_time": 0, "priority": 50,
+            "state_reason": "Resources",
+        },
+        {
+            "job_id": 14, "user_name": "eve", "job_state": ["PENDING"], "cpus": 1,
+            "time_limit": 10, "submit_time": 1767226100, "priority": 90,
+        },
+        {
+            "job_id": 15, "user_name": "eve", "job_state": ["PENDING"], "cpus": 1,
+            "time_limit": {"set": False, "infinite": True, "number": 0},
+            "submit_time": 1767226150, "priority": 40,
+        },
+        {
+            "job_id": 16, "user_name": "eve", "job_state": ["PENDING"], "cpus": 1, "hold": True,
+            "time_limit": 10, "submit_time": 1767226150, "array_task_string": "0-9:2,20",
+        },
+        {
+            "job_id": 17, "user_name": "eve", "job_state": ["PENDING"], "cpus": 1,
+            "time_limit": 10, "submit_time": 1767226150, "state_reason": "Dependency",
+        },
+    ],
+    "last_update": {"set": True, "number": NOW},
+}  # fmt: skip
+
+
+@pytest.fixture
+def queue(tmp_path):
+    path = tmp_path / "queue.txt"
+    path.write_text(QUEUE)
+    return path
+
+
+def test_text_and_json_agree(queue, tmp_path):
+    """Both outputs of squeue hold the same queue at the same instant."""
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps(JSON))
+    one, two = read_squeue(queue), read_squeue(path)
+    assert one.time == two.time == NOW and one.apart == two.apart
+    assert one.apart == {"JobHeld": 6, "Dependency": 1}
+    assert [entry._replace(reason="") for entry in one.entries] == [
+        entry._replace(reason="") for entry in two.entries
+    ]
+
+
+def test_nodes(tmp_path):
+    """Nodes that are down or drained do not count, and each node counts once."""
+    path = tmp_path / "nodes.txt"
+    path.write_text(NODES)
+    assert read_sinfo(path) == 8
+
+
+def test_order_and_plan(queue, tmp_path):
+    """Jobs wait in Slurm's order; the plan by limits is solved by hand."""
+    nodes = tmp_path / "nodes.txt"
+    nodes.write_text(NODES)
+    forecaster = forecaster_of_queue(queue, sinfo=nodes, futures=200)
+    forecast = forecaster.waiting()
+    assert forecast.job == ("14", "13", "15")  # by priority
+    # 12 ends in 25 min, 11 in 50 min; 14 starts first, then all of the machine for 13, then 15.
+    assert forecast.plan.tolist() == [25 * 60, 50 * 60, 110 * 60]
+    assert forecast.waited.tolist() == [100, 200, 50] and forecast.policy == "conservative-replan"
+    assert (forecast.samples <= forecast.plan[:, None]).all()  # no job arrives, none runs longer
+    assert forecast.limit.tolist() == [600, 3600, 3600]
+    text = " ".join(forecast.notes)
+    assert "JobHeld: 6 jobs" in text and "Dependency: 1 job" in text and "no job has ended" in text
+    assert forecaster.new(2, 10**7).job == ("new",)  # no log says which limits there are
+    only = forecaster.waiting(["13"])
+    assert np.array_equal(only.plan, forecast.plan[1:2])
+
+
+def test_history(queue, site, tmp_path):
+    """A history tells the runtimes of users by name, and jobs arrive as in it."""
+    log = site.read_text().replace("UnixStartTime: 1767225600", f"UnixStartTime: {NOW - 400_000}")
+    path = tmp_path / "history.swf"
+    trace = bfenv.load_workload(str(site))
+    records = [line.split() for line in log.splitlines() if not line.startswith(";")]
+    for fields in records:
+        fields[11] = "7" if int(fields[0]) % 2 else "5"
+    header = [line for line in log.splitlines() if line.startswith(";")]
+    path.write_text("\n".join(header + [" ".join(fields) for fields in records]) + "\n")
+    users = tmp_path / "users.csv"
+    users.write_text('kind,number,name\n"user",5,"ann"\n"user",7,"eve"\n"group",1,"ann"\n')
+    options = {"history": str(path), "futures": 50}
+    forecaster = forecaster_of_queue(queue, users=users, **options)
+    assert forecaster.known.machine.cluster.state[2] == trace.processors == 64
+    requests = forecaster.known.machine.requests
+    assert sorted(requests[3].tolist()) == [-1, 0, 0, 1, 1]  # ann, eve, and bob who is new
+    forecast = forecaster.waiting()
+    assert forecast.job == ("14", "13", "15") and not any("ended" in one for one in forecast.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (("|4|1:00:00|", "|9|1:00:00|"), {}, "running jobs use 13 processors of a machine that"),
+        (("1767226000", "2026-01-01T00:06:40"), {}, "has no time zone; set SLURM_TIME_FORMAT=%s"),
+        (("|90|Priority", "|90"), {}, "line 4: 9 fields, not 10; print it with SLURM_TIME"),
+        (("|100|None", "|high|None"), {}, "'high' is not a whole number"),
+        (("", ""), {"processors": None}, "how large is the machine"),
+        (("", ""), {"history": "lublin:jobs=50"}, "does not say when it began"),
+        (("RUNNING", "COMPLETED"), {"left": 1}, "no job runs or waits"),
+    ],
+    ids=str,
+)
+def test_bad_input(change, options, message, tmp_path):
+    """Each mistake is named."""
+    text = QUEUE.splitlines()[0] + "\n" if options.pop("left", 0) else QUEUE
+    path = tmp_path / "queue.txt"
+    path.write_text(text.replace(*change) if change[0] else text)
+    with pytest.raises(bfenv.BfenvError, match=message):
+        forecaster_of_queue(path, **({"processors": 8} | options))
+
+
+def test_no_json_of_squeue(tmp_path):
+    """Other JSON is refused."""
+    path = tmp_path / "queue.json"
+    path.write_text('{"nodes": []}')
+    with pytest.raises(bfenv.BfenvError, match="not the output of squeue --json"):
+        read_squeue(path)
+    path.write_text('{"jobs": [{"job_id": 3, "job_state": ["PENDING"]}]}')
+    with pytest.raises(bfenv.BfenvError, match="job 3 has no number of cpus"):
+        read_squeue(path)
