@@ -11,6 +11,7 @@ from benchmarks import measurements
 from benchmarks.engine import measure_engine, measure_policies, measure_scaling
 from benchmarks.environments import measure_environments
 from benchmarks.episodes import COLUMNS, score_episodes
+from benchmarks.forecasts import measure_forecasts
 from benchmarks.measurements import PUBLISHED, Measurement, Measurements, read_measurements
 from benchmarks.processes import measure_start
 from benchmarks.search import measure_search
@@ -132,6 +133,12 @@ def search(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = N
 
 
 @app.command(cls=Once)
+def forecasts(repeat: Repeat = 3, format: FormatOption = Format.table, out: Out = None) -> None:
+    """Time forecasts of starts, with longer queues and more futures."""
+    _measure(measure_forecasts(repeat), format, out)
+
+
+@app.command(cls=Once)
 def training(
     preset: Annotated[str, typer.Option(metavar="PRESET", help="As of `bfenv train`.")] = "scorer",
     threads: Annotated[
@@ -168,6 +175,7 @@ def measure_all(
         measure_engine(repeat),
         measure_environments(repeat),
         measure_search(repeat),
+        measure_forecasts(min(repeat, 3)),
         measure_scaling(min(repeat, 3), largest),
         measure_start(repeat),
     )
