@@ -6,6 +6,7 @@ alone, so that Sphinx reads again only the pages that changed.
 
 import inspect
 import io
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ import bfenv
 from benchmarks.__main__ import app as benchmarks
 from benchmarks.measurements import PUBLISHED, read_measurements
 from bfenv.agents.card import NETWORK, POLICY, read_card, shipped_names
+from bfenv.analysis.formatting import duration, percent
 from bfenv.baselines import policies
 from bfenv.cli.app import app
 from bfenv.core.files import write_atomically
@@ -32,6 +34,7 @@ from bfenv.envs import BackfillEnv
 from bfenv.knowledge.priorities import ORDERS
 from bfenv.knowledge.user_history import QUANTITIES
 
+SCORED_FORECASTS = Path(__file__).parents[1] / "how_to" / "when_scores.json"
 SCORES = ("scored on", "load", "ratio", "lowest to highest", "longest wait", "mean wait / EASY's")
 # Page of a family: the names of its policies, or what they begin with
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -67,6 +70,8 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "cards", "\n\n".join(map(_card, shipped_names(POLICY) + shipped_names(NETWORK))) + "\n"
     yield "names", _names()
     yield "speed", _speed()
+    yield "when", _forecasts(("forecast",))
+    yield "when-others", _pinball()
     yield "commands", "\n".join(_commands(typer.main.get_command(app), "bfenv")) + "\n"
 
 
@@ -152,6 +157,44 @@ def _speed() -> str:
     groups = ("traces", "gymnasium.make", "gymnasium.make_vec", "BackfillVecEnv", "jobs")
     chosen = [word for group in (*groups, "new process", "peak memory") for word in ("-g", group)]
     return command("show", *chosen, "--format", "markdown", commands=benchmarks)
+
+
+def _forecasts(ways: Sequence[str]) -> str:
+    rows = [
+        (
+            row["log"].partition("-20")[0].partition("-19")[0],
+            "recorded" if row["recorded"] else "simulated",
+            f"{row['pinball']:,.0f}",
+            duration(row["median_error"]),
+            percent(row["within_1min"]),
+            percent(row["within_10min"]),
+            *(percent(row[f"holds_{share}"]) for share in (50, 80, 95)),
+            row["tenths"],
+        )
+        for row in _scores()
+        if row["way"] in ways and row["jobs"] == "all"
+    ]
+    header = "log", "starts", "pinball loss, s", "median error", "within 1 min", "within 10 min"
+    holds = "50 % holds", "80 % holds", "95 % holds", "starts in each tenth, %"
+    return table((*header, *holds), rows)
+
+
+def _pinball() -> str:
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in _scores():
+        if row["jobs"] == "all":
+            log = row["log"].partition("-20")[0].partition("-19")[0]
+            starts = "recorded" if row["recorded"] else "simulated"
+            found.setdefault((log, starts), {})[row["way"]] = row["pinball"]
+    ways = list(next(iter(found.values())))
+    rows = [(*case, *(f"{values[way]:,.0f}" for way in ways)) for case, values in found.items()]
+    return table(("pinball loss, s", "starts", *ways), rows)
+
+
+def _scores() -> list[dict[str, Any]]:
+    """Return the rows of `bfenv when --evaluate LOG --moments 60 --futures 300 -f json`."""
+    scores: list[dict[str, Any]] = json.loads(SCORED_FORECASTS.read_text())
+    return scores
 
 
 # The command line -------------------------------------------------------------------------------
