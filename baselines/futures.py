@@ -66,9 +66,7 @@ T = TypeVar("T")
 class KnownMachine(NamedTuple):
     """A machine at one instant, with the jobs that have been submitted and have not ended."""
 
-    job: (
-        np.ndarray
-    )  # (k,) int64: numbers in the trace; -1, -2 and so on if not in it
+    job: np.ndarray  # (k,) int64: numbers in the trace; -1, -2 and so on if not in it
     requests: np.ndarray  # (6, k) int64, see `Trace.requests`
     cluster: Cluster  # the machine, where they are numbered 0 .. k - 1
 

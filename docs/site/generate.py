@@ -70,7 +70,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "cards", "\n\n".join(map(_card, shipped_names(POLICY) + shipped_names(NETWORK))) + "\n"
     yield "names", _names()
     yield "speed", _speed()
-    yield "when", _forecasts(("forecast",))
+    yield "when", _forecasts()
     yield "when-others", _pinball()
     yield "commands", "\n".join(_commands(typer.main.get_command(app), "bfenv")) + "\n"
 
@@ -159,7 +159,7 @@ def _speed() -> str:
     return command("show", *chosen, "--format", "markdown", commands=benchmarks)
 
 
-def _forecasts(ways: Sequence[str]) -> str:
+def _forecasts() -> str:
     rows = [
         (
             row["log"].partition("-20")[0].partition("-19")[0],
@@ -172,7 +172,7 @@ def _forecasts(ways: Sequence[str]) -> str:
             row["tenths"],
         )
         for row in _scores()
-        if row["way"] in ways and row["jobs"] == "all"
+        if row["way"] == "forecast" and row["jobs"] == "all"
     ]
     header = "log", "starts", "pinball loss, s", "median error", "within 1 min", "within 10 min"
     holds = "50 % holds", "80 % holds", "95 % holds", "starts in each tenth, %"

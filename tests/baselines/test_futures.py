@@ -222,7 +222,9 @@ def test_users_are_recalled(trace):
         assert np.array_equal(memory.history.by_estimate, users.by_estimate)
         memory.history.recent[:] = -1  # a copy
         assert (users.recent >= 0).all()
-        run_futures(policy, machine, machine.requests[ESTIMATE][None], queue_of(machine), users=users)
+        run_futures(
+            policy, machine, machine.requests[ESTIMATE][None], queue_of(machine), users=users
+        )
 
     watched(trace, "easy", look)
     assert recall((), users) == ()

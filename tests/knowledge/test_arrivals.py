@@ -20,7 +20,7 @@ def drawn(submit, time, days, futures=200):
 
 
 def test_same_weekday():
-    """What arrives in a day arrived a whole number of weeks earlier, and recent weeks more often."""
+    """What arrives in a day arrived whole weeks earlier, and recent weeks are drawn more often."""
     submit = np.arange(0, 60 * DAY, HOUR)
     time = int(submit[-1]) + 5
     found = drawn(submit, time, 3)
