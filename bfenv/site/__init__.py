@@ -1,7 +1,8 @@
 """What another policy would do to a site's own users, and when their jobs will start.
 
 `site_report` compares candidates with today's policy, and its report has a page. `what_if` compares
-variants of a site, which `bfenv.workloads.whatif` makes.
+variants of a site, which `bfenv.workloads.whatif` makes. `forecast_starts` says when jobs will
+start, and how sure that is.
 """
 
 from typing import TYPE_CHECKING

@@ -69,16 +69,40 @@ class StartForecast:
         np.ndarray
             (a,) seconds from now, or (a, l).
         """
-        found = np.quantile(self.samples, level, axis=1, method="inverted_cdf")
-        return np.moveaxis(found, 0, -1) if np.ndim(level) else found
+        levels = np.asarray(level, dtype=np.float64)
+        found: np.ndarray = np.quantile(self.samples, levels, axis=1, method="inverted_cdf")
+        return np.moveaxis(found, 0, -1) if levels.ndim else found
 
     def interval(self, share: float = 0.8) -> np.ndarray:
-        """Return the central interval that holds this share of the futures, (a, 2) seconds."""
+        """Return the central interval that holds a share of the futures.
+
+        Parameters
+        ----------
+        share
+            From 0 to 1.
+
+        Returns
+        -------
+        np.ndarray
+            (a, 2) seconds from now.
+        """
         return self.quantile([(1 - share) / 2, (1 + share) / 2])
 
     def probability(self, within: float) -> np.ndarray:
-        """Return the chance of a start within so many seconds from now, (a,)."""
-        return (self.samples <= within).mean(axis=1)
+        """Return the chance of a start soon.
+
+        Parameters
+        ----------
+        within
+            Seconds from now.
+
+        Returns
+        -------
+        np.ndarray
+            (a,) from 0 to 1.
+        """
+        chances: np.ndarray = (self.samples <= within).mean(axis=1)
+        return chances
 
     @property
     def median(self) -> np.ndarray:
@@ -271,6 +295,11 @@ def forecast_starts(
         Equal seeds give equal forecasts, whatever the number of threads.
     threads
         How many; None for one for each core.
+
+    Returns
+    -------
+    StartForecast
+        The waits in all futures, their quantiles, chances of a start, and the plan by limits.
 
     Raises
     ------

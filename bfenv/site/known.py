@@ -5,7 +5,7 @@ ended only the requests are known, and for how long they have run; of later jobs
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -168,7 +168,7 @@ def sample_waits(
     estimate = machine.requests[ESTIMATE]
     runtime[:, is_outage] = estimate[is_outage]
     place = places(machine.job, asked)
-    options = {"outages": known.outages, "threads": threads}
+    options: dict[str, Any] = {"outages": known.outages, "threads": threads}
     plan = run_futures(find_policy(PLANNER), machine, estimate[None], place, **options)[0]
     longest = int((np.where(plan < FOREVER, plan, time) - time).max(initial=0))
     mine = np.full(len(known.runtime), -1)

@@ -127,7 +127,8 @@ class Regression:
         row = self.features(job, time)[None]
         with self._one_thread(1):
             found = np.sort([float(model.predict(row)[0]) for model in self._models])
-        return np.maximum(0, np.expm1(found) * MINUTE)
+        waits: np.ndarray = np.maximum(0, np.expm1(found) * MINUTE)
+        return waits
 
     def features(self, job: int, time: int) -> np.ndarray:
         """Return what is known of a job, its user and the queue at a time, (17,) float64."""
