@@ -15,7 +15,7 @@ MENU = {
     "report": "Report what another policy would do to your users.",
     "when": "Say when jobs will start, and how sure that is.",
     "workloads": "List workloads; show, fetch, import or schedule one.",
-    "train": "Train an agent: a network by PPO, or a small score by evolution.",
+    "train": "Train an agent: a small score by evolution, or a network by PPO.",
     "search": "Search for an order of EASY that beats EASY.",
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
     "check": "Find faults in your own policy.",
