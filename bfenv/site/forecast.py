@@ -231,7 +231,7 @@ class Forecaster:
         past = PastForecasts(*(column[past.moment < time] for column in past))
         start = known.start[past.job]
         start = np.where((start >= 0) & (start < time), start, time)  # what has happened
-        samples = corrected(waits.samples, waited, past, start, time)
+        samples = corrected(waits.samples, waited, requests[[SIZE, ESTIMATE]].T, past, start, time)
         count = len(past.moment) if len(past.moment) >= FEWEST else 0
         notes = [*self.notes]
         if not known.runtime.any():
@@ -373,13 +373,16 @@ def earlier_forecasts(
         seed=(source.seed, time), threads=threads,
     )  # fmt: skip
     waited = time - known.requests[SUBMIT, asked]
-    return PastForecasts(asked, np.full(len(asked), time), waited, quantiles_of(waits.samples))
+    request = known.requests[[SIZE, ESTIMATE]][:, asked].T
+    moment = np.full(len(asked), time)
+    return PastForecasts(asked, moment, waited, request, quantiles_of(waits.samples))
 
 
 def joined(parts: Sequence[PastForecasts]) -> PastForecasts:
     """Put earlier forecasts together."""
     none = np.zeros(0, dtype=np.int64)
-    empty = PastForecasts(none, none, none, np.zeros((0, len(LEVELS))))
+    request = np.zeros((0, 2), dtype=np.int64)
+    empty = PastForecasts(none, none, none, request, np.zeros((0, len(LEVELS))))
     return PastForecasts(*map(np.concatenate, zip(empty, *parts, strict=True)))
 
 

@@ -5,9 +5,10 @@ followed. The correction is conformal (Vovk, Gammerman and Shafer 2005; for quan
 Patterson and Candès 2019): each quantile is moved by as much as would have made that share of the
 earlier starts lie below it. Only the NEIGHBOURS earlier forecasts that resemble this one count, as
 in localized conformal prediction (Guan 2023): those for jobs that were just submitted, or for jobs
-that had waited about as long, whose median and upper quantile were closest. All is measured on the
-scale log(wait + 1 min), on which a factor weighs the same for an hour and for a day. No correction
-goes beyond both the futures and the longest wait that followed one of these forecasts.
+that had waited about as long, whose median, upper quantile, size and limit were closest: what a
+site does beyond the policy that is assumed depends on these. Waits are measured on the scale
+log(wait + 1 min), on which a factor weighs the same for an hour and for a day. No correction goes
+beyond both the futures and the longest wait that followed one of these forecasts.
 
 A job that has not started yet counts as one that starts now: nothing later is known.
 """
@@ -23,6 +24,7 @@ LEVELS = (np.arange(40) + 0.5) / 40  # of the quantiles that are corrected
 MIDDLE, UPPER = 20, 36  # of these, by which forecasts resemble each other
 NEIGHBOURS = 60
 WAITED = 0.3  # weight of the wait so far in how much forecasts resemble each other
+REQUEST = 0.5  # of each power of two between sizes, and between limits
 FEWEST = 20  # earlier forecasts, without which nothing is corrected
 FIRST = 100  # the first job of a log that may be the moment of an earlier forecast
 
@@ -33,6 +35,7 @@ class PastForecasts(NamedTuple):
     job: np.ndarray  # int64, their numbers in the log
     moment: np.ndarray  # int64 seconds
     waited: np.ndarray  # int64 seconds up to then; 0 of a job that has just been submitted
+    request: np.ndarray  # (n, 2) int64 processors, and limit in seconds
     quantiles: np.ndarray  # (n, LEVELS) float64 seconds from the moment, before any correction
 
 
@@ -55,7 +58,12 @@ def quantiles_of(samples: np.ndarray) -> np.ndarray:
 
 
 def corrected(
-    samples: np.ndarray, waited: np.ndarray, past: PastForecasts, start: np.ndarray, time: int
+    samples: np.ndarray,
+    waited: np.ndarray,
+    request: np.ndarray,
+    past: PastForecasts,
+    start: np.ndarray,
+    time: int,
 ) -> np.ndarray:
     """Return the samples after the correction, (a, F) seconds, ascending.
 
@@ -65,6 +73,8 @@ def corrected(
         (a, F) float64 seconds, ascending: what the futures say.
     waited
         (a,) int64 seconds, up to now.
+    request
+        (a, 2) int64 processors, and limit in seconds.
     past
         Earlier forecasts; those at this moment or later do not count.
     start
@@ -84,6 +94,8 @@ def corrected(
         there, here = _scale(past.quantiles[alike]), _scale(quantiles)
         distance = np.abs(there - here)[:, [MIDDLE, UPPER]].sum(axis=1)
         distance += WAITED * np.abs(_scale(past.waited[alike]) - _scale(waited[i]))
+        others = np.log2(past.request[alike] / request[i])
+        distance += REQUEST * np.abs(others).sum(axis=1)
         nearest = np.argsort(distance, kind="stable")[:NEIGHBOURS]
         came = _scale(wait[alike[nearest]])
         errors = np.sort(came[:, None] - there[nearest], axis=0)

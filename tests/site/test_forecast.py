@@ -132,17 +132,19 @@ def test_correction():
     generator = np.random.default_rng(0)
     count, spread = 60, np.sort(generator.uniform(1e5, 2e5, 400))
     past = PastForecasts(
-        np.arange(count), np.zeros(count, int), np.zeros(count, int),
+        np.arange(count), np.zeros(count, int), np.zeros(count, int), np.ones((count, 2), int),
         np.repeat(quantiles_of(spread[None]), count, axis=0),
     )  # fmt: skip
     start = (2 * np.quantile(spread, (np.arange(count) + 0.5) / count)).astype(int)
-    samples, none = spread[None], np.zeros(1, int)
-    found = corrected(samples, none, past, start, 10**7)
+    samples, none, one = spread[None], np.zeros(1, int), np.ones((1, 2), int)
+    found = corrected(samples, none, one, past, start, 10**7)
     inner = slice(40, 360)
     assert np.allclose(found[0, inner], 2 * spread[inner], rtol=0.03)
     few = PastForecasts(*(column[:10] for column in past))
-    assert np.array_equal(corrected(samples, none, few, start[:10], 10**7), samples)
-    assert np.array_equal(corrected(samples, none + 5, past, start, 10**7), samples)  # has waited
+    assert np.array_equal(corrected(samples, none, one, few, start[:10], 10**7), samples)
+    assert np.array_equal(
+        corrected(samples, none + 5, one, past, start, 10**7), samples
+    )  # has waited
     assert len(LEVELS) == quantiles_of(samples).shape[1]
 
 
