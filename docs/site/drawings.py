@@ -1,9 +1,10 @@
 """Drawings for the pages, in a light and a dark version."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -181,6 +182,27 @@ def draw_growth(rows: Sequence[Measurement], theme: str) -> Figure:
             *figure.axes[1].get_legend_handles_labels(), loc="outside upper right", ncols=4,
             fontsize=8, frameon=False,
         )  # fmt: skip
+    return figure
+
+
+def draw_reliability(tenths: Mapping[tuple[str, str], Sequence[int]], theme: str) -> Figure:
+    """Draw which share of the starts came by each level of their forecasts, by log and starts."""
+    with rc_context(style(theme)):
+        figure = Figure(figsize=(7.2, 3.4), layout="constrained")
+        panels = dict(
+            zip(("simulated", "recorded"), figure.subplots(1, 2, sharey=True), strict=True)
+        )
+        for starts, axes in panels.items():
+            axes.plot((0, 100), (0, 100), ":", color=FAINT[theme], linewidth=1)
+            for i, ((log, own), counts) in enumerate(tenths.items()):
+                if own == starts:
+                    share = np.cumsum([0, *counts]) / sum(counts) * 100
+                    axes.plot(
+                        range(0, 101, 10), share, color=f"C{i // 2}", linewidth=1.2, label=log
+                    )
+            axes.set(title=f"{starts} starts", xlabel="level of the forecast (%)")
+        panels["simulated"].set_ylabel("starts by then (%)")
+        panels["recorded"].legend(fontsize=8, frameon=False)
     return figure
 
 

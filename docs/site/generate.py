@@ -17,7 +17,7 @@ from typing import Any
 
 import typer.main
 from docutils import nodes
-from drawings import THEMES, draw_growth, draw_reservation, draw_scenario, save
+from drawings import THEMES, draw_growth, draw_reliability, draw_reservation, draw_scenario, save
 from matplotlib.figure import Figure
 from scenarios import SCENARIOS, Scenario
 
@@ -25,7 +25,7 @@ import bfenv
 from benchmarks.__main__ import app as benchmarks
 from benchmarks.measurements import PUBLISHED, read_measurements
 from bfenv.agents.card import NETWORK, POLICY, read_card, shipped_names
-from bfenv.analysis.formatting import duration, percent
+from bfenv.analysis.formatting import duration
 from bfenv.baselines import policies
 from bfenv.cli.app import app
 from bfenv.core.files import write_atomically
@@ -35,6 +35,7 @@ from bfenv.knowledge.priorities import ORDERS
 from bfenv.knowledge.user_history import QUANTITIES
 
 SCORED_FORECASTS = Path(__file__).parents[1] / "how_to" / "when_scores.json"
+SHARES = "within_1min", "within_10min", "holds_50", "holds_80", "holds_95"
 SCORES = ("scored on", "load", "ratio", "lowest to highest", "longest wait", "mean wait / EASY's")
 # Page of a family: the names of its policies, or what they begin with
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -71,6 +72,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     yield "names", _names()
     yield "speed", _speed()
     yield "when", _forecasts()
+    yield "when-months", _forecasts(months=True)
     yield "when-others", _pinball()
     yield "commands", "\n".join(_commands(typer.main.get_command(app), "bfenv")) + "\n"
 
@@ -159,40 +161,45 @@ def _speed() -> str:
     return command("show", *chosen, "--format", "markdown", commands=benchmarks)
 
 
-def _forecasts() -> str:
+def _forecasts(months: bool = False) -> str:
     rows = [
         (
-            row["log"].partition("-20")[0].partition("-19")[0],
-            "recorded" if row["recorded"] else "simulated",
+            *(
+                (row["jobs"].removeprefix("month "), f"{row['number']:.0f}")
+                if months
+                else _case(row)
+            ),
             f"{row['pinball']:,.0f}",
             duration(row["median_error"]),
-            percent(row["within_1min"]),
-            percent(row["within_10min"]),
-            *(percent(row[f"holds_{share}"]) for share in (50, 80, 95)),
-            row["tenths"],
+            *(f"{100 * row[name]:.0f}" for name in SHARES),
         )
         for row in _scores()
-        if row["way"] == "forecast" and row["jobs"] == "all"
+        if row["way"] == "forecast" and row["jobs"].startswith("month" if months else "all")
     ]
-    header = "log", "starts", "pinball loss, s", "median error", "within 1 min", "within 10 min"
-    holds = "50 % holds", "80 % holds", "95 % holds", "starts in each tenth, %"
-    return table((*header, *holds), rows)
+    first = ("month", "jobs") if months else ("log", "starts")
+    shares = "within 1 min", "within 10 min", "50 % holds", "80 % holds", "95 % holds"
+    return table(
+        (*first, "pinball loss, s", "median error", *(f"{one}, %" for one in shares)), rows
+    )
 
 
 def _pinball() -> str:
     found: dict[tuple[str, str], dict[str, float]] = {}
     for row in _scores():
         if row["jobs"] == "all":
-            log = row["log"].partition("-20")[0].partition("-19")[0]
-            starts = "recorded" if row["recorded"] else "simulated"
-            found.setdefault((log, starts), {})[row["way"]] = row["pinball"]
+            found.setdefault(_case(row), {})[row["way"]] = row["pinball"]
     ways = list(next(iter(found.values())))
     rows = [(*case, *(f"{values[way]:,.0f}" for way in ways)) for case, values in found.items()]
     return table(("pinball loss, s", "starts", *ways), rows)
 
 
+def _case(row: dict[str, Any]) -> tuple[str, str]:
+    log = re.sub(r"-(19|20)\d\d-.*", "", row["log"])
+    return log, "recorded" if row["recorded"] else "simulated"
+
+
 def _scores() -> list[dict[str, Any]]:
-    """Return the rows of `bfenv when --evaluate LOG --moments 60 --futures 300 -f json`."""
+    """Return the rows that the command on the page `how_to/when` prints for each log."""
     scores: list[dict[str, Any]] = json.loads(SCORED_FORECASTS.read_text())
     return scores
 
@@ -246,6 +253,14 @@ def _write_drawings(folder: Path) -> None:
     alt = "Time per job over the number of jobs, of waiting jobs, and of processors"
     _write(folder / "growth.md", picture("growth", alt))
     _draw(folder, "growth", lambda theme: draw_growth(rows, theme))
+    tenths = {
+        _case(row): [int(share) for share in row["tenths"].split()]
+        for row in _scores()
+        if row["jobs"] == "all" and row["tenths"]
+    }
+    alt = "Share of the starts that came by each level of their forecasts, close to the diagonal"
+    _write(folder / "reliability.md", picture("reliability", alt))
+    _draw(folder, "reliability", lambda theme: draw_reliability(tenths, theme))
 
 
 def _draw(folder: Path, name: str, draw: Callable[[str], Figure]) -> None:
