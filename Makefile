@@ -17,16 +17,20 @@ test: .venv/all  ## the suite, with a third of the examples that hypothesis woul
 	$(BIN)/bfenv evaluate -p agent:formula --format csv > /dev/null && \
 	$(BIN)/bfenv evaluate --agent random -w lublin:jobs=1500 --episodes 1 --format csv > /dev/null && \
 	wait $$policies
+	@# Compiled, each of many settings would take longer to compile than to run; the sample does that.
+	@# numpy warns of the undefined values that scores may have, and compiled code does not.
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) -q -W ignore::RuntimeWarning \
+		-m "uncompiled and not (thorough or logs)" tests/envs
 	@# Tests start hundreds of processes; with bytecode on disk, each starts faster.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 \
-		-m "not thorough"
+		-m "not thorough and (not uncompiled or logs)"
 
 thorough: .venv/all  ## every test, with all examples; half an hour on two cores
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10 --hypothesis-profile thorough
 
 sample: .venv/all  ## some of what only `make thorough` runs, others for each SEED
-	$(BIN)/python -m pytest -n $(WORKERS) -q -m thorough --hypothesis-profile thorough \
-		--sample 12 --sample-seed "$(SEED)"
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m "thorough or uncompiled" \
+		--hypothesis-profile thorough --sample 12 --sample-seed "$(SEED)"
 
 quick: .venv/all  ## engine, workloads and analysis without torch, browser or real logs; a minute on two cores
 	$(BIN)/python -m pytest -n auto -q \

@@ -29,7 +29,12 @@ ALL = MappingProxyType({"random": RandomAgent})
 OPTIONS = tuple(name for name in ACTING if name != "job_features")
 SHIPPED = "agent:"  # begins the names of the agents that bfenv comes with
 DETERMINISTIC = "deterministic"  # the option of how it acts in that environment
-WHOLE_TRACE: EnvSettings = {"episode_jobs": None, "warmup_jobs": 0, "split": "all"}
+WHOLE_TRACE: EnvSettings = {
+    "episode_jobs": None,
+    "warmup_jobs": 0,
+    "split": "all",
+    "reward": "bounded_slowdown",  # the first reward by "log_ratio" rests on jobs to come
+}
 
 
 class AgentName(NamedTuple):
@@ -251,13 +256,7 @@ def _open_object(name: str, agent: Any) -> OpenAgent:
 
 
 def _make(factory: Any, env: Any, seed: int) -> Any:
-    """Make an agent with a function of the environment and the seed, or of the environment.
-
-    Raises
-    ------
-    BfenvError
-        If the agent needs other settings than those of the environment, or was trained on its jobs.
-    """
+    """Make an agent with a function of the environment and the seed, or of the environment."""
     try:
         inspect.signature(factory).bind(env, seed)
     except TypeError:

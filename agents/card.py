@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bfenv.agents.seen_jobs import Span, decode_span, encode_span
+from bfenv.core.durations import format_duration
 from bfenv.core.errors import BfenvError, PolicyError, UnknownNameError
 from bfenv.core.files import write_atomically
 from bfenv.core.policy import COMPLETION, DIVISIONS, TRIALS, Policy
@@ -31,7 +32,7 @@ FORMAT, MODEL_FORMAT = "bfenv agent 1", "bfenv model card 1"
 SUFFIX, MODEL_SUFFIX = ".json", ".card.json"  # that of model.zip is model.card.json
 POLICY, NETWORK, MODEL = KINDS = ("policy", "network", "model")
 MODELS = files("bfenv.agents").joinpath("models")
-TRAINING = ("reward", "reference", "wait_penalty", "episode_jobs", "warmup_jobs", "split", "load")
+TRAINING = ("reward", "episode_jobs", "warmup_jobs", "split", "load")
 # All others are how an agent sees and acts. They must be the same wherever the agent is used.
 ACTING = tuple(
     name for name in SETTINGS if name not in (*TRAINING, "render_mode", "max_episode_steps")
@@ -72,7 +73,10 @@ class Card:
         return self.trained_on + self.validated_on
 
     def score_cells(self) -> list[tuple[str, ...]]:
-        """Return texts for each score: on what, load (of policies), ratio, range, longest wait."""
+        """Return texts for each score: where, load (of policies), ratio, range, longest wait, mean.
+
+        The mean wait stands beside EASY's, of policies alone.
+        """
         cells: list[tuple[str, ...]] = []
         for score in self.scores:
             where = [score.get("on") or score["workload"]]
@@ -80,7 +84,9 @@ class Card:
                 where.append("own" if score["load"] is None else f"{score['load']:g}")
             ratio = score["ratio"] if self.kind == NETWORK else score["slowdown_ratio"]
             wide = f"{score['lowest']:.3f} to {score['highest']:.3f}" if "lowest" in score else ""
-            cells.append((*where, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}"))
+            means = [score[name] for name in ("mean_wait", "easy_mean_wait") if name in score]
+            mean = [" / ".join(map(format_duration, means))] if self.kind == POLICY else []
+            cells.append((*where, f"{ratio:.3f}", wide, f"{score['wait_ratio']:.2f}", *mean))
         return cells
 
     def training_lines(self) -> list[str]:

@@ -19,12 +19,18 @@ from bfenv.parallel.failures import as_policy_error
 class PolicyAgent:
     """A policy that acts in Backfill-v0 environments.
 
-    It reads the machine from the environments themselves, not from observations. While no more jobs
-    wait than the window has slots, its schedule is that of `bfenv.simulate`. When more wait, the
-    policy plans on the jobs in slots, as if no others waited, and plans again after each start,
-    which brings another job into a slot. So it misses only the starts of jobs that no slot shows.
+    It reads the machine from the environments themselves, not from observations. Where the rules of
+    the environment allow all that the policy does, and no more jobs wait than the window has slots,
+    its schedule is that of `bfenv.simulate`. Else it comes as close as the rules allow:
 
-    In an environment with `head="chosen"` it chooses a head where the pass is illegal otherwise.
+    * When more jobs wait, the policy plans on the jobs in slots, as if no others waited, and plans
+      again after each start, which brings another job into a slot. A policy with a memory plans on
+      all jobs; starts of jobs in no slot are left out.
+    * A start that is illegal, because of a reservation or the guard, is left out. Where the pass is
+      illegal, it names a head that forbids all further starts, or takes the first legal action.
+
+    `replaced_actions` counts what was left out. A policy with a memory must see every pass, and so
+    must one whose starts the environment may forbid: the environments then stop at each.
 
     Parameters
     ----------
@@ -38,10 +44,8 @@ class PolicyAgent:
     Raises
     ------
     PolicyError
-        If `env` is anything else, if the policy starts jobs for a trial and the environment has no
-        such actions (`trial_limit`), or if it must see every pass and the environment does not stop
-        at each (`every_pass=True`): a policy with a memory of passes, and one whose starts the
-        environment may forbid.
+        If `env` is anything else, or if the policy starts jobs for a trial and the environment has
+        no trials (`trial_limit`).
 
     Examples
     --------
@@ -73,11 +77,9 @@ class PolicyAgent:
                     f"{self.policy.name} starts jobs for a trial: make the environment with the "
                     "trial_limit of the policy"
                 )
-            if not handle.every_pass and (self.policy.stateful or not self._respects(handle)):
-                raise PolicyError(
-                    f"{self.policy.name} must see every pass: make the environment with "
-                    "every_pass=True"
-                )
+            if self.policy.stateful or not self._respects(handle):
+                handle.batch.stop_at_every_pass()
+        self.replaced_actions = 0
         count = len(self.handles)
         self._memory: list[Any] = [None] * count
         self._starts: list[list[PlannedStart]] = [[] for _ in range(count)]  # left of this pass
@@ -117,8 +119,7 @@ class PolicyAgent:
         Raises
         ------
         PolicyError
-            If the environment forbids a start or a pass of the policy, or a policy that must see
-            every pass cannot see every waiting job, or the policy raises anything.
+            If the policy raises anything, or starts a trial that the environment does not have.
         """
         actions = np.array([self._act(i, handle) for i, handle in enumerate(self.handles)])
         return (actions if is_batch(observation) else actions[0]), state
@@ -126,8 +127,7 @@ class PolicyAgent:
     def _respects(self, handle: EnvHandle) -> bool:
         """Tell whether no start of the policy can be illegal, so that none is lost unseen."""
         rules = handle.batch.rules
-        guarded = rules.max_age is not None or rules.guard_code is not None
-        if self.policy is FCFS or (rules.reservation_depth == 0 and not guarded):
+        if self.policy is FCFS or (rules.reservation_depth == 0 and rules.guard_code is None):
             return True
         return self.policy is EASY and rules.reservation_depth in (0, 1)
 
@@ -136,27 +136,31 @@ class PolicyAgent:
             return handle.window
         if handle.pass_id != self._pass_ids[i] or (self._partial[i] and not self._starts[i]):
             self._plan(i, handle)
-        mask = handle.action_masks()
-        if self._starts[i]:
-            return self._start(handle, mask, self._starts[i].pop(0))
-        if mask[handle.window]:
-            return handle.window
-        return self._choose_head(handle, mask)
+        mask, window, starts = handle.action_masks(), handle.window, self._starts[i]
+        actions = [self._action_of(handle, start) for start in starts]
+        for k, action in enumerate(actions):
+            if action is not None and mask[action]:
+                del starts[k]
+                return action
+        if mask[window]:
+            self.replaced_actions += len(starts)
+            starts.clear()
+            return window
+        head = self._choose_head(handle, mask)
+        if head is None:
+            self.replaced_actions += 1
+            return int(mask.argmax())
+        return head
 
     def _plan(self, i: int, handle: EnvHandle) -> None:
         """Let the policy decide on the starts of this pass."""
-        trace, beyond = handle.trace, handle.outside > 0
+        beyond = handle.outside > 0 and not self.policy.stateful
         if handle.pass_id[0] != self._pass_ids[i][0]:  # another episode
             self._memory[i] = self._new_memory(handle)
-        if beyond and self.policy.stateful:
-            raise PolicyError(
-                f"{self.policy.name} must see every waiting job: at {now(handle.cluster)} s of "
-                f"{trace.name} {handle.outside} wait outside the window of {handle.window}"
-            )
         # A memory of waiting jobs would not hold for those that leave the window unstarted.
         memory = self._new_memory(handle) if beyond else self._memory[i]
         with as_policy_error(self.policy.name):
-            starts = handle.starts_of(self.policy, memory)
+            starts = handle.starts_of(self.policy, memory, whole=self.policy.stateful)
         self._pass_ids[i] = handle.pass_id
         self._starts[i] = starts[:1] if beyond else starts
         self._partial[i] = beyond and bool(starts)  # a start brings another job into a slot
@@ -164,7 +168,8 @@ class PolicyAgent:
     def _new_memory(self, handle: EnvHandle) -> Any:
         return new_memory(self.policy, handle.jobs, handle.trace.processors, self.seed)
 
-    def _start(self, handle: EnvHandle, mask: np.ndarray, start: PlannedStart) -> int:
+    def _action_of(self, handle: EnvHandle, start: PlannedStart) -> int | None:
+        """Return the action that is a start of the policy; None if no slot has the job."""
         job, trial = start
         rules = handle.batch.rules
         action = np.flatnonzero(handle.slots == job)
@@ -174,17 +179,16 @@ class PolicyAgent:
         else:
             action += handle.window + 1 if trial else 0
             known = trial in (0, rules.trial_limit or 0)
-        if not known or not len(action) or not mask[action[0]]:
+        if not known:
             what = f"starts job {job}" + (f" for a trial of {trial} s" if trial else "")
             raise PolicyError(
-                f"{self.policy.name} {what} at {now(handle.cluster)} s of "
-                f"{handle.trace.name}, which is illegal in this environment: see its "
-                "reservation_depth, age guard and trials"
+                f"{self.policy.name} {what} at {now(handle.cluster)} s of {handle.trace.name}, "
+                f"where trial_limit={handle.batch.settings['trial_limit']!r}"
             )
-        return int(action[0])
+        return int(action[0]) if len(action) else None
 
-    def _choose_head(self, handle: EnvHandle, mask: np.ndarray) -> int:
-        """Return the slot of a job whose reservation allows no further start."""
+    def _choose_head(self, handle: EnvHandle, mask: np.ndarray) -> int | None:
+        """Return the slot of a job whose reservation allows no further start; None for none."""
         cluster, jobs, slots = handle.cluster, handle.jobs, handle.slots
         startable = handle.startable()
         left = slots[startable]
@@ -198,10 +202,7 @@ class PolicyAgent:
             over = now(cluster) + length <= shadow_time
             if not (over | (jobs.size[left] <= extra_nodes)).any():
                 return int(slot)
-        raise PolicyError(
-            f"{self.policy.name} starts nothing more at {now(cluster)} s of {handle.trace.name}, "
-            f"where idle={handle.batch.settings['idle']!r} makes the pass illegal"
-        )
+        return None
 
 
 def is_batch(observation: Any) -> bool:

@@ -53,6 +53,9 @@ class RandomAgent:
         state
             As it was given.
         """
-        masks = [handle.action_masks() for handle in self.handles]
-        actions = np.array([self.generator.choice(np.flatnonzero(mask)) for mask in masks])
+        legal = [np.flatnonzero(handle.action_masks()) for handle in self.handles]
+        # Nothing is drawn where there is no choice, so more stops of the clock change nothing.
+        actions = np.array(
+            [each[0] if len(each) == 1 else self.generator.choice(each) for each in legal]
+        )
         return (actions if is_batch(observation) else actions[0]), state

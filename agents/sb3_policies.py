@@ -30,7 +30,7 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
     Raises
     ------
     BfenvError
-        If the observation is flat, or the environment has actions for trials.
+        If the environment has actions for trials.
 
     Examples
     --------
@@ -50,8 +50,6 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         hidden: int = 32,
         **kwargs: Any,
     ) -> None:
-        if not isinstance(observation_space, spaces.Dict):
-            raise BfenvError("ScorerPolicy needs observations by part: flat=False")
         parts: Any = observation_space
         if spaces.flatdim(action_space) != parts["queue"].shape[0] + 1:
             raise BfenvError("ScorerPolicy has no actions for trials: trial_limit=None")

@@ -1,24 +1,23 @@
 """The age guard: jobs that have waited longer than a limit come first, the oldest first.
 
 An order that looks at more than the time waited can starve jobs. The guard bounds that. Its limit
-is a multiple of one of four things:
+is a multiple of one of three things:
 
-* "easy": the longest wait of EASY on the same jobs, so far or as expected, whichever is larger.
-  EASY runs alongside on a second machine. There a job runs for its true runtime if it has ended
-  in the real schedule by the time that EASY starts it, and else for its predicted runtime; for a
-  user of whom fewer than two jobs have ended, it is the estimate times the accuracy of all. The
-  expected waits are of the jobs that wait there: each is taken to start when the jobs before
-  it could have run on a machine that is never idle. They are computed again every ten minutes. At
-  least FLOOR is counted.
-* "corrected_easy": the same, but EASY's past is corrected where it rested on predictions, once the
-  runtimes are known: EASY then runs again from the first of these jobs on, see
-  `bfenv.baselines.easy_alongside`. A job that has run for longer than predicted, or had a trial
-  that was longer, counts with the geometric mean of that time and its estimate.
+* "corrected_easy": the longest wait of EASY on the same jobs, so far or as expected, whichever is
+  larger. EASY runs alongside on a second machine. There a job runs for its true runtime if it has
+  ended in the real schedule by the time that EASY starts it, and else for its predicted runtime;
+  for a user of whom fewer than two jobs have ended, it is the estimate times the accuracy of all. A
+  job that has run for longer than predicted, or had a trial that was longer, counts with the
+  geometric mean of that time and its estimate. The expected waits are of the jobs that wait there:
+  each is taken to start when the jobs before it could have run on a machine that is never idle.
+  They are computed again every ten minutes. At least FLOOR is counted. EASY's past is corrected
+  where it rested on predictions, once the runtimes are known: EASY then runs again from the first
+  of these jobs on, see `bfenv.baselines.easy_alongside`.
 * "backlog": one day plus the largest backlog so far. The backlog is the sum of size x predicted
   runtime over the waiting jobs, divided by the processors of the machine. A job on trial counts as
   waiting. It only grows.
 * "scaled_backlog": the same, but where the estimate stands in for a prediction, it counts times the
-  accuracy of all, as in "easy". Else a new user who submits many jobs loosens the limit for good.
+  accuracy of all, too. Else a new user who submits many jobs loosens the limit for good.
 
 Predictions come from `bfenv.knowledge.user_history`. Nothing here depends on the runtime of a
 job that has not ended.
@@ -30,7 +29,6 @@ from bfenv.baselines.age_guard_state import (
     BACKLOG,
     BEGUN,
     CORRECTED_EASY,
-    EASY,
     EXPECTED_WAIT,
     LARGEST_WORK,
     LONGEST_WAIT,
@@ -63,7 +61,7 @@ def update_age_guard(guard, history, cluster, jobs):
     """
     if _counts_work(guard):
         return update_work(guard, history, cluster, jobs)
-    if guard.code[0] == EASY or guard.code[0] == CORRECTED_EASY:
+    if guard.code[0] == CORRECTED_EASY:
         follow_easy(guard, history, cluster, jobs)
         return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
     return np.inf

@@ -13,10 +13,9 @@ from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import kernel
 from bfenv.knowledge.user_history import predict_runtime
 
-NONE, BACKLOG, SCALED_BACKLOG, EASY, CORRECTED_EASY = range(5)
+NONE, BACKLOG, SCALED_BACKLOG, CORRECTED_EASY = range(4)
 # What limits are multiples of
 GUARDS = {
-    "easy": EASY,
     "corrected_easy": CORRECTED_EASY,
     "backlog": BACKLOG,
     "scaled_backlog": SCALED_BACKLOG,
@@ -60,15 +59,14 @@ class AgeGuard(NamedTuple):
 
 
 def new_age_guard(
-    jobs: Jobs, processors: int, scale: str = "easy", factor: float | None = None
+    jobs: Jobs, processors: int, scale: str = "corrected_easy", factor: float | None = None
 ) -> AgeGuard:
     """Make the guard of a run that has not begun; a factor of None is no guard."""
     code = NONE if factor is None else GUARDS[scale]
-    follows = code in (EASY, CORRECTED_EASY)
+    follows = code == CORRECTED_EASY
     count = len(jobs.submit)
     runtime = np.ones(count if follows else 1, dtype=np.int64)
     requests = np.zeros((len(jobs), len(runtime)), dtype=np.int64)
-    certain = len(runtime) if code == CORRECTED_EASY else 1
     return AgeGuard(
         np.array([code]),
         np.array([factor or 0.0]),
@@ -79,7 +77,7 @@ def new_age_guard(
         runtime,
         requests,
         *_new_machine(requests, runtime, processors),
-        *_new_machine(requests, runtime[:certain], processors),
+        *_new_machine(requests, runtime, processors),
     )
 
 

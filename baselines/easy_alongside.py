@@ -1,8 +1,8 @@
 """EASY alongside a run, on a second machine: how long its jobs wait there.
 
-The guards by EASY's longest wait use it; `bfenv.baselines.age_guard` says what the runtimes are.
+The guard by EASY's longest wait uses it; `bfenv.baselines.age_guard` says what the runtimes are.
 
-In the corrected variant, a second machine holds EASY as far as its past is certain: up to the first
+A second machine holds EASY as far as its past is certain: up to the first
 instant at which a job could end whose runtime is not known. From there, EASY runs up to now by what
 is known now; this is repeated once the time it covers has grown by CORRECTED_SHARE.
 """
@@ -12,7 +12,6 @@ import math
 from bfenv.baselines.age_guard_state import (
     CERTAIN_WAIT,
     CORRECTED_AT,
-    CORRECTED_EASY,
     EXPECTED_AT,
     EXPECTED_WAIT,
     FIRST_OUTAGE,
@@ -51,7 +50,7 @@ def follow_easy(guard, history, cluster, jobs):
     state, machine = guard.state, guard.machine
     count_runtimes(guard, cluster, jobs)
     _note_outages(guard, cluster)
-    if guard.code[0] == CORRECTED_EASY and now(cluster) >= state[CORRECTED_AT]:
+    if now(cluster) >= state[CORRECTED_AT]:
         _correct(guard, history, cluster, jobs)
     _run(guard, history, cluster, jobs, machine, guard.truth, now(cluster) + 1, LONGEST_WAIT)
     if len(waiting(machine)) > 0:  # the others came later
@@ -164,10 +163,9 @@ def _runtime(guard, history, cluster, jobs, job):
     if cluster.end[job] >= 0:
         return cluster.end[job] - cluster.start[job]
     runtime = predict(guard, history, jobs, job)
-    if guard.code[0] == CORRECTED_EASY:
-        time_run = _time_run(cluster, job)
-        if time_run >= runtime:
-            runtime = max(time_run + 1.0, math.sqrt(time_run * float(jobs.estimate[job])))
+    time_run = _time_run(cluster, job)
+    if time_run >= runtime:
+        runtime = max(time_run + 1.0, math.sqrt(time_run * float(jobs.estimate[job])))
     return max(1, int(runtime))
 
 

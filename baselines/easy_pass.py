@@ -52,6 +52,7 @@ class Options(NamedTuple):
     backfill_estimate: str | None
     trial: int  # seconds; 0 for no trials
     trial_above: int  # seconds
+    trial_runs_on: bool
     keep: str | None
 
 
@@ -70,14 +71,17 @@ class Memory(NamedTuple):
     believed: (
         np.ndarray
     )  # (n,) int64 seconds: how long a backfilled job is believed to run; or (0,)
-    cautious: np.ndarray  # (1,) bool: the head is past the age limit, so nothing may delay it
-    trial: np.ndarray  # (2,) int64 seconds: length of trials, 0 for none; estimates above it
+    cautious: np.ndarray  # (1,) bool: the head is past the age limit, so nothing may delay it: it
+    # has a reservation with any number of them
+    trial: np.ndarray  # (3,) int64: seconds of a trial, 0 for none; of estimates that get one; and
+    # whether it runs on while nobody needs its processors
     keep: np.ndarray  # (n,) float64 processors that a job leaves free when it starts; or (0,)
 
 
 @kernel
 def decide(cluster, jobs, memory):
     """Start jobs in the queue's order until one, the head, must wait; then backfill behind it."""
+    let_trials_run_on(cluster, jobs, memory.trial)
     predict(memory.predictor, cluster, jobs)
     if memory.shadow_intervals[0] >= 0:
         _set_deadlines(cluster, jobs, memory)
@@ -127,7 +131,7 @@ def _backfill(cluster, jobs, memory, queue):
     """Backfill from the part of the queue in sight, behind its first job, the head."""
     predicted = predicted_cluster(cluster, memory.predictor)
     shadow_time, extra_nodes = FOREVER, 0
-    if memory.reservations[0] != 0:
+    if memory.reservations[0] != 0 or memory.cautious[0]:
         need = room(cluster, jobs, memory, queue[0])
         shadow_time, extra_nodes = shadow_of_room(predicted, jobs, queue[0], need)
     planned = memory.reservations[0] > 1 or memory.reservations[0] < 0
@@ -196,6 +200,21 @@ def _believed_duration(cluster, jobs, memory, job):
 def takes_trial(cluster, jobs, trial, job):
     """Return whether a waiting job is to have a trial before it runs."""
     return trial[0] > 0 and jobs.estimate[job] > trial[1] and cluster.trial_start[job] < 0
+
+
+@kernel
+def let_trials_run_on(cluster, jobs, trial):
+    """Let the trials that end now go on if there is room for every waiting job beside them."""
+    if trial[0] == 0 or trial[2] == 0:
+        return
+    size, ends = 0, False
+    for job in waiting(cluster):
+        size += jobs.size[job]
+        ends |= cluster.trial_end[job] == now(cluster)
+    if ends and size <= free(cluster):
+        for job in waiting(cluster):
+            if cluster.trial_end[job] == now(cluster):
+                try_start(cluster, jobs, job, trial[0])
 
 
 @kernel
@@ -303,6 +322,6 @@ def new_memory(
         last_pass=np.zeros(1, dtype=np.int64),
         believed=np.zeros(count if options.backfill_estimate else 0, dtype=np.int64),
         cautious=np.zeros(1, dtype=np.bool_),
-        trial=np.array([options.trial, options.trial_above]),
+        trial=np.array([options.trial, options.trial_above, options.trial_runs_on]),
         keep=np.full(count if options.keep else 0, np.nan),
     )

@@ -6,6 +6,8 @@ that they share is in `bfenv.baselines.easy_pass`.
 
 from dataclasses import replace
 from functools import partial
+from inspect import signature
+from typing import Any
 
 from bfenv.baselines import easy_pass, expression_order
 from bfenv.baselines.age_guard_state import GUARDS
@@ -18,7 +20,6 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import FOREVER
 from bfenv.core.policy import Policy
 from bfenv.knowledge.expression_program import parse_expression
-from bfenv.knowledge.predictor import check_predictor
 from bfenv.knowledge.priorities import EXPRESSION, check_weight
 
 LONG = 720  # seconds; estimates above it get trials
@@ -29,14 +30,12 @@ def easy(
     backfill: str | None = None,
     reservations: int | str = 1,
     lookahead: int | None = None,
-    predictor: str | None = None,
-    weight: float | None = None,
-    shadow_intervals: int | None = None,
     guard: float | None = None,
-    guard_scale: str = "easy",
+    guard_scale: str = "corrected_easy",
     backfill_estimate: str | None = None,
     trial: int | str = 0,
     trial_above: int | str = LONG,
+    trial_runs_on: bool = False,
     keep: str | float | None = None,
 ) -> Policy:
     """Make a policy of EASY backfilling with its parts to choose.
@@ -54,27 +53,17 @@ def easy(
         first. A backfill of None has the same order.
     reservations
         1 in EASY, RESERVATIONDEPTH in Maui, "all" for every job (planned from scratch in each
-        pass), 0 to start whatever fits.
+        pass), 0 to start whatever fits; a job past the limit of the guard then has one.
     lookahead
         Number of jobs, from the head on, that a pass looks at; None for all.
-    predictor
-        A name of `bfenv.knowledge.predictor.PREDICTORS`; None for the users' estimates.
-    weight
-        Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
-    shadow_intervals
-        A job that waits past its deadline, this number of shadow intervals after its arrival,
-        comes before all others in the queue (not in the backfill), the earliest deadline first. A
-        job's shadow interval lasts from its arrival to the shadow time that it would have had
-        then, had it been the head; it is 0 for a job that fits. None for no deadlines.
     guard
         A job that has waited longer than this multiple of the `guard_scale` comes before all others
         in the queue, the oldest first. None for no limit.
     guard_scale
-        "easy", the longest wait, so far or expected, of EASY, which runs alongside by predicted
-        runtimes; "corrected_easy", the same, but EASY's past is corrected as true runtimes become
-        known; "backlog", one day plus the largest predicted backlog so far; or "scaled_backlog", in
-        which estimates of users without a history count times the accuracy of all. See
-        `bfenv.baselines.age_guard`.
+        "corrected_easy", the longest wait, so far or expected, of EASY, which runs alongside by
+        predicted runtimes, its past corrected as true runtimes become known; "backlog", one day
+        plus the largest predicted backlog so far; or "scaled_backlog", in which estimates of users
+        without a history count times the accuracy of all. See `bfenv.baselines.age_guard`.
     backfill_estimate
         An expression for the runtime that a job is believed to have when it is backfilled, such as
         "prediction" or "0.9 * prediction"; at most the estimate counts. If it is too short, the
@@ -87,6 +76,9 @@ def easy(
         quantity `tried`.
     trial_above
         Estimate, in seconds or like "12min".
+    trial_runs_on
+        At its end a trial goes on for another `trial` seconds, and so on, if all waiting jobs would
+        fit into the machine beside it; so a trial is killed only where somebody needs its room.
     keep
         An expression for the number of processors that a job leaves free when it starts, such as
         "30 * log(estimate / 300)": with fewer it waits, and the reservation of the head is for the
@@ -100,6 +92,36 @@ def easy(
     ------
     PolicyError
         If an option is out of its range.
+    """
+    return make_easy(**locals())
+
+
+def make_easy(
+    predictor: str | None = None,
+    weight: float | None = None,
+    shadow_intervals: int | None = None,
+    **options: Any,
+) -> Policy:
+    """Make a policy of options of `easy` and of three that published policies alone have.
+
+    Parameters
+    ----------
+    predictor
+        A name of `bfenv.knowledge.predictor.PREDICTORS`; None for the users' estimates.
+    weight
+        Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
+    shadow_intervals
+        A job that waits past its deadline, this number of shadow intervals after its arrival,
+        comes before all others in the queue (not in the backfill), the earliest deadline first. A
+        job's shadow interval lasts from its arrival to the shadow time that it would have had
+        then, had it been the head; it is 0 for a job that fits. None for no deadlines.
+    **options
+        Options of `easy`, which alone are in the name of the policy.
+
+    Raises
+    ------
+    PolicyError
+        If an option is out of its range.
 
     Notes
     -----
@@ -107,26 +129,16 @@ def easy(
     intervals nor how it is enforced. docs/reproductions/zotkin2000.md has the numbers of this
     reading beside their Table 8; readings with conservative guarantees are far off.
     """
-    trial = _check("trial", in_seconds("trial", trial, PolicyError), 0)
-    trial_above = _check("trial_above", in_seconds("trial_above", trial_above, PolicyError), 0)
-    options = {
-        "order": order,
-        "backfill": backfill,
-        "reservations": reservations,
-        "lookahead": lookahead,
-        "predictor": predictor,
-        "weight": weight,
-        "shadow_intervals": shadow_intervals,
-        "guard": guard,
-        "guard_scale": guard_scale,
-        "backfill_estimate": backfill_estimate,
-        "trial": trial,
-        "trial_above": trial_above,
-        "keep": keep,
-    }
+    given = {name: each.default for name, each in signature(easy).parameters.items()} | options
+    for name in ("trial", "trial_above"):
+        given[name] = _check(name, in_seconds(name, given[name], PolicyError), 0)
+    (
+        order, backfill, reservations, lookahead, guard, guard_scale, backfill_estimate, trial,
+        trial_above, trial_runs_on, keep,
+    ) = given.values()  # fmt: skip
     head_order = find_order_or_expression(order)
     backfill_order = find_order_or_expression(backfill or order, "backfill")
-    check_predictor(predictor)
+    check_choice("trial_runs_on", trial_runs_on, (False, True), error=PolicyError)
     check_weight(weight, head_order, backfill_order, positive=True)
     checked = Options(
         head_order,
@@ -135,14 +147,13 @@ def easy(
         lookahead=FOREVER if lookahead is None else _check("lookahead", lookahead, 1),
         predictor=predictor,
         weight=weight,
-        shadow_intervals=(
-            -1 if shadow_intervals is None else _check("shadow_intervals", shadow_intervals, 0)
-        ),
+        shadow_intervals=-1 if shadow_intervals is None else shadow_intervals,
         guard=_check_guard(guard, guard_scale),
         guard_scale=guard_scale,
         backfill_estimate=_check_expression("backfill_estimate", backfill_estimate),
         trial=trial,
         trial_above=trial_above,
+        trial_runs_on=trial_runs_on,
         keep=_check_expression("keep", f"{keep}" if isinstance(keep, int | float) else keep),
     )
     if keep is not None and checked.reservations not in (0, 1):
@@ -160,7 +171,7 @@ def easy(
     has_more = any(option is not None for option in (guard, backfill_estimate, keep))
     engine = expression_order if is_scored or has_more else easy_pass
     return Policy(
-        name=expression(easy, options),
+        name=expression(easy, given),
         decide=engine.decide,
         run=engine.run,
         memory=partial(engine.new_memory, options=checked),
@@ -193,13 +204,13 @@ def _check_expression(option: str, text: str | None) -> str | None:
     return text
 
 
-def queue(order: str = "fcfs", predictor: str | None = None, weight: float | None = None) -> Policy:
+def queue(order: str = "fcfs") -> Policy:
     """Make a policy that starts jobs strictly in `order`: while the first does not fit, none start.
 
     Parameters
     ----------
-    order, predictor, weight
-        As those of `easy`, of which this is the case without backfilling.
+    order
+        As that of `easy`, of which this is the case without backfilling.
 
     Raises
     ------
@@ -211,10 +222,9 @@ def queue(order: str = "fcfs", predictor: str | None = None, weight: float | Non
     docs/reproductions/zotkin2000.md compares `sjf` with the SortFCFS of Zotkin, Keleher and
     Perkovic 2000, and tells which readings were tried.
     """
-    policy = easy(order, lookahead=1, predictor=predictor, weight=weight)
-    options = {"order": order, "predictor": predictor, "weight": weight}
+    policy = easy(order, lookahead=1)
     summary = f"{find_order_or_expression(order).meaning} first, no backfilling"
-    return replace(policy, name=expression(queue, options), summary=summary)
+    return replace(policy, name=expression(queue, {"order": order}), summary=summary)
 
 
 # The published ones -------------------------------------------------------------------------
@@ -239,7 +249,7 @@ POLICIES = (
     *(
         _published(
             f"easy-sjf-shadow{intervals}",
-            easy("sjf", shadow_intervals=intervals),
+            make_easy(order="sjf", shadow_intervals=intervals),
             source=_ZOTKIN + "5, Table 8",
             summary=f"EASY, shortest estimate first, none {intervals} shadow intervals late",
         )
@@ -248,7 +258,7 @@ POLICIES = (
     _published("easy-sjbf", easy(backfill="sjf"), _TSAFRIR + " (SJBF)"),
     _published(
         "easy++",
-        easy(backfill="sjf", predictor="recent"),
+        make_easy(backfill="sjf", predictor="recent"),
         _TSAFRIR,
         "EASY by predicted runtimes, backfilling the shortest prediction first",
     ),

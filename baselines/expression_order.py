@@ -4,7 +4,7 @@ Before each pass of `easy_pass`, the values of the expressions (`bfenv.knowledge
 the limit of the guard (`bfenv.baselines.age_guard`) are written to where the pass reads them.
 Expressions and options are data: one compiled kernel serves all of them.
 
-With EASY's single reservation, an order whose values change needs no sorted queue:
+With at most one reservation, an order whose values change needs no sorted queue:
 `bfenv.baselines.selection_pass` makes the same pass from the best job and the jobs that fit.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from bfenv.baselines.age_guard import note_starts, update_age_guard
 from bfenv.baselines.age_guard_state import AgeGuard, new_age_guard
 from bfenv.baselines.easy_pass import Memory as PassMemory
-from bfenv.baselines.easy_pass import Options, any_fits
+from bfenv.baselines.easy_pass import Options, any_fits, let_trials_run_on
 from bfenv.baselines.easy_pass import decide as easy_pass
 from bfenv.baselines.easy_pass import new_memory as new_pass_memory
 from bfenv.baselines.selection_pass import believe, selection_pass, write_fitting
@@ -66,6 +66,7 @@ class Memory(NamedTuple):
 @kernel
 def decide(cluster, jobs, memory):
     """Prepare a pass of EASY, unless nothing can start, and make it."""
+    let_trials_run_on(cluster, jobs, memory.easy.trial)
     if memory.learns[0]:
         learn(memory.history, cluster, jobs)
     limit = update_age_guard(memory.guard, memory.history, cluster, jobs)
@@ -189,7 +190,7 @@ def new_memory(
         orders[0].code == EXPRESSION
         and (orders[0].dynamic or options.guard is not None)  # else the queue stays sorted
         and same_order
-        and options.reservations == 1
+        and options.reservations in (0, 1)
         and options.lookahead == FOREVER
         and options.predictor is None
         and options.shadow_intervals < 0

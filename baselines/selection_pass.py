@@ -1,7 +1,7 @@
 """One scheduling pass of EASY in the order of an expression, without a sorted queue.
 
-It makes the pass of `bfenv.baselines.easy_pass` with one reservation. Only the head and the jobs
-that may be backfilled need exact values, so the time of a pass depends on the number of these jobs
+It makes the pass of `bfenv.baselines.easy_pass` with at most one reservation. Only the head and the
+jobs that may be backfilled need exact values, so the time of a pass depends on the number of these
 and of jobs whose bounds have changed (`bfenv.knowledge.best_score`), and hardly on the queue.
 
 `bfenv.baselines.expression_order` makes `memory`.
@@ -11,6 +11,7 @@ import math
 
 from bfenv.baselines.easy_pass import may_backfill, room, start_or_try, try_backfill
 from bfenv.core.cluster import free, now, waiting
+from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import shadow_of_room
 from bfenv.knowledge.best_score import find_best, find_best_of_few, write_firsts
@@ -118,7 +119,9 @@ def _backfill(cluster, jobs, memory, head, count):
     memory.firsts[0] = head
     _write_keep(cluster, jobs, memory, memory.firsts[:1])
     need = room(cluster, jobs, memory.easy, head)
-    shadow_time, extra_nodes = shadow_of_room(cluster, jobs, head, need)
+    shadow_time, extra_nodes = FOREVER, 0
+    if memory.easy.reservations[0] > 0 or memory.easy.cautious[0]:
+        shadow_time, extra_nodes = shadow_of_room(cluster, jobs, head, need)
     while count > 0:
         count = _drop(cluster, jobs, memory, count, shadow_time, extra_nodes)
         if count > 0:

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from benchmarks import measurements
 from benchmarks.engine import measure_engine, measure_policies, measure_scaling
 from benchmarks.environments import measure_environments
+from benchmarks.episodes import COLUMNS, score_episodes
 from benchmarks.measurements import PUBLISHED, Measurement, Measurements, read_measurements
 from benchmarks.processes import measure_start
 from benchmarks.search import measure_search
@@ -64,6 +65,30 @@ def engine(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = N
 def environment(repeat: Repeat = 5, format: FormatOption = Format.table, out: Out = None) -> None:
     """Measure the steps per second of environments."""
     _measure(measure_environments(repeat), format, out)
+
+
+@app.command(cls=Once)
+def episodes(
+    count: Annotated[int, typer.Option("--episodes", min=10, metavar="N")] = 200,
+    jobs: Annotated[
+        int | None, typer.Option("--episode-jobs", min=1, metavar="N", help="Of an episode.")
+    ] = None,
+    load: Annotated[
+        list[float] | None, typer.Option(metavar="LOAD", help="Repeat for several.")
+    ] = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """Measure how well the environment's episodes tell schedulers apart."""
+    given: Any = {name: value for name, value in (("episode_jobs", jobs), ("load", load)) if value}
+    found = score_episodes(count, **given)
+    pairs = zip(found, [None, *found], strict=False)
+    rows = [each.row(before) for each, before in pairs]
+    if format in (Format.json, Format.csv):
+        show.rows([dict(zip(COLUMNS, row, strict=True)) for row in rows], format)
+        return
+    changes = "".join(f", {name}={value!r}" for name, value in given.items())
+    title = f"{count} episodes of the environment's default settings{changes}"
+    show.table(COLUMNS, rows, format, numbers=len(COLUMNS) - 1, title=title)
 
 
 @app.command(cls=Once)

@@ -6,6 +6,7 @@ with numpy takes as long as a step.
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 import gymnasium
@@ -16,19 +17,22 @@ from bfenv.core.kernel import kernel
 from bfenv.envs.vector import BackfillVectorEnv
 
 WINDOW = 64
-COUNTS = (1, 4, 16, 64, 256)  # of environments
+COUNTS = (1, 64, 256, 1024)  # of environments
+THREADS = (1, 2)
 VEC_ENV = 64  # environments of the VecEnv
 CALLS = 20_000  # steps per measurement of one environment; ten times as many of several
 
 
 def measure_environments(repeat: int) -> Iterator[Measurement]:
     """Measure one environment, batches, and the VecEnv if stable-baselines3 is installed."""
-    for depth in (0, 1):
-        what = f"window {WINDOW}, reservation_depth {depth}"
-        step = _single({"window": WINDOW, "reservation_depth": depth})
-        yield _measure("gymnasium.make", what, repeat, step)
-    for count in COUNTS:
-        yield _measure("gymnasium.make_vec", f"{count} environments", repeat, _vector(count))
+    for reservations in ("chosen", 1):
+        settings = {"window": WINDOW, "reservations": reservations}
+        what = f"window {WINDOW}, reservations {reservations}"
+        yield _measure("gymnasium.make", what, repeat, _single(settings))
+    for count, threads in product(COUNTS, THREADS):
+        if threads <= count:
+            what = f"{count} environments, threads {threads}"
+            yield _measure("gymnasium.make_vec", what, repeat, _vector(count, threads))
     try:
         step = _vec_env(VEC_ENV)
     except ModuleNotFoundError:  # stable-baselines3 is optional
@@ -64,8 +68,8 @@ def _single(options: dict[str, Any]) -> Callable[[int], int]:
     return run
 
 
-def _vector(count: int) -> Callable[[int], int]:
-    env = BackfillVectorEnv(count, window=WINDOW)
+def _vector(count: int, threads: int) -> Callable[[int], int]:
+    env = BackfillVectorEnv(count, window=WINDOW, threads=threads)
     generator = np.random.default_rng(0)
     masks = env.reset(seed=0)[1]["action_mask"]
     actions = np.empty(count, dtype=np.int64)

@@ -25,7 +25,7 @@ for other in bfenv.simulate_many([trace, "lublin:jobs=100"], ["easy", shortest],
     print(other.policy, other.trace.name, other.wait.mean())
 
 report = bfenv.check_policy(shortest)
-env = gymnasium.make("Backfill-v0", window=32, reservation_depth=1)
+env = gymnasium.make("Backfill-v0", window=32, reservations=1)
 observation, info = env.reset(seed=0)
 action = int(np.argmax(info["action_mask"]))
 direct = bfenv.BackfillEnv("lublin", window=32)

@@ -52,7 +52,8 @@ def score_card(
     list[dict]
         For each workload and load: `slowdown_ratio`, the median over the copies of the mean bounded
         slowdown over EASY's, from `lowest` to `highest`; `wait_ratio`, the median of the longest
-        wait over EASY's, at most `highest_wait_ratio`.
+        wait over EASY's, at most `highest_wait_ratio`; `mean_wait` and `easy_mean_wait`, the
+        medians of the mean waits in seconds.
 
     Raises
     ------
@@ -113,7 +114,6 @@ def score_network(
         If the network was trained on some of the jobs, or a workload cannot be loaded.
     """
     settings = {**agent.settings, "split": "all", "episode_jobs": None, "warmup_jobs": 0}
-    settings["reference"] = "easy"
     scores = []
     for workload in workloads:
         trace = load_workload(workload)
@@ -143,6 +143,11 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the medians and the ranges of the outcomes on the copies of a workload."""
     slowdowns = [outcome.slowdown_ratio for outcome in outcomes]
     waits = [outcome.wait_ratio for outcome in outcomes]
+    means = {
+        name: float(np.median([getattr(outcome, name) for outcome in outcomes]))
+        for name in ("mean_wait", "easy_mean_wait")
+        if outcomes[0].mean_wait is not None
+    }
     return {
         "copies": len(outcomes),
         "slowdown_ratio": float(np.median(slowdowns)),
@@ -150,6 +155,7 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "highest": max(slowdowns),
         "wait_ratio": float(np.median(waits)),
         "highest_wait_ratio": max(waits),
+        **means,
     }
 
 

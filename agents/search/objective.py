@@ -30,6 +30,8 @@ class Outcome(NamedTuple):
 
     slowdown_ratio: float  # of mean bounded slowdowns
     wait_ratio: float  # of longest waits
+    mean_wait: float | None = None  # seconds
+    easy_mean_wait: float | None = None  # seconds
 
 
 class Score(NamedTuple):
@@ -98,8 +100,13 @@ def score_policies(
 def run_case(case: Case, policies: Sequence[str]) -> list[Outcome]:
     """Return the outcome of each policy in a case."""
     trace = case.trace()
-    slowdown, longest = _easy(case)
-    return [outcome_over(*_measure(trace, policy), slowdown, longest) for policy in policies]
+    easy_slowdown, easy_longest, easy_mean = _easy(case)
+    outcomes = []
+    for policy in policies:
+        slowdown, longest, mean = _measure(trace, policy)
+        outcome = outcome_over(slowdown, longest, easy_slowdown, easy_longest)
+        outcomes.append(outcome._replace(mean_wait=mean, easy_mean_wait=easy_mean))
+    return outcomes
 
 
 def outcome_over(
@@ -113,12 +120,12 @@ def outcome_over(
 
 
 @lru_cache(maxsize=1024)
-def _easy(case: Case) -> tuple[float, float]:
+def _easy(case: Case) -> tuple[float, float, float]:
     return _measure(case.trace(), "easy")
 
 
-def _measure(trace: Trace, policy: str) -> tuple[float, float]:
-    """Return the mean bounded slowdown and the longest wait in seconds."""
-    schedule = simulate(trace, find_policy(policy))
-    slowdown = bounded_slowdown(schedule.wait, trace.runtime)
-    return float(np.mean(slowdown)), float(schedule.wait.max())
+def _measure(trace: Trace, policy: str) -> tuple[float, float, float]:
+    """Return the mean bounded slowdown, and the longest and the mean wait in seconds."""
+    wait = simulate(trace, find_policy(policy)).wait
+    slowdown = bounded_slowdown(wait, trace.runtime)
+    return float(np.mean(slowdown)), float(wait.max()), float(wait.mean())

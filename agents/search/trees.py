@@ -34,7 +34,7 @@ DRAWN = {"+": 2, "-": 2, "*": 4, "/": 4, "**": 2, "min": 1, "max": 1, "<": 0.5, 
 # Not those that order jobs by hand, and not the limit, which only a guard sets
 QUANTITIES = tuple(name for name in NAMES if name not in ("submit", "priority", "age_limit"))
 # Those that vary where no users are named
-WITHOUT_USERS = ("size", "estimate", "processors", "wait", "expansion", "tried")
+WITHOUT_USERS = ("size", "estimate", "processors", "wait", "expansion", "tried", "free", "fits")
 
 
 class Limits(NamedTuple):

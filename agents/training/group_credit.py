@@ -64,14 +64,7 @@ def _beyond_mean(
 ) -> np.ndarray:
     """Return what each of a group gets beyond the mean, discounted, from the times `shown` on.
 
-    Parameters
-    ----------
-    shown
-        (T, K) seconds.
-    time, total
-        (T, K) seconds, which do not fall, and the rewards up to them.
-    horizon
-        Seconds in which a reward loses its weight.
+    All arrays are (T, K): times in seconds, which do not fall, and the rewards up to them.
     """
     grid = np.unique(shown)
     curves = [np.interp(grid, each, own) for each, own in zip(time.T, total.T, strict=True)]

@@ -29,7 +29,8 @@ class OrderTeacher:
     """Takes, of the legal jobs, the one with the smallest value.
 
     The value is that of an expression, less `weight` x max(0, age - `age`), where the age of a job
-    is its wait over the age guard's limit. With `head="chosen"` that is EASY in this order.
+    is its wait over the age guard's limit. With `reservations="chosen"` that is
+    EASY in this order.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def choose(
         history, slots = history_of(state, tables, i), state.slots[i]
         window = len(slots)
         count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
-        limit = longest_allowed_wait(state, cluster, rules, i)
+        limit = longest_allowed_wait(state, rules, i)
         best, actions[i] = np.inf, window
         first = 0
         while first < window and slots[first] >= 0:

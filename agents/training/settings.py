@@ -14,11 +14,11 @@ from bfenv.agents.network_agent import NETWORKS
 from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
-from bfenv.envs.settings import SETTINGS
+from bfenv.envs.settings import SETTINGS, trials_of
 
 ALGORITHMS = ("ppo", "es")
 CREDITS = ("discount", "group")
-DEFAULT = "scorer"  # the preset
+DEFAULT = "evolved"  # the preset
 ORDER = "order:"  # begins a warm start
 LARGEST_SEED = 2**32 - 1  # that torch and stable-baselines3 take
 MOST_THREADS = 1024  # of torch, which would begin them all
@@ -84,7 +84,7 @@ class TrainSettings:
     generations: int = 40  # of candidates
     population: int = 24  # candidates of a generation
     units: int = 0  # hidden units of the score; 0 is linear
-    options: str = "guard=1.2, guard_scale=corrected_easy"  # of `easy`, which takes the order
+    options: str = "guard={1.1:1.5}, reservations=0"  # of `easy`, which takes the order
 
     def __post_init__(self) -> None:
         for name in LEAST_ONE:
@@ -117,12 +117,11 @@ class TrainSettings:
         split = self.environment.get("split", "train")
         if split in UNTRAINED:
             raise BfenvError(f"split={split!r} has jobs that agents are scored on: train on others")
-        if self.environment.get("flat"):
-            raise BfenvError("flat=True hides which numbers are of a job: train with flat=False")
-        trials = self.environment.get("trial_limit"), self.environment.get("trial_above")
-        if trials[0] is not None and trials[1] is None:
+        trials = self.environment.get("trial_limit")
+        if trials is not None and trials_of(trials)[1] is None:
             raise BfenvError(
-                "trial_limit needs trial_above: these networks have no actions for trials"
+                f"trial_limit={trials!r}: these networks have no actions for trials, only for "
+                'those of "5min above 35min"'
             )
         if self.credit == "group" and self.num_envs % self.group_size:
             raise BfenvError(

@@ -35,7 +35,6 @@ class Validation:
             **settings.environment,
             "split": "validation",
             "episode_jobs": None,
-            "reference": "easy",
             "max_episode_steps": None,
         }
         load = settings.environment.get("load")

@@ -1,4 +1,7 @@
-"""Which jobs were backfilled, what that cost the head of the queue, and what it was promised."""
+"""Which jobs were backfilled, what that cost the head of the queue, and what it was promised.
+
+In all functions, `schedule` (Schedule) is judged.
+"""
 
 from typing import NamedTuple
 
@@ -30,11 +33,6 @@ def find_backfills(schedule: Schedule) -> Backfills:
     which it moves are stolen time. Jobs that start at the same instant are judged in index order,
     the order in which EASY scans the queue. Killed trials hold processors like any other job. A job
     does not wait during its trial.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
 
     Returns
     -------
@@ -72,11 +70,6 @@ def head_promises(schedule: Schedule) -> np.ndarray:
     3.2.1), by estimates, after the starts of that instant; it is not before the requested start
     time. EASY in submission order keeps every promise, however wrong the estimates are. A policy
     that lets jobs pass the head may break promises.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
 
     Returns
     -------

@@ -1,4 +1,8 @@
-"""A schedule compared with another one of the same trace, job by job."""
+"""A schedule compared with another one of the same trace, job by job.
+
+In all functions, `schedule` (Schedule) is judged, and `reference` (Schedule) is another schedule of
+the same trace, such as that of EASY.
+"""
 
 import math
 from typing import Any
@@ -15,11 +19,6 @@ STARVES = 2.0  # a policy starves jobs if its longest wait is above this multipl
 
 def check_comparable(schedule: Schedule, reference: Schedule) -> None:
     """Check that both are schedules of the same jobs.
-
-    Parameters
-    ----------
-    schedule, reference
-        Schedules of any two policies.
 
     Raises
     ------
@@ -40,13 +39,6 @@ def slowdown_ratio(schedule: Schedule, reference: Schedule) -> float:
     s_r is the mean of the reference and s that of the schedule (Lawson and Smirni 2002, equation
     3).
 
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
-    reference
-        Another schedule of the same trace.
-
     Returns
     -------
     float
@@ -65,8 +57,6 @@ def slowdown_ratios(
 
     Parameters
     ----------
-    schedule, reference
-        As of `slowdown_ratio`.
     batch
         Jobs in a batch, 1000 in the paper. Jobs after the last complete batch are left out.
 
@@ -88,13 +78,6 @@ def slowdown_ratios(
 def longest_wait_ratio(schedule: Schedule, reference: Schedule) -> float:
     """Divide the longest wait by that of a reference.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
-    reference
-        Another schedule of the same trace, usually that of EASY.
-
     Returns
     -------
     float
@@ -114,13 +97,6 @@ def differences(schedule: Schedule, reference: Schedule) -> dict[str, Interval]:
     themselves: common random numbers (Shmueli 2003, section 4.2). All jobs count, none is left out
     as warm-up, because both schedules start on the same empty machine and the reported means are
     over all jobs, too.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
-    reference
-        Another schedule of the same trace.
 
     Returns
     -------

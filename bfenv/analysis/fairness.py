@@ -1,4 +1,7 @@
-"""How evenly a schedule treats users and jobs."""
+"""How evenly a schedule treats users and jobs.
+
+In all functions, `schedule` (Schedule) is judged.
+"""
 
 import numpy as np
 
@@ -37,8 +40,6 @@ def by_user(schedule: Schedule, values: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    schedule
-        The schedule whose trace has the users.
     values
         (n,) one per job, of any unit.
 
@@ -70,11 +71,6 @@ def by_user(schedule: Schedule, values: np.ndarray) -> np.ndarray:
 def user_fairness(schedule: Schedule) -> dict[str, float]:
     """Measure how evenly users are served.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
-
     Returns
     -------
     dict
@@ -92,11 +88,6 @@ def overtaken(schedule: Schedule) -> np.ndarray:
     """Find the jobs that start after a job that was submitted later.
 
     For what being overtaken costs, see `delays`.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
 
     Returns
     -------
@@ -117,8 +108,6 @@ def delays(schedule: Schedule, fair: Schedule) -> np.ndarray:
 
     Parameters
     ----------
-    schedule
-        The schedule to judge.
     fair
         A schedule of the same trace, usually first come, first served without backfilling.
 

@@ -1,4 +1,7 @@
-"""Classes of jobs, by runtime and size and by estimate, and the metrics of each class."""
+"""Classes of jobs, by runtime and size and by estimate, and the metrics of each class.
+
+In all functions, `schedule` (Schedule) is judged, and `trace` (Trace) has the jobs.
+"""
 
 import numpy as np
 
@@ -19,11 +22,6 @@ def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
     above 8 processors or not (Srinivasan, Kettimuthu, Subramani and Sadayappan, Characterization of
     Backfilling Strategies for Parallel Job Scheduling, 2002). The other is by estimate, with the
     limits of Lawson and Smirni 2002, equation 1.
-
-    Parameters
-    ----------
-    trace
-        The jobs.
 
     Returns
     -------
@@ -53,11 +51,6 @@ def classify_jobs(trace: Trace) -> dict[str, np.ndarray]:
 
 def class_metrics(schedule: Schedule) -> dict[str, dict[str, float]]:
     """Compute jobs, mean wait and mean bounded slowdown of each class of `classify_jobs`.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
 
     Returns
     -------

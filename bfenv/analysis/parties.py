@@ -35,17 +35,11 @@ class Party(NamedTuple):
 def parties(before: Schedule, after: Schedule) -> dict[str, list[Party]]:
     """Return the mean waits under two policies, by what the jobs have in common.
 
-    Parameters
-    ----------
-    before, after
-        Schedules of the same jobs.
+    * `before`, `after`: schedules of the same jobs.
 
-    Returns
-    -------
-    dict
-        By "partition", "queue or QOS", "group", "user", "size" and "time limit". Sizes and limits
-        are in their order; the others begin with those that gain most in all. A division of the
-        jobs is left out if they are all of one kind.
+    The keys are "partition", "queue or QOS", "group", "user", "size" and "time limit". Sizes and
+    limits are in their order; the others begin with those that gain most in all. A division of the
+    jobs is left out if they are all of one kind.
     """
     waits = before.wait, after.wait
     found = {}

@@ -1,4 +1,7 @@
-"""How many jobs wait, and how much capacity is idle meanwhile, over time."""
+"""How many jobs wait, and how much capacity is idle meanwhile, over time.
+
+In all functions, `schedule` (Schedule) is judged.
+"""
 
 import math
 
@@ -15,11 +18,6 @@ def queue_steps(schedule: Schedule) -> Steps:
     """Compute the length of the queue as a step function.
 
     A job is in the queue from its submit time until its start, except during its trial.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
 
     Returns
     -------
@@ -40,11 +38,6 @@ def mean_queue_length(schedule: Schedule) -> float:
 
     By Little's law this is the total time in the queue over the makespan.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
-
     Returns
     -------
     float
@@ -60,8 +53,6 @@ def queue_curve(schedule: Schedule, parts: int = 200) -> Steps:
 
     Parameters
     ----------
-    schedule
-        The schedule to measure.
     parts
         Number of parts. They are equal except for rounding to whole seconds. There are fewer of
         them if the makespan has fewer seconds.
@@ -90,11 +81,6 @@ def loss_of_capacity(schedule: Schedule) -> float:
     reservations cost. A job counts as waiting from its requested start time on. Processors out of
     service are not idle.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
-
     Returns
     -------
     float
@@ -109,11 +95,6 @@ def packing_efficiency(schedule: Schedule) -> float:
 
     Idle processors while nothing waits are no fault of the scheduler, so they do not count. Outages
     and requested start times count as in `loss_of_capacity`.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
 
     Returns
     -------
@@ -154,11 +135,6 @@ def throughput_deviation(schedule: Schedule) -> float:
     count: while jobs still arrive, an even throughput is the scheduler's merit. Boezennec, Dufosse
     and Pallez (ACM ToMPECS 2024) propose the standard deviation of the throughput as a complement
     to utilization.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
 
     Returns
     -------

@@ -1,4 +1,7 @@
-"""Numbers that summarise a schedule: waits, slowdowns, utilization."""
+"""Numbers that summarise a schedule: waits, slowdowns, utilization.
+
+In all functions, `schedule` (Schedule) is judged.
+"""
 
 import numpy as np
 
@@ -10,11 +13,6 @@ from bfenv.core.schedule import Schedule
 def wait(schedule: Schedule) -> np.ndarray:
     """Compute the wait of each job, from submit to start.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
-
     Returns
     -------
     np.ndarray
@@ -25,11 +23,6 @@ def wait(schedule: Schedule) -> np.ndarray:
 
 def response(schedule: Schedule) -> np.ndarray:
     """Compute the response time of each job, from submit to end.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
 
     Returns
     -------
@@ -45,11 +38,6 @@ def slowdown(schedule: Schedule) -> np.ndarray:
 
     It equals 1 + delay / service time (Lawson and Smirni 2002, equation 2).
 
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
-
     Returns
     -------
     np.ndarray
@@ -64,8 +52,6 @@ def bounded_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray
 
     Parameters
     ----------
-    schedule
-        The schedule to measure.
     tau
         Runtimes below this many seconds count as this long, see `bfenv.core.bounded_slowdown`.
 
@@ -86,8 +72,6 @@ def delay_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
 
     Parameters
     ----------
-    schedule
-        The schedule to measure.
     tau
         Runtimes below this many seconds count as this long.
 
@@ -108,8 +92,6 @@ def width_slowdown(schedule: Schedule, tau: int = schedules.TAU) -> np.ndarray:
 
     Parameters
     ----------
-    schedule
-        The schedule to measure.
     tau
         Runtimes below this many seconds count as this long.
 
@@ -133,8 +115,6 @@ def area_weighted(schedule: Schedule, values: np.ndarray) -> float:
 
     Parameters
     ----------
-    schedule
-        The schedule whose jobs are weighted.
     values
         (n,) one per job, of any unit.
 
@@ -160,11 +140,6 @@ def area_weighted(schedule: Schedule, values: np.ndarray) -> float:
 def makespan(schedule: Schedule) -> int:
     """Compute the time from the first submit time to the last end.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
-
     Returns
     -------
     int
@@ -175,11 +150,6 @@ def makespan(schedule: Schedule) -> int:
 
 def utilization(schedule: Schedule) -> float:
     """Compute busy processor-seconds over processors x makespan.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to measure.
 
     Returns
     -------
@@ -198,11 +168,6 @@ def metrics(schedule: Schedule) -> dict[str, float]:
 
     For numbers that replay the schedule or compare it with another one, see
     `bfenv.analysis.summarize`.
-
-    Parameters
-    ----------
-    schedule
-        What `simulate` returns.
 
     Returns
     -------

@@ -1,4 +1,7 @@
-"""Everything that a leaderboard row reports about a schedule, ready for JSON."""
+"""Everything that a leaderboard row reports about a schedule, ready for JSON.
+
+In all functions, `schedule` (Schedule) is judged.
+"""
 
 import math
 from typing import Any
@@ -39,8 +42,6 @@ def summarize(
 
     Parameters
     ----------
-    schedule
-        The schedule to summarise.
     reference
         The schedule to compare with, usually EASY's. Without it, "versus", "per_1000" and the
         ratios are left out.
@@ -125,11 +126,6 @@ def summarize(
 def backfill_metrics(schedule: Schedule) -> dict[str, float]:
     """Count backfilled jobs, and what they cost the head of the queue.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to judge, see `find_backfills`.
-
     Returns
     -------
     dict
@@ -151,11 +147,6 @@ def head_metrics(schedule: Schedule) -> dict[str, float]:
 
     The head delay is the number of seconds by which a job starts later than promised, see
     `head_promises`.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
 
     Returns
     -------
@@ -180,11 +171,6 @@ def reservation_metrics(schedule: Schedule) -> dict[str, float]:
 
     A job misses its reservation if it starts later (Lawson and Smirni 2002, section 3.4 and Table
     2). For a job submitted after its requested start, the submit time counts instead.
-
-    Parameters
-    ----------
-    schedule
-        The schedule to judge.
 
     Returns
     -------

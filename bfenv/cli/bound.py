@@ -1,17 +1,22 @@
 """The command `bfenv evaluate bound`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, FormatOption, LoadOption, WorkloadArgument, check_new
+from bfenv.cli.options import (
+    ForceOption,
+    FormatOption,
+    LoadOption,
+    WorkloadArgument,
+    check_new,
+    option,
+)
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.analysis.bounds import Gap
+    from bfenv.analysis.bounds.gap import Gap
     from bfenv.core.jobs import Trace
     from bfenv.core.schedule import Schedule
 
@@ -21,29 +26,20 @@ PARTS = 4  # what `find_gap` reports
 
 def bound(
     workload: WorkloadArgument = "lublin",
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy", "-p", metavar="POLICY", help="Policy to compare; repeat for several."
-        ),
-    ] = None,
-    metric: Annotated[
-        str, typer.Option(metavar="NAME", help="Metric: mean_bounded_slowdown or mean_wait.")
-    ] = "mean_bounded_slowdown",
+    policy: list[str] | None = option(
+        None, "POLICY", "Policy to compare; repeat for several.", "--policy", "-p"
+    ),
+    metric: str = option(
+        "mean_bounded_slowdown", "NAME", "Metric: mean_bounded_slowdown or mean_wait."
+    ),
     load: LoadOption = None,
-    moves: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Moves of the local search per job.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the local search.")] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Save schedules and certificate (.npz)."),
-    ] = None,
+    moves: int = option(100, "N", "Moves of the local search per job.", min=0),
+    seed: int = option(0, "N", "Seed of the local search.", min=0),
+    out: Path | None = option(
+        None, "FILE", "Save schedules and certificate (.npz).", "--out", "-o"
+    ),
     force: ForceOption = False,
-    check: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Check a file of --out instead of searching."),
-    ] = None,
+    check: Path | None = option(None, "FILE", "Check a file of --out instead of searching."),
     format: FormatOption = Format.table,
 ) -> None:
     """Show how far EASY is from the best possible schedule.
@@ -60,7 +56,7 @@ def bound(
       bfenv evaluate bound --out gap.npz
       bfenv evaluate bound --check gap.npz
     """
-    from bfenv.analysis.bounds import check_gap, find_gap, load_gap, save_gap
+    from bfenv.analysis.bounds.gap import check_gap, find_gap, load_gap, save_gap
     from bfenv.baselines.registry import find_policy
     from bfenv.parallel.sweep import simulate_safely
     from bfenv.workloads.load import load_workload

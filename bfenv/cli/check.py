@@ -1,30 +1,22 @@
 """The command `bfenv check`."""
 
-from typing import Annotated
-
 import typer
 
-from bfenv.cli.options import duration_option
+from bfenv.cli.options import duration_option, option
 from bfenv.core.durations import MINUTE
 
 
 def check(
-    policy: Annotated[
-        str, typer.Argument(metavar="POLICY", help='Name, "name(option=value)" or "module:object".')
-    ],
-    workload: Annotated[
-        str | None,
-        typer.Option(
-            "--workload", "-w", metavar="WORKLOAD", help="Check it on these jobs as well."
-        ),
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Use the first N jobs of --workload.")
-    ] = 200,
-    seconds: Annotated[
-        int,
-        duration_option("--seconds", "Time limit of a decision.  [default: 1min]", least=1),
-    ] = MINUTE,
+    policy: str = typer.Argument(
+        ..., metavar="POLICY", help='Name, "name(option=value)" or "module:object".'
+    ),
+    workload: str | None = option(
+        None, "WORKLOAD", "Check it on these jobs as well.", "--workload", "-w"
+    ),
+    jobs: int = option(200, "N", "Use the first N jobs of --workload.", min=1),
+    seconds: int = duration_option(
+        MINUTE, "--seconds", "Time limit of a decision.  [default: 1min]", least=1
+    ),
 ) -> None:
     """Find faults in your own policy.
 

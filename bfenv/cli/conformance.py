@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import FormatOption, duration_option
+from bfenv.cli.options import FormatOption, duration_option, option
 from bfenv.cli.show import Format
 from bfenv.core.durations import MINUTE
 
@@ -18,30 +18,21 @@ FAILS = "fails"
 
 
 def conformance(
-    rules: Annotated[str, typer.Option(metavar="RULES", help="easy or conservative.")] = "easy",
-    policy: Annotated[
-        str | None,
-        typer.Option("--policy", "-p", metavar="POLICY", help="Test a policy of bfenv or yours."),
-    ] = None,
-    command: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help='Test any simulator: "{input}" is the SWF file it reads, "{output}" the file it '
-            "writes (default: standard output).",
-        ),
-    ] = None,
-    case: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this case, drawn; repeat for several."),
-    ] = None,
-    export: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write the cases as SWF and JSON.")
-    ] = None,
-    seconds: Annotated[
-        int,
-        duration_option("--seconds", "Time limit of the command. [default: 1min]", least=1),
-    ] = MINUTE,
+    rules: str = option("easy", "RULES", "easy or conservative."),
+    policy: str | None = option(
+        None, "POLICY", "Test a policy of bfenv or yours.", "--policy", "-p"
+    ),
+    command: str | None = option(
+        None,
+        "COMMAND",
+        'Test any simulator: "{input}" is the SWF file it reads, "{output}" the file it '
+        "writes (default: standard output).",
+    ),
+    case: list[str] | None = option(None, "NAME", "Only this case, drawn; repeat for several."),
+    export: Path | None = option(None, "FOLDER", "Write the cases as SWF and JSON."),
+    seconds: int = duration_option(
+        MINUTE, "--seconds", "Time limit of the command. [default: 1min]", least=1
+    ),
     format: FormatOption = Format.table,
 ) -> None:
     """Test EASY or conservative backfilling with small cases.

@@ -1,26 +1,18 @@
 """The command `bfenv train curves`."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from bfenv.cli.options import ForceOption, check_new
+from bfenv.cli.options import ForceOption, check_new, option
 
 
 def curves(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="FOLDER", help="Folder of `bfenv train`; subfolders are included."),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Picture, such as curves.png or .svg."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", metavar="FILE", help="CSV file of the curves' points."),
-    ] = None,
+    folder: Path = typer.Argument(
+        ..., metavar="FOLDER", help="Folder of `bfenv train`; subfolders are included."
+    ),
+    out: Path | None = option(None, "FILE", "Picture, such as curves.png or .svg.", "--out", "-o"),
+    data: Path | None = option(None, "FILE", "CSV file of the curves' points."),
     force: ForceOption = False,
 ) -> None:
     """Draw the learning curves of trainings.

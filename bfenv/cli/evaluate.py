@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,7 +15,7 @@ from bfenv.cli.options import (
     PlayersOption,
     SchedulerOption,
     ShardOption,
-    WorkloadOption,
+    option,
 )
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError, PolicyError
@@ -24,48 +24,40 @@ if TYPE_CHECKING:
     from bfenv.core.jobs import Trace
     from bfenv.core.policy import Policy
     from bfenv.evaluation.evaluator import Case
-    from bfenv.evaluation.row import Row
-
 
 EPISODES = 64
 SPLIT = "test"
+WORKLOAD = "lublin"
 
 
 def evaluate(
-    workload: WorkloadOption = "lublin",
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy", "-p", metavar="POLICY", help="Repeat for several. Default: all policies."
-        ),
-    ] = None,
+    workload: str | None = option(
+        None,
+        "WORKLOAD",
+        "Name or SWF file; see `bfenv workloads`.  [default: that on the card of the "
+        f"--agent, or else {WORKLOAD}]",
+        "--workload",
+        "-w",
+    ),
+    policy: list[str] | None = option(
+        None, "POLICY", "Repeat for several. Default: all policies.", "--policy", "-p"
+    ),
     player: PlayersOption = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
-    ] = None,
-    episodes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help=f"With --agent: episodes that each plays.  [default: {EPISODES}]",
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPLIT",
-            help=f"With --agent: part of the workload to score on.  [default: {SPLIT}]",
-        ),
-    ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust", help="With --agent: load saved models, although they can execute any code."
-        ),
-    ] = False,
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of seeds, from 0.")] = 1,
+    agent: list[str] | None = option(
+        None, "AGENT", "See above; repeat for several.", "--agent", "-a"
+    ),
+    episodes: int | None = option(
+        None, "N", f"With --agent: episodes that each plays.  [default: {EPISODES}]", min=1
+    ),
+    split: str | None = option(
+        None, "SPLIT", f"With --agent: part of the workload to score on.  [default: {SPLIT}]"
+    ),
+    trust: bool = typer.Option(
+        False,
+        "--trust",
+        help="With --agent: load saved models, although they can execute any code.",
+    ),
+    seeds: int = option(1, "N", "Number of seeds, from 0.", min=1),
     load: LoadOption = None,
     jobs: JobsOption = 1,
     backend: BackendOption = "loky",
@@ -86,12 +78,13 @@ def evaluate(
     If a log records start times, its own schedule is the first row, "logged". A second table shows
     how closely each policy repeats that schedule, followed by what is not simulated.
 
-    With --agent, the agent plays --episodes of 256 jobs, and then one long episode of all jobs of
-    the split. Several agents share the two tables, unless their environments differ in which jobs
-    are scored. Choose between agents by the long one; a note says where the two differ by more than
-    a factor of 1.5, or only the long one shows starved jobs. Random actions, EASY, easy-saf, every
-    --policy, and the best policy that starves no jobs are scored on the same jobs. Agents that
-    sample actions are scored with and without sampling.
+    With --agent, the agent plays --episodes of 512 jobs, and then one long episode of all jobs of
+    the split. By default, these are jobs of the first workload on its card. Several agents share
+    the two tables if they are scored on the same jobs. Choose between agents by the long one; a
+    note says where the two differ by more than a factor of 1.5, or only the long one shows starved
+    jobs. Random actions in the default environment, EASY, easy-saf, every --policy, and the best
+    policy that starves no jobs are scored on the same jobs. Agents that sample actions are scored
+    with and without sampling.
 
     An agent is "random", "module:object", a network of `bfenv train` (FOLDER/agent.json or
     "agent:NAME"), or a model saved with bfenv.agents.save_model, which needs --trust. Networks and
@@ -119,6 +112,7 @@ def evaluate(
             f"--split needs --agent; for policies write --workload WORKLOAD:split={split}"
         )
     _refuse({"--episodes": episodes is not None, "--trust": trust}, "without --agent")
+    workload = workload or WORKLOAD
     from bfenv.analysis.logged import LOGGED
     from bfenv.baselines.registry import policies
     from bfenv.core.policy import Policy
@@ -151,12 +145,14 @@ def evaluate(
     made = [row.flat() for row in rows if row.ok]
     if made and format in (Format.table, Format.markdown):
         from bfenv.cli import show_policies
+        from bfenv.workloads.logs.cleaning import left_out_text
 
         trace = cases[0].trace()  # has been loaded for the run
         show_policies.comparison(made, format)
         if made[0]["policy"] == LOGGED and len(made) > 1:
             _show_log(trace, made, format)
-        _show_dropped(trace, workload)
+        if left_out := left_out_text(trace.cleaning):
+            show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(workload)}`.")
     elif made or format is Format.json:
         show.rows(made, format)
     elif not errors:
@@ -171,7 +167,8 @@ def evaluate(
 
 def _find_players(commands: list[str]) -> "tuple[list[Policy], list[str]]":
     """Start each player; return the policies of those that greet, and the errors of the others."""
-    from bfenv.players import check_command, player_policy
+    from bfenv.players.player_process import check_command
+    from bfenv.players.remote_policy import player_policy
 
     programs = [check_command(command) for command in commands]  # all, before any is started
     players, errors = [], []
@@ -213,27 +210,19 @@ def _show_log(trace: "Trace", rows: "list[dict[str, Any]]", format: Format) -> N
     show_policies.calibration(rows, format)
     logged = logged_schedule(trace)
     if logged is not None:
-        show.prose("Not simulated, or contradictory, in this log:")
+        show.prose("What the simulation leaves out, and contradictions in this log:")
         show.prose("\n".join(f"* {caution}" for caution in cautions(logged)))
 
 
-def _show_dropped(trace: "Trace", workload: str) -> None:
-    """Print how many jobs of the log are not in the comparison, and why, if some are not."""
-    from bfenv.workloads.logs.cleaning import left_out_text
-
-    if left_out := left_out_text(trace.cleaning):
-        show.prose(f"{left_out}: see `bfenv workloads info {shlex.quote(workload)}`.")
-
-
 def _refuse(used: dict[str, bool], where: str) -> None:
-    for option in used:
-        if used[option]:
-            raise BfenvError(f"{option} has no effect {where}")
+    for name in used:
+        if used[name]:
+            raise BfenvError(f"{name} has no effect {where}")
 
 
 def _evaluate_agents(
     agents: list[str],
-    workload: str,
+    workload: str | None,
     policies: list[str],
     load: float | None,
     episodes: int,
@@ -243,51 +232,59 @@ def _evaluate_agents(
 ) -> None:
     """Score each agent on drawn episodes, and on one long episode; print a table for either."""
     from bfenv.envs.settings import DEFAULTS
-    from bfenv.evaluation.episodes import REFERENCES, best_policies, evaluate_agent, starves
+    from bfenv.evaluation.episodes import (
+        REFERENCES,
+        best_policies,
+        evaluate_agent,
+        starves,
+        workload_of,
+    )
     from bfenv.workloads.load import load_workload
 
-    trace = load_workload(workload, **({} if load is None else {"load": load}))
-    lengths = {DEFAULTS["episode_jobs"]: episodes, None: 1}
+    noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
     tables: list[list[dict[str, Any]]] = []
     errors: list[str] = []
-
-    def note(policy: "Policy", error: PolicyError) -> None:
-        errors.append(str(error))
-
-    with show.progress() as progress:
-        task = progress.add_task("playing", total=len(agents) * len(lengths))
-        for agent in agents:
-            for length, count in lengths.items():
-                progress.update(task, description=agent[-24:])
+    for agent in agents:
+        own = workload or workload_of(agent)
+        trace = load_workload(own or WORKLOAD, **({} if load is None else {"load": load}))
+        if workload is None:
+            reason = "which is on its card" if own else "as no card names a workload that is here"
+            line = f"{agent} plays the split {split} of {own or WORKLOAD}, {reason}"
+            show.lines([f"bfenv: {line}; see --workload"], sys.stderr)
+        for length, count in {DEFAULTS["episode_jobs"]: episodes, None: 1}.items():
+            with show.share_done(f"{agent[-14:]}, {count} episodes") as watch:
                 rows = evaluate_agent(
                     agent,
                     trace,
                     episodes=count,
                     trust=trust,
                     references=[*REFERENCES, *policies],
-                    failed=note,
+                    failed=lambda policy, error: errors.append(str(error)),
+                    watch=watch,
                     split=split,
                     episode_jobs=length,
                 )
-                identity = {
-                    "agent": agent,
-                    "workload": trace.name,
-                    "processors": trace.processors,
-                    "offered_load": trace.offered_load,
-                    "split": split,
-                    "episodes": count,
-                    "episode_jobs": length,
-                    "jobs": rows[0].jobs // count,
-                }
-                best = best_policies(rows)
-                tables.append(
-                    [
-                        _agent_row(identity, row)
-                        | {"starves": starves(row), "best": row in best, "division": row.division}
-                        for row in rows
-                    ]
-                )
-                progress.advance(task)
+            identity = {
+                "agent": agent,
+                "workload": trace.name,
+                "processors": trace.processors,
+                "offered_load": trace.offered_load,
+                "split": split,
+                "episodes": count,
+                "episode_jobs": length,
+                "jobs": rows[0].jobs // count,
+            }
+            best = best_policies(rows)
+            tables.append(
+                [
+                    identity
+                    | {"policy": row.policy}
+                    | dict.fromkeys(noted, 0)  # policies make no decisions of the environment
+                    | dict(row.metrics)
+                    | {"starves": starves(row), "best": row in best, "division": row.division}
+                    for row in rows
+                ]
+            )
     if format in (Format.table, Format.markdown):
         from bfenv.cli import show_agents
 
@@ -302,12 +299,6 @@ def _evaluate_agents(
     if errors:
         _show_errors(errors)
         raise typer.Exit(1)
-
-
-def _agent_row(identity: dict[str, Any], row: "Row") -> dict[str, Any]:
-    """Return the columns of a row; policies make no decisions of the environment."""
-    noted = ("decisions", "outside_window", "replaced_actions", "illegal_actions")
-    return identity | {"policy": row.policy} | dict.fromkeys(noted, 0) | dict(row.metrics)
 
 
 def _able(names: list[str], cases: "list[Case]") -> list[str]:

@@ -1,9 +1,6 @@
 """The command `bfenv gantt`."""
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from bfenv.cli import show
 from bfenv.cli.options import (
@@ -12,29 +9,24 @@ from bfenv.cli.options import (
     WorkloadOption,
     check_new,
     duration_option,
+    option,
 )
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import BfenvError
 
 
 def gantt(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Picture: .png, .svg or .pdf.")
-    ],
+    out: Path = option(..., "FILE", "Picture: .png, .svg or .pdf.", "--out", "-o"),
     workload: WorkloadOption = "lublin",
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy", "-p", metavar="POLICY", help="One, or two to compare. Default: easy."
-        ),
-    ] = None,
-    begin: Annotated[
-        int | None, duration_option("--from", "Time at which the chart begins, such as 36h or 5d.")
-    ] = None,
-    span: Annotated[
-        int,
-        duration_option("--span", "Length of the chart, such as 2d.  [default: 6h]", least=1),
-    ] = 6 * HOUR,
+    policy: list[str] | None = option(
+        None, "POLICY", "One, or two to compare. Default: easy.", "--policy", "-p"
+    ),
+    begin: int | None = duration_option(
+        None, "--from", "Time at which the chart begins, such as 36h or 5d."
+    ),
+    span: int = duration_option(
+        6 * HOUR, "--span", "Length of the chart, such as 2d.  [default: 6h]", least=1
+    ),
     seed: SeedOption = 0,
     force: ForceOption = False,
 ) -> None:

@@ -15,7 +15,7 @@ from bfenv.core.durations import parse_duration
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
-    from bfenv.players import PlayerLimits
+    from bfenv.players.limits import PlayerLimits
 
 
 def choices(options: type[StrEnum]) -> str:
@@ -24,7 +24,12 @@ def choices(options: type[StrEnum]) -> str:
     return f"{', '.join(first)} or {last}"
 
 
-def duration_option(name: str, help: str, *, least: int = 0) -> Any:
+def option(default: Any, metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """Return an option of a command, which is named after its parameter unless you give `names`."""
+    return typer.Option(default, *names, metavar=metavar, help=help, **more)
+
+
+def duration_option(default: Any, name: str, help: str, *, least: int = 0) -> Any:
     """Return an option that takes a duration of at least `least` seconds, as an int in seconds."""
 
     def read(text: str) -> int:
@@ -36,16 +41,13 @@ def duration_option(name: str, help: str, *, least: int = 0) -> Any:
             raise typer.BadParameter(f"a duration of at least {least} s is needed, got {text!r}")
         return seconds
 
-    return typer.Option(name, parser=read, metavar="DURATION", show_default=False, help=help)
+    return option(default, "DURATION", help, name, parser=read, show_default=False)
 
 
 WorkloadOption = Annotated[
     str,
     typer.Option(
-        "--workload",
-        "-w",
-        metavar="WORKLOAD",
-        help="Name or SWF file; see `bfenv workloads`.",
+        "--workload", "-w", metavar="WORKLOAD", help="Name or SWF file; see `bfenv workloads`."
     ),
 ]
 WorkloadArgument = Annotated[
@@ -64,20 +66,17 @@ FormatOption = Annotated[
     typer.Option("--format", "-f", metavar="FORMAT", help=f"Output format: {choices(Format)}."),
 ]
 LeaderboardArgument = Annotated[
-    Path,
-    typer.Argument(metavar="FOLDER", help="Folder of `bfenv leaderboard run`."),
+    Path, typer.Argument(metavar="FOLDER", help="Folder of `bfenv leaderboard run`.")
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 JobsOption = Annotated[
     int, typer.Option("--jobs", "-j", metavar="N", help="Number of processes, -1 for one per core.")
 ]
 BackendOption = Annotated[
-    str,
-    typer.Option(metavar="NAME", help="loky (this machine) or dask (needs --scheduler)."),
+    str, typer.Option(metavar="NAME", help="loky (this machine) or dask (needs --scheduler).")
 ]
 SchedulerOption = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786."),
+    str | None, typer.Option(metavar="ADDRESS", help="Dask scheduler, such as tcp://10.0.0.1:8786.")
 ]
 ShardOption = Annotated[
     str, typer.Option(metavar="I/N", help="Run only the I-th of N shares, such as 3/20.")
@@ -95,22 +94,6 @@ DECISION = 10  # seconds
 PROGRAMS = "--player", "--command"  # options that take a program
 WORKLOAD_OPTIONS = {"--workload", "-w"}  # of most commands
 WORKLOAD_ARGUMENTS = {"WORKLOAD", "LOG", "LOG..."}  # of the others
-PlayerMemoryOption = Annotated[
-    int, typer.Option(min=16, metavar="MIB", help="Address space of a player's process, in MiB.")
-]
-DecisionOption = Annotated[
-    int,
-    duration_option("--decision", "Time limit of a player's decision.  [default: 10s]", least=1),
-]
-PlayerReadsOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--player-reads",
-        metavar="PATH",
-        exists=True,
-        help="What players may also read in a sandbox; repeat for several.",
-    ),
-]
 
 
 class Sandbox(StrEnum):
@@ -134,12 +117,10 @@ def player_limits(
 ) -> "PlayerLimits":
     """Return the limits that the options of players set.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such sandbox here.
+    Raises BfenvError if there is no such sandbox here.
     """
-    from bfenv.players import MIB, PlayerLimits, bubblewrap
+    from bfenv.players.limits import MIB, PlayerLimits
+    from bfenv.players.sandbox import bubblewrap
 
     if sandbox == Sandbox.bwrap:
         bubblewrap()
@@ -164,11 +145,8 @@ class Once(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments.
 
-        Raises
-        ------
-        BfenvError
-            If an option that takes a single value is given more than once, there is an argument too
-            many, or the workload, an argument, is given as an option.
+        Raises BfenvError if an option that takes a single value is given more than once, there is
+        an argument too many, or the workload, an argument, is given as an option.
         """
         command = ctx.command_path.removeprefix("bfenv ")
         metavars = {param.metavar for param in self.params if param.param_type_name == "argument"}
@@ -202,10 +180,8 @@ class Once(TyperCommand):
 def check_new(path: Path, force: bool) -> None:
     """Check that a file can be written, before any work is done for it.
 
-    Raises
-    ------
-    BfenvError
-        If the path is a folder, its folder does not exist, or the file exists and `force` is False.
+    Raises BfenvError if the path is a folder, its folder does not exist, or the file exists and
+    `force` is False.
     """
     if path.is_dir():
         raise BfenvError(f"{path} is a folder, not a file")
@@ -217,10 +193,7 @@ def check_new(path: Path, force: bool) -> None:
 def check_page(path: Path, force: bool) -> None:
     """Check that a page of HTML can be written, before any work is done for it.
 
-    Raises
-    ------
-    BfenvError
-        If the name does not end in .html or .htm, and what `check_new` raises.
+    Raises BfenvError if the name does not end in .html or .htm, and what `check_new` raises.
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise BfenvError(f"{path}: the name of a page must end in .html")
@@ -230,10 +203,7 @@ def check_page(path: Path, force: bool) -> None:
 def check_output_folder(path: Path) -> None:
     """Check that a folder of results is not a file.
 
-    Raises
-    ------
-    BfenvError
-        If it is.
+    Raises BfenvError if it is.
     """
     if path.exists() and not path.is_dir():
         raise BfenvError(f"{path} is a file, not a folder")
@@ -242,10 +212,7 @@ def check_output_folder(path: Path) -> None:
 def check_folder(path: Path | None) -> None:
     """Check that the folder of a file exists.
 
-    Raises
-    ------
-    BfenvError
-        If it does not.
+    Raises BfenvError if it does not.
     """
     if path is not None and not path.parent.is_dir():
         raise BfenvError(f"no such folder: {path.parent}")

@@ -1,7 +1,5 @@
 """The command `bfenv evaluate policies`."""
 
-from typing import Annotated
-
 import typer
 
 from bfenv.cli import show
@@ -10,10 +8,9 @@ from bfenv.cli.show import Format
 
 
 def policies(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", help="Policies, with options or without [all]."),
-    ] = None,
+    names: list[str] | None = typer.Argument(
+        None, metavar="NAME", help="Policies, with options or without [all]."
+    ),
     format: FormatOption = Format.table,
 ) -> None:
     """List the policies.

@@ -2,12 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, JobsOption, check_page
+from bfenv.cli.options import ForceOption, JobsOption, check_page, option
 from bfenv.core.errors import BfenvError
 from bfenv.site.defaults import CANDIDATES, TODAY
 
@@ -22,25 +22,14 @@ SLURM_IS = (
 
 
 def report(
-    log: Annotated[
-        list[str],
-        typer.Argument(metavar="LOG...", help="Your log as SWF, with options if needed."),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The page to write, .html.")
-    ],
-    today: Annotated[
-        str, typer.Option(metavar="POLICY", help="The policy closest to your site's today.")
-    ] = TODAY,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="POLICY",
-            help="Candidate; repeat for several. Default: see above.",
-        ),
-    ] = None,
+    log: list[str] = typer.Argument(
+        ..., metavar="LOG...", help="Your log as SWF, with options if needed."
+    ),
+    out: Path = option(..., "FILE", "The page to write, .html.", "--out", "-o"),
+    today: str = option(TODAY, "POLICY", "The policy closest to your site's today."),
+    policy: list[str] | None = option(
+        None, "POLICY", "Candidate; repeat for several. Default: see above.", "--policy", "-p"
+    ),
     jobs: JobsOption = -1,
     force: ForceOption = False,
 ) -> None:

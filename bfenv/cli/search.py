@@ -2,9 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from bfenv.cli import show
 from bfenv.cli.options import (
@@ -13,106 +11,49 @@ from bfenv.cli.options import (
     SchedulerOption,
     check_output_folder,
     duration_option,
+    option,
 )
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import counted
 
 
 def search(
-    workload: Annotated[
-        list[str],
-        typer.Option(
-            "--workload",
-            "-w",
-            metavar="WORKLOAD",
-            help="Workload to search on; repeat for several.",
-        ),
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the search and its result."),
-    ],
-    method: Annotated[
-        str, typer.Option("--method", "-m", metavar="NAME", help="gp or cma-es, see above.")
-    ] = "gp",
-    budget: Annotated[
-        int | None,
-        duration_option(
-            "--budget", "Time to search, such as 10m. Give this or --generations.", least=1
-        ),
-    ] = None,
-    generations: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Number of generations. Give this or --budget."),
-    ] = None,
-    options: Annotated[
-        str, typer.Option(metavar="OPTIONS", help="Other options of easy, see above.")
-    ] = "",
-    also: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="OPTION", help="Also search for backfill_estimate or backfill; repeat for both."
-        ),
-    ] = None,
-    start: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FORMULA", help="Order to start from; repeat for several."),
-    ] = None,
-    load: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LOAD",
-            help="own, or an offered load such as 0.9; repeat for several.  [default: own, 0.9]",
-        ),
-    ] = None,
-    split: Annotated[
-        str,
-        typer.Option(metavar="SPLIT", help="train, or all for workloads that you never score on."),
-    ] = "train",
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 1,
-    seeds: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="N", help="Search with N seeds, from --seed on; keep the best."
-        ),
-    ] = 1,
-    hidden: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", help="Hidden units of the scorer, at most 6; 0 is linear."
-        ),
-    ] = 0,
-    covariance: Annotated[
-        str,
-        typer.Option(metavar="KIND", help="Of cma-es: full, or diagonal for many weights."),
-    ] = "full",
-    population: Annotated[
-        int, typer.Option(min=4, metavar="N", help="Candidates per generation.")
-    ] = 40,
-    cases: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Slices per workload and generation.")
-    ] = 2,
-    tolerated_wait: Annotated[
-        float,
-        typer.Option(
-            "--tolerated-wait",
-            min=1,
-            metavar="N",
-            help="Tolerated longest wait, in multiples of EASY's.",
-        ),
-    ] = 1.5,
-    slice_jobs: Annotated[
-        int,
-        typer.Option(
-            "--slice-jobs", min=1, metavar="N", help="Approximate number of jobs in a slice."
-        ),
-    ] = 10_000,
-    shakes: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Shaken copies of each slice.")
-    ] = 4,
-    shake: Annotated[
-        int, duration_option("--shake", "Largest shift of a submit time.  [default: 5 min]")
-    ] = 300,
+    workload: list[str] = option(
+        ..., "WORKLOAD", "Workload to search on; repeat for several.", "--workload", "-w"
+    ),
+    out: Path = option(..., "FOLDER", "Folder of the search and its result.", "--out", "-o"),
+    method: str = option("gp", "NAME", "gp or cma-es, see above.", "--method", "-m"),
+    budget: int | None = duration_option(
+        None, "--budget", "Time to search, such as 10m. Give this or --generations.", least=1
+    ),
+    generations: int | None = option(
+        None, "N", "Number of generations. Give this or --budget.", min=1
+    ),
+    options: str = option("", "OPTIONS", "Other options of easy, see above."),
+    also: list[str] | None = option(
+        None, "OPTION", "Also search for backfill_estimate or backfill; repeat for both."
+    ),
+    start: list[str] | None = option(None, "FORMULA", "Order to start from; repeat for several."),
+    load: list[str] | None = option(
+        None,
+        "LOAD",
+        "own, or an offered load such as 0.9; repeat for several.  [default: own, 0.9]",
+    ),
+    split: str = option("train", "SPLIT", "train, or all for workloads that you never score on."),
+    seed: int = option(1, "N", "Random seed.", min=0),
+    seeds: int = option(1, "N", "Search with N seeds, from --seed on; keep the best.", min=1),
+    hidden: int = option(0, "N", "Hidden units of the scorer, at most 6; 0 is linear.", min=0),
+    covariance: str = option("full", "KIND", "Of cma-es: full, or diagonal for many weights."),
+    population: int = option(40, "N", "Candidates per generation.", min=4),
+    cases: int = option(2, "N", "Slices per workload and generation.", min=1),
+    tolerated_wait: float = option(
+        1.5, "N", "Tolerated longest wait, in multiples of EASY's.", min=1
+    ),
+    slice_jobs: int = option(10_000, "N", "Approximate number of jobs in a slice.", min=1),
+    shakes: int = option(4, "N", "Shaken copies of each slice.", min=1),
+    shake: int = duration_option(
+        300, "--shake", "Largest shift of a submit time.  [default: 5 min]"
+    ),
     jobs: JobsOption = 1,
     backend: BackendOption = "loky",
     scheduler: SchedulerOption = None,

@@ -142,22 +142,14 @@ def table(
 ) -> None:
     """Print a table with a title above it and a note below it.
 
-    Parameters
-    ----------
-    columns
-        The headings.
-    lines
-        The cells of each line.
-    format
-        `table` or `markdown`.
-    numbers
-        How many of the columns, from the right, hold numbers. Numbers are never cut. On a narrow
-        terminal, words are folded; if that is not enough, the last columns follow in further tables
-        that repeat the words.
-    whole_names
-        How many columns, from the left, are never folded.
-    title, note
-        Text above and below the table; Markdown has no title.
+    * `columns`: the headings.
+    * `lines`: the cells of each line.
+    * `format`: `table` or `markdown`.
+    * `numbers`: how many of the columns, from the right, hold numbers. Numbers are never cut. On a
+      narrow terminal, words are folded; if that is not enough, the last columns follow in further
+      tables that repeat the words.
+    * `whole_names`: how many columns, from the left, are never folded.
+    * `title`, `note`: text above and below the table; Markdown has no title.
     """
     # Rows come from anywhere.
     lines = [[printable(cell) for cell in line] for line in lines]

@@ -24,16 +24,9 @@ AGREEMENT = 1.5  # ratios of two protocols that differ by at most this factor ag
 def merged(tables: Sequence[Sequence[Scored]]) -> list[list[Scored]]:
     """Put agents that were scored on the same jobs into one table.
 
-    Parameters
-    ----------
-    tables
-        For each agent and kind of episodes: the agent's rows, random actions, policies.
+    * `tables`: for each agent and kind of episodes: the agent's rows, random actions, policies.
 
-    Returns
-    -------
-    list[list[Scored]]
-        The rows of all agents, random actions, policies. Random actions depend on the settings of
-        an agent's environment, so there may be several rows of them.
+    Returns the rows of all agents, random actions, policies.
     """
     groups: dict[str, list[Sequence[Scored]]] = {}
     for table in tables:
@@ -43,16 +36,10 @@ def merged(tables: Sequence[Sequence[Scored]]) -> list[list[Scored]]:
 
 
 def _merge(tables: Sequence[Sequence[Scored]]) -> list[Scored]:
-    own, references = [], []
-    for first, *others in tables:
-        actors = [row for row in others if row["decisions"]]
-        own += [first, *(row for row in actors if row["policy"] != RANDOM)]
-        references += [row for row in actors if row["policy"] == RANDOM]
-    rows = list(own)
-    for row in references:
-        if not any(_scores(other) == _scores(row) for other in rows):
-            if any(other["policy"] == RANDOM for other in rows):
-                row = {**row, "policy": f"{RANDOM} (settings of {_short(row['agent'])})"}
+    rows: list[Scored] = []
+    actors = [row for table in tables for row in table if row["decisions"]]
+    for row in sorted(actors, key=lambda row: row["policy"] == RANDOM and row["agent"] != RANDOM):
+        if row["policy"] != RANDOM or all(other["policy"] != RANDOM for other in rows):
             rows.append(row)
     return rows + [row for row in tables[0] if not row["decisions"]]
 

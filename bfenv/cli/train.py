@@ -3,12 +3,12 @@
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import check_output_folder
+from bfenv.cli.options import check_output_folder, option
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
@@ -16,56 +16,32 @@ if TYPE_CHECKING:
 
 
 def train(
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Folder of the training."),
-    ],
-    preset: Annotated[
-        str,
-        typer.Option(
-            "--preset", "-p", metavar="PRESET", help="Name, FILE.yaml or FILE.yaml:NAME; see above."
-        ),
-    ] = "scorer",
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeat for several."),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Number of actions of ppo, in all environments together."
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, metavar="N", help="Random seed.")] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Train with N seeds, from --seed on, in FOLDER/seed-K."
-        ),
-    ] = None,
-    algo: Annotated[
-        str | None, typer.Option(metavar="ALGO", help="ppo, or es: evolution of a small score.")
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option(metavar="NETWORK", help="scorer or ranker.")
-    ] = None,
-    warm_start: Annotated[
-        str | None,
-        typer.Option(
-            "--warm-start", metavar="order:FORMULA", help="Imitate this order before training."
-        ),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="cpu, or cuda for a GPU.")
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the training in the folder, if there is one.")
-    ] = False,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write FOLDER/tensorboard for TensorBoard.")
-    ] = False,
+    out: Path = option(..., "FOLDER", "Folder of the training.", "--out", "-o"),
+    preset: str = option(
+        "evolved", "PRESET", "Name, FILE.yaml or FILE.yaml:NAME; see above.", "--preset", "-p"
+    ),
+    change: list[str] | None = option(
+        None, "NAME=VALUE", "Change a setting; repeat for several.", "--set"
+    ),
+    steps: int | None = option(
+        None, "N", "Number of actions of ppo, in all environments together.", min=1
+    ),
+    seed: int | None = option(None, "N", "Random seed.", min=0),
+    seeds: int | None = option(
+        None, "N", "Train with N seeds, from --seed on, in FOLDER/seed-K.", min=1
+    ),
+    algo: str | None = option(None, "ALGO", "ppo, or es: evolution of a small score."),
+    network: str | None = option(None, "NETWORK", "scorer or ranker."),
+    warm_start: str | None = option(None, "order:FORMULA", "Imitate this order before training."),
+    device: str | None = option(None, "DEVICE", "cpu, or cuda for a GPU."),
+    resume: bool = typer.Option(
+        False, "--resume", help="Continue the training in the folder, if there is one."
+    ),
+    tensorboard: bool = typer.Option(
+        False, "--tensorboard", help="Also write FOLDER/tensorboard for TensorBoard."
+    ),
 ) -> None:
-    """Train an agent: a network by PPO, or a small score by evolution.
+    """Train an agent: a small score by evolution, or a network by PPO.
 
     The folder contains settings.yaml, progress.csv, what --resume needs, and agent.json, the best
     agent so far on the validation split. Score a network with `bfenv evaluate --agent
@@ -82,6 +58,7 @@ def train(
 
     \b
     Examples:
+      bfenv train --seeds 3 --out runs
       bfenv train --preset toy --out run
       bfenv train --preset scorer --set environment.window=64 --seeds 5 --out runs
       bfenv train --preset toy --warm-start order:estimate --set learning_rate=3e-4 --out run
@@ -89,7 +66,7 @@ def train(
     """
     from dataclasses import replace
 
-    _check_installed(algo or "ppo")
+    _check_installed(algo or "")
     from bfenv.agents.training.settings import change as changed
     from bfenv.agents.training.settings import find_settings, read_changes
 
@@ -155,7 +132,7 @@ def _score(row: dict[str, Any]) -> str:
 
 def _check_installed(algo: str) -> None:
     """Check that all packages of an algorithm are installed; the error names those that are not."""
-    needs = {"yaml": "PyYAML"} | ({"cma": "cma"} if algo == "es" else {"torch": "torch"})
+    needs = {"yaml": "PyYAML"} | {"es": {"cma": "cma"}, "ppo": {"torch": "torch"}}.get(algo, {})
     missing = [name for module, name in needs.items() if find_spec(module) is None]
     if missing:
         extra = "search" if algo == "es" else "agents"
@@ -166,8 +143,8 @@ train.__doc__ = train.__doc__ and train.__doc__.replace(
     "{presets}",
     "\n      ".join(
         (
-            "scorer: 24 traces of the embedded model; any job may become the head",
-            "evolved: a score of 19 weights for the same traces, found by evolution",
+            "evolved: a score of 19 weights for 18 traces of the embedded model, by evolution",
+            "scorer: a network for 24 traces of the model, by PPO; any job may become the head",
             "archive: five real logs; starts as a copy of an order of jobs",
             "archive-trials: as archive, and starts are trials by a rule",
             "toy: one small trace, done in seconds",

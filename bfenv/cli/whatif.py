@@ -1,12 +1,12 @@
 """The command `bfenv report whatif`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, FormatOption, check_page
+from bfenv.cli.options import ForceOption, FormatOption, check_page, option
 from bfenv.cli.show import Format
 from bfenv.core.errors import BfenvError
 
@@ -17,58 +17,33 @@ LABEL = 28  # characters to a line of a variant's label
 
 
 def whatif(
-    log: Annotated[
-        str, typer.Argument(metavar="LOG", help="Workload: your log as SWF, or a name.")
-    ],
-    policy: Annotated[
-        list[str] | None,
-        typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several. Default: easy."),
-    ] = None,
-    variant: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CHANGES",
-            help="Several changes at once, such as processors=+10%,estimates=-30%; repeat for "
-            "several variants.",
-        ),
-    ] = None,
-    as_is: Annotated[
-        bool, typer.Option("--as-is/--no-as-is", help="Show the site as it is, first.")
-    ] = True,
-    processors: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SIZE", help="Size of the machine: 512, +64, -64 or +10%."),
-    ] = None,
-    max_estimate: Annotated[
-        str | None, typer.Option(metavar="LIMIT", help="Longest estimate allowed, such as 24h.")
-    ] = None,
-    split_longer: Annotated[
-        bool,
-        typer.Option(
-            "--split-longer", help="Split jobs at --max-estimate instead of cutting them."
-        ),
-    ] = False,
-    estimates: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HOW", help="Change of all estimates: -30%, +50%, or a model such as exact."
-        ),
-    ] = None,
-    load: Annotated[
-        list[str] | None, typer.Option(metavar="LOAD", help="Offered load: 0.9, +10% or -10%.")
-    ] = None,
-    maintenance: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Add outages: lines of begin,end, in the log's time zone."
-        ),
-    ] = None,
-    without: Annotated[
-        str | None, typer.Option(metavar="WHAT", help="outages: remove all outages of the log.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Also write a page, .html.")
-    ] = None,
+    log: str = typer.Argument(..., metavar="LOG", help="Workload: your log as SWF, or a name."),
+    policy: list[str] | None = option(
+        None, "POLICY", "Repeat for several. Default: easy.", "--policy", "-p"
+    ),
+    variant: list[str] | None = option(
+        None,
+        "CHANGES",
+        "Several changes at once, such as processors=+10%,estimates=-30%; repeat for "
+        "several variants.",
+    ),
+    as_is: bool = typer.Option(True, "--as-is/--no-as-is", help="Show the site as it is, first."),
+    processors: list[str] | None = option(
+        None, "SIZE", "Size of the machine: 512, +64, -64 or +10%."
+    ),
+    max_estimate: str | None = option(None, "LIMIT", "Longest estimate allowed, such as 24h."),
+    split_longer: bool = typer.Option(
+        False, "--split-longer", help="Split jobs at --max-estimate instead of cutting them."
+    ),
+    estimates: list[str] | None = option(
+        None, "HOW", "Change of all estimates: -30%, +50%, or a model such as exact."
+    ),
+    load: list[str] | None = option(None, "LOAD", "Offered load: 0.9, +10% or -10%."),
+    maintenance: Path | None = option(
+        None, "FILE", "Add outages: lines of begin,end, in the log's time zone."
+    ),
+    without: str | None = option(None, "WHAT", "outages: remove all outages of the log."),
+    out: Path | None = option(None, "FILE", "Also write a page, .html.", "--out", "-o"),
     format: FormatOption = Format.table,
     force: ForceOption = False,
 ) -> None:

@@ -10,6 +10,5 @@ from bfenv.core.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
     from bfenv.core.exports import *  # noqa: F403
-    from bfenv.core.exports import __all__ as __all__
 else:
     __getattr__, __dir__ = export_lazily(__name__)

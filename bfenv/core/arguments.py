@@ -20,10 +20,7 @@ def check_integer(
 ) -> int:
     """Return the value as an int.
 
-    Raises
-    ------
-    error
-        If it is not an integer (a bool is not), or not within the limits.
+    Raises `error` if it is not an integer (a bool is not), or not within the limits.
     """
     integral = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not integral or not _within(value, least, most):
@@ -42,11 +39,8 @@ def check_number(
 ) -> float:
     """Return the value as a float.
 
-    Raises
-    ------
-    error
-        If it is not a finite number (a bool is not), not within the limits, or not above 0
-        although `positive` is set.
+    Raises `error` if it is not a finite number (a bool is not), not within the limits, or not above
+    0 although `positive` is set.
     """
     number = _as_float(value)
     above = not positive or number > 0
@@ -63,10 +57,7 @@ def check_choice(
 ) -> None:
     """Check that the value is one of the choices, and of the same type.
 
-    Raises
-    ------
-    error
-        If it is not.
+    Raises `error` if it is not.
     """
     choices = list(choices)
     if not any(_same(value, choice) for choice in choices):

@@ -13,19 +13,11 @@ def load_arrays(
 ) -> dict[str, np.ndarray]:
     """Return the arrays in a file by name; no code in it is run.
 
-    Parameters
-    ----------
-    path
-        The file.
-    names
-        Read only these; those that are not in the file are left out. None reads all.
+    * `path`: the file.
+    * `names`: read only these; those that are not in the file are left out. None reads all.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is not such a file, or is damaged.
+    Raises OSError if the file cannot be read. Raises ValueError if it is not such a file, or is
+    damaged.
     """
     try:
         memory = io.BytesIO(Path(path).read_bytes())  # numpy does not close a damaged file

@@ -233,25 +233,32 @@ def start(cluster, jobs, job):
 def try_start(cluster, jobs, job, limit):
     """Start a waiting job now for a trial, after which it is killed and waits again.
 
+    A job whose trial ends at this instant may go on instead: it runs as if it had not been killed.
+
     Parameters
     ----------
     job : int
         Index of the job.
     limit : int
-        Longest time of the trial, in seconds. A limit that is not below the estimate makes it an
-        ordinary start.
+        Longest time of the trial, in seconds; for a job that goes on, from now. A limit that is
+        not below the estimate makes it an ordinary start.
 
     Raises
     ------
     ValueError
-        As `start` does, and if the job has had a trial or the limit is below 1.
+        As `start` does, and if the job has had a trial before now or the limit is below 1.
     """
     submitted = 0 <= job and job < cluster.state[NEXT_JOB]
-    if submitted and (cluster.trial_start[job] >= 0 or limit < 1):
+    goes_on = submitted and cluster.trial_start[job] >= 0
+    if submitted and (limit < 1 or (goes_on and cluster.trial_end[job] != cluster.state[NOW])):
         cluster.state[OFFENDER] = job
         raise ValueError("has had its trial, or a trial of no length")
-    _launch(cluster, jobs, job, limit)
-    if limit < jobs.estimate[job]:
+    ran = cluster.state[NOW] - cluster.trial_start[job] if goes_on else 0
+    _launch(cluster, jobs, job, min(limit, jobs.estimate[job] - ran))
+    if goes_on:
+        cluster.start[job] -= ran
+        cluster.trial_end[job] = -1
+    elif limit < jobs.estimate[job]:
         cluster.trial_start[job] = cluster.state[NOW]
 
 
@@ -309,9 +316,11 @@ def retract(cluster, jobs):
         state[STARTED] -= 1
         job = cluster.started[state[STARTED]]
         leave_machine(cluster, jobs, job)
-        cluster.start[job] = -1
-        if cluster.trial_end[job] < 0:
+        if cluster.start[job] < state[NOW]:  # a trial that was to go on
+            cluster.trial_end[job] = state[NOW]
+        elif cluster.trial_end[job] < 0:
             cluster.trial_start[job] = -1
+        cluster.start[job] = -1
     state[WAKE] = FOREVER
 
 

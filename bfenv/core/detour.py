@@ -76,19 +76,12 @@ def run_around(
 
     Compiled policies run by themselves while no waiting job could meet the next outage.
 
-    Parameters
-    ----------
-    policy, memory
-        The scheduler.
-    cluster, truth
-        The machine, on which the outages have been announced.
-    jobs
-        The requests.
-    outages
-        The numbers of the outages, see `with_outages`.
-    in_thread
-        Whether compiled policies run in another thread, such that Ctrl-C ends them; see
-        `run_passes`.
+    * `policy`, `memory`: the scheduler.
+    * `cluster`, `truth`: the machine, on which the outages have been announced.
+    * `jobs`: the requests.
+    * `outages`: the numbers of the outages, see `with_outages`.
+    * `in_thread`: whether compiled policies run in another thread, such that Ctrl-C ends them; see
+      `run_passes`.
     """
     detour, horizon = new_detour(jobs, outages), int(cluster.state[HORIZON])
     coming, last = outages.start, outages.stop  # the first outage that has not begun

@@ -29,10 +29,7 @@ def parse_duration(text: str, error: type[BfenvError] = BfenvError) -> int:
     Accepts seconds ("90"), numbers with units ("90s", "15min", "1h 30m", "2.5 d", "1w"), and
     Slurm's clock forms ("MM:SS", "HH:MM:SS", "D-HH", "D-HH:MM", "D-HH:MM:SS").
 
-    Raises
-    ------
-    error
-        If the text is none of these, or above 10**15 s.
+    Raises `error` if the text is none of these, or above 10**15 s.
     """
     seconds = _seconds(text.strip().lower())
     if seconds is None:
@@ -45,10 +42,7 @@ def parse_duration(text: str, error: type[BfenvError] = BfenvError) -> int:
 def parse_limit(name: str, text: str, error: type[BfenvError] = BfenvError) -> int:
     """Read a time limit in whole seconds; a bare number is refused, as Slurm counts minutes.
 
-    Raises
-    ------
-    error
-        If the text has no unit, or is not a duration; `name` is what it is for.
+    Raises `error` if the text has no unit, or is not a duration; `name` is what it is for.
     """
     number = text.strip()
     if number.isdecimal() and len(number) < 16 and int(number) > 0:
@@ -60,10 +54,7 @@ def parse_limit(name: str, text: str, error: type[BfenvError] = BfenvError) -> i
 def in_seconds(name: str, value: Any, error: type[BfenvError] = BfenvError) -> Any:
     """Return the seconds of a duration that is text; any other value of the option as it is.
 
-    Raises
-    ------
-    error
-        If the text is not a duration.
+    Raises `error` if the text is not a duration.
     """
     if not isinstance(value, str):
         return value

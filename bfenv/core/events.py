@@ -61,23 +61,12 @@ class Truth(NamedTuple):
 def new_cluster(trace: Trace, *, event_order: str = "standard") -> tuple[Cluster, Jobs, Truth]:
     """Make an empty machine, before the first arrival of the trace.
 
-    Parameters
-    ----------
-    trace
-        The jobs that will be submitted, and the size of the machine.
-    event_order
-        "standard", or "pyss" for one event at a time.
+    * `trace`: the jobs that will be submitted, and the size of the machine.
+    * `event_order`: "standard", or "pyss" for one event at a time.
 
-    Returns
-    -------
-    tuple
-        The machine; the requests, placeholders until `advance` submits the jobs; and what only the
-        simulator knows.
-
-    Raises
-    ------
-    BfenvError
-        If there is no such event order, or the trace has outages: see `bfenv.core.outages`.
+    Returns the machine; the requests, placeholders until `advance` submits the jobs; and what only
+    the simulator knows. Raises BfenvError if there is no such event order, or the trace has
+    outages: see `bfenv.core.outages`.
     """
     check_choice("event_order", event_order, EVENT_ORDERS)
     check_no_outages(trace)
@@ -125,14 +114,9 @@ def allocate(
 ) -> tuple[Cluster, Truth]:
     """Allocate a machine on which no job has been submitted; `reset` gives it processors.
 
-    Parameters
-    ----------
-    requests, runtime, known
-        As in Truth; they are used, not copied.
-    most
-        How many jobs may run at a time.
-    events
-        How many ends of jobs and requested start times may lie ahead at a time.
+    * `requests`, `runtime`, `known`: as in Truth; they are used, not copied.
+    * `most`: how many jobs may run at a time.
+    * `events`: how many ends of jobs and requested start times may lie ahead at a time.
     """
     jobs = len(runtime)
     cluster = Cluster(

@@ -1,85 +1,43 @@
 """The public names of `bfenv.core`, which its `__init__` imports when one is first used."""
 
-from bfenv.core.cluster import (
-    Cluster,
-    expected_ends,
-    finished,
-    free,
-    may_start,
-    now,
-    one_event_at_a_time,
-    running,
-    start,
-    started,
-    try_start,
-    waiting,
-    wake_at,
-)
-from bfenv.core.errors import (
-    BfenvError,
-    IllegalStartError,
-    PolicyError,
-    StarvationError,
-    UnknownNameError,
-    WorkloadError,
-)
-from bfenv.core.events import Truth, advance
-from bfenv.core.jobs import FOREVER, Cleaning, Jobs, Outage, Trace, make_trace
-from bfenv.core.policy import Policy, make_policy
-from bfenv.core.profile import (
-    Profile,
-    anchor_point,
-    fits,
-    new_profile,
-    place,
-    rebuild,
-    release,
-    reserve,
-    shadow,
-)
-from bfenv.core.schedule import Schedule, bounded_slowdown
-from bfenv.core.simulator import simulate
-
-__all__ = [
-    "FOREVER",
-    "BfenvError",
-    "Cleaning",
-    "Cluster",
-    "IllegalStartError",
-    "Jobs",
-    "Outage",
-    "Policy",
-    "PolicyError",
-    "Profile",
-    "Schedule",
-    "StarvationError",
-    "Trace",
-    "Truth",
-    "UnknownNameError",
-    "WorkloadError",
-    "advance",
-    "anchor_point",
-    "bounded_slowdown",
-    "expected_ends",
-    "finished",
-    "fits",
-    "free",
-    "make_policy",
-    "make_trace",
-    "may_start",
-    "new_profile",
-    "now",
-    "one_event_at_a_time",
-    "place",
-    "rebuild",
-    "release",
-    "reserve",
-    "running",
-    "shadow",
-    "simulate",
-    "start",
-    "started",
-    "try_start",
-    "waiting",
-    "wake_at",
-]
+from bfenv.core.cluster import Cluster as Cluster
+from bfenv.core.cluster import expected_ends as expected_ends
+from bfenv.core.cluster import finished as finished
+from bfenv.core.cluster import free as free
+from bfenv.core.cluster import may_start as may_start
+from bfenv.core.cluster import now as now
+from bfenv.core.cluster import one_event_at_a_time as one_event_at_a_time
+from bfenv.core.cluster import running as running
+from bfenv.core.cluster import start as start
+from bfenv.core.cluster import started as started
+from bfenv.core.cluster import try_start as try_start
+from bfenv.core.cluster import waiting as waiting
+from bfenv.core.cluster import wake_at as wake_at
+from bfenv.core.errors import BfenvError as BfenvError
+from bfenv.core.errors import IllegalStartError as IllegalStartError
+from bfenv.core.errors import PolicyError as PolicyError
+from bfenv.core.errors import StarvationError as StarvationError
+from bfenv.core.errors import UnknownNameError as UnknownNameError
+from bfenv.core.errors import WorkloadError as WorkloadError
+from bfenv.core.events import Truth as Truth
+from bfenv.core.events import advance as advance
+from bfenv.core.jobs import FOREVER as FOREVER
+from bfenv.core.jobs import Cleaning as Cleaning
+from bfenv.core.jobs import Jobs as Jobs
+from bfenv.core.jobs import Outage as Outage
+from bfenv.core.jobs import Trace as Trace
+from bfenv.core.jobs import make_trace as make_trace
+from bfenv.core.policy import Policy as Policy
+from bfenv.core.policy import make_policy as make_policy
+from bfenv.core.profile import Profile as Profile
+from bfenv.core.profile import anchor_point as anchor_point
+from bfenv.core.profile import fits as fits
+from bfenv.core.profile import new_profile as new_profile
+from bfenv.core.profile import place as place
+from bfenv.core.profile import rebuild as rebuild
+from bfenv.core.profile import release as release
+from bfenv.core.profile import reserve as reserve
+from bfenv.core.profile import shadow as shadow
+from bfenv.core.schedule import Schedule as Schedule
+from bfenv.core.schedule import bounded_slowdown as bounded_slowdown
+from bfenv.core.simulator import simulate as simulate

@@ -15,10 +15,7 @@ def write_atomically(path: Path, data: bytes, *, private: bool = False) -> None:
 
     A `private` file can be read by its owner only.
 
-    Raises
-    ------
-    BfenvError
-        If the path is not a file or cannot be written. No partial file remains.
+    Raises BfenvError if the path is not a file or cannot be written. No partial file remains.
     """
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
     try:

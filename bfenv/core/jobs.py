@@ -230,10 +230,7 @@ class Trace:
 def check_no_outages(trace: Trace) -> None:
     """Check that the machine is always whole, where outages are not followed.
 
-    Raises
-    ------
-    WorkloadError
-        If the trace has outages.
+    Raises WorkloadError if the trace has outages.
     """
     if trace.outages:
         raise WorkloadError(

@@ -51,11 +51,8 @@ class Name(NamedTuple):
 def parse_name(text: str, error: type[BfenvError] = BfenvError) -> Name:
     """Split a name from its options.
 
-    Raises
-    ------
-    error
-        If a quote or parenthesis is not closed, an item is not `option=value`, or an option is
-        given twice.
+    Raises `error` if a quote or parenthesis is not closed, an item is not `option=value`, or an
+    option is given twice.
     """
     text = text.strip()
     base, opened, items = text.partition("(")
@@ -116,11 +113,8 @@ def split_items(items: str) -> list[str]:
 def read_value(text: str, error: type[BfenvError] = BfenvError) -> Any:
     """Read an option's value.
 
-    Raises
-    ------
-    error
-        If a quote or parenthesis is not closed, an item of a tuple is empty, or a number is 2**53
-        or more in magnitude.
+    Raises `error` if a quote or parenthesis is not closed, an item of a tuple is empty, or a number
+    is 2**53 or more in magnitude.
     """
     text = text.strip()
     if text.startswith("("):
@@ -153,10 +147,7 @@ def read_value(text: str, error: type[BfenvError] = BfenvError) -> Any:
 def format_name(base: str, options: Mapping[str, Any]) -> str:
     """Write a name with options that `parse_name` and `read_value` read back.
 
-    Raises
-    ------
-    BfenvError
-        If a text contains quotes of both kinds.
+    Raises BfenvError if a text contains quotes of both kinds.
     """
     items = ", ".join(f"{option}={format_value(value)}" for option, value in options.items())
     return f"{base}({items})" if items else base
@@ -165,10 +156,7 @@ def format_name(base: str, options: Mapping[str, Any]) -> str:
 def format_value(value: Any) -> str:
     """Write an option's value such that `read_value` reads it back.
 
-    Raises
-    ------
-    BfenvError
-        If a text contains quotes of both kinds.
+    Raises BfenvError if a text contains quotes of both kinds.
     """
     if isinstance(value, tuple):
         items = ", ".join(map(format_value, value))
@@ -187,10 +175,7 @@ def format_value(value: Any) -> str:
 def split_object_name(text: str, error: type[BfenvError] = BfenvError) -> tuple[str, str]:
     """Return module and object of "module:object"; imports nothing.
 
-    Raises
-    ------
-    error
-        If the text is not of that form, or names a file.
+    Raises `error` if the text is not of that form, or names a file.
     """
     module, _, name = text.rpartition(":")
     if len(text) > LONGEST:
@@ -207,10 +192,8 @@ def split_object_name(text: str, error: type[BfenvError] = BfenvError) -> tuple[
 def import_object(text: str, error: type[BfenvError] = BfenvError) -> Any:
     """Import what "module:object" names.
 
-    Raises
-    ------
-    error
-        If the text names a file, the module cannot be imported, or it has no such object.
+    Raises `error` if the text names a file, the module cannot be imported, or it has no such
+    object.
     """
     module, name = split_object_name(text, error)
     try:

@@ -37,10 +37,7 @@ def with_outages(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
     estimate and runtime are its length. Outages are in the order in which they begin. Without any,
     these are the arrays of the trace itself.
 
-    Returns
-    -------
-    tuple
-        (6, n) int64 requests, and (n,) int64 runtimes in seconds.
+    Returns (6, n) int64 requests, and (n,) int64 runtimes in seconds.
     """
     if not trace.outages:
         return trace.requests, trace.runtime
@@ -57,10 +54,7 @@ def with_outages(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
 def new_machine(trace: Trace) -> tuple[Cluster, Jobs, Truth]:
     """Make an empty machine, before the first arrival of a trace that may have outages.
 
-    Returns
-    -------
-    tuple
-        As `new_cluster`; the outages are among the requests.
+    Returns as `new_cluster`; the outages are among the requests.
     """
     requests, runtime = with_outages(trace)
     most = min(len(runtime), trace.processors)

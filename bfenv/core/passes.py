@@ -28,10 +28,7 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
     raised at once. The other thread ends after its pass; `cluster` and `memory` are then of no use.
     A thread costs a tenth of a millisecond: what simulates often and little calls `policy.run`.
 
-    Raises
-    ------
-    Exception
-        Whatever the policy raises, and what a signal handler raises.
+    Raises Exception whatever the policy raises, and what a signal handler raises.
     """
     decide = policy.decide.function if isinstance(policy.decide, TwoArguments) else policy.decide
     run: Any = policy.run
@@ -48,10 +45,7 @@ def run_passes(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memor
 def _decide_always(policy: Policy, cluster: Cluster, jobs: Jobs, truth: Truth, memory: Any) -> None:
     """Run all passes of a policy that is called from Python, and check what it left of the past.
 
-    Raises
-    ------
-    PolicyError
-        If the policy has changed when a job started or ended.
+    Raises PolicyError if the policy has changed when a job started or ended.
     """
     state, end = cluster.state, np.full(len(jobs.submit), -1)
     go_on = compiled_for(advance, cluster, jobs, truth)

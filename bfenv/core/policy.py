@@ -249,10 +249,7 @@ def plans_for(policy: Policy, jobs: Jobs) -> bool:
 def check_plans_for(policy: Policy, trace: Trace) -> None:
     """Check that a policy can schedule the jobs of a trace.
 
-    Raises
-    ------
-    PolicyError
-        If a job has a requested start time, and the policy does not plan for them.
+    Raises PolicyError if a job has a requested start time, and the policy does not plan for them.
     """
     if not plans_for(policy, trace.jobs):
         job = np.argmax(trace.jobs.requested_start > 0)
@@ -265,10 +262,7 @@ def check_plans_for(policy: Policy, trace: Trace) -> None:
 def new_memory(policy: Policy, jobs: Jobs, processors: int, seed: int) -> Any:
     """Make the memory of a policy at the beginning of a run.
 
-    Raises
-    ------
-    BfenvError
-        If the seed is not an integer >= 0.
+    Raises BfenvError if the seed is not an integer >= 0.
     """
     seed = check_integer("seed", seed, 0)
     return policy.memory(jobs, processors, np.random.default_rng(seed))

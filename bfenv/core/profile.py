@@ -1,9 +1,12 @@
 """Availability profile: free processors over future time, by estimates.
 
 The profile is a staircase: `free[i]` processors from `time[i]` until `time[i + 1]`, the last step
-without end. The functions change it in place. Times and durations are in seconds. Shadow time and
-extra nodes are here as well: the reservation of EASY, which needs no profile but only the running
-jobs.
+without end. The functions change it in place. Shadow time and extra nodes are here as well: the
+reservation of EASY, which needs no profile but only the running jobs.
+
+In all functions, `profile` (Profile) begins at the times given or before; `size` (int) is in
+processors; `duration` (int), `earliest` (int), `begin` (int) and `end` (int) are in seconds;
+`cluster` (Cluster) is the machine, and `jobs` (Jobs) are the requests, as `decide` receives them.
 """
 
 from typing import NamedTuple
@@ -56,10 +59,6 @@ def shadow(cluster, jobs, head):
 
     Parameters
     ----------
-    cluster : Cluster
-        The machine, as `decide` receives it.
-    jobs : Jobs
-        The requests; placeholders for jobs to come.
     head : int
         Index of the job.
 
@@ -90,17 +89,7 @@ def shadow_of_room(cluster, jobs, head, need):
 
 @kernel
 def rebuild(profile, cluster, jobs):
-    """Make the profile hold the running jobs alone, each until its expected end.
-
-    Parameters
-    ----------
-    profile : Profile
-        Is overwritten; it begins at `now` afterwards.
-    cluster : Cluster
-        The machine, as `decide` receives it.
-    jobs : Jobs
-        The requests; placeholders for jobs to come.
-    """
+    """Make the profile hold the running jobs alone, each until its expected end."""
     profile.time[0] = now(cluster)
     profile.free[0] = free(cluster)
     last = 0
@@ -140,17 +129,6 @@ def copy(profile, other):
 @kernel
 def anchor_point(profile, size, duration, earliest):
     """Find the first time at which processors are free for a whole duration.
-
-    Parameters
-    ----------
-    profile : Profile
-        Must begin at `earliest` or before.
-    size : int
-        Processors, at most the size of the machine.
-    duration : int
-        In seconds.
-    earliest : int
-        First time to consider, in seconds.
 
     Returns
     -------
@@ -243,17 +221,6 @@ def step_from_guess(profile, time, guess):
 def fits(profile, size, duration, begin):
     """Tell whether processors are free for a whole duration.
 
-    Parameters
-    ----------
-    profile : Profile
-        Must begin at `begin` or before.
-    size : int
-        Processors.
-    duration : int
-        In seconds.
-    begin : int
-        In seconds.
-
     Returns
     -------
     bool
@@ -271,17 +238,6 @@ def fits(profile, size, duration, begin):
 @kernel
 def place(profile, size, duration, earliest):
     """Reserve processors at the anchor point.
-
-    Parameters
-    ----------
-    profile : Profile
-        As of `anchor_point`; it is changed.
-    size : int
-        Processors, at most the size of the machine.
-    duration : int
-        In seconds.
-    earliest : int
-        First time to consider, in seconds.
 
     Returns
     -------
@@ -307,15 +263,6 @@ def reserve(profile, size, begin, end):
     """Take processors out of the profile for a time.
 
     Steps that become equal are joined: they would fill a profile that is kept.
-
-    Parameters
-    ----------
-    profile : Profile
-        Is changed.
-    size : int
-        Processors.
-    begin, end : int
-        In seconds. The processors are free again at `end`.
     """
     _make_room(profile, 2)
     first = step_at(profile, begin)
@@ -353,17 +300,7 @@ def _take(profile, size, first, begin, last, end):
 
 @kernel
 def release(profile, size, begin, end):
-    """Give back what `reserve` took.
-
-    Parameters
-    ----------
-    profile : Profile
-        Is changed.
-    size : int
-        Processors.
-    begin, end : int
-        In seconds, as they were given to `reserve`, or a part of that.
-    """
+    """Give back what `reserve` took."""
     reserve(profile, -size, begin, end)
 
 

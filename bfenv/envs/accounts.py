@@ -9,7 +9,6 @@ from bfenv.envs.batch_state import (
     BACKLOG,
     BOUNDED_SLOWDOWN,
     FIRST,
-    LARGEST_BACKLOG,
     LAST,
     LONGEST_WAIT,
     SHOWN_SLOWDOWN,
@@ -86,6 +85,4 @@ def correct_slowdowns(state, cluster, jobs, truth, i):
 @kernel
 def add_backlog(state, jobs, i, job):
     """Count a job that has come to wait."""
-    sums = state.sums[i]
-    sums[BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
-    sums[LARGEST_BACKLOG] = max(sums[LARGEST_BACKLOG], sums[BACKLOG])
+    state.sums[i, BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]

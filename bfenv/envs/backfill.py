@@ -1,11 +1,14 @@
 """Backfill-v0: the machine and its queue as a Gymnasium environment."""
 
 import operator
+import sys
+from types import FrameType
 from typing import Any, SupportsIndex, Unpack
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
+from gymnasium.wrappers import TimeLimit
 
 from bfenv.core.errors import BfenvError
 from bfenv.envs.batch import EnvBatch, Observation
@@ -52,37 +55,38 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     ## Action Space
 
     `Discrete(window + 1)`, or `Discrete(2 * window + 1)` with actions for trials. Action i < window
-    starts the job in slot i now. Action `window` passes: the clock runs on to the next scheduling
-    pass at which a start is legal. If no more jobs wait than the window has slots, they all are in
-    slots; else `window_order` says which of them. Slots are in order of submission, so the oldest
-    waiting job is in slot 0, except before an outage (see below).
+    names the job in slot i: if it may start now, it does, else it becomes the head. Action `window`
+    passes: the clock runs on to the next scheduling pass at which a start is legal. If no more jobs
+    wait than the window has slots, they all are in slots; else `window_order` says which of them.
+    Slots are in order of submission, so the oldest waiting job is in slot 0, except before an
+    outage (see below).
+
+    The head has the reservation of EASY (shadow time and extra nodes) until the clock runs on.
+    After it has been named, only starts that do not delay it are legal, and no other head can be
+    named. A head can be named wherever some start is legal. The pass is illegal while a start is.
+    This expresses EASY with the queue in any order, and to start what fits before reserving.
+
+    A start is legal when a job is in the slot, it fits now, its requested start time has come, it
+    leaves outages to come their processors, and it delays, by estimates, no reservation.
+
+    The guard bounds waits. A job that has waited longer than its limit comes first: while it fits,
+    its start is the only legal action; while it does not, only starts that do not delay its
+    reservation are legal, and no other head can be named. The limit is `guard` times the sum of a
+    day and the largest backlog since the episode began; the backlog is the sum of size x predicted
+    runtime over the waiting jobs, divided by P (`bfenv.baselines.age_guard`). `easy(guard=...)` has
+    the same guard.
+
+    Settings express the rules of other schedulers:
+
+    * `reservations=k`: the k oldest waiting jobs have reservations (1 as in EASY, 0 for none, "all"
+      for every job), and no head can be named. These jobs are in the first slots.
+    * `idle="allowed"`: the pass is legal unless the start of a job with a reservation is. With
+      "every_pass", the environment also stops where no start is legal.
 
     `window_order` may be an expression in what a scheduler may know of a waiting job, such as
     "-(wait + likely_runtime) / likely_runtime". The quantities are those of
     `bfenv.knowledge.user_history.QUANTITIES`. The job with the smallest value comes first, the
     older one of two with the same value; undefined values (NaN) come last, as infinite ones do.
-
-    A start is legal when a job is in the slot, it fits now, its requested start time has come, it
-    leaves outages to come their processors, and it delays, by estimates, none of the reservations
-    of the `reservation_depth` oldest waiting jobs (0: no reservations, 1: as in EASY, -1: every
-    waiting job has one). These jobs are in the first slots. The pass is illegal while a start is
-    legal (`idle="never"`), while the start of a job with a reservation is legal ("reserved"), or
-    never ("always", which differs from "reserved" only at depth 0).
-
-    With `head="chosen"` the agent chooses whose reservation counts. The action of a job that may
-    not start now makes it the head, with the reservation of EASY (shadow time and extra nodes),
-    until the clock runs on; after it, only the starts that do not delay it are legal, and no other
-    head can be chosen. A head can be chosen wherever some start is legal. This expresses EASY with
-    the queue in any order.
-
-    With `max_age`, a job that has waited longer than `max_age` plus the largest backlog since the
-    episode began (sum of size x estimate of the waiting jobs, over P) comes first: while it fits,
-    its start is the only legal action; while it does not, only starts that do not delay its
-    reservation are legal, and no other head can be chosen.
-
-    `guard` is another age guard, the one of `easy(guard=...)`. Its limit is `guard` times the sum
-    of a day and the largest backlog since the episode began. Here the backlog counts predicted
-    runtimes in place of estimates, and jobs on trial; see `bfenv.baselines.age_guard`.
 
     With `trial_limit`, there are `window` actions more: action `window` + 1 + i starts the job in
     slot i for a trial. If the job has not ended after `trial_limit` seconds, it is killed and waits
@@ -91,9 +95,10 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     the pass illegal. A job counts as started for the episode's end when it has ended on trial or
     has started without one.
 
-    With `trial_above` as well, there are no such actions: a job with an estimate above it that has
-    had no trial starts for one, and its start is legal if the trial delays no reservation. These
-    are the trials of `easy(trial=..., trial_above=...)`. Outages still count with the estimate.
+    With `trial_limit="5min above 35min"`, there are no such actions: a job with an estimate above
+    35 min that has had no trial starts for one, and its start is legal if the trial delays no
+    reservation. These are the trials of `easy(trial=..., trial_above=...)`. Outages still count
+    with the estimate.
 
     If the workload has outages (`Trace.outages`), all of them are known in advance, as in
     `bfenv.simulate`. An outage takes its processors when it begins. It is not a job: it is in no
@@ -119,10 +124,9 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     ## Observation Space
 
-    A `Dict` of three float32 boxes, or, with `flat=True`, one `Box` of "queue" (row by row),
-    "profile", "cluster" and the mask in a row. Libraries that expect vectors want the latter:
-    stable-baselines3's `check_env` warns of the two-dimensional "queue", and of nothing if it is
-    flat. The tables below are version {version}.
+    A `Dict` of three float32 boxes. For libraries that expect vectors, Gymnasium's wrapper
+    FlattenObservation puts them in a row; the mask is in the column "legal" of "queue". The tables
+    below are version {version}.
 
     log_time(t) = min(1, log(1 + t) / log(1 + 100 days)), t in seconds: 10 min is 0.40, 10 h is
     0.66, 100 h is 0.80. log_count(n) = min(1, log(1 + n) / log(1 + 10,000)). log_expansion(x) =
@@ -146,11 +150,11 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     {others}
 
-    With `max_age` or `guard`, there is another column:
+    With a guard, there is another column:
 
     {age}
 
-    With `trial_limit`, the last two columns are these, and with `trial_above` the first of them:
+    With `trial_limit`, the last two columns are these; without actions for trials, the first:
 
     {trial}
 
@@ -158,8 +162,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
 
     {cluster}
 
-    Where the pass can be legal at a decision (with `idle` other than "never", with `every_pass`, or
-    with actions for trials), the last column is:
+    Where the pass can be legal beside a start (with `idle` other than "never", or with actions for
+    trials), the last column is:
 
     {pass_}
 
@@ -186,26 +190,25 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     settles the jobs that still run. So no reward tells the runtime of a job that has not ended,
     and the sum is still exact.
 
-    * "bounded_slowdown": the sum of the bounded slowdowns max(1, (wait + runtime) / max(runtime,
-      10 s)), divided by the number of jobs. The rewards of an episode add up to minus the mean in
-      `info["metrics"]`.
+    * "log_ratio", the default: log(sum of bounded slowdowns max(1, (wait + runtime) / max(runtime,
+      10 s)) / EASY's sum). Jobs not yet submitted count with a bounded slowdown of 1. EASY is
+      simulated on the same jobs and the same warm machine, once per episode window (conservative
+      backfilling, if jobs have requested start times). The rewards add up to minus the value at the
+      end: positive if the agent beats EASY. It is what the leaderboard ranks by. What EASY makes of
+      the jobs depends on all their runtimes, and the first reward brings it in: an agent that is
+      fed past rewards can read this one number.
+    * "bounded_slowdown": the sum of bounded slowdowns, divided by the number of jobs. The rewards
+      add up to minus the mean in `info["metrics"]`.
     * "wait": the same of the waits, in seconds.
-    * "log_ratio": log(sum of bounded slowdowns / the reference's sum) + `wait_penalty` x max(0,
-      log(longest wait / (2 x the reference's))). Jobs not yet submitted count with a bounded
-      slowdown of 1, and the reference's longest wait with 1 min at least. `reference` is simulated
-      on the same jobs and the same warm machine, once per episode window. The rewards add up to
-      minus the value at the end: positive if the agent beats the reference without starving jobs.
-      What the reference makes of the jobs depends on all their runtimes, and the first reward
-      brings it in: an agent that is fed past rewards can read this one number.
 
     For any other reward, give a function `reward(before, after) -> float` of two
     `bfenv.envs.reward.Totals`, or `reward(before, after, ended)`, where `ended` are the episode's
     jobs that ended since the last decision (`bfenv.envs.reward.EndedJobs`); or give its name as
     "module:function".
 
-    A step lasts from 0 s to 78 h, 670 s on average, so a discount per step weighs decisions, not
+    A step lasts from 0 s to days, 530 s on average, so a discount per step weighs decisions, not
     time. `gamma=1` fits the metric: episodes end. To discount time, as in a semi-Markov decision
-    process, use gamma ** (info["dt"] / 670), where `dt` is how many seconds the step lasted.
+    process, use gamma ** (info["dt"] / 530), where `dt` is how many seconds the step lasted.
 
     ## Starting State
 
@@ -219,19 +222,19 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     ## Episode End
 
     The episode terminates when the last of its jobs has started, and is truncated after
-    `max_episode_steps` actions. Either way `info["metrics"]` then holds the mean wait and mean
+    `max_episode_steps` actions. `info["metrics"]`, zeros until then, holds the mean wait and mean
     bounded slowdown of its jobs, their longest wait, the share of actions at which jobs waited
-    outside the window ("outside_window"), and how many jobs had not started ("charged_jobs", 0 if
-    the episode terminated).
+    outside the window ("outside_window"), EASY's mean bounded slowdown and longest wait
+    ("reference_..."), and how many jobs had not started ("charged_jobs", 0 if the episode
+    terminated).
 
     Truncation charges the jobs that have not started, in the last reward and in the metrics, as if
     each started at max(now, its submit time, its requested start time) + 2 W / P + E, where W is
     the work, by estimates, of all running and waiting jobs and of the episode's jobs still to come,
     and E the longest estimate among them. For each outage that begins less than E after that time,
     its length and E are added. Any scheduler that leaves no job waiting that may start is faster,
-    so truncation never pays. The wrapper TimeLimit, which
-    `gymnasium.make(..., max_episode_steps=n)` adds, only stops: give `max_episode_steps` to
-    `BackfillEnv` or to `gymnasium.make_vec` instead.
+    so truncation never pays. This holds for the wrapper TimeLimit, too, which
+    `gymnasium.make(..., max_episode_steps=n)` adds.
 
     ## Planning
 
@@ -274,7 +277,6 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         super().__init__(batch, 0)
         self._actions = np.empty(1, dtype=np.int64)
         self._over: EnvBatch | None = None  # the batch whose episode, or future of it, has ended
-        self.render_mode = batch.render_mode
         self.action_space = batch.action_space
         self.observation_space = batch.observation_space
 
@@ -315,6 +317,8 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         self.resume()
         super().reset(seed=seed)
         self.batch.generators[0] = self.np_random
+        limits = [self.batch.settings["max_episode_steps"], _time_limit(self)]
+        self.batch.most_steps = min((each for each in limits if each is not None), default=None)
         buffers = self.batch.new_buffers()
         self.batch.open_episode(0, buffers, options)
         self._over = None
@@ -365,10 +369,25 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
         return self._observation(buffers), reward, terminated, truncated, info
 
     def _observation(self, buffers: StepBuffers) -> Observation:
-        if self.batch.flat:
-            return self.batch.observations(buffers)[0]
         queue, profile, cluster = buffers[:3]
         return {"queue": queue[0], "profile": profile[0], "cluster": cluster[0]}
+
+
+def _time_limit(env: BackfillEnv) -> int | None:
+    """Return the lowest limit of the wrappers TimeLimit that are resetting `env`; None for none.
+
+    `gymnasium.make(..., max_episode_steps=n)` makes this wrapper and tells the environment nothing.
+    An environment that did not know would not charge for what it leaves waiting.
+    """
+    limits = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is TimeLimit.reset.__code__:
+            wrapper: Any = frame.f_locals["self"]
+            if wrapper.unwrapped is env:
+                limits.append(int(wrapper._max_episode_steps))
+        frame = frame.f_back
+    return min(limits, default=None)
 
 
 def read_action(action: Any) -> int:

@@ -4,7 +4,10 @@ Episodes, rewards and infos are here. `backfill`, `vector` and `sb3` put the int
 and of stable-baselines3 on it.
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,12 +17,11 @@ from gymnasium.utils.seeding import np_random
 
 from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
-from bfenv.core.errors import BfenvError, PolicyError
+from bfenv.core.errors import BfenvError
 from bfenv.core.events import placeholder
 from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
-from bfenv.core.outages import forget_outages, outages_of
-from bfenv.core.policy import check_plans_for
+from bfenv.core.outages import forget_outages, new_machine, outages_of
 from bfenv.envs.batch_state import (
     INFOS,
     TRACE,
@@ -50,8 +52,8 @@ from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
 from bfenv.knowledge.user_history import learn_jobs
 
 Observation = Any  # arrays by the keys of the observation space, or one array if it is flat
+MOST_THREADS = 256
 NO_ACTION = np.zeros(1, dtype=np.int64)  # in an environment that has just been opened
-NO_REFERENCE = (np.nan,) * len(ReferenceTotals._fields)
 FLOAT32 = np.dtype(np.float32)  # of a type, numpy would look up the dtype at each allocation
 
 
@@ -67,8 +69,11 @@ class EnvBatch:
         If a setting is wrong.
     """
 
-    def __init__(self, count: int, workload: Workloads | None, settings: EnvSettings) -> None:
+    def __init__(
+        self, count: int, workload: Workloads | None, settings: EnvSettings, threads: int = 1
+    ) -> None:
         count = check_integer("num_envs", count, 1)
+        self.threads = check_integer("threads", threads, 1, MOST_THREADS)
         self.settings = complete_settings(settings)
         values = self.settings
         self.source = EpisodeSource(
@@ -79,11 +84,11 @@ class EnvBatch:
             values["episode_jobs"],
         )
         self.window = int(values["window"])
-        self.every_pass = bool(values["every_pass"])
         self.render_mode = values["render_mode"]
-        self.flat = bool(values["flat"])
-        self.reward = find_reward(values["reward"], values["wait_penalty"])
-        self.reference = self._find_reference()
+        self.reward = find_reward(values["reward"])
+        self.reference = Reference(self.source)
+        traces = self.source.traces
+        self._placeholders = [list(placeholder(t.requests, t.processors)) for t in traces]
         self.queue_features = find_job_features(values, self.source.traces)
         self.cluster_features = find_cluster_features(values)
         self.rules = find_rules(values, self.source.traces, self.queue_features)
@@ -93,7 +98,6 @@ class EnvBatch:
         self._run_easy: Callable[..., Any] | None  # the same
         self._tables = self._new_tables()
         groups = 1 + int(self._tables.group.max())
-        traces = self.source.traces
         self._state = new_state(traces, groups, count, self.window, actions, self.rules)
         self._set_kernel_arguments()
         self._reused: StepBuffers | None = None
@@ -107,15 +111,15 @@ class EnvBatch:
         )
         self.job_counts = np.zeros(count, dtype=np.int64)  # jobs of the episode in each
         self.windows: list[EpisodeWindow | None] = [None] * count
-        self._reference_totals = np.tile(NO_REFERENCE, (count, 1))
+        self._reference_totals = np.full((count, len(ReferenceTotals._fields)), np.nan)
         self._set_views()
         self.generators: list[np.random.Generator | None] = [None] * count  # sample episodes
         self.seeds: list[int | None] = [None] * count  # of the generators
-        self._most_steps = values["max_episode_steps"]
+        self.most_steps = values["max_episode_steps"]
         self.ready = False  # whether an episode has been opened in every environment
         self.action_space = spaces.Discrete(actions)
         self.observation_space = observation_space(
-            self.queue_features, self.cluster_features, self.window, actions, self.flat
+            self.queue_features, self.cluster_features, self.window
         )
 
     def __len__(self) -> int:
@@ -125,7 +129,7 @@ class EnvBatch:
         """Leave out the tables: they copy the traces, and would be unpickled as writeable."""
         derived = (
             "_tables", "_kernel_arguments", "_step", "_run_easy", "totals",
-            "_columns", "_compared",
+            "_columns", "_compared", "_parts", "_pool",
         )  # fmt: skip
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
@@ -161,6 +165,7 @@ class EnvBatch:
         branch._tables = with_state(self._tables._replace(runtime=runtime), state)
         branch._state = state
         branch._kernel_arguments = tuple(state), tuple(branch._tables), tuple(self.rules)
+        branch._pool = None
         branch._totals, branch._infos = self._totals.copy(), self._infos.copy()
         branch._illegal = self._illegal.copy()
         branch._step = None
@@ -169,9 +174,9 @@ class EnvBatch:
             learn_jobs(history, cluster_of(state, 0), trace.jobs, ended)
         branch.windows = [window]
         branch.job_counts = np.array([window.last - window.first])
-        if self.reference is not None:
-            branch.reference = Reference(self.reference.policy, branch.source)
-            branch._reference_totals = np.array([branch.reference.totals(window)])
+        branch.reference = Reference(branch.source)
+        totals = branch.reference.totals(window, run_easy, *new_machine(trace))
+        branch._reference_totals = np.array([totals])
         branch._reused = None
         branch._set_views()
         branch.ready = True
@@ -210,13 +215,10 @@ class EnvBatch:
         Raises
         ------
         BfenvError
-            As `EpisodeSource.sample`, or if the reference fails. Then no episode has been opened,
-            but the generators may have been drawn from.
+            As `EpisodeSource.sample`. Then no episode has been opened, but the generators may have
+            been drawn from.
         """
         windows = {i: self._sample(i, own) for i, own in options.items()}
-        if self.reference is not None:
-            totals = [self.reference.totals(window) for window in windows.values()]
-            self._reference_totals[list(windows)] = totals
         for i, window in windows.items():
             self._open(i, window, buffers)
 
@@ -231,9 +233,8 @@ class EnvBatch:
         if earlier is not None and (before := self.source.traces[earlier.k]).outages:
             cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
             forget_outages(cluster, truth, outages_of(before))
-        if earlier is None or earlier.k != window.k:
-            trace = self.source.traces[window.k]
-            self._state.known[i].T[:] = placeholder(trace.requests, trace.processors)
+        if self._state.known[i, :, -1].tolist() != self._placeholders[window.k]:
+            self._state.known[i].T[:] = self._placeholders[window.k]
         self.windows[i] = window
         self.job_counts[i] = window.last - window.first
         trace = self.source.traces[window.k]
@@ -243,11 +244,21 @@ class EnvBatch:
         self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
         if self._run_easy is None:
             self._run_easy = compiled_for(run_easy, cluster, jobs, truth, ())
-        warm_up(cluster, jobs, truth, trace, window, self._run_easy)
+        machine = cluster, jobs, truth
+        self._reference_totals[i] = self.reference.totals(window, self._run_easy, *machine)
+        warm_up(*machine, trace, window, self._run_easy)
         open_episode(self._state, self._tables, self.rules, i, window, outages_of(trace))
         self._run_kernel(i, NO_ACTION, buffers)
         if not self.ready:
             self.ready = bool(self.job_counts.all())
+
+    def stop_at_every_pass(self) -> None:
+        """Stop at every scheduling pass from now on, even if no start is legal.
+
+        Policies need it. What is legal, what is seen and what rewards add up to do not change.
+        """
+        self.rules = self.rules._replace(every_pass=True)
+        self._share()
 
     def new_buffers(self) -> StepBuffers:
         """Allocate observations, which must not change later; all else is the batch's own.
@@ -288,8 +299,8 @@ class EnvBatch:
             raise ResetNeeded("step needs a reset before it")
         buffers = self.new_buffers()
         self._run_kernel(0, actions, buffers)
-        if self._most_steps is not None:
-            cut = (self.totals.steps >= self._most_steps) & (self.totals.unstarted > 0)
+        if self.most_steps is not None:
+            cut = (self.totals.steps >= self.most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
                 k = self._state.counters[i, TRACE]
                 trace, totals = self.source.traces[k], self.totals_of(i)
@@ -297,9 +308,22 @@ class EnvBatch:
         return buffers
 
     def _run_kernel(self, first: int, actions: np.ndarray, buffers: StepBuffers) -> None:
-        """Act in the environments from `first` on; see `step` of `bfenv.envs.episode`."""
-        arguments = (*self._kernel_arguments, first, actions, tuple(buffers))
-        self._compiled_step(actions, buffers)(*arguments)
+        """Act in the environments from `first` on; see `step` of `bfenv.envs.episode`.
+
+        If these are all, each thread takes a part of them. The kernel does not hold Python's lock.
+        """
+        run, outputs = self._compiled_step(actions, buffers), tuple(buffers)
+        if self._pool is None or len(actions) < len(self):
+            run(*self._kernel_arguments, first, actions, outputs)
+            return
+        (arguments, own), *others = self._parts
+        running = [
+            self._pool.submit(run, *more, part.start, actions[part], outputs)
+            for more, part in others
+        ]
+        run(*arguments, 0, actions[own], outputs)
+        for each in running:
+            each.result()
 
     def _compiled_step(self, actions: np.ndarray, buffers: StepBuffers) -> Callable[..., Any]:
         if self._step is None:
@@ -309,20 +333,11 @@ class EnvBatch:
 
     def observations(self, buffers: StepBuffers) -> Observation:
         """Return the observations of all environments, as the observation space has them."""
-        if not self.flat:
-            return {"queue": buffers.queue, "profile": buffers.profile, "cluster": buffers.cluster}
-        queue = buffers.queue.reshape(len(self), -1)
-        parts = (queue, buffers.profile, buffers.cluster, self._state.mask.astype(np.float32))
-        return np.concatenate(parts, axis=1)
+        return {"queue": buffers.queue, "profile": buffers.profile, "cluster": buffers.cluster}
 
     def observation(self, buffers: StepBuffers, i: int) -> Observation:
         """Copy the observation of environment i, before that of its next episode replaces it."""
-        if not self.flat:
-            parts = self.observations(buffers)
-            return {key: part[i].copy() for key, part in parts.items()}
-        mask = self._state.mask[i].astype(np.float32)
-        queue, profile, cluster = (part[i] for part in buffers[:3])
-        return np.concatenate([queue.ravel(), profile, cluster, mask])
+        return {key: part[i].copy() for key, part in self.observations(buffers).items()}
 
     def totals_of(self, i: int) -> StepTotals:
         """Return the totals of environment i, as Python's floats."""
@@ -344,7 +359,7 @@ class EnvBatch:
 
     def reward_of(self, i: int, totals: StepTotals) -> float:
         """Return the reward of the last action in environment i."""
-        reference = NO_REFERENCE if self.reference is None else self._reference_totals[i].tolist()
+        reference = self._reference_totals[i].tolist()
         arguments: tuple[Any, ...]
         arguments = reward_arguments(totals, self.job_counts.item(i), reference)
         if self.reward.takes_ended:
@@ -368,36 +383,22 @@ class EnvBatch:
 
     def endings(self, totals: StepTotals) -> tuple[Any, Any]:
         """Return whether episodes are terminated, and whether they are truncated."""
-        limit = np.inf if self._most_steps is None else self._most_steps
+        limit = np.inf if self.most_steps is None else self.most_steps
         return totals.unstarted == 0, totals.steps >= limit
 
     def info(self, i: int, buffers: StepBuffers, totals: StepTotals | None = None) -> Info:
-        """Return the info of environment i; at the end of its episode with the metrics."""
+        """Return the info of environment i; the metrics are known at the end of its episode."""
         totals = totals or self.totals_of(i)
         info = info_of(buffers, i, self._state.mask[i])
         terminated, truncated = self.endings(totals)
         if terminated or truncated:
-            reference = None if self.reference is None else self._reference_totals[i].tolist()
+            reference = self._reference_totals[i].tolist()
             info["metrics"] = metrics_of(totals, int(self.job_counts[i]), reference)
         return info
 
     def infos(self, buffers: StepBuffers) -> dict[str, np.ndarray]:
         """Return the infos of all environments but the metrics, in (N,) and (N, ...) arrays."""
         return infos_of(buffers, self._state.mask)
-
-    def _find_reference(self) -> Reference | None:
-        policy = self.settings["reference"]
-        if policy is None and self.reward.needs_reference:
-            policy = "easy"
-        if policy is None:
-            return None
-        try:
-            reference = Reference(policy, self.source)
-            for trace in self.source.traces:
-                check_plans_for(reference.policy, trace)
-        except BfenvError as error:
-            raise PolicyError(f"reference: {error}") from error
-        return reference
 
     def _set_views(self) -> None:
         """Make views of the totals, which are always of the last step or reset."""
@@ -412,5 +413,19 @@ class EnvBatch:
     def _set_kernel_arguments(self) -> None:
         """Derive the plain tuples that `episode.step` takes."""
         self._tables = with_state(self._tables, self._state)
-        self._kernel_arguments = tuple(self._state), tuple(self._tables), tuple(self.rules)
+        self._share()
         self._step = self._run_easy = None
+
+    def _share(self) -> None:
+        """Derive the arguments of each thread's part of the environments."""
+        state, tables, rules = tuple(self._state), tuple(self._tables), tuple(self.rules)
+        self._kernel_arguments = state, tables, rules
+        count = len(self._state.counters)
+        threads = min(self.threads, count)
+        bounds = [count * k // threads for k in range(threads + 1)]
+        # An expression computes in its own array, so each thread needs one.
+        self._parts = [
+            ((state, tables, tuple(copy.deepcopy(self.rules))), slice(begin, end))
+            for begin, end in pairwise(bounds)
+        ]
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None

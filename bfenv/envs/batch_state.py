@@ -75,7 +75,8 @@ COUNTERS = (
     HIDINGS,  # scheduling passes so far that had outages to come, see HIDDEN_IN
     OLDEST,  # if an outage can be met: the oldest job that may start beside it; -1 for none
     AGE_LIMIT,  # UserHistory.age_limit; noted when the window's expression is computed
-) = range(21)
+    COUNTED_FREE,  # UserHistory.free
+) = range(22)
 # Columns of BatchState.sums. The first four are over the jobs of the episode that have started.
 SUMS = (
     WAIT,  # seconds; with the jobs on trial
@@ -83,8 +84,7 @@ SUMS = (
     SHOWN_SLOWDOWN,  # from estimates until a job ends, from its runtime then
     LONGEST_WAIT,  # seconds
     BACKLOG,  # processor-seconds: size x estimate of the waiting jobs
-    LARGEST_BACKLOG,  # since the episode began
-    GUARD_LIMIT,  # seconds: the limit by the setting `guard` in this pass
+    GUARD_LIMIT,  # seconds: the guard's limit on waits in this pass
     LAST_NOW,  # the totals at the last decision, and at the one before
     LAST_WAIT,
     LAST_SLOWDOWN,
@@ -95,7 +95,7 @@ SUMS = (
     BEFORE_SLOWDOWN,
     BEFORE_LONGEST,
     BEFORE_SUBMITTED,
-) = range(17)
+) = range(16)
 USER_SUMS = INVERSE, ACCURACY_SUM, LOG_RUNTIME = range(3)
 
 
@@ -153,13 +153,12 @@ class EnvRules(NamedTuple):
 
     reservation_depth: int  # how many waiting jobs no start may delay; -1 all
     chosen_head: bool  # the agent may choose the head of a pass
-    idle: int  # see `legal_actions`
-    max_age: int | None  # seconds
+    may_idle: bool  # the pass is legal unless the start of a job with a reservation is
+    every_pass: bool  # stop at every scheduling pass, even where no start is legal
     guard_code: np.ndarray | None  # (1,) int64: AgeGuard.code of the setting `guard`
     guard_factor: np.ndarray | None  # (1,) float64
     trial_limit: int | None  # seconds, of trials that are actions
     first_trial: np.ndarray | None  # (2,) int64 s: trials with which starts begin, `takes_trial`
-    every_pass: bool  # stop at every scheduling pass, even where no start is legal
     oldest_slots: int  # slots of the oldest jobs, where jobs wait outside the window
     order_slots: int  # slots of the first jobs of each of `orders`
     orders: np.ndarray  # (k,) int64 codes of bfenv.knowledge.priorities
@@ -368,7 +367,7 @@ def truth_of(state, tables, i):
 
 @inlined
 def guard_of(state, tables, rules, i):
-    """Return what the setting `guard` counts in environment i; it has no machine for EASY."""
+    """Return what the setting `guard` counts in environment i."""
     cluster, truth = cluster_of(state, i), truth_of(state, tables, i)
     return AgeGuard(
         rules.guard_code,
@@ -403,4 +402,5 @@ def history_of(state, tables, i):
         state.user_jobs[i, 0],
         state.user_jobs[i, 1],
         state.counters[i, AGE_LIMIT : AGE_LIMIT + 1],
+        state.counters[i, COUNTED_FREE : COUNTED_FREE + 1],
     )

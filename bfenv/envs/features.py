@@ -115,8 +115,8 @@ PROFILE = tuple(
 )
 
 
-# Names of the groups that the setting `job_features` takes; AGE comes with `max_age` or `guard`,
-# TRIAL with `trial_limit`
+# Names of the groups that the setting `job_features` takes; AGE comes with `guard`, TRIAL with
+# `trial_limit`
 JOB_FEATURES = {"users": USERS, "priority": PRIORITY, "requested_start": REQUESTED_START}
 
 

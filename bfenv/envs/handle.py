@@ -64,6 +64,7 @@ class EnvHandle:
     def __init__(self, batch: EnvBatch, i: int) -> None:
         self.batch = batch
         self.i = i
+        self.render_mode = batch.render_mode
 
     @property
     def trace(self) -> Trace:
@@ -102,11 +103,6 @@ class EnvHandle:
     def outside(self) -> int:
         """How many waiting jobs are outside the window."""
         return max(len(waiting(self.cluster)) - self.window, 0)
-
-    @property
-    def every_pass(self) -> bool:
-        """Whether every scheduling pass is a decision point."""
-        return self.batch.every_pass
 
     @property
     def pass_id(self) -> tuple[int, int]:
@@ -163,11 +159,12 @@ class EnvHandle:
                 withheld[slot] = is_withheld(state, cluster, self.jobs, self.i, self.slots[slot])
         return withheld
 
-    def starts_of(self, policy: Policy, memory: Any) -> list[PlannedStart]:
+    def starts_of(self, policy: Policy, memory: Any, whole: bool = False) -> list[PlannedStart]:
         """Ask a policy what it would start in this pass, and start nothing.
 
-        The jobs in slots are the queue that the policy sees. As in `bfenv.simulate`, jobs that
-        would meet an outage are hidden from it. A wake-up that the policy requests takes effect.
+        The jobs in slots are the queue that the policy sees, or all that wait. As in
+        `bfenv.simulate`, jobs that would meet an outage are hidden from it. A wake-up that the
+        policy requests takes effect.
 
         This call may change `pass_id`. Once the returned jobs have been started, the policy would
         start nothing more until `pass_id` changes again.
@@ -178,6 +175,8 @@ class EnvHandle:
             The policy.
         memory
             Its memory, made for `jobs`; it may change.
+        whole
+            Let the policy see the jobs outside the window, too.
 
         Returns
         -------
@@ -192,8 +191,8 @@ class EnvHandle:
         """
         cluster, jobs = self.cluster, self.jobs
         begin, end, ended = cluster.state[[QUEUE_BEGIN, QUEUE_END, FINISHED]].tolist()
-        seen = self.slots[: min(self.window, end - begin)]
         queue = cluster.queue[begin:end].copy()
+        seen = queue if whole else self.slots[: min(self.window, end - begin)]
         cluster.queue[begin : begin + len(seen)] = seen
         cluster.state[QUEUE_END] = begin + len(seen)
         coming, last = self._counter(COMING), self._counter(LAST_OUTAGE)
@@ -231,11 +230,11 @@ class EnvHandle:
         ResetNeeded
             Before the first `reset`.
         """
-        if self.batch.render_mode is None:
+        if self.render_mode is None:
             raise BfenvError(
                 "render needs an environment made with render_mode='ansi' or 'rgb_array'"
             )
-        return (render_text if self.batch.render_mode == "ansi" else render_image)(self)
+        return (render_text if self.render_mode == "ansi" else render_image)(self)
 
     def _counter(self, column: int) -> int:
         return int(self.batch._state.counters[self.i, column])

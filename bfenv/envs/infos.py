@@ -8,11 +8,17 @@ from bfenv.envs.batch_state import INFOS, StepBuffers, StepTotals
 from bfenv.envs.reward import Totals
 
 Info = dict[str, Any]
-INFO_KEYS = ("action_mask", *INFOS, "illegal_action")  # at every decision
+INFO_KEYS = ("action_mask", *INFOS, "illegal_action", "metrics")
+METRICS = (
+    "mean_wait", "mean_bounded_slowdown", "longest_wait", "outside_window",
+    "reference_bounded_slowdown", "reference_longest_wait", "charged_jobs",
+)  # fmt: skip
+# Before the end of an episode. NaN would be unequal to itself, where infos are compared.
+NO_METRICS: dict[str, float] = dict.fromkeys(METRICS, 0.0) | {"charged_jobs": 0}
 
 
 def info_of(buffers: StepBuffers, i: int, mask: np.ndarray) -> Info:
-    """Return the info of environment i, whose mask is given."""
+    """Return the info of environment i, whose mask is given, before the end of its episode."""
     now, dt, illegal_actions, forced_starts = buffers.infos[:, i].tolist()
     return {  # the keys are written out, because `dict` takes longer
         "action_mask": mask.copy(),
@@ -21,11 +27,15 @@ def info_of(buffers: StepBuffers, i: int, mask: np.ndarray) -> Info:
         "illegal_actions": illegal_actions,
         "forced_starts": forced_starts,
         "illegal_action": buffers.illegal.item(i),
+        "metrics": NO_METRICS.copy(),
     }
 
 
 def infos_of(buffers: StepBuffers, masks: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the infos of all environments, in (N,) and (N, ...) arrays that do not change."""
+    """Return the infos of all environments, in (N,) and (N, ...) arrays, without the metrics.
+
+    The arrays do not change.
+    """
     integers = buffers.infos.copy()
     return {
         "action_mask": masks.copy(),
@@ -42,7 +52,7 @@ def rows_of(infos: dict[str, np.ndarray], truncated: np.ndarray) -> list[Info]:
 
     The keys are written out, because `dict` takes several times as long.
     """
-    columns = [infos[key].tolist() for key in INFO_KEYS[1:]]
+    columns = [infos[key].tolist() for key in INFO_KEYS[1:-1]]
     return [
         {
             "action_mask": mask,
@@ -51,6 +61,7 @@ def rows_of(infos: dict[str, np.ndarray], truncated: np.ndarray) -> list[Info]:
             "illegal_actions": illegal_actions,
             "forced_starts": forced_starts,
             "illegal_action": illegal_action,
+            "metrics": NO_METRICS.copy(),
             "TimeLimit.truncated": is_truncated,
         }
         for mask, now, dt, illegal_actions, forced_starts, illegal_action, is_truncated in zip(
@@ -59,7 +70,7 @@ def rows_of(infos: dict[str, np.ndarray], truncated: np.ndarray) -> list[Info]:
     ]
 
 
-def metrics_of(totals: StepTotals, jobs: int, reference: tuple[float, float] | None) -> Info:
+def metrics_of(totals: StepTotals, jobs: int, reference: list[float]) -> Info:
     """Return the metrics of an episode that is over.
 
     Parameters
@@ -69,20 +80,18 @@ def metrics_of(totals: StepTotals, jobs: int, reference: tuple[float, float] | N
     jobs
         How many jobs it has.
     reference
-        Sum of bounded slowdowns, and longest wait in seconds, under the reference policy.
+        Sum of bounded slowdowns, and longest wait in seconds, under EASY.
     """
-    metrics: Info = {
+    slowdown, longest = reference
+    return {
         "mean_wait": totals.wait / jobs,
         "mean_bounded_slowdown": totals.slowdown / jobs,
         "longest_wait": totals.longest,
         "outside_window": totals.outside / max(totals.steps, 1),
+        "reference_bounded_slowdown": slowdown / jobs,
+        "reference_longest_wait": longest,
         "charged_jobs": int(totals.unstarted),
     }
-    if reference is not None:
-        slowdown, longest = reference
-        metrics["reference_bounded_slowdown"] = slowdown / jobs
-        metrics["reference_longest_wait"] = longest
-    return metrics
 
 
 def reward_arguments(totals: StepTotals, jobs: Any, reference: Any) -> tuple[Totals, Totals]:

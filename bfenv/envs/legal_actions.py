@@ -2,16 +2,14 @@
 
 import numpy as np
 
-from bfenv.baselines.age_guard import limit_by_backlog
 from bfenv.baselines.easy_pass import takes_trial
-from bfenv.core.cluster import FREE, PROCESSORS, free, may_start, now, waiting
+from bfenv.core.cluster import FREE, free, may_start, now, waiting
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.profile import Profile, anchor_point, fits, rebuild, reserve, shadow
 from bfenv.envs.batch_state import (
     GUARD_LIMIT,
     HEAD,
-    LARGEST_BACKLOG,
     LEFT,
     LEGAL_STARTS,
     LEGAL_TRIALS,
@@ -22,9 +20,6 @@ from bfenv.envs.batch_state import (
     SLOT_SIZE,
 )
 from bfenv.envs.outages import is_hidden, is_withheld, leaves_enough, oldest, reserve_room
-
-IDLE = ("never", "reserved", "always")  # EnvRules.idle is an index into these
-NEVER, RESERVED, ALWAYS = range(3)
 
 
 @kernel
@@ -96,22 +91,17 @@ def may_any_start(state, cluster, jobs, rules, i):
 @kernel
 def is_overdue(state, cluster, jobs, rules, i):
     """Tell whether the oldest waiting job has waited so long that it must come next."""
-    if rules.max_age is None and rules.guard_code is None:
+    if rules.guard_code is None:
         return False
     first = oldest(state, cluster, i)
-    limit = longest_allowed_wait(state, cluster, rules, i)
+    limit = longest_allowed_wait(state, rules, i)
     return first >= 0 and now(cluster) - jobs.submit[first] > limit
 
 
 @kernel
-def longest_allowed_wait(state, cluster, rules, i):
-    """Return the age guard's limit on waits, in seconds; infinity without a guard."""
-    if rules.guard_code is not None:
-        return state.sums[i, GUARD_LIMIT]
-    if rules.max_age is not None:
-        largest = state.sums[i, LARGEST_BACKLOG]
-        return limit_by_backlog(1.0, rules.max_age, largest, cluster.state[PROCESSORS])
-    return np.inf
+def longest_allowed_wait(state, rules, i):
+    """Return the guard's limit on waits, in seconds; infinity without a guard."""
+    return np.inf if rules.guard_code is None else state.sums[i, GUARD_LIMIT]
 
 
 @kernel
@@ -122,7 +112,7 @@ def _may_pass(state, rules, i, reserved):
     """
     if state.counters[i, LEGAL_STARTS] == 0:
         return True
-    if rules.idle == NEVER:
+    if not rules.may_idle:
         return False
     for slot in range(reserved):
         if state.mask[i, slot]:

@@ -193,7 +193,7 @@ def _write_groups(state, tables, rules, cluster, jobs, i, queue):
             row[rules.start_column] = log_time(max(jobs.requested_start[job] - time, 0))
         if rules.age_column is not None:
             waited = time - jobs.submit[job]
-            limit = longest_allowed_wait(state, cluster, rules, i)
+            limit = longest_allowed_wait(state, rules, i)
             row[rules.age_column] = min(1.0, waited / max(limit, 1.0))
         if rules.trial_column is not None:
             row[rules.trial_column] = cluster.trial_start[job] >= 0

@@ -2,12 +2,10 @@
 
 import inspect
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.core.durations import MINUTE
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.names import import_object
 
@@ -28,8 +26,8 @@ class Totals(NamedTuple):
     wait: Number  # seconds
     bounded_slowdown: Number  # sum
     longest_wait: Number  # seconds
-    reference_slowdown: Number  # sum over the episode under the reference; NaN without one
-    reference_longest_wait: Number  # seconds; NaN without a reference
+    reference_slowdown: Number  # sum over the episode under EASY
+    reference_longest_wait: Number  # seconds, under EASY
 
 
 class EndedJobs(NamedTuple):
@@ -52,7 +50,6 @@ class RewardRule(NamedTuple):
     function: Callable[..., Any]
     takes_arrays: bool  # one call computes the rewards of all environments
     takes_ended: bool  # its third argument are EndedJobs
-    needs_reference: bool
 
 
 def bounded_slowdown(before: Totals, after: Totals) -> Number:
@@ -65,28 +62,24 @@ def wait(before: Totals, after: Totals) -> Number:
     return (before.wait - after.wait) / after.jobs
 
 
-def log_ratio(before: Totals, after: Totals, wait_penalty: float = 1.0) -> Number:
-    """Return minus the growth of log(total bounded slowdown / the reference's).
+def log_ratio(before: Totals, after: Totals) -> Number:
+    """Return minus the growth of log(total bounded slowdown / EASY's).
 
-    Jobs that are not submitted yet count with a bounded slowdown of 1. `wait_penalty` times the
-    growth of max(0, log(longest wait / (2 x the reference's))) is taken off. The reference's
-    longest wait counts as a minute at least.
+    Jobs that are not submitted yet count with a bounded slowdown of 1.
     """
-    return _cost(before, wait_penalty) - _cost(after, wait_penalty)
+    return _log_ratio(before) - _log_ratio(after)
 
 
-def _cost(totals: Totals, wait_penalty: float) -> Number:
+def _log_ratio(totals: Totals) -> Number:
     total = totals.bounded_slowdown + totals.jobs - totals.submitted
-    limit = 2 * np.maximum(totals.reference_longest_wait, MINUTE)
-    excess = np.log(np.maximum(totals.longest_wait / limit, 1.0))
-    cost = np.log(total / totals.reference_slowdown) + wait_penalty * excess
-    return np.where(totals.submitted > 0, cost, 0.0)  # the first reward brings the constant
+    # The first reward brings the constant.
+    return np.where(totals.submitted > 0, np.log(total / totals.reference_slowdown), 0.0)
 
 
-REWARDS = ("bounded_slowdown", "wait", "log_ratio")
+REWARDS = {"log_ratio": log_ratio, "bounded_slowdown": bounded_slowdown, "wait": wait}
 
 
-def find_reward(reward: str | Reward, wait_penalty: float = 1.0) -> RewardRule:
+def find_reward(reward: str | Reward) -> RewardRule:
     """Find a reward by its name or by "module:function"; a function is taken as it is.
 
     Raises
@@ -99,12 +92,8 @@ def find_reward(reward: str | Reward, wait_penalty: float = 1.0) -> RewardRule:
     """
     function: object = reward
     if isinstance(reward, str):
-        if reward == "bounded_slowdown":
-            return RewardRule(bounded_slowdown, True, False, False)
-        if reward == "wait":
-            return RewardRule(wait, True, False, False)
-        if reward == "log_ratio":
-            return RewardRule(partial(log_ratio, wait_penalty=wait_penalty), True, False, True)
+        if reward in REWARDS:
+            return RewardRule(REWARDS[reward], True, False)
         if ":" not in reward:
             raise UnknownNameError("reward", reward, REWARDS)
         function = import_object(reward)
@@ -113,7 +102,7 @@ def find_reward(reward: str | Reward, wait_penalty: float = 1.0) -> RewardRule:
     takes_ended = _takes(function, 3)
     if not (takes_ended or _takes(function, 2)):
         raise BfenvError(f"reward must be a function of two or three arguments, got {reward!r}")
-    return RewardRule(function, False, takes_ended, False)
+    return RewardRule(function, False, takes_ended)
 
 
 def _takes(function: Callable[..., Any], count: int) -> bool:

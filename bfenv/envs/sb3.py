@@ -99,8 +99,6 @@ class BackfillVecEnv(VecEnv):
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute of `bfenv.envs.handle.EnvHandle`, of each environment asked for."""
-        if attr_name == "render_mode":
-            return [self.batch.render_mode for _ in self._get_indices(indices)]
         return [getattr(self.handles[i], attr_name) for i in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

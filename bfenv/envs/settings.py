@@ -23,20 +23,19 @@ from bfenv.core.arguments import check_choice, check_integer, check_number
 from bfenv.core.durations import LONGEST, in_seconds
 from bfenv.core.errors import BfenvError, UnknownNameError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import Policy
 from bfenv.envs.features import JOB_FEATURES
-from bfenv.envs.legal_actions import IDLE
 from bfenv.envs.reward import Reward
 
 RENDER_MODES = ("ansi", "rgb_array")
 FRAMES_PER_SECOND = 8
 LARGEST_WINDOW = 2**20  # slots; the observation then has 46 MB
+ABOVE = " above "  # in trial_limit, between a length and an estimate
 WORKLOAD = "lublin"  # the default of all splits but "train"
 # The default of "train": each seed at each load. The default of the other splits has seed 0.
 TRAINING_SEEDS = (1, 2, 3, 4)
-TRAINING_LOADS = (0.7, 0.8, 0.9)
-HEADS = ("oldest", "chosen")
-GUARD_SCALES = ("backlog", "scaled_backlog")  # the guard by EASY needs a second machine
+TRAINING_LOADS = (0.8, 0.9, 1.0)
+IDLE = ("never", "allowed", "every_pass")
+GUARD_SCALES = ("backlog", "scaled_backlog")  # the others run EASY on further machines
 
 Workloads = str | Trace | Sequence[str | Trace]
 Init = TypeVar("Init", bound=Callable[..., None])
@@ -75,117 +74,6 @@ class Setting(NamedTuple):
 class EnvSettings(TypedDict, total=False):
     """The keyword arguments of the environments, beside `workload`; see `BackfillEnv`."""
 
-    window: Annotated[
-        int,
-        Setting(64, "how many waiting jobs the agent sees and can start."),
-    ]
-    window_order: Annotated[
-        str,
-        Setting(
-            "mixed",
-            'which jobs are in slots when more wait than the window holds: "mixed" (a quarter each '
-            "the oldest, the shortest estimates, the smallest sizes, the largest expansion "
-            'factors), "oldest", or the oldest job and the first ones of an order: the '
-            "name of one of `bfenv.knowledge.priorities.ORDERS`, or an expression as in "
-            '`easy(order=...)`, such as "size*estimate", the smallest values first.',
-        ),
-    ]
-    head: Annotated[
-        str,
-        Setting(
-            "oldest", '"chosen": the agent may choose the head of each pass, see Action Space.'
-        ),
-    ]
-    reservation_depth: Annotated[
-        int,
-        Setting(1, "how many of the oldest waiting jobs no start may delay; -1 for all."),
-    ]
-    idle: Annotated[
-        str,
-        Setting(
-            "never",
-            'when the pass is illegal: "never" while a start is legal, "reserved" while the start '
-            'of a job with a reservation is, "always" for never illegal at reservation_depth=0 (at '
-            'other depths it is "reserved").',
-        ),
-    ]
-    max_age: Annotated[
-        float | str | None,
-        Setting(
-            None,
-            'age guard, in seconds or text like "1d": a job that has waited longer than this plus '
-            "the largest backlog so far comes first; None for no guard.",
-        ),
-    ]
-    guard: Annotated[
-        float | None,
-        Setting(
-            None,
-            "age guard in place of `max_age`, the one of `easy(guard=...)`: a job that has waited "
-            "longer than this times (one day plus the largest backlog so far) comes first; None "
-            "for no guard.",
-        ),
-    ]
-    guard_scale: Annotated[
-        str,
-        Setting(
-            "scaled_backlog",
-            'the backlog of `guard`, by predicted runtimes: "backlog" or "scaled_backlog", see '
-            "`bfenv.baselines.age_guard`. It counts from the begin of the episode on.",
-        ),
-    ]
-    trial_limit: Annotated[
-        float | str | None,
-        Setting(
-            None,
-            'length of trials, in seconds or text like "15min": further actions then start jobs '
-            "for a trial, see Action Space; None for no trials.",
-        ),
-    ]
-    trial_above: Annotated[
-        float | str | None,
-        Setting(
-            None,
-            "estimate, in seconds or text: a job with one above it starts for a trial of "
-            "`trial_limit` first, and there are no further actions; as in `easy(trial_above=...)`.",
-        ),
-    ]
-    job_features: Annotated[
-        Sequence[str] | None,
-        Setting(
-            None,
-            'which of the groups "users", "priority" and "requested_start" are in the '
-            "observation; None for those that a workload has.",
-        ),
-    ]
-    flat: Annotated[
-        bool,
-        Setting(False, "observe one Box, of queue, profile, cluster and mask in a row."),
-    ]
-    reward: Annotated[
-        str | Reward,
-        Setting("bounded_slowdown", "see Rewards."),
-    ]
-    reference: Annotated[
-        str | Policy | None,
-        Setting(
-            None,
-            'policy that rewards compare with on the same jobs; None is "easy" for '
-            'reward="log_ratio", and no policy for others.',
-        ),
-    ]
-    wait_penalty: Annotated[
-        float,
-        Setting(1.0, 'weight of the longest wait in reward="log_ratio".'),
-    ]
-    episode_jobs: Annotated[
-        int | None,
-        Setting(256, "jobs per episode; None for all of the split after the warm-up."),
-    ]
-    warmup_jobs: Annotated[
-        int,
-        Setting(256, "jobs before the episode's, scheduled by EASY."),
-    ]
     split: Annotated[
         str,
         Setting(
@@ -202,9 +90,84 @@ class EnvSettings(TypedDict, total=False):
             "episode is at one load drawn by seed.",
         ),
     ]
-    every_pass: Annotated[
-        bool,
-        Setting(False, "stop at every scheduling pass, even if no start is legal."),
+    episode_jobs: Annotated[
+        int | None,
+        Setting(512, "jobs per episode; None for all of the split after the warm-up."),
+    ]
+    warmup_jobs: Annotated[
+        int,
+        Setting(256, "jobs before the episode's, scheduled by EASY."),
+    ]
+    window: Annotated[
+        int,
+        Setting(64, "how many waiting jobs the agent sees and can start."),
+    ]
+    window_order: Annotated[
+        str,
+        Setting(
+            "mixed",
+            'which jobs are in slots when more wait than the window holds: "mixed" (a quarter each '
+            "the oldest, the shortest estimates, the smallest sizes, the largest expansion "
+            'factors), "oldest", or the oldest job and the first ones of an order: the '
+            "name of one of `bfenv.knowledge.priorities.ORDERS`, or an expression as in "
+            '`easy(order=...)`, such as "size*estimate", the smallest values first.',
+        ),
+    ]
+    reservations: Annotated[
+        int | str,
+        Setting(
+            "chosen",
+            'whose reservations no start may delay: "chosen" for that of the head which the agent '
+            "names, a number for those of so many of the oldest waiting jobs (1 as in EASY, 0 for "
+            'none), "all" for those of all.',
+        ),
+    ]
+    idle: Annotated[
+        str,
+        Setting(
+            "never",
+            'when the pass is legal: "never" while a start is, "allowed" unless the start of a job '
+            'with a reservation is; "every_pass" is "allowed", and the environment stops at every '
+            "scheduling pass, even if no start is legal.",
+        ),
+    ]
+    guard: Annotated[
+        float | None,
+        Setting(
+            1.2,
+            "guard against starving, the one of `easy(guard=...)`: a job that has waited longer "
+            "than this times the scale comes first; None for no guard.",
+        ),
+    ]
+    guard_scale: Annotated[
+        str,
+        Setting(
+            "scaled_backlog",
+            'what the limit of the guard is a multiple of: "backlog" or "scaled_backlog", see '
+            "`bfenv.baselines.age_guard`. It counts from the begin of the episode on.",
+        ),
+    ]
+    trial_limit: Annotated[
+        float | str | None,
+        Setting(
+            None,
+            'length of trials, in seconds or text like "15min": further actions then start jobs '
+            'for a trial, see Action Space. With "5min above 35min" there are no further actions: '
+            "a job with a longer estimate starts for a trial first, as in "
+            "`easy(trial=..., trial_above=...)`. None for no trials.",
+        ),
+    ]
+    job_features: Annotated[
+        Sequence[str] | None,
+        Setting(
+            None,
+            'which of the groups "users", "priority" and "requested_start" are in the '
+            "observation; None for those that a workload has.",
+        ),
+    ]
+    reward: Annotated[
+        str | Reward,
+        Setting("log_ratio", 'this, "bounded_slowdown", "wait" or your own, see Rewards.'),
     ]
     render_mode: Annotated[
         str | None,
@@ -241,7 +204,6 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
     }
     values = cast(EnvSettings, {**DEFAULTS, **given})
     check_integer("window", values["window"], 1, LARGEST_WINDOW)
-    check_integer("reservation_depth", values["reservation_depth"], -1)
     check_integer("warmup_jobs", values["warmup_jobs"], 0)
     if values["episode_jobs"] is not None:
         check_integer("episode_jobs", values["episode_jobs"], 1)
@@ -249,47 +211,26 @@ def complete_settings(settings: EnvSettings) -> EnvSettings:
         check_integer("max_episode_steps", values["max_episode_steps"], 1)
     check_choice("render_mode", values["render_mode"], (None, *RENDER_MODES))
     check_choice("idle", values["idle"], IDLE)
-    check_choice("head", values["head"], HEADS)
-    check_choice("flat", values["flat"], (False, True))
-    check_choice("every_pass", values["every_pass"], (False, True, 0, 1))
-    check_number("wait_penalty", values["wait_penalty"], 0)
+    check_choice("guard_scale", values["guard_scale"], GUARD_SCALES)
+    if values["guard"] is not None:
+        check_number("guard", values["guard"], positive=True)
     if not isinstance(values["window_order"], str):
         raise BfenvError(f"window_order must be text, got {values['window_order']!r}")
     _check_groups(values["job_features"])
-    _check_guard(values)
-    _check_trials(values)
-    if values["head"] == "chosen" and values["reservation_depth"] != 0:
-        raise BfenvError(
-            "head='chosen' needs reservation_depth=0, because the chosen job has the only "
-            f"reservation, got reservation_depth={values['reservation_depth']}"
-        )
+    depth = reservation_depth_of(values["reservations"])
+    if values["trial_limit"] is not None:
+        limit, above = trials_of(values["trial_limit"])
+        if above is not None and above < limit:
+            raise BfenvError(
+                f"trial_limit={values['trial_limit']!r}: only jobs with estimates above the length "
+                "of a trial can have one"
+            )
+        if above is not None and depth not in (0, 1):
+            raise BfenvError(
+                f"trial_limit={values['trial_limit']!r} needs reservations='chosen', 0 or 1, "
+                f"got reservations={values['reservations']!r}"
+            )
     return values
-
-
-def _check_guard(values: EnvSettings) -> None:
-    """Check the guard, which is an alternative to `max_age`."""
-    check_choice("guard_scale", values["guard_scale"], GUARD_SCALES)
-    if values["guard"] is None:
-        return
-    check_number("guard", values["guard"], positive=True)
-    if values["max_age"] is not None:
-        raise BfenvError("max_age and guard are two age guards: set one of them")
-
-
-def _check_trials(values: EnvSettings) -> None:
-    """Check that jobs which start for a trial may be killed before their estimate."""
-    if values["trial_above"] is None:
-        return
-    if values["trial_limit"] is None:
-        raise BfenvError("trial_above needs a trial_limit, the length of the trials")
-    limit, above = first_trial_of(values["trial_limit"], values["trial_above"])
-    if above < limit:
-        raise BfenvError(f"trial_above must be at least trial_limit={limit}, got {above}")
-    if values["reservation_depth"] not in (0, 1):
-        raise BfenvError(
-            "trial_above needs reservation_depth=0 or 1, "
-            f"got reservation_depth={values['reservation_depth']}"
-        )
 
 
 def _check_groups(groups: Any) -> None:
@@ -303,40 +244,42 @@ def _check_groups(groups: Any) -> None:
         check_choice("job_features", group, JOB_FEATURES)
 
 
-def seconds_of(max_age: float | str) -> int:
-    """Return the age guard's seconds.
+def reservation_depth_of(reservations: int | str) -> int:
+    """Return how many of the oldest waiting jobs have reservations; -1 is all.
+
+    With "chosen" none has one: the head that the agent names has it.
 
     Raises
     ------
     BfenvError
-        If it is neither a number from 0 nor a duration as text.
+        If it is neither a number from 0 nor one of the names.
     """
-    seconds = in_seconds("max_age", max_age)
-    return round(check_number("max_age", seconds, 0, LONGEST))
+    named = {"chosen": 0, "all": -1}
+    if isinstance(reservations, str) and reservations in named:
+        return named[reservations]
+    if isinstance(reservations, str):
+        raise UnknownNameError("reservations", reservations, named)
+    return check_integer("reservations", reservations, 0)
 
 
-def trial_seconds_of(trial_limit: float | str) -> int:
-    """Return the length of trials in seconds.
+def trials_of(trial_limit: float | str) -> tuple[int, int | None]:
+    """Return the length (s) of trials, and the estimate (s) above which jobs start with one.
 
-    Raises
-    ------
-    BfenvError
-        If it is neither a number from 1 nor such a duration as text.
-    """
-    seconds = in_seconds("trial_limit", trial_limit)
-    return round(check_number("trial_limit", seconds, 1, LONGEST))
-
-
-def first_trial_of(trial_limit: float | str, trial_above: float | str) -> tuple[int, int]:
-    """Return the length (s) of trials that jobs start with, and the estimate (s) above which.
+    The latter is None where trials are actions.
 
     Raises
     ------
     BfenvError
         If one of them is neither a number from 1 nor such a duration as text.
     """
-    above = check_number("trial_above", in_seconds("trial_above", trial_above), 1, LONGEST)
-    return trial_seconds_of(trial_limit), round(above)
+    values: list[float | str] = [trial_limit]
+    if isinstance(trial_limit, str):
+        values[:] = trial_limit.split(ABOVE, 1)
+    seconds = [
+        round(check_number("trial_limit", in_seconds("trial_limit", value), 1, LONGEST))
+        for value in values
+    ]
+    return seconds[0], seconds[1] if len(seconds) > 1 else None
 
 
 def lists_settings(init: Init) -> Init:

@@ -235,7 +235,7 @@ def _write_values(state, tables, cluster, jobs, rules, i):
     program, columns = program_of(rules.expression), columns_of(state, rules, i)
     history, value = history_of(state, tables, i), state.per_job[i, VALUE].view(np.float64)
     count_jobs(history, cluster, jobs, program.counts[0], program.counts[1])
-    note_age_limit(history, longest_allowed_wait(state, cluster, rules, i))
+    note_age_limit(history, longest_allowed_wait(state, rules, i))
     score_jobs(program, columns, history, cluster, jobs, waiting(cluster), value)
 
 

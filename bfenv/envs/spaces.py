@@ -9,7 +9,7 @@ from bfenv.envs.features import PROFILE, Feature
 
 
 def observation_space(
-    queue: tuple[Feature, ...], cluster: tuple[Feature, ...], window: int, actions: int, flat: bool
+    queue: tuple[Feature, ...], cluster: tuple[Feature, ...], window: int
 ) -> spaces.Space[Any]:
     """Return the space of an environment's observations.
 
@@ -19,22 +19,9 @@ def observation_space(
         Columns of these parts.
     window
         Slots.
-    actions
-        Length of the mask.
-    flat
-        One box of all parts and the mask, in place of a Dict.
     """
-    parts: dict[str, spaces.Box] = {
-        "queue": _box(queue, window),
-        "profile": _box(PROFILE),
-        "cluster": _box(cluster),
-    }
-    if not flat:
-        return spaces.Dict(dict[str, spaces.Space[Any]](parts))
-    low = [part.low.ravel() for part in parts.values()] + [np.zeros(actions)]
-    high = [part.high.ravel() for part in parts.values()] + [np.ones(actions)]
-    return spaces.Box(
-        np.concatenate(low).astype(np.float32), np.concatenate(high).astype(np.float32)
+    return spaces.Dict(
+        {"queue": _box(queue, window), "profile": _box(PROFILE), "cluster": _box(cluster)}
     )
 
 

@@ -1,6 +1,7 @@
 """Many Backfill-v0 environments at once behind Gymnasium's VectorEnv."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,7 +15,7 @@ from bfenv.envs.batch import EnvBatch, Observation
 from bfenv.envs.batch_state import StepBuffers
 from bfenv.envs.episode_source import check_options
 from bfenv.envs.handle import EnvHandle
-from bfenv.envs.infos import INFO_KEYS
+from bfenv.envs.infos import INFO_KEYS, NO_METRICS, Info
 from bfenv.envs.settings import (
     FRAMES_PER_SECOND,
     RENDER_MODES,
@@ -23,6 +24,7 @@ from bfenv.envs.settings import (
     lists_settings,
 )
 
+StepResult = tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 INFO_MASKS = tuple(f"_{key}" for key in INFO_KEYS)  # which environments have them
 
 
@@ -48,6 +50,8 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     copy
         If False, `reset` and `step` return the same arrays of observations each time, which the
         next call overwrites; it is a little faster.
+    threads
+        How many threads step the environments. The results are the same.
     **settings
         As of `BackfillEnv`.
 
@@ -82,10 +86,11 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         workload: Workloads | None = None,
         autoreset_mode: str | AutoresetMode = "same_step",
         copy: bool = True,
+        threads: int = 1,
         **settings: Unpack[EnvSettings],
     ) -> None:
         mode = _autoreset_mode(autoreset_mode)
-        batch = EnvBatch(num_envs, workload, settings)
+        batch = EnvBatch(num_envs, workload, settings, threads)
         check_choice("copy", copy, (False, True))
         if not copy:
             batch.reuse_buffers()
@@ -100,10 +105,15 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._buffers: StepBuffers | None = None  # of the last step
+        self._sender: ThreadPoolExecutor | None = None  # of the steps that have been sent
+        self._sent: Future[StepResult] | None = None
         self._over: list[int] = []  # environments whose episodes wait for their reset
         self._everywhere = np.ones(num_envs, dtype=np.bool_)  # the mask of what all infos have
         self._everywhere.flags.writeable = False
-        self._in_all = dict.fromkeys(INFO_MASKS, self._everywhere)
+        metrics = _spread([NO_METRICS] * num_envs, range(num_envs), self._everywhere)
+        for column in metrics.values():
+            column.flags.writeable = False
+        self._in_all: Info = {**dict.fromkeys(INFO_MASKS, self._everywhere), "metrics": metrics}
 
     def reset(
         self,
@@ -154,9 +164,7 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self._buffers = buffers
         return self.batch.observations(buffers), self._infos(buffers, chosen)
 
-    def step(
-        self, actions: np.ndarray
-    ) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: np.ndarray) -> StepResult:
         """Act in every environment; reset those whose episode is over, by `autoreset_mode`.
 
         Parameters
@@ -193,30 +201,87 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         if self._over:
             for values in (rewards, terminated, truncated):
                 values[self._over] = 0
-        over, finals = (terminated | truncated).nonzero()[0].tolist(), {}
-        if over:
-            finals = self._finals(buffers, over)
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                for i in over:
-                    self.batch.open_episode(i, buffers)
+        over = (terminated | truncated).nonzero()[0].tolist()
+        finals = [self.batch.info(i, buffers) for i in over]
+        more: dict[str, Any] = {}
+        if over and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            pairs = zip(over, finals, strict=True)
+            last = [
+                {"final_obs": self.batch.observation(buffers, i), "final_info": info}
+                for i, info in pairs
+            ]
+            present = np.zeros(self.num_envs, dtype=np.bool_)
+            present[over] = True
+            more = _spread(last, over, present)
+            for i in over:
+                self.batch.open_episode(i, buffers)
+        elif over:
+            metrics = [NO_METRICS] * self.num_envs
+            for i, info in zip(over, finals, strict=True):
+                metrics[i] = info["metrics"]
+            more["metrics"] = _spread(metrics, range(self.num_envs), self._everywhere)
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             self._over = over
-        infos = self._infos(buffers, self._everywhere)
-        infos.update(finals)
+        infos = {**self._infos(buffers, self._everywhere), **more}
         return self.batch.observations(buffers), rewards, terminated, truncated, infos
 
-    def _finals(self, buffers: StepBuffers, over: Sequence[int]) -> dict[str, Any]:
-        """Return what the infos hold of the episodes that are over."""
-        finals: list[dict[str, Any]] = []
-        for i in over:
-            info = self.batch.info(i, buffers)
-            if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                finals.append({"final_obs": self.batch.observation(buffers, i), "final_info": info})
-            else:
-                finals.append({"metrics": info["metrics"]})
-        present = np.zeros(self.num_envs, dtype=np.bool_)
-        present[over] = True
-        return _spread(finals, over, present)
+    def send(self, actions: np.ndarray) -> None:
+        """Begin a step in another thread; `recv` returns what `step` would.
+
+        Make two vectors, and let one step while a learner chooses the actions of the other.
+
+        Raises
+        ------
+        BfenvError
+            If a step has been sent that has not been received.
+        """
+        if self._sent is not None:
+            raise BfenvError("send needs a recv before it: a step has been sent already")
+        if self._sender is None:
+            self._sender = ThreadPoolExecutor(1)
+        self._sent = self._sender.submit(self.step, np.array(actions))
+
+    def recv(self) -> StepResult:
+        """Wait for the step that has been sent, and return what `step` returns.
+
+        Raises
+        ------
+        BfenvError
+            If there is none, and what `step` raises.
+        """
+        if self._sent is None:
+            raise BfenvError("recv needs a send before it")
+        sent, self._sent = self._sent, None
+        return sent.result()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_sender": None, "_sent": None}
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every environment, or read an attribute.
+
+        They are those of `bfenv.envs.handle.EnvHandle`.
+        """
+        values = [getattr(handle, name) for handle in self.handles]
+        return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every environment; see `call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of every environment: one value for all, or a list of them.
+
+        Raises
+        ------
+        AttributeError
+            If the attribute cannot be set: the environments share their settings.
+        ValueError
+            If there are not as many values as environments.
+        """
+        each = values if isinstance(values, list | tuple) else [values] * self.num_envs
+        for handle, value in zip(self.handles, each, strict=True):
+            setattr(handle, name, value)
 
     def action_masks(self) -> np.ndarray:
         """Return (num_envs, actions) bool: which actions are legal now."""
@@ -241,20 +306,19 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         infos = self.batch.infos(buffers)
         if present is self._everywhere:
             return {**infos, **self._in_all}
-        infos = {key: column.copy() for key, column in infos.items()}
         for column in infos.values():
             column[~present] = 0
-        return {**infos, **dict.fromkeys(INFO_MASKS, present.copy())}
+        opened = np.flatnonzero(present).tolist()
+        metrics = _spread([NO_METRICS] * len(opened), opened, present)
+        return {**infos, "metrics": metrics, **dict.fromkeys(INFO_MASKS, present.copy())}
 
 
-def _spread(
-    infos: Sequence[dict[str, Any]], over: Sequence[int], present: np.ndarray
-) -> dict[str, Any]:
+def _spread(infos: Sequence[Info], over: Sequence[int], present: np.ndarray) -> Info:
     """Return the infos of the environments `over` as arrays of all environments, zeros elsewhere.
 
     The result equals Gymnasium's `VectorEnv._add_info`, which takes about twice as long.
     """
-    spread: dict[str, Any] = {}
+    spread: Info = {}
     pairs = list(zip(over, infos, strict=True))
     for key, first in infos[0].items():
         column: Any

@@ -1,7 +1,7 @@
 """What happened before an episode, and what a reference policy makes of its jobs."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from bfenv.baselines.easy import run as run_by_easy
 from bfenv.baselines.registry import find_policy
 from bfenv.core.cluster import HORIZON, LAST_JOB, Cluster
 from bfenv.core.detour import run_around
+from bfenv.core.durations import HOUR
 from bfenv.core.errors import StarvationError
 from bfenv.core.events import Truth, advance, reset
 from bfenv.core.illegal_start import naming_illegal_start
@@ -19,7 +20,11 @@ from bfenv.core.policy import Policy, new_memory
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
 
+BEYOND = 6 * HOUR  # behind the last arrival of an episode: how far EASY is simulated at first
 REQUESTED_START_POLICY = "conservative"  # in EASY's place where jobs have requested start times
+
+
+RunEasy = Callable[..., None]
 
 
 def warm_up(
@@ -28,7 +33,7 @@ def warm_up(
     truth: Truth,
     trace: Trace,
     window: EpisodeWindow,
-    run_easy: Callable[..., None],
+    run_easy: RunEasy,
 ) -> None:
     """Schedule the jobs before the episode on an empty machine.
 
@@ -77,24 +82,52 @@ class ReferenceTotals(NamedTuple):
 
 
 class Reference:
-    """A policy that schedules the same jobs from the same warm machine; each window once."""
+    """EASY on the same jobs from the same warm machine; each window once.
 
-    def __init__(self, policy: str | Policy, source: EpisodeSource) -> None:
-        self.policy = find_policy(policy)
+    Where jobs have requested start times, conservative backfilling takes its place.
+    """
+
+    def __init__(self, source: EpisodeSource) -> None:
         self._source = source
         self._totals: dict[EpisodeWindow, ReferenceTotals] = {}
 
-    def totals(self, window: EpisodeWindow) -> ReferenceTotals:
-        """Return what the policy makes of the window's jobs."""
+    def totals(self, window: EpisodeWindow, run_easy: RunEasy, *machine: Any) -> ReferenceTotals:
+        """Return what it makes of the window's jobs; `machine` as of `easy_start_times`."""
         if window not in self._totals:
-            self._totals[window] = self._simulate(window)
+            trace, jobs = self._source.traces[window.k], slice(window.first, window.last)
+            if trace.jobs.requested_start.any():
+                start = start_times(find_policy(REQUESTED_START_POLICY), trace, window)
+            elif trace.outages:
+                start = start_times(EASY, trace, window)
+            else:
+                start = easy_start_times(trace, window, run_easy, *machine)
+            wait = start - trace.jobs.submit[jobs]
+            slowdown = bounded_slowdown(wait, trace.runtime[jobs])
+            self._totals[window] = ReferenceTotals(float(slowdown.sum()), float(wait.max()))
         return self._totals[window]
 
-    def _simulate(self, window: EpisodeWindow) -> ReferenceTotals:
-        trace, jobs = self._source.traces[window.k], slice(window.first, window.last)
-        wait = start_times(self.policy, trace, window) - trace.jobs.submit[jobs]
-        slowdown = bounded_slowdown(wait, trace.runtime[jobs])
-        return ReferenceTotals(float(slowdown.sum()), float(wait.max()))
+
+def easy_start_times(
+    trace: Trace,
+    window: EpisodeWindow,
+    run_easy: RunEasy,
+    cluster: Cluster,
+    jobs: Jobs,
+    truth: Truth,
+) -> np.ndarray:
+    """Return when EASY starts the jobs of a window, (n,) int64 seconds.
+
+    It has nothing to remember, so it runs on the machine that is given, and only as far as needed.
+    The trace has neither outages nor requested start times. The other parameters are those of
+    `warm_up`.
+    """
+    warm_up(cluster, jobs, truth, trace, window, run_easy)
+    start, ahead = cluster.start[window.first : window.last], BEYOND
+    while start.max() == FOREVER or start.min() < 0:
+        cluster.state[HORIZON] = trace.jobs.submit[window.last - 1] + ahead
+        run_easy(cluster, jobs, truth, ())
+        ahead *= 2
+    return start
 
 
 def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarray:
@@ -109,9 +142,9 @@ def start_times(policy: Policy, trace: Trace, window: EpisodeWindow) -> np.ndarr
     """
     cluster, jobs, truth = new_machine(trace)
     warm_up(cluster, jobs, truth, trace, window, run_by_easy)
+    start = cluster.start[window.first : window.last]
     with naming_illegal_start(cluster, jobs, policy.name):
         _run(policy, cluster, jobs, truth, trace)
-    start = cluster.start[window.first : window.last]
     lost = window.first + np.flatnonzero(start < 0)
     if len(lost):
         raise StarvationError(lost.tolist(), policy.name)

@@ -2,29 +2,32 @@
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from bfenv.agents.agent_names import open_agent
-from bfenv.agents.player import play
+from bfenv.agents.agent_names import SHIPPED, open_agent, read_agent
+from bfenv.agents.card import ACTING, read_card
+from bfenv.agents.player import Played, play
 from bfenv.agents.random import RandomAgent
+from bfenv.agents.seen_jobs import count_seen
 from bfenv.analysis.comparison import STARVES
 from bfenv.analysis.formatting import percent
 from bfenv.baselines.registry import find_policy, policies
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Trace
-from bfenv.core.policy import COMPLETION, TRIALS, Policy, division_of, plans_for
+from bfenv.core.policy import CLAIRVOYANT, Policy, division_of, plans_for
 from bfenv.core.schedule import bounded_slowdown
-from bfenv.core.versions import versions
 from bfenv.envs.backfill import BackfillEnv
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.settings import WORKLOAD, EnvSettings, Workloads
 from bfenv.envs.warm_up import start_times
-from bfenv.evaluation.row import Row
+from bfenv.evaluation.row import Row, new_row
 from bfenv.parallel.failures import as_policy_error
+from bfenv.workloads.load import load_workload
 
 BASE = "easy"  # what all are compared with
 REFERENCES = (BASE, "easy-saf")
@@ -33,11 +36,7 @@ RANDOM = "random"  # name of the agent that learns nothing
 MANY_OUTSIDE = 0.05  # share of decisions with jobs outside the window that reports warn of
 
 
-class Episode(NamedTuple):
-    """How an episode is drawn."""
-
-    seed: int
-    options: dict[str, Any] | None  # of the environment's `reset`
+Plan = Sequence[tuple[int, dict[str, Any] | None]]  # seed and options of `reset` of each episode
 
 
 class Waits(NamedTuple):
@@ -57,6 +56,7 @@ def evaluate_agent(
     trust: bool = False,
     references: Sequence[str | Policy] = REFERENCES,
     failed: Callable[[Policy, PolicyError], None] | None = None,
+    watch: Callable[[Callable[[], float]], None] = lambda share: None,
     **settings: Unpack[EnvSettings],
 ) -> list[Row]:
     """Play episodes, and score random actions and policies on the same jobs.
@@ -85,13 +85,16 @@ def evaluate_agent(
     failed
         Called with each reference that fails, and the error; the reference has no row then. By
         default, the first error is raised.
+    watch
+        Called once, with a function that returns which share of the episodes has been played.
 
     Returns
     -------
     list[Row]
-        The agent, or the agent and "... (sampled)"; "random"; the references; and, if it is not
-        among them, the best registered variant of EASY or LOS that starves no jobs. Policies see
-        every waiting job and need no masks. Compare rows of one division only. The metrics are
+        The agent, or the agent and "... (sampled)"; "random", which acts in the default environment
+        with your `settings`; the references; and, if it is not among them, the best registered
+        variant of EASY or LOS that starves no jobs. Policies see every waiting job and need no
+        masks. Compare rows of one division only. The metrics are
         means over the episodes of the means over their jobs, "p95_wait" and "max_wait" of all jobs,
         "slowdown_ratio" and "longest_wait_ratio" to EASY; of agents, also "decisions", the share
         "outside_window" of them at which jobs waited outside the window, "replaced_actions", the
@@ -126,51 +129,83 @@ def evaluate_agent(
     traces = env.batch.source.traces
     for trace, bounds in zip(traces, env.batch.source.splits, strict=True):
         opened.check_unseen(trace, *bounds)
-    plan = [Episode(each, None) for each in range(seed, seed + episodes)]
+    plan: Plan = [(each, None) for each in range(seed, seed + episodes)]
     if chosen.get("episode_jobs", 0) is None:
-        plan = [Episode(seed, {"trace": k}) for k in range(len(traces))]
-    windows = [_window(env, one) for one in plan]
-    policy_waits = _score_policies(env, windows, references, failed)
-    easy = policy_waits[BASE] if BASE in policy_waits else next(iter(policy_waits.values()))
-    modes = [True, False] if deterministic is None else [deterministic]
-    played = Row(
-        suite="",
-        policy=RANDOM,
-        kind="agent",
-        workload=", ".join(dict.fromkeys(trace.name for trace in traces)),
-        source=workload if isinstance(workload, str) else traces[0].name,
-        workload_hash=f"sha256:{traces[0].hash}",
-        processors=traces[0].processors,
-        jobs=0,
-        load=None,
-        offered_load=None,
-        seed=seed,
-        status="ok",
-        versions=versions(),
-        commit=None,
-        command="",
-        division=_division(chosen.get("trial_limit") is not None, traces),
-    )
-    rows = []
-    with as_policy_error(opened.name):
-        for mode in modes if _samples(opened.make(env, seed)) else modes[:1]:
-            name = opened.name if mode else f"{opened.name} (sampled)"
-            row = replace(played, policy=name)
-            rows.append(_play_all(env, row, opened.make, plan, mode, easy))
-    if opened.name != RANDOM:
-        rows.append(_play_all(env, played, RandomAgent, plan, False, easy))
-    scored = [
-        _scored(
-            replace(played, policy=name, kind="policy", division=_division(policy.trials, traces)),
-            policy_waits[name],
-            easy,
+        plan = [(seed, {"trace": k}) for k in range(len(traces))]
+    windows = []
+    for each, options in plan:
+        env.reset(seed=each, options=options)
+        windows += [window for window in env.batch.windows if window is not None]
+    waits = _score_policies(traces, windows, references, failed)
+    easy = waits[BASE] if BASE in waits else next(iter(waits.values()))
+
+    def row_of(name: str, kind: str, trials: bool) -> Row:
+        divisions = {division_of(trials, trace) for trace in traces}
+        return new_row(
+            traces[0],
+            policy=name,
+            kind=kind,
+            workload=", ".join(dict.fromkeys(trace.name for trace in traces)),
+            source=workload if isinstance(workload, str) else traces[0].name,
+            offered_load=None,
+            seed=seed,
+            division=min(divisions - {CLAIRVOYANT}, default=CLAIRVOYANT),  # only if all traces are
         )
+
+    modes = [True, False] if deterministic is None else [deterministic]
+    with as_policy_error(opened.name):
+        first = opened.make(env, seed)
+        is_sampling = getattr(first, "samples", getattr(first, "stochastic", True))
+    acting = [
+        (opened.name + ("" if mode else " (sampled)"), env, opened.make, mode)
+        for mode in (modes if is_sampling else modes[:1])
+    ]
+    if opened.name != RANDOM:
+        default: Any = {
+            key: value for key, value in chosen.items() if key in settings or key not in ACTING
+        }
+        acting.append((RANDOM, BackfillEnv(workload, **default), RandomAgent, False))
+    played: list[Played] = []
+    current = env
+
+    def share() -> float:
+        now = 1 - current.unstarted / len(current.episode_jobs)
+        return min((len(played) + now) / (len(acting) * len(plan)), 1.0)
+
+    watch(share)
+    rows = []
+    for name, current, make, mode in acting:
+        row = row_of(name, "agent", current.batch.settings["trial_limit"] is not None)
+        with as_policy_error(name):
+            rows.append(_play_all(current, row, make, plan, mode, easy, played))
+    scored = [
+        _scored(row_of(name, "policy", policy.trials), waits[name], easy)
         for name, policy in _known(references).items()
-        if name in policy_waits
+        if name in waits
     ]
     shown = {find_policy(one).name for one in references}
     best = [row for row in best_policies(scored) if row.policy not in shown]
     return rows + [row for row in scored if row.policy in shown] + best
+
+
+def workload_of(agent: str) -> str | None:
+    """Return the first workload on an agent's card that can be loaded; None without any.
+
+    A model's card names traces; the jobs of a generated one cannot be made again from its name.
+    """
+    name = read_agent(agent)
+    if not (name.is_saved or name.is_network):
+        return None
+    card = read_card(name.base.removeprefix(SHIPPED))
+    training = card.found.get("settings", {}).get("workload") or [
+        span.trace.partition("@")[0] for span in card.trained_on
+    ]
+    for workload in dict.fromkeys([training] if isinstance(training, str) else training):
+        with suppress(BfenvError, FileNotFoundError):
+            trace = load_workload(workload)
+            if count_seen(trace, 0, len(trace), card.trained_on):
+                return str(workload)
+    return None
 
 
 def starves(row: Row) -> bool:
@@ -185,74 +220,55 @@ def best_policies(rows: Sequence[Row]) -> list[Row]:
     return list({row.division: row for row in fair}.values())  # the last of each division
 
 
-def _division(trials: bool, traces: Sequence[Trace]) -> str:
-    """Return the division of rows on several traces; they are clairvoyant if all traces are."""
-    found = {division_of(trials, trace) for trace in traces}
-    return found.pop() if len(found) == 1 else TRIALS if trials else COMPLETION
-
-
 def _known(references: Sequence[str | Policy]) -> dict[str, Policy]:
     """Return the references and the candidates by name."""
     chosen = [find_policy(one) for one in references]
-    chosen += [one for name, one in policies().items() if _is_candidate(name, one)]
+    chosen += [
+        policy
+        for name, policy in policies().items()
+        if name.startswith(FAMILIES) and not policy.stochastic and not policy.trials
+    ]
     found: dict[str, Policy] = {}
     for policy in chosen:
         found.setdefault(policy.name, policy)
     return found
 
 
-def _samples(agent: Any) -> bool:
-    """Tell whether `deterministic` may change what an agent does."""
-    return bool(getattr(agent, "samples", getattr(agent, "stochastic", True)))
-
-
-def _window(env: BackfillEnv, episode: Episode) -> EpisodeWindow:
-    """Return the window of jobs of an episode."""
-    env.reset(seed=episode.seed, options=episode.options)
-    window = env.batch.windows[0]
-    assert window is not None, "the environment has been reset"
-    return window
-
-
 def _play_all(
     env: BackfillEnv,
     row: Row,
     make: Callable[[BackfillEnv, int], Any],
-    plan: Sequence[Episode],
+    plan: Plan,
     deterministic: bool,
     easy: Sequence[Waits],
+    played: list[Played],
 ) -> Row:
     """Play all episodes with the agents that `make` returns, and add what they did to a row."""
-    waits, played = [], []
+    waits, begin = [], len(played)
     for seed, options in plan:
         agent = make(env, seed)
-        one = play(env, agent, seed, deterministic=deterministic, options=options)
-        jobs = env.episode_jobs
-        waits.append(_waits(env.trace, jobs.start, one.times.start))
-        played.append(one)
-    decisions = [len(one.seconds) for one in played]
-    outside = sum(
-        one.info["metrics"]["outside_window"] * count
-        for one, count in zip(played, decisions, strict=True)
-    )
-    row = _scored(row, waits, easy)
+        played.append(play(env, agent, seed, deterministic=deterministic, options=options))
+        waits.append(_waits(env.trace, env.episode_jobs.start, played[-1].times.start))
+    own = played[begin:]
+    decisions = sum(len(one.seconds) for one in own)
+    outside = sum(one.info["metrics"]["outside_window"] * len(one.seconds) for one in own)
     noted = {
-        "decisions": sum(decisions),
-        "outside_window": outside / sum(decisions),
-        "replaced_actions": sum(one.replaced_actions for one in played),
-        "illegal_actions": sum(one.info["illegal_actions"] for one in played),
+        "decisions": decisions,
+        "outside_window": outside / decisions,
+        "replaced_actions": sum(one.replaced_actions for one in own),
+        "illegal_actions": sum(one.info["illegal_actions"] for one in own),
     }
+    row = _scored(row, waits, easy)
     return replace(row, metrics={**row.metrics, **noted})
 
 
 def _score_policies(
-    env: BackfillEnv,
+    traces: Sequence[Trace],
     windows: Sequence[EpisodeWindow],
     references: Sequence[str | Policy],
     failed: Callable[[Policy, PolicyError], None] | None,
 ) -> dict[str, list[Waits]]:
     """Return what the references and the candidates make of the windows' jobs, by name."""
-    traces = env.batch.source.traces
     waits = {}
     for policy in _known(references).values():
         if all(plans_for(policy, trace.jobs) for trace in traces):
@@ -278,10 +294,6 @@ def outside_note(name: str, share: float) -> str:
     return f"{name}: at {percent(share)} of its decisions jobs waited outside the window{hint}"
 
 
-def _is_candidate(name: str, policy: Policy) -> bool:
-    return name.startswith(FAMILIES) and not policy.stochastic and not policy.trials
-
-
 def _waits(trace: Trace, first: int, start: np.ndarray) -> Waits:
     """Return the waits of the jobs from `first` on, which start at these times."""
     jobs = slice(first, first + len(start))
@@ -291,7 +303,9 @@ def _waits(trace: Trace, first: int, start: np.ndarray) -> Waits:
 
 def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
     """Add jobs and metrics to a row."""
-    slowdown, usual = _mean_slowdown(episodes), _mean_slowdown(easy)
+    slowdown, usual = (
+        float(np.mean([one.bounded_slowdown.mean() for one in each])) for each in (episodes, easy)
+    )
     waits = np.concatenate([one.wait for one in episodes])
     longest, longest_usual = (float(max(one.wait.max() for one in e)) for e in (episodes, easy))
     metrics = {
@@ -303,7 +317,3 @@ def _scored(row: Row, episodes: Sequence[Waits], easy: Sequence[Waits]) -> Row:
         "longest_wait_ratio": longest / max(longest_usual, 1.0),
     }
     return replace(row, jobs=len(waits), metrics=metrics)
-
-
-def _mean_slowdown(episodes: Sequence[Waits]) -> float:
-    return float(np.mean([one.bounded_slowdown.mean() for one in episodes]))

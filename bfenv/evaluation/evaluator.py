@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from bfenv.analysis.calibration import calibrate
 from bfenv.analysis.logged import LOGGED, logged_schedule
 from bfenv.analysis.schedule_metrics import metrics
@@ -23,9 +21,8 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import COMPLETION, Policy, division_of, plans_for
 from bfenv.core.schedule import Schedule
-from bfenv.core.versions import versions
 from bfenv.evaluation.reference import FAIR, REFERENCE
-from bfenv.evaluation.row import Row
+from bfenv.evaluation.row import Row, new_row
 from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up
@@ -178,10 +175,7 @@ def plan_runs(
 ) -> list[tuple[str | Policy, Case]]:
     """List what `evaluate` runs, in its order: the same in every process.
 
-    Raises
-    ------
-    BfenvError
-        If a policy is unknown.
+    Raises BfenvError if a policy is unknown.
     """
     is_random = {
         competitor: competitor != LOGGED and find_policy(competitor).stochastic
@@ -192,7 +186,8 @@ def plan_runs(
         for case in cases
         for competitor in competitors
         if case.seed == 0 or case.is_generated or is_random[competitor]
-        if competitor != LOGGED or _records_starts(case)
+        if competitor != LOGGED
+        or (not case.is_generated and logged_schedule(case.trace()) is not None)
     ]
 
 
@@ -202,33 +197,19 @@ def able_policies(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
     return [name for name in names if all(plans_for(find_policy(name), jobs) for jobs in traces)]
 
 
-def _records_starts(case: Case) -> bool:
-    return not case.is_generated and logged_schedule(case.trace()) is not None
-
-
 def _evaluate(
     competitor: str | Policy, case: Case, full: bool, keep_schedule: bool
 ) -> tuple[Row, dict[str, Any]]:
     """Return a row, and the fields of its schedule but its trace if it is to be kept."""
     trace = case.trace()
     logged = logged_schedule(trace) if isinstance(case.source, str) else None  # no changed copy
-    load = trace.offered_load
-    row = Row(
-        suite="",
+    row = new_row(
+        trace,
         policy=competitor if isinstance(competitor, str) else competitor.name,
         kind="policy",
         workload=case.label or trace.name,
         source=case.source if isinstance(case.source, str) else trace.name,
-        workload_hash=f"sha256:{trace.hash}",
-        processors=trace.processors,
-        jobs=len(trace),
-        load=None,
-        offered_load=load if np.isfinite(load) else None,
         seed=case.seed,
-        status="ok",
-        versions=versions(),
-        commit=None,
-        command="",
         division=COMPLETION,
     )
     if competitor == LOGGED and logged is not None:

@@ -14,9 +14,11 @@ from itertools import pairwise
 from typing import Any, TypeGuard, get_type_hints
 
 from bfenv.core.errors import BfenvError
+from bfenv.core.jobs import Trace
 from bfenv.core.policy import DIVISIONS
 from bfenv.core.schedule import Schedule
 from bfenv.core.text import counted
+from bfenv.core.versions import versions
 
 LARGEST = 2.0**62  # bound on every number in a row; no metric can reach it
 ENDS = ("difference", "low", "high")
@@ -260,14 +262,32 @@ class Row:
         return row.with_results(results)
 
 
+def new_row(trace: Trace, **identity: Any) -> Row:
+    """Return a row without results of a run on a trace, which belongs to no suite by default.
+
+    The identity has "policy" and "kind", and whatever differs from what follows from the trace.
+    """
+    load = trace.offered_load
+    values: dict[str, Any] = {
+        "suite": "",
+        "workload": trace.name,
+        "source": trace.name,
+        "workload_hash": f"sha256:{trace.hash}",
+        "processors": trace.processors,
+        "jobs": len(trace),
+        "load": None,
+        "offered_load": load if math.isfinite(load) else None,
+        "seed": 0,
+        "status": "ok",
+        "versions": versions(),
+        "commit": None,
+        "command": "",
+    }
+    return Row(**values | identity)
+
+
 CHOICES = {"kind": (*KINDS, "log"), "division": DIVISIONS}
-OPTIONAL = (
-    "code",
-    "division",
-    "foresight",
-    "sandbox",
-    "schedule_hash",
-)  # left out where they are None
+OPTIONAL = ("code", "division", "foresight", "sandbox", "schedule_hash")  # left out if None
 PARTS = ("metrics", "classes", "versus", "curves")  # the results of a run
 LOCAL = ("seconds", "schedule")  # not in files
 _types = get_type_hints(Row)
@@ -324,19 +344,12 @@ def _slowdown_curve(value: Any) -> SlowdownCurve | None:
 def check_fields(values: Mapping[str, Any], types: Mapping[str, Any], where: object) -> None:
     """Check that all fields are there and of their types.
 
-    Parameters
-    ----------
-    values
-        The decoded row.
-    types
-        Type of each field, one of CHECKS.
-    where
-        Name of the file, for error messages.
+    * `values`: the decoded row.
+    * `types`: type of each field, one of CHECKS.
+    * `where`: Name of the file, for error messages.
 
-    Raises
-    ------
-    BfenvError
-        If a field is missing or of another type; the message names the file and the field.
+    Raises BfenvError if a field is missing or of another type; the message names the file and the
+    field.
     """
     for name, kind in types.items():
         is_good, expected = CHECKS[kind]
@@ -348,10 +361,7 @@ def check_fields(values: Mapping[str, Any], types: Mapping[str, Any], where: obj
 def check_results(results: Mapping[str, Mapping[str, Any]], where: object) -> None:
     """Check metrics, classes, versus and curves: what is calculated with must be numbers.
 
-    Raises
-    ------
-    BfenvError
-        As `check_fields` does.
+    Raises BfenvError as `check_fields` does.
     """
     for name, value in results["metrics"].items():
         _demand(is_number(value), where, f"metrics.{name}", "a number or null", value)

@@ -16,6 +16,8 @@ from bfenv.knowledge import expressions as ops
 from bfenv.knowledge.expressions import Node
 from bfenv.knowledge.user_history import (
     ACCURACY,
+    FITS,
+    FREE,
     PRIORITY,
     SUBMIT,
     TRIED,
@@ -35,8 +37,10 @@ LOWEST = {  # of the quantities; 1 for all others
     USER_RUNNING: 0.0,
     USER_ENDED: 0.0,
     TRIED: 0.0,
+    FREE: 0.0,
+    FITS: 0.0,
 }
-HIGHEST = {ACCURACY: 1.0, TRIED: 1.0}  # infinite for all others
+HIGHEST = {ACCURACY: 1.0, TRIED: 1.0, FITS: 1.0}  # infinite for all others
 
 
 class Range(NamedTuple):
@@ -62,6 +66,8 @@ def _range(node: Node) -> Range:
         return Range(node.constant, node.constant, STAYS)
     if node.operation == ops.LOAD:
         goes = RISES if node.quantity == WAIT else STAYS
+        if node.quantity in (FREE, FITS):
+            goes = UNKNOWN
         low, high = LOWEST.get(node.quantity, 1.0), HIGHEST.get(node.quantity, math.inf)
         return Range(low, high, goes)
     ranges = [_range(operand) for operand in node.operands]

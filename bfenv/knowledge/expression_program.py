@@ -7,8 +7,8 @@ overflows give infinities and NaN.
 A program has four parts, by how often values change. The largest subexpressions of requests alone,
 of what is known of ended jobs, and with the counts of a user's jobs are the columns of the first
 three parts. A column is kept for each job and computed again only when what it is about has
-changed. Columns may be about earlier columns. The main part computes the rest from the columns and
-the wait.
+changed. Columns may be about earlier columns. The main part computes the rest from the columns, the
+wait and the free processors.
 """
 
 from functools import lru_cache
@@ -31,6 +31,8 @@ from bfenv.core.kernel import kernel, shared_kernel
 from bfenv.knowledge.user_history import (
     AGE_LIMIT,
     ESTIMATE,
+    FITS,
+    FREE,
     MACHINE_SIZE,
     NAMES,
     PRIORITY,
@@ -49,7 +51,8 @@ DEEPEST = 32  # values on the stack
 LOWEST = -1e280  # no value is below it, so that jobs past a deadline or an age limit come before
 FIXED = {i for i, each in enumerate(QUANTITIES) if each.fixed}
 COUNTS = {USER_QUEUED, USER_RUNNING}
-LEARNT = set(range(len(NAMES))) - FIXED - COUNTS - {WAIT, TRIED}
+OF_PASS = {WAIT, FREE, FITS}  # differ from pass to pass, whatever is known of the job
+LEARNT = set(range(len(NAMES))) - FIXED - COUNTS - OF_PASS - {TRIED}
 LONGEST_LIMIT = 1 << 30  # seconds; longer age limits count as one
 ASKED, KNOWN, COUNTED, MAIN = range(4)  # the parts: of requests, of ended jobs, of counts, the rest
 
@@ -155,7 +158,7 @@ def _compile(tree: Node) -> tuple[list[list[Instruction]], int, int]:
 def _part(node: Node) -> int:
     """Return the part that a node would be a column of."""
     loaded = _quantities(node)
-    if WAIT in loaded:
+    if loaded & OF_PASS:
         return MAIN
     if loaded & COUNTS:
         return COUNTED

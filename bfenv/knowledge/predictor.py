@@ -14,9 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.arguments import check_choice
 from bfenv.core.cluster import Cluster, finished, now, running, waiting
-from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Jobs
 from bfenv.core.kernel import inlined, kernel
 from bfenv.knowledge.following import new_from
@@ -57,17 +55,6 @@ def new_predictor(name: str | None, jobs: Jobs, processors: int) -> Predictor:
         expected_end=np.empty(min(count, processors), dtype=np.int64),
         running_count=np.zeros(1, dtype=np.int64),
     )
-
-
-def check_predictor(name: str | None) -> None:
-    """Check the name of a predictor; None is the estimates.
-
-    Raises
-    ------
-    PolicyError
-        If there is no predictor of that name.
-    """
-    check_choice("predictor", name, (None, *PREDICTORS), error=PolicyError)
 
 
 @kernel

@@ -15,6 +15,9 @@ the job that ended last counts for NEWEST of it.
 
 The limit of the age guard (`bfenv.baselines.age_guard`) stands here for expressions to read. It is
 the same for all jobs. A policy with a guard renews it in each pass (`note_age_limit`).
+
+Free processors are those at the moment when an order is computed (`count_jobs`): a policy does that
+once in a pass, before its first start; the environment does it for its window after each action.
 """
 
 import math
@@ -22,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import PROCESSORS, finished, now, running, waiting
+from bfenv.core.cluster import PROCESSORS, finished, free, now, running, waiting
 from bfenv.core.jobs import FOREVER, Jobs
 from bfenv.core.kernel import kernel
 from bfenv.knowledge.groups import Groups, group_of, new_groups
@@ -61,6 +64,8 @@ QUANTITIES = (
     Quantity("user_ended", "jobs", "ended jobs of the user"),
     Quantity("tried", "-", "1 if the job has had a trial, else 0"),
     Quantity("age_limit", "s", "limit of the guard on the wait; without a guard, longer than any"),
+    Quantity("free", "processors", "free processors as the order is computed"),
+    Quantity("fits", "-", "1 if the job needs no more than the free processors, else 0"),
 )
 NAMES = tuple(quantity.name for quantity in QUANTITIES)
 (
@@ -85,6 +90,8 @@ NAMES = tuple(quantity.name for quantity in QUANTITIES)
     USER_ENDED,
     TRIED,
     AGE_LIMIT,
+    FREE,
+    FITS,
 ) = range(len(NAMES))
 
 
@@ -109,6 +116,7 @@ class UserHistory(NamedTuple):
     queued: np.ndarray  # (users,) int64 jobs, of users with waiting jobs, see `count_jobs`
     running: np.ndarray  # (users,) int64 jobs, the same
     age_limit: np.ndarray  # (1,) int64 seconds; FOREVER without a guard
+    free: np.ndarray  # (1,) int64 processors, see `count_jobs`
 
 
 def new_user_history(jobs: Jobs) -> UserHistory:
@@ -127,6 +135,7 @@ def new_user_history(jobs: Jobs) -> UserHistory:
         queued=np.zeros(users, dtype=np.int64),
         running=np.zeros(users, dtype=np.int64),
         age_limit=np.full(1, FOREVER),
+        free=np.zeros(1, dtype=np.int64),
     )
 
 
@@ -213,7 +222,11 @@ def _moved(mean, value, count):
 
 @kernel
 def count_jobs(history, cluster, jobs, queued, runs):
-    """Count the jobs of each user that has one waiting: those waiting, those running, if asked."""
+    """Count what `free`, `fits`, `user_queued` and `user_running` are until the next call.
+
+    Waiting and running jobs are counted if asked for, of each user that has a waiting job.
+    """
+    history.free[0] = free(cluster)
     if queued:
         for job in waiting(cluster):
             if jobs.user[job] >= 0:
@@ -290,6 +303,10 @@ def quantity(history, cluster, jobs, job, which):
         return (wait + prediction) / prediction
     if which == AGE_LIMIT:
         return float(max(1, history.age_limit[0]))
+    if which == FREE:
+        return float(history.free[0])
+    if which == FITS:
+        return 1.0 if jobs.size[job] <= history.free[0] else 0.0
     if which == TRIED:
         return 1.0 if cluster.trial_start[job] >= 0 else 0.0
     if which == USER_QUEUED:

@@ -1,7 +1,8 @@
 """Policies and agents ranked on frozen suites of traces.
 
 `run_suite` makes the rows of a suite in a folder, `read_leaderboard` reads them, `rank_policies`
-computes the ranking from them, and `bfenv.leaderboard.report` shows it. The rows are `bfenv.evaluation.Row`.
+computes the ranking from them, and `bfenv.leaderboard.report` shows it. The rows are those of
+`bfenv.evaluation`.
 """
 
 from typing import TYPE_CHECKING

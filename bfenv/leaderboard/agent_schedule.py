@@ -9,7 +9,7 @@ from bfenv.agents.player import Played, play
 from bfenv.core.jobs import Trace, make_trace
 from bfenv.core.schedule import Schedule
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.players import RemoteAgent, play_remotely
+from bfenv.players.remote_agent import RemoteAgent, play_remotely
 
 NOTES = ("decisions", "outside_window", "replaced_actions")  # see `agent_schedule`
 
@@ -30,24 +30,14 @@ def agent_schedule(
     The notes are the decisions, the share of them at which jobs waited outside the window, and how
     many illegal choices of a model without masks were replaced by legal ones.
 
-    Parameters
-    ----------
-    trace
-        The jobs; there are no others.
-    name
-        See `bfenv.agents.agent_names.read_agent`.
-    seed
-        For the environment, for agents that take one, and for models that sample actions.
-    remote
-        The agent in its player; None for bfenv's own agents.
+    * `trace`: the jobs; there are no others.
+    * `name`: see `bfenv.agents.agent_names.read_agent`.
+    * `seed`: for the environment, for agents that take one, and for models that sample actions.
+    * `remote`: the agent in its player; None for bfenv's own agents.
 
-    Raises
-    ------
-    PolicyError
-        At the first illegal action that cannot be replaced, and if a player fails.
-    BfenvError
-        If there is no such agent, a saved model does not fit the environment, or the agent was
-        trained on some of the jobs.
+    Raises PolicyError at the first illegal action that cannot be replaced, and if a player fails.
+    Raises BfenvError if there is no such agent, a saved model does not fit the environment, or the
+    agent was trained on some of the jobs.
     """
     played = _play(trace, name, seed) if remote is None else play_remotely(trace, remote, seed)
     notes = (

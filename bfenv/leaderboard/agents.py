@@ -10,13 +10,8 @@ from bfenv.agents.card import SUFFIX, card_path, is_network
 from bfenv.core.errors import PolicyError
 from bfenv.core.names import parse_name, read_value
 from bfenv.core.policy import Policy
-from bfenv.players import (
-    CARDS,
-    check_command,
-    is_strange_agent,
-    is_strange_policy,
-    source_of,
-)
+from bfenv.players.player_process import check_command
+from bfenv.players.strangers import CARDS, is_strange_agent, is_strange_policy, source_of
 
 
 def card_of(policy: Policy) -> str | None:
@@ -35,10 +30,7 @@ def _card_named(name: str) -> str:
 def network_of(name: str) -> str | None:
     """Return the name of the agent if a policy's name asks for a network; None of other policies.
 
-    Raises
-    ------
-    BfenvError
-        If the name or the card cannot be read.
+    Raises BfenvError if the name or the card cannot be read.
     """
     card = _card_named(name)
     if not card or not is_network(card):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from bfenv.analysis.bounds import (
+from bfenv.analysis.bounds.gap import (
     GapNumbers,
     check_gap,
     find_gap,
@@ -61,25 +61,13 @@ def find_bounds(
 ) -> Iterator[tuple[str, bool]]:
     """Search the gap of each trace of a leaderboard, and keep it in the folder.
 
-    Parameters
-    ----------
-    leaderboard
-        The folder and its rows, which name the traces.
-    moves, seed
-        Of the local search, see `offline_schedule`.
-    jobs
-        Processes, as in `run_tasks`.
+    * `leaderboard`: the folder and its rows, which name the traces.
+    * `moves`, `seed`: of the local search, see `offline_schedule`.
+    * `jobs`: processes, as in `run_tasks`.
 
-    Yields
-    ------
-    tuple[str, bool]
-        Each trace's source, and whether it was searched now. Files that are there are kept, and
-        traces whose bounds come with bfenv are not searched.
-
-    Raises
-    ------
-    BfenvError
-        If a workload cannot be loaded or has other jobs than its rows.
+    Yields each trace's source, and whether it was searched now. Files that are there are kept, and
+    traces whose bounds come with bfenv are not searched. Raises BfenvError if a workload cannot be
+    loaded or has other jobs than its rows.
     """
     rows = _one_per_trace(leaderboard.rows)
     missing = []
@@ -103,10 +91,7 @@ def _find(folder: Path, row: Row, moves: int, seed: int) -> None:
 def read_bounds(leaderboard: Leaderboard) -> Bounds:
     """Read the numbers of the files that are there or come with bfenv, the stricter of each two.
 
-    Raises
-    ------
-    BfenvError
-        If a file cannot be read, or is about other jobs than its name says.
+    Raises BfenvError if a file cannot be read, or is about other jobs than its name says.
     """
     found: dict[str, GapNumbers] = {}
     for row in _one_per_trace(leaderboard.rows):
@@ -121,10 +106,7 @@ def read_bounds(leaderboard: Leaderboard) -> Bounds:
 def check_bounds(leaderboard: Leaderboard) -> int:
     """Verify every file of bounds from nothing but its trace, and return how many there are.
 
-    Raises
-    ------
-    BfenvError
-        If a number does not hold, or a row is below a bound.
+    Raises BfenvError if a number does not hold, or a row is below a bound.
     """
     bounds, files = read_bounds(leaderboard), 0
     for row in _one_per_trace(leaderboard.rows):

@@ -13,21 +13,17 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.baselines.registry import find_policy
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.agents import code_files, code_hash
-from bfenv.players import (
-    DEFAULT,
+from bfenv.players.limits import DEFAULT, PlayerLimits
+from bfenv.players.player_process import (
     PlayerError,
     PlayerKilledError,
-    PlayerLimits,
     PlayerProcess,
     check_command,
-    declared_flags,
-    greet,
-    is_strange_agent,
-    is_strange_policy,
-    package_of,
-    python_player,
-    read_greeting,
 )
+from bfenv.players.remote_agent import read_greeting
+from bfenv.players.remote_policy import declared_flags, greet
+from bfenv.players.serve import python_player
+from bfenv.players.strangers import is_strange_agent, is_strange_policy, package_of
 
 GREETINGS = 3  # of a player that is killed when it is started
 
@@ -51,11 +47,8 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
 
     If the player fails, no error is raised here: the competitor has it, and its rows will fail.
 
-    Raises
-    ------
-    BfenvError
-        If the name cannot be read, is unknown, or its module or program does not exist, and what
-        `check_name` raises.
+    Raises BfenvError if the name cannot be read, is unknown, or its module or program does not
+    exist, and what `check_name` raises.
     """
     check_name(kind, name)
     code = code_hash(kind, name)
@@ -70,9 +63,7 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
         return _greet(competitor, limits)
     try:
         return competitor._replace(
-            stochastic=is_stochastic(name),
-            trials=starts_trials(name),
-            trained_on=training_of(name),
+            stochastic=is_stochastic(name), trials=starts_trials(name), trained_on=training_of(name)
         )
     except BfenvError:  # no card, or a damaged one: its rows will say so
         return competitor._replace(trained_on=None)
@@ -81,10 +72,7 @@ def find_competitor(kind: str, name: str, limits: PlayerLimits = DEFAULT) -> Com
 def is_strange(kind: str, name: str) -> bool:
     """Whether code that is not bfenv's own decides for a competitor.
 
-    Raises
-    ------
-    BfenvError
-        If the name cannot be read.
+    Raises BfenvError if the name cannot be read.
     """
     if kind == "player":
         return True
@@ -116,11 +104,8 @@ def own_kinds(name: str) -> list[str]:
 def check_name(kind: str, name: str) -> None:
     """Check that the name of a competitor cannot be taken for another one.
 
-    Raises
-    ------
-    BfenvError
-        If it has characters beyond printable ASCII, which may look like others, or is that of one
-        of bfenv's competitors of another kind, in upper or lower case.
+    Raises BfenvError if it has characters beyond printable ASCII, which may look like others, or is
+    that of one of bfenv's competitors of another kind, in upper or lower case.
     """
     if not (name.isascii() and name.isprintable()):
         raise BfenvError(
@@ -143,10 +128,7 @@ def with_article(kind: str) -> str:
 def one_name(policy: str) -> str:
     """Return the name under which the rows of a policy stand, however it was written.
 
-    Raises
-    ------
-    BfenvError
-        If bfenv has no such policy.
+    Raises BfenvError if bfenv has no such policy.
     """
     return policy.strip() if is_strange_policy(policy) else find_policy(policy).name
 

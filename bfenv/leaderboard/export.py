@@ -32,10 +32,7 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
     Names in .swf and .swf.gz mean the Standard Workload Format, names in jobs.csv the format of
     Batsim, and other names in .csv the columns of `schedule_csv`.
 
-    Raises
-    ------
-    BfenvError
-        If the name is another, or the file cannot be written.
+    Raises BfenvError if the name is another, or the file cannot be written.
     """
     check_name(path)
     if path.name.endswith(SWF):
@@ -49,10 +46,7 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
 def check_name(path: Path) -> None:
     """Check that the name of a schedule's file determines its format.
 
-    Raises
-    ------
-    BfenvError
-        If it does not.
+    Raises BfenvError if it does not.
     """
     if not path.name.endswith((*SWF, ".csv")):
         raise BfenvError(f"{path}: the name of a schedule's file must end in .csv, .swf or .swf.gz")

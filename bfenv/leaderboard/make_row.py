@@ -22,29 +22,20 @@ from bfenv.core.jobs import Trace
 from bfenv.core.policy import division_of
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.reference import FAIR, REFERENCE
-from bfenv.evaluation.row import Row
+from bfenv.evaluation.row import Row, new_row
 from bfenv.leaderboard.agent_schedule import agent_schedule
 from bfenv.leaderboard.agents import card_of
 from bfenv.leaderboard.provenance import commit, model_versions, sources_hash, versions
 from bfenv.leaderboard.replay import schedule_arrays, schedule_hash
-from bfenv.leaderboard.suite import FrozenTrace, content_hash, load_frozen
+from bfenv.leaderboard.suite import FrozenTrace, load_frozen
 from bfenv.leaderboard.task import Task
 from bfenv.parallel.failures import describe_error
 from bfenv.parallel.sweep import warm_up
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker
-from bfenv.players import (
-    DEFAULT,
-    NONE_FOUND,
-    NOT_CHECKED,
-    Flags,
-    PlayerLimits,
-    RemoteAgent,
-    foresight_of,
-    foresight_of_agent,
-    hide_memory,
-    program_policy,
-    remote_agent,
-)
+from bfenv.players.foresight import NONE_FOUND, NOT_CHECKED, foresight_of, foresight_of_agent
+from bfenv.players.limits import DEFAULT, PlayerLimits, hide_memory
+from bfenv.players.remote_agent import RemoteAgent, remote_agent
+from bfenv.players.remote_policy import Flags, program_policy
 from bfenv.workloads.load import load_workload
 
 PROBE = "lublin:procs=128,jobs=1000,load=0.9"  # on which a policy's speed is measured
@@ -67,10 +58,7 @@ def make_row(
     raises, crashes or takes more than `timeout` seconds, the row has the status "failed" and the
     reason.
 
-    Raises
-    ------
-    BfenvError
-        If the trace cannot be loaded, or is not the suite's.
+    Raises BfenvError if the trace cannot be loaded, or is not the suite's.
     """
     begin = time.perf_counter()
     try:
@@ -205,25 +193,20 @@ def _load_trace(
 
 
 def _row_without_results(task: Task, trace: Trace, limits: PlayerLimits) -> Row:
-    load = trace.offered_load
     is_saved = task.kind == "agent" and read_agent(task.policy).is_saved
     on = ["--workload", task.trace.source] if task.is_own else ["--suite", task.suite]
     words = ["bfenv", "leaderboard", "run", *on]
     if task.kind != "log":
         words += [f"--{task.kind}", task.policy]
-    return Row(
+    return new_row(
+        trace,
         suite=task.suite,
         policy=task.policy,
         kind=task.kind,
         workload=task.workload,
         source=task.trace.source,
-        workload_hash=content_hash(trace),
-        processors=trace.processors,
-        jobs=len(trace),
         load=task.load,
-        offered_load=load if np.isfinite(load) else None,
         seed=task.seed,
-        status="ok",
         versions=versions() | {"sources": sources_hash()} | (model_versions() if is_saved else {}),
         commit=commit(),
         command=shlex.join([*words, *(["--trust"] if is_saved else []), "--out", "DIR"]),

@@ -75,10 +75,7 @@ def schedule_hash(schedule: Schedule) -> str:
 def trace_of(row: Row) -> Trace:
     """Load the workload of a row.
 
-    Raises
-    ------
-    WorkloadError
-        If it cannot be loaded, or its content is not that of the row.
+    Raises WorkloadError if it cannot be loaded, or its content is not that of the row.
     """
     try:
         trace = load_workload(row.source)

@@ -25,7 +25,8 @@ from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import check_workers, run_tasks
 from bfenv.parallel.worker_process import WorkerDiedError, call_in_worker, close_worker
-from bfenv.players import DEFAULT, PlayerLimits, warm_mirror
+from bfenv.players.limits import DEFAULT, PlayerLimits
+from bfenv.players.mirror import warm_mirror
 
 LONGEST_TIMEOUT = 1e6  # seconds
 LONGEST_WARM_UP = 120.0  # seconds for a policy to be compiled and tried

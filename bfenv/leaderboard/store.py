@@ -93,10 +93,7 @@ def _read_row(path: Path) -> Row:
 def open_store(folder: Path, suite: Suite) -> None:
     """Make the folder of a leaderboard, or check that it is this suite's.
 
-    Raises
-    ------
-    BfenvError
-        If it cannot be made, or holds rows of another suite or version.
+    Raises BfenvError if it cannot be made, or holds rows of another suite or version.
     """
     text = encode_json(suite.description())
     try:
@@ -138,10 +135,7 @@ def write_row(
 ) -> None:
     """Write a row and its other files; `arrays` are those of a schedule to keep, or empty.
 
-    Raises
-    ------
-    BfenvError
-        If a file cannot be written.
+    Raises BfenvError if a file cannot be written.
     """
     if arrays:
         (folder / "schedules").mkdir(exist_ok=True)

@@ -85,15 +85,9 @@ class Suite(NamedTuple):
 def suite_of(workloads: Sequence[str]) -> Suite:
     """Make a suite of any workloads, such as a site's own log; its name comes from their content.
 
-    Parameters
-    ----------
-    workloads
-        What `load_workload` takes: a trace each, with options if any.
+    * `workloads`: what `load_workload` takes: a trace each, with options if any.
 
-    Raises
-    ------
-    BfenvError
-        If there are none, or two with one name, or one cannot be loaded.
+    Raises BfenvError if there are none, or two with one name, or one cannot be loaded.
     """
     from bfenv.analysis.logged import logged_schedule
     from bfenv.workloads.load import load_workload
@@ -123,17 +117,10 @@ def content_hash(trace: "Trace") -> str:
 def load_frozen(source: str, expected: str) -> "Trace":
     """Load a trace that must have a certain content.
 
-    Parameters
-    ----------
-    source
-        What `load_workload` takes.
-    expected
-        The `content_hash` of the trace.
+    * `source`: what `load_workload` takes.
+    * `expected`: the `content_hash` of the trace.
 
-    Raises
-    ------
-    WorkloadError
-        If the hash differs, or the trace cannot be loaded.
+    Raises WorkloadError if the hash differs, or the trace cannot be loaded.
     """
     from bfenv.workloads.load import load_workload
 

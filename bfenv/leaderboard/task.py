@@ -10,7 +10,7 @@ from bfenv.evaluation.row import KINDS, row_key
 from bfenv.leaderboard.agents import network_of
 from bfenv.leaderboard.competitors import Competitor, find_competitor, with_article
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
-from bfenv.players import DEFAULT, PlayerLimits
+from bfenv.players.limits import DEFAULT, PlayerLimits
 
 
 class Task(NamedTuple):

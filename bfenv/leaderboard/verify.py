@@ -26,7 +26,7 @@ from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, sch
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of
 from bfenv.leaderboard.task import Task, plan_rows
 from bfenv.parallel.worker_process import close_worker
-from bfenv.players import DEFAULT, PlayerLimits
+from bfenv.players.limits import DEFAULT, PlayerLimits
 
 HOLDS, WRONG, UNCHECKED, UNVERIFIED = "holds", "wrong", "not checked", "unverified"
 CHECKS = ("suite", "name", "workload", "schedule", "run again", "results", "bounds")
@@ -63,32 +63,16 @@ def verify(
 
     The results of a row are unverified if its schedule was not kept and it was not run again.
 
-    Parameters
-    ----------
-    folder
-        As `bfenv leaderboard run --out` leaves it.
-    sample, seed
-        Run only this many rows again, drawn at random with this seed; None for all.
-    workloads
-        Those of a suite of someone's own logs, see `suite_of`.
-    trust
-        Open saved models, and run the commands of players.
-    timeout, limits
-        As in `run_suite`.
-    waiting
-        Called with the name of a competitor that is run again.
-    begin
-        Called with the number of verdicts to come.
+    * `folder`: as `bfenv leaderboard run --out` leaves it.
+    * `sample`, `seed`: Run only this many rows again, drawn at random with this seed; None for all.
+    * `workloads`: those of a suite of someone's own logs, see `suite_of`.
+    * `trust`: open saved models, and run the commands of players.
+    * `timeout`, `limits`: as in `run_suite`.
+    * `waiting`: called with the name of a competitor that is run again.
+    * `begin`: called with the number of verdicts to come.
 
-    Yields
-    ------
-    Verdict
-        Of each check, as soon as it is made.
-
-    Raises
-    ------
-    BfenvError
-        If the folder holds no rows, or some that cannot be read.
+    Yields the verdict of each check, as soon as it is made. Raises BfenvError if the folder holds
+    no rows, or some that cannot be read.
     """
     leaderboard = read_leaderboard(folder)
     rows = [*leaderboard.logged, *leaderboard.all_rows]
@@ -148,12 +132,8 @@ def _check_suite(
 def _find_suite(leaderboard: Leaderboard, workloads: Sequence[str]) -> Suite:
     """Find the suite by its name, and check that the folder's file describes it.
 
-    Raises
-    ------
-    _MissingError
-        If its workloads were not given.
-    BfenvError
-        If it is unknown, or is not what the file says.
+    Raises _MissingError if its workloads were not given. Raises BfenvError if it is unknown, or is
+    not what the file says.
     """
     name, file = leaderboard.suite, leaderboard.folder / "suite.json"
     try:

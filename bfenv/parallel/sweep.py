@@ -222,10 +222,8 @@ def _run_task(folder: str | None, function: Callable[..., T], i: int, *task: Any
 def check_workers(jobs: int = 1, backend: str = "loky", scheduler: Any = None) -> None:
     """Check where to run before anything is done; see `run_tasks`.
 
-    Raises
-    ------
-    BfenvError
-        If the backend is unknown, a scheduler is missing or not used, or `jobs` is out of range.
+    Raises BfenvError if the backend is unknown, a scheduler is missing or not used, or `jobs` is
+    out of range.
     """
     if backend not in BACKENDS:
         raise UnknownNameError("backend", backend, BACKENDS)
@@ -246,10 +244,7 @@ def connect(scheduler: Any) -> Iterator[Any]:
 
     A client that you pass stays open.
 
-    Raises
-    ------
-    BfenvError
-        If no scheduler answers, or Dask is not installed.
+    Raises BfenvError if no scheduler answers, or Dask is not installed.
     """
     try:
         from distributed import Client

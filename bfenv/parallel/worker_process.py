@@ -198,10 +198,7 @@ def die_with_parent(parent: int) -> None:
 
     The parent must start it in a thread that lives as long as it is needed.
 
-    Parameters
-    ----------
-    parent
-        Process id of the parent, which may have ended already.
+    * `parent`: process id of the parent, which may have ended already.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -215,10 +212,7 @@ def watch_parent(parent: int) -> None:
     `die_with_parent` ends it with the thread of the parent that has started it. That is too early
     for workers that several threads use one after the other.
 
-    Parameters
-    ----------
-    parent
-        Process id of the parent, which may have ended already.
+    * `parent`: process id of the parent, which may have ended already.
     """
 
     def watch() -> None:

@@ -33,24 +33,12 @@ def foresight_of(
 ) -> str:
     """Return what a policy in a player foresees on the first jobs of a trace, in one line.
 
-    Parameters
-    ----------
-    name, command
-        Of the policy, and of its player.
-    trace, seed
-        Of its row.
-    limits
-        What the player may use.
+    * `name`, `command`: of the policy, and of its player.
+    * `trace`, `seed`: of its row.
+    * `limits`: what the player may use.
 
-    Returns
-    -------
-    str
-        NONE_FOUND, NOT_CHECKED with the reason, or what its decisions depend on.
-
-    Raises
-    ------
-    PlayerKilledError
-        If the player is killed meanwhile, which need not be its fault.
+    Returns NONE_FOUND, NOT_CHECKED with the reason, or what its decisions depend on. Raises
+    PlayerKilledError if the player is killed meanwhile, which need not be its fault.
     """
     with _reason_why_not() as found, PlayerProcess(command, limits) as process:
         policy = policy_of(process, name, declared_flags(greet(process)))
@@ -61,24 +49,11 @@ def foresight_of(
 def foresight_of_agent(name: str, trace: Trace, seed: int, remote: RemoteAgent | None) -> str:
     """Return what an agent foresees on the first jobs of a trace, in one line.
 
-    Parameters
-    ----------
-    name
-        Of the agent.
-    trace, seed
-        Of its row.
-    remote
-        The agent in its player; None for bfenv's own agents.
+    * `name`: of the agent.
+    * `trace`, `seed`: of its row.
+    * `remote`: the agent in its player; None for bfenv's own agents.
 
-    Returns
-    -------
-    str
-        As of `foresight_of`.
-
-    Raises
-    ------
-    PlayerKilledError
-        As of `foresight_of`.
+    Returns as of `foresight_of`. Raises PlayerKilledError as of `foresight_of`.
     """
     with _reason_why_not() as found:
         opened = open_agent(name) if remote is None else remote.opened

@@ -17,16 +17,10 @@ from bfenv.players.pass_messages import follow_pass, write_answer
 class Mirror:
     """A machine that follows messages.
 
-    Parameters
-    ----------
-    processors
-        Of the machine.
-    jobs
-        How many jobs there may be; more are never submitted.
-    users
-        One more than the largest number of a user may be.
-    requested_starts
-        Whether jobs may have requested start times.
+    * `processors`: of the machine.
+    * `jobs`: how many jobs there may be; more are never submitted.
+    * `users`: one more than the largest number of a user may be.
+    * `requested_starts`: whether jobs may have requested start times.
     """
 
     def __init__(self, processors: int, jobs: int, users: int, requested_starts: bool) -> None:

@@ -118,10 +118,7 @@ def write_pass(cluster, jobs, known, message):
 def make_starts(cluster, jobs, known, trials, answer):
     """Make the starts of an answer; return the first job with a limit unless `trials`, else -1.
 
-    Raises
-    ------
-    ValueError
-        At an illegal start.
+    Raises ValueError at an illegal start.
     """
     for i in range(1, len(answer), 2):
         job, limit = answer[i], answer[i + 1]
@@ -206,10 +203,7 @@ def pass_to_json(message: np.ndarray) -> dict[str, Any]:
 def answer_from_json(reply: Mapping[str, Any]) -> np.ndarray:
     """Read an answer.
 
-    Raises
-    ------
-    PlayerError
-        If it is not what docs/players.md says.
+    Raises PlayerError if it is not what docs/players.md says.
     """
     items = reply.get("start", [])
     if not isinstance(items, list):

@@ -45,17 +45,10 @@ class PlayerKilledError(PlayerError):
 class PlayerProcess:
     """A player that runs, and its answers.
 
-    Parameters
-    ----------
-    command
-        The program and its arguments.
-    limits
-        What it may use.
+    * `command`: the program and its arguments.
+    * `limits`: what it may use.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such program, or no such sandbox here.
+    Raises BfenvError if there is no such program, or no such sandbox here.
     """
 
     def __init__(self, command: Sequence[str], limits: PlayerLimits = DEFAULT) -> None:
@@ -106,18 +99,11 @@ class PlayerProcess:
     def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Send a message and return the reply.
 
-        Parameters
-        ----------
-        message
-            What JSON can hold.
-        seconds
-            The longest time that the reply may take.
+        * `message`: what JSON can hold.
+        * `seconds`: the longest time that the reply may take.
 
-        Raises
-        ------
-        PlayerError
-            If the reply is an error, comes too late, is too long or is not a JSON object, or the
-            player ends.
+        Raises PlayerError if the reply is an error, comes too late, is too long or is not a JSON
+        object, or the player ends.
         """
         self._begin(seconds, "greeting" if message["message"] == "hello" else "answer")
         text = ENCODE(message).encode()
@@ -130,17 +116,10 @@ class PlayerProcess:
     def exchange(self, message: Frame, count: int, seconds: float) -> np.ndarray:
         """Send the numbers of a pass and return those of its answer, valid until the next call.
 
-        Parameters
-        ----------
-        message, count
-            A frame and how many numbers are in it.
-        seconds
-            The longest time that the answer may take.
+        * `message`, `count`: a frame and how many numbers are in it.
+        * `seconds`: the longest time that the answer may take.
 
-        Raises
-        ------
-        PlayerError
-            As `ask` does, and if the answer does not have the length of one.
+        Raises PlayerError as `ask` does, and if the answer does not have the length of one.
         """
         self._begin(seconds, "answer")
         self._send(message.bytes_of(count))
@@ -254,10 +233,7 @@ class PlayerProcess:
 def check_command(text: str) -> list[str]:
     """Return the words of a command line.
 
-    Raises
-    ------
-    BfenvError
-        If it is empty, quotes are not closed, or there is no such program.
+    Raises BfenvError if it is empty, quotes are not closed, or there is no such program.
     """
     try:
         words = shlex.split(text)

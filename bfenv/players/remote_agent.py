@@ -41,11 +41,8 @@ class RemoteAgent(NamedTuple):
 def read_greeting(name: str, greeting: Mapping[str, Any]) -> AgentGreeting:
     """Read what a player declares of an agent.
 
-    Raises
-    ------
-    PlayerError
-        If it is not what docs/players.md says, or asks for more of its environment than how it sees
-        and acts.
+    Raises PlayerError if it is not what docs/players.md says, or asks for more of its environment
+    than how it sees and acts.
     """
     settings, spans = greeting.get("settings", {}), greeting.get("trained_on")
     stochastic = greeting.get("stochastic", True)
@@ -70,19 +67,11 @@ def remote_agent(
 ) -> Iterator[RemoteAgent]:
     """Start the player of an agent, and stop it in the end.
 
-    Parameters
-    ----------
-    name
-        Of the agent, see `bfenv.agents.agent_names.read_agent`.
-    command
-        Of its player.
-    limits
-        What the player may use.
+    * `name`: of the agent, see `bfenv.agents.agent_names.read_agent`.
+    * `command`: of its player.
+    * `limits`: what the player may use.
 
-    Raises
-    ------
-    PolicyError
-        If the player fails.
+    Raises PolicyError if the player fails.
     """
     with PlayerProcess(command, limits) as process:
         yield RemoteAgent(process, read_greeting(name, greet(process)).opened)
@@ -91,21 +80,12 @@ def remote_agent(
 def play_remotely(trace: Trace, agent: RemoteAgent, seed: int) -> Played:
     """Let an agent in another process schedule a whole trace.
 
-    Parameters
-    ----------
-    trace
-        The jobs; there are no others.
-    agent
-        The agent in its player.
-    seed
-        For the environment, and for agents that take one.
+    * `trace`: the jobs; there are no others.
+    * `agent`: the agent in its player.
+    * `seed`: for the environment, and for agents that take one.
 
-    Raises
-    ------
-    PolicyError
-        At the first illegal action, and if the player fails.
-    BfenvError
-        If the agent was trained on some of the jobs.
+    Raises PolicyError at the first illegal action, and if the player fails. Raises BfenvError if
+    the agent was trained on some of the jobs.
     """
     agent.opened.check_unseen(trace)
     settings = agent.opened.settings_with(WHOLE_TRACE)
@@ -150,6 +130,7 @@ def _observation_message(
     observation: Any, reward: float, terminated: bool, truncated: bool, info: dict[str, Any]
 ) -> dict[str, Any]:
     mask = (info["action_mask"] + ord("0")).astype(np.uint8).tobytes().decode()
+    left_out = {"action_mask"} if terminated or truncated else {"action_mask", "metrics"}
     return {
         "message": "observe",
         "observation": encode_observation(observation),
@@ -157,5 +138,5 @@ def _observation_message(
         "reward": reward,
         "terminated": bool(terminated),
         "truncated": bool(truncated),
-        "info": {key: value for key, value in info.items() if key != "action_mask"},
+        "info": {key: value for key, value in info.items() if key not in left_out},
     }

@@ -9,6 +9,7 @@ from gymnasium import spaces
 
 from bfenv.agents.network_agent import decode_array, encode_array
 from bfenv.core.errors import BfenvError
+from bfenv.envs.infos import NO_METRICS
 from bfenv.envs.settings import EnvSettings
 
 
@@ -18,18 +19,12 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
     There is one episode, and every step counts: it cannot be reset again, and the environment
     cannot be copied.
 
-    Parameters
-    ----------
-    begin
-        The message that begins the episode.
-    exchange
-        Sends a reply and returns the next message. The first reply is that to `begin`.
+    * `begin`: the message that begins the episode.
+    * `exchange`: sends a reply and returns the next message. The first reply is that to `begin`.
     """
 
     def __init__(
-        self,
-        begin: dict[str, Any],
-        exchange: Callable[[dict[str, Any]], dict[str, Any]],
+        self, begin: dict[str, Any], exchange: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> None:
         self.settings: EnvSettings = begin["settings"]
         self.window = int(begin["window"])
@@ -44,10 +39,7 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
     ) -> tuple[Any, dict[str, Any]]:
         """Return the first observation and info of the episode.
 
-        Raises
-        ------
-        BfenvError
-            When called again: the episode is played once.
+        Raises BfenvError when called again: the episode is played once.
         """
         super().reset(seed=seed)
         if self._begun:
@@ -59,10 +51,7 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
     def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Send an action to the referee, and return what comes of it.
 
-        Raises
-        ------
-        BfenvError
-            Before the episode has begun.
+        Raises BfenvError before the episode has begun.
         """
         if not self._begun:
             raise BfenvError("call reset() before step()")
@@ -74,7 +63,8 @@ class RemoteEnv(gymnasium.Env[Any, SupportsIndex]):
 
     def _read(self, message: dict[str, Any]) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self._mask = np.frombuffer(message["mask"].encode(), dtype=np.uint8) == ord("1")
-        info = message["info"] | {"action_mask": self._mask.astype(np.int8)}
+        mask = self._mask.astype(np.int8)
+        info = {"metrics": NO_METRICS.copy(), **message["info"], "action_mask": mask}
         endings = message["terminated"], message["truncated"]
         return decode_observation(message["observation"]), message["reward"], *endings, info
 

@@ -64,16 +64,10 @@ class _Machine:
 class Session:
     """One run of a player, and what it knows.
 
-    Parameters
-    ----------
-    process
-        The player, which has been greeted.
-    begin
-        The first message of the run.
-    trials
-        Whether it has declared that it starts jobs for trials.
-    is_last
-        Whether the player ends with this run, also if that fails.
+    * `process`: the player, which has been greeted.
+    * `begin`: the first message of the run.
+    * `trials`: whether it has declared that it starts jobs for trials.
+    * `is_last`: whether the player ends with this run, also if that fails.
     """
 
     def __init__(
@@ -119,21 +113,12 @@ def greet(process: PlayerProcess) -> dict[str, Any]:
 def player_policy(command: Sequence[str], name: str, limits: PlayerLimits = DEFAULT) -> Policy:
     """Return a policy that is decided by a program; it is started once to greet it.
 
-    Parameters
-    ----------
-    command
-        The program and its arguments.
-    name
-        Of the policy.
-    limits
-        What the program may use.
+    * `command`: the program and its arguments.
+    * `name`: of the policy.
+    * `limits`: what the program may use.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such program.
-    PlayerError
-        If it does not greet as docs/players.md says.
+    Raises BfenvError if there is no such program. Raises PlayerError if it does not greet as
+    docs/players.md says.
     """
     try:
         with PlayerProcess(command, limits) as process:

@@ -15,7 +15,7 @@ from bfenv.core.cache_folder import cache_root
 from bfenv.core.errors import BfenvError
 from bfenv.core.text import one_line
 from bfenv.players.limits import PlayerLimits
-from bfenv.workloads.archive import local_logs
+from bfenv.workloads.archive.local import local_logs
 
 SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/opt", "/sbin", "/usr")
 SETTINGS = ("alternatives", "group", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime")
@@ -32,10 +32,7 @@ NOTHING = ("--size", "4096", "--tmpfs")  # an empty folder
 def bubblewrap() -> str:
     """Return the program, after a trial.
 
-    Raises
-    ------
-    BfenvError
-        If it is not installed, or does not work here.
+    Raises BfenvError if it is not installed, or does not work here.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -59,10 +56,7 @@ def sandboxed(command: Sequence[str], limits: PlayerLimits) -> list[str]:
     It may read installed software, the files and folders on its command line, and `reads`; not what
     is `hidden`, nor the logs that workloads are found in by name.
 
-    Raises
-    ------
-    BfenvError
-        As of `bubblewrap`.
+    Raises BfenvError as of `bubblewrap`.
     """
     own = [os.path.abspath(word) for word in (*command, *limits.reads) if os.path.exists(word)]
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]

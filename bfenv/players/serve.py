@@ -41,12 +41,8 @@ def python_player(kind: str, name: str, files: Iterable[Path] = ()) -> list[str]
 def main(kind: str, name: str) -> None:
     """Answer messages until the connection is closed.
 
-    Parameters
-    ----------
-    kind
-        "policy" or "agent".
-    name
-        What `find_policy` or `open_agent` takes.
+    * `kind`: "policy" or "agent".
+    * `name`: what `find_policy` or `open_agent` takes.
     """
     connection = Connection()
     serve = _serve_policy if kind == "policy" else _serve_agent

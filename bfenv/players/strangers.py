@@ -32,10 +32,7 @@ def is_strange_policy(name: str) -> bool:
 
     "module:object" always is, even in a module of bfenv, because that can have imported others.
 
-    Raises
-    ------
-    PolicyError
-        If the name or its card cannot be read.
+    Raises PolicyError if the name or its card cannot be read.
     """
     base, options = parse_name(name, PolicyError)
     prefix, colon, rest = base.partition(":")
@@ -55,10 +52,7 @@ def is_strange_policy(name: str) -> bool:
 def is_strange_agent(name: str) -> bool:
     """Whether an agent acts by code that is not bfenv's own; a saved model may hold any code.
 
-    Raises
-    ------
-    BfenvError
-        If the name cannot be read.
+    Raises BfenvError if the name cannot be read.
     """
     agent = read_agent(name)
     if ":" not in agent.base and not agent.is_saved and not agent.is_network:
@@ -69,15 +63,9 @@ def is_strange_agent(name: str) -> bool:
 def source_of(name: str) -> Path | None:
     """Return the source of a stranger's module; None if it has none in Python.
 
-    Parameters
-    ----------
-    name
-        "module:object", or of an installed policy, with or without options.
+    * `name`: "module:object", or of an installed policy, with or without options.
 
-    Raises
-    ------
-    BfenvError
-        If the name is not of that form, or there is no such module.
+    Raises BfenvError if the name is not of that form, or there is no such module.
     """
     origin = _specs(name)[-1].origin
     return Path(origin) if origin and origin.endswith(".py") else None

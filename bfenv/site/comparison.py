@@ -92,16 +92,10 @@ def compare_site(
 ) -> SiteComparison:
     """Compare the schedules of candidates with that of today's policy, job by job.
 
-    Parameters
-    ----------
-    today
-        The schedule of the site's policy.
-    candidates
-        Schedules of the same jobs.
-    logged
-        The schedule that the log records, if it does.
-    label
-        Name of the workload; "" for that of the trace.
+    * `today`: the schedule of the site's policy.
+    * `candidates`: schedules of the same jobs.
+    * `logged`: the schedule that the log records, if it does.
+    * `label`: Name of the workload; "" for that of the trace.
     """
     findings = [
         Finding(

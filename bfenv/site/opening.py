@@ -69,7 +69,9 @@ def _part(comparison: SiteComparison) -> Markup:
         parts.append(_table(STARVING, starving))
     parts.append(_how(comparison.findings))
     if comparison.logged is not None:
-        parts.append(element("p", "Not simulated, or contradictory, in this log:"))
+        parts.append(
+            element("p", "What the simulation leaves out, and contradictions in this log:")
+        )
         parts.append(element("ul", [element("li", text) for text in cautions(comparison.logged)]))
     if comparison.best is not None:
         parts.append(_parties(comparison, comparison.best))

@@ -33,10 +33,7 @@ class SlurmSupport(NamedTuple):
 def slurm_support(policy: str) -> SlurmSupport:
     """Tell whether Slurm's configuration, or a plugin of it, can follow a policy.
 
-    Parameters
-    ----------
-    policy
-        A policy's name or expression.
+    * `policy`: a policy's name or expression.
     """
     try:
         if find_policy(policy).trials:

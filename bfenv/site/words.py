@@ -133,8 +133,8 @@ def _users(best: Finding) -> str:
         return "No user's mean wait changes by more than a minute, or users are not known."
     less, more = best.users_less, best.users_more
     return (
-        f"{counted(less, 'user waits', 'users wait')} less, {more:,} more, by over a minute in the "
-        "mean."
+        f"On average, {counted(less, 'user', 'users')} would wait over a minute less, {more:,} "
+        "over a minute more."
     )
 
 
@@ -170,14 +170,11 @@ def _reality(comparison: SiteComparison) -> str:
     real, today = comparison.logged.wait.mean(), comparison.today.wait.mean()
     if real == 0:
         how = f"in the simulation it is {duration(float(today))}"
-    elif today <= real:
-        how = f"the simulation of {comparison.today.policy} explains {today / real:.0%} of it"
-        how = how.replace("%", " %")
     elif today < NEARLY_TWICE * real:
-        how = f"the simulation of {comparison.today.policy} has {today / real:.0%} of it"
+        how = f"the simulation of {comparison.today.policy} gives {today / real:.0%} of it"
         how = how.replace("%", " %")
     else:
-        how = f"the simulation of {comparison.today.policy} has {today / real:.1f} times as much"
+        how = f"the simulation of {comparison.today.policy} gives {today / real:.1f} times as much"
     word = comparison.verdict
     return (
         f"In reality the mean wait was {duration(float(real))}: {how}. It repeats your log "

@@ -96,10 +96,7 @@ def _freeze(value: Any) -> Any:
 def find_case(name: str, rules: str) -> Case:
     """Return a case by its name.
 
-    Raises
-    ------
-    ConformanceError
-        If there is no such case.
+    Raises ConformanceError if there is no such case.
     """
     cases = {case.name: case for case in load_cases(rules)}
     if name not in cases:
@@ -231,10 +228,7 @@ def format_swf(case: Case) -> str:
 def read_starts(text: str, case: Case) -> tuple[int, ...]:
     """Read the starts of the jobs of a case: SWF, or lines "job start".
 
-    Raises
-    ------
-    ConformanceError
-        If a line has another form, a job is missing, unknown or there twice.
+    Raises ConformanceError if a line has another form, a job is missing, unknown or there twice.
     """
     starts: dict[int, int] = {}
     for line in text.splitlines():
@@ -277,10 +271,7 @@ def explain(verdicts: Sequence[Verdict]) -> list[str]:
 def export_cases(folder: Path, cases: Iterable[Case]) -> list[Path]:
     """Write the cases for use without bfenv: SWF files, and `cases.json` with the starts.
 
-    Raises
-    ------
-    ConformanceError
-        If the folder exists and is not empty.
+    Raises ConformanceError if the folder exists and is not empty.
     """
     if folder.exists() and any(folder.iterdir()):
         raise ConformanceError(f"{folder} is not empty")

@@ -127,10 +127,7 @@ class PolicyMonitor:
 def run_monitored(policy: Policy, trace: Trace, on_pass: OnPass) -> tuple[Schedule, PolicyMonitor]:
     """Simulate a trace with seed 0, calling the policy from Python through a monitor.
 
-    Raises
-    ------
-    PolicyFault
-        If the policy has a fault.
+    Raises PolicyFault if the policy has a fault.
     """
     monitor = PolicyMonitor(policy.decide, trace, on_pass)
     try:

@@ -230,14 +230,9 @@ def find_foresight(
     Two traces that differ only in what is unknown must have equal schedules, however a policy
     might learn the secret.
 
-    Parameters
-    ----------
-    schedule
-        What the policy or agent made of a trace.
-    simulate_other
-        Returns what it makes of another trace, with the same seed.
-    instants
-        At how many starts the rest of the trace is changed.
+    * `schedule`: what the policy or agent made of a trace.
+    * `simulate_other`: returns what it makes of another trace, with the same seed.
+    * `instants`: at how many starts the rest of the trace is changed.
     """
     rng = np.random.default_rng(1)
     times = np.unique(schedule.start)

@@ -41,19 +41,11 @@ def convert_options(
 
     Raises WorkloadError if there is no such option, or the value is not what the annotation says.
 
-    Parameters
-    ----------
-    owner
-        What has the options, for messages.
-    known
-        Parameters by name, see `options_of`.
-    options
-        Values, as text or as Python objects.
+    * `owner`: what has the options, for messages.
+    * `known`: Parameters by name, see `options_of`.
+    * `options`: values, as text or as Python objects.
 
-    Returns
-    -------
-    dict
-        The options that differ from their defaults, sorted by name: equal calls look alike.
+    Returns the options that differ from their defaults, sorted by name: equal calls look alike.
     """
     converted = {}
     for option, value in sorted(options.items()):

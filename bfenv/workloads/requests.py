@@ -2,6 +2,9 @@
 
 Each function draws from a random stream of its own. With one seed, the jobs of high priority are
 therefore not those with a requested start time.
+
+In all functions, `trace` (Trace) is not changed, and `seed` (int) is that of the random draws; the
+result is another trace.
 """
 
 import inspect
@@ -41,19 +44,10 @@ def with_estimates(trace: Trace, model: str, *, seed: int = 0, **parameters: flo
 
     Parameters
     ----------
-    trace
-        The trace.
     model
         Name of the model.
-    seed
-        Random seed.
     **parameters
         Parameters of the model, see the table.
-
-    Returns
-    -------
-    Trace
-        A new trace.
 
     Raises
     ------
@@ -93,17 +87,8 @@ def with_priorities(trace: Trace, high_priority_share: float, *, seed: int) -> T
 
     Parameters
     ----------
-    trace
-        The trace.
     high_priority_share
         Share of the jobs, from 0 to 1. The number of jobs is the share, rounded, with any seed.
-    seed
-        Random seed.
-
-    Returns
-    -------
-    Trace
-        A new trace.
 
     Raises
     ------
@@ -131,19 +116,10 @@ def with_requested_starts(
 
     Parameters
     ----------
-    trace
-        The trace.
     requested_start_share
         Share of the jobs, from 0 to 1. The number of jobs is the share, rounded, with any seed.
-    seed
-        Random seed.
     max_advance
         Longest time from submission to the requested start, in seconds, at least 1.
-
-    Returns
-    -------
-    Trace
-        A new trace.
 
     Raises
     ------
@@ -167,10 +143,7 @@ def with_requested_starts(
 def generator(purpose: str, seed: int) -> np.random.Generator:
     """Make the random generator of a seed and a purpose.
 
-    Raises
-    ------
-    WorkloadError
-        If the seed is not an integer, or negative.
+    Raises WorkloadError if the seed is not an integer, or negative.
     """
     seed = check_integer("seed", seed, 0, error=WorkloadError)
     return np.random.default_rng([seed, *purpose.encode()])
@@ -184,10 +157,7 @@ def _draw_jobs(trace: Trace, name: str, share: float, rng: np.random.Generator) 
 
 
 def _tsafrir(
-    trace: Trace,
-    rng: np.random.Generator,
-    emax: int | None = None,
-    emax_share: float | None = None,
+    trace: Trace, rng: np.random.Generator, emax: int | None = None, emax_share: float | None = None
 ) -> Estimates:
     if emax is None:
         emax = max(int(trace.jobs.estimate.max()), modal_estimates.USUAL_EMAX)

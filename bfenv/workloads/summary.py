@@ -81,11 +81,8 @@ def summarize(trace: Trace) -> dict[str, Any]:
 def popular_estimates(trace: Trace, most: int = POPULAR) -> list[dict[str, Any]]:
     """List the most frequent estimates, each with its number and its share of the jobs.
 
-    Returns
-    -------
-    list
-        At most `most` dicts of `estimate` (seconds), `jobs` and `share`, most frequent first, ties
-        by length.
+    Returns at most `most` dicts of `estimate` (seconds), `jobs` and `share`, most frequent first,
+    ties by length.
     """
     values, counts = np.unique(trace.jobs.estimate, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:most]

@@ -3,6 +3,8 @@
 The steps that change what users request are in `bfenv.workloads.requests`. The name of a trace
 records what was done to it, as in "log+exact@0.9+offline".
 
+In all functions, `trace` (Trace) is not changed; the result is another trace.
+
 References
 ----------
 D. Tsafrir, K. Ouaknine and D. G. Feitelson, "Reducing performance evaluation sensitivity and
@@ -58,8 +60,6 @@ def transformed(
 
     Parameters
     ----------
-    trace
-        The trace.
     split
         Part of the time span to keep, see `split_range`.
     first_job
@@ -161,16 +161,9 @@ def with_load(trace: Trace, load: float) -> Trace:
 
     Parameters
     ----------
-    trace
-        Is not changed itself.
     load
         Work of the jobs over processors x time between the first and the last submission. It is
         reached up to the rounding of submit times to seconds.
-
-    Returns
-    -------
-    Trace
-        A new trace.
 
     Raises
     ------
@@ -198,15 +191,8 @@ def with_arrival_rate(trace: Trace, arrival_rate: float) -> Trace:
 
     Parameters
     ----------
-    trace
-        Is not changed itself.
     arrival_rate
         Factor on the number of jobs that arrive in the same time.
-
-    Returns
-    -------
-    Trace
-        A new trace.
 
     Raises
     ------
@@ -229,17 +215,10 @@ def shaken(trace: Trace, shake_seconds: int, *, seed: int) -> Trace:
 
     Parameters
     ----------
-    trace
-        Is not changed itself.
     shake_seconds
         Largest change. It is uniform in whole seconds, from -shake_seconds to +shake_seconds.
     seed
         Random seed.
-
-    Returns
-    -------
-    Trace
-        A new trace.
 
     Raises
     ------
@@ -271,16 +250,6 @@ def at_once(trace: Trace) -> Trace:
 
     This is the off-line case of Zotkin, Keleher and Perkovic (2000), section 4: the scheduler knows
     all jobs from the beginning. Requested start times keep their distance from the submit times.
-
-    Parameters
-    ----------
-    trace
-        Is not changed itself.
-
-    Returns
-    -------
-    Trace
-        A new trace, named "...+offline".
     """
     check_trace(trace)
     return replace(
@@ -295,8 +264,6 @@ def windows(trace: Trace, jobs: int) -> list[Trace]:
 
     Parameters
     ----------
-    trace
-        The trace to cut.
     jobs
         Jobs in a part; the last part holds the rest.
 
@@ -327,8 +294,6 @@ def split_range(trace: Trace, split: str) -> tuple[int, int]:
 
     Parameters
     ----------
-    trace
-        The trace to split.
     split
         "train" is the first half, "validation" the next tenth, "test" the last 40 %, "all"
         everything.

@@ -5,7 +5,7 @@ out, cut, split or held. `with_changes` makes several changes of the same site.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,14 +42,10 @@ def with_changes(trace: Trace, text: str) -> Changed:
 
     Raises BfenvError if there is no such change, or one cannot be made.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    text
-        Changes separated by commas: "processors=SIZE", "max-estimate=LIMIT", "split-estimate=LIMIT"
-        which splits the jobs, "estimates=HOW", "load=LOAD", "maintenance=FILE", "without=outages".
-        A value with a comma or parenthesis in it needs quotes.
+    * `trace`: the trace.
+    * `text`: changes separated by commas: "processors=SIZE", "max-estimate=LIMIT",
+      "split-estimate=LIMIT" which splits the jobs, "estimates=HOW", "load=LOAD",
+      "maintenance=FILE", "without=outages". A value with a comma or parenthesis in it needs quotes.
     """
     check_trace(trace)
     notes: tuple[str, ...] = ()
@@ -79,12 +75,8 @@ def with_processors(trace: Trace, size: str) -> Changed:
     Raises WorkloadError if the text is not a size, the machine would have no processor, or no job
     fits.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    size
-        "512" processors, "+64" or "-64" of them more or less, or "+10%".
+    * `trace`: the trace.
+    * `size`: "512" processors, "+64" or "-64" of them more or less, or "+10%".
     """
     check_trace(trace)
     match = SIZE.fullmatch(size.strip())
@@ -117,25 +109,21 @@ def with_processors(trace: Trace, size: str) -> Changed:
     return Changed(replace(smaller, processors=processors, outages=outages), notes if lost else ())
 
 
-def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Changed:
+def with_max_estimate(trace: Trace, text: str, *, split: bool = False) -> Changed:
     """Limit the estimates.
 
     A job that runs longer is cut at the limit, or with `split` becomes several jobs of at most the
     limit. The next piece of a job is submitted when the one before could have ended at the
     earliest, so pieces wait in line but need not wait for each other.
 
-    Raises WorkloadError if the limit is below 1.
+    Raises WorkloadError if the text is not a duration with a unit, or below a second.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    limit
-        Seconds.
-    split
-        Split longer jobs instead of cutting them.
+    * `trace`: the trace.
+    * `text`: the limit, such as "24h".
+    * `split`: split longer jobs instead of cutting them.
     """
     check_trace(trace)
+    limit = parse_limit("max-estimate", text, WorkloadError)
     check_integer("max_estimate", limit, 1, error=WorkloadError)
     jobs, longer = trace.jobs, trace.runtime > limit
     estimate = np.minimum(jobs.estimate, limit)
@@ -160,8 +148,8 @@ def with_max_estimate(trace: Trace, limit: int, *, split: bool = False) -> Chang
     if longer.any():
         count = int(pieces[longer].sum())
         notes.append(
-            f"{counted(int(longer.sum()), 'job becomes', 'jobs become')} {count:,} pieces, each of "
-            "which counts as a job with a wait of its own"
+            f"{counted(int(longer.sum()), 'job becomes', 'jobs become')} {count:,} jobs, and each "
+            "part waits separately"
         )
     return Changed(
         replace(
@@ -179,13 +167,9 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
 
     Raises BfenvError if it is neither.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    text
-        "-30%" or "+50%" of what they ask for, but never less than the job runs, also written "30 %
-        less"; or a model of `with_estimates` without parameters, such as "exact".
+    * `trace`: the trace.
+    * `text`: "-30%" or "+50%" of what they ask for, but never less than the job runs, also written
+      "30 % less"; or a model of `with_estimates` without parameters, such as "exact".
     """
     check_trace(trace)
     text = _signed(text).strip()
@@ -205,54 +189,39 @@ def with_other_estimates(trace: Trace, text: str) -> Changed:
     return Changed(replace(trace, jobs=trace.jobs._replace(estimate=estimate)), notes)
 
 
-def with_offered_load(trace: Trace, load: float) -> Changed:
-    """Let jobs come faster or slower, see `with_load`."""
+def with_offered_load(trace: Trace, text: str) -> Changed:
+    """Let jobs come faster or slower, see `with_load`; the text is like "0.9", "+10%" or "-10%"."""
+    check_trace(trace)
+    try:
+        match = LESS.fullmatch(text.strip())
+        load = trace.offered_load * _factor(match) if match else check_load("load", float(text))
+    except WorkloadError:
+        raise
+    except ValueError:
+        raise WorkloadError(f"load must be like 0.9, +10% or -10%, got {text!r:.60}") from None
     faster = load > trace.offered_load
     pace, days = ("faster", "shorter") if faster else ("slower", "longer")
     notes = (f"jobs come {pace} than in the log, so days are {days}",)
     return Changed(with_load(trace, load), notes)
 
 
-def with_maintenance(trace: Trace, outages: Iterable[Outage]) -> Changed:
-    """Add outages to those that the trace has."""
-    check_trace(trace)
-    return Changed(replace(trace, outages=tuple(sorted({*trace.outages, *outages}))), ())
-
-
-def _with_max_estimate(trace: Trace, text: str, split: bool) -> Changed:
-    limit = parse_limit("max-estimate", text, WorkloadError)
-    return with_max_estimate(trace, limit, split=split)
-
-
-def _with_offered_load(trace: Trace, text: str) -> Changed:
-    try:
-        if match := LESS.fullmatch(text.strip()):
-            return with_offered_load(trace, trace.offered_load * _factor(match))
-        load = float(text)
-    except ValueError:
-        raise WorkloadError(f"load must be like 0.9, +10% or -10%, got {text!r:.60}") from None
-    return with_offered_load(trace, check_load("load", load))
-
-
 def _factor(match: re.Match[str]) -> float:
     return 1 + (1 if match[1] == "+" else -1) * float(match[2]) / 100
 
 
-def _with_maintenance(trace: Trace, path: str) -> Changed:
+def with_maintenance(trace: Trace, path: str) -> Changed:
+    """Add the outages in a file, see `load_outages`, to those that the trace has."""
+    check_trace(trace)
     outages = load_outages(path, trace)
     notes = tuple(f"outage {text}" for text in outage_texts(trace, outages))
-    return Changed(with_maintenance(trace, outages).trace, notes)
+    return Changed(replace(trace, outages=tuple(sorted({*trace.outages, *outages}))), notes)
 
 
-def _without(trace: Trace, what: str) -> Changed:
+def without(trace: Trace, what: str) -> Changed:
+    """Leave out all "outages", which is all that can be left out."""
+    check_trace(trace)
     if what != "outages":
         raise WorkloadError(f"without: only outages can be removed, got {what!r:.60}")
-    return without_outages(trace)
-
-
-def without_outages(trace: Trace) -> Changed:
-    """Leave out all outages."""
-    check_trace(trace)
     notes = () if trace.outages else ("the log names no outages; :outages=find detects some",)
     return Changed(replace(trace, outages=()), notes)
 
@@ -285,10 +254,6 @@ def _processors_name(text: str, before: Trace, after: Trace) -> str:
     return f"{after.processors:,} processors ({change})"
 
 
-def _estimates_name(text: str, before: Trace, after: Trace) -> str:
-    return f"estimates {_relative(_signed(text))}"
-
-
 def _load_name(text: str, before: Trace, after: Trace) -> str:
     if text[0] in "+-":
         return f"load {_relative(text)} ({after.offered_load:.2f})"
@@ -305,20 +270,14 @@ class Change(NamedTuple):
 
 CHANGES = {
     "processors": Change(with_processors, "+10%", _processors_name),
-    "max-estimate": Change(
-        partial(_with_max_estimate, split=False),
-        "24h",
-        lambda text, before, after: f"at most {text}, cut",
-    ),
+    "max-estimate": Change(with_max_estimate, "24h", lambda text, *_: f"at most {text}, cut"),
     "split-estimate": Change(
-        partial(_with_max_estimate, split=True),
-        "24h",
-        lambda text, before, after: f"at most {text}, split",
+        partial(with_max_estimate, split=True), "24h", lambda text, *_: f"at most {text}, split"
     ),
-    "estimates": Change(with_other_estimates, "-30%", _estimates_name),
-    "load": Change(_with_offered_load, "0.9", _load_name),
-    "maintenance": Change(
-        _with_maintenance, "down.csv", lambda text, before, after: f"with {Path(text).name}"
+    "estimates": Change(
+        with_other_estimates, "-30%", lambda text, *_: f"estimates {_relative(_signed(text))}"
     ),
-    "without": Change(_without, "outages", lambda text, before, after: f"without {text}"),
+    "load": Change(with_offered_load, "0.9", _load_name),
+    "maintenance": Change(with_maintenance, "down.csv", lambda text, *_: f"with {Path(text).name}"),
+    "without": Change(without, "outages", lambda text, *_: f"without {text}"),
 }

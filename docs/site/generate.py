@@ -32,7 +32,7 @@ from bfenv.envs import BackfillEnv
 from bfenv.knowledge.priorities import ORDERS
 from bfenv.knowledge.user_history import QUANTITIES
 
-SCORES = ("scored on", "load", "ratio", "lowest to highest", "longest wait")
+SCORES = ("scored on", "load", "ratio", "lowest to highest", "longest wait", "mean wait / EASY's")
 # Page of a family: the names of its policies, or what they begin with
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "fcfs": ("fcfs",),
@@ -124,7 +124,7 @@ def _card(name: str) -> str:
     if card.kind == NETWORK:
         traces = sorted({span.trace for span in card.trained_on})
         trained = f"{len(card.trained_on)} traces: {', '.join(traces)}"
-        columns = tuple(column for column in SCORES if column != "load")
+        columns = (SCORES[0], *SCORES[2:5])
     return "\n".join(
         (
             f"## agent:{name}\n",

@@ -16,7 +16,7 @@ import numpy as np
 
 import bfenv
 from bfenv.site import what_if
-from bfenv.workloads.whatif import with_offered_load, with_processors
+from bfenv.workloads.whatif import with_changes
 
 JOBS = 2500  # in the dump
 
@@ -98,10 +98,9 @@ run(
 # In Python, you can draw it:
 
 trace = bfenv.read_swf("site.swf.gz")
-load = trace.offered_load
 variants = {
-    "10 % more processors": with_processors(trace, "+10%"),
-    "10 % more load": with_offered_load(trace, 1.1 * load),
+    "10 % more processors": with_changes(trace, "processors=+10%"),
+    "10 % more load": with_changes(trace, "load=+10%"),
 }
 rows = what_if(trace, variants, ["easy", "easy-lxf", "easy-saf"]).rows
 labels = list(dict.fromkeys(row.workload for row in rows))

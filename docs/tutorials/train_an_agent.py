@@ -20,11 +20,11 @@ STEPS = 24_576  # of the training
 # Act
 # ---
 #
-# An action starts the job in one slot of the window, or passes. With ``head="chosen"`` you may
-# give the one reservation that EASY makes to any waiting job. The mask marks the legal actions.
+# An action names the job in one slot of the window. If it fits, it starts; if not, it gets the one
+# reservation that EASY makes. The mask marks the legal actions.
 # ``bfenv:`` lets Gymnasium import bfenv, which registers the environment.
 
-env = gymnasium.make("bfenv:Backfill-v0", window=8, head="chosen", reservation_depth=0)
+env = gymnasium.make("bfenv:Backfill-v0", window=8)
 observation, info = env.reset(seed=0)
 over = False
 while not over:

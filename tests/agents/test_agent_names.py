@@ -21,10 +21,10 @@ from tests.leaderboard.suites import SAMPLES
         ("random:deterministic=false", ("random", {}, False)),
         ("a.b:c", ("a.b:c", {}, True)),
         (
-            "a.b:c:window=3,reservation_depth=-1,every_pass=1",
-            ("a.b:c", {"window": 3, "reservation_depth": -1, "every_pass": 1}, True),
+            "a.b:c:window=3,reservations=all,idle=every_pass",
+            ("a.b:c", {"window": 3, "reservations": "all", "idle": "every_pass"}, True),
         ),
-        ("a.b:c(every_pass=true)", ("a.b:c", {"every_pass": True}, True)),
+        ("a.b:c(guard=none)", ("a.b:c", {"guard": None}, True)),
     ],
 )
 def test_read_agent(name, expected):
@@ -52,7 +52,7 @@ def test_saved_model(tmp_path, monkeypatch):
         ("random:window=x", "'x'"),
         ("random:window=0", "0"),
         ("random:window=2.5", "2.5"),
-        ("random:every_pass=maybe", "'maybe'"),
+        ("random:idle=maybe", "'maybe'"),
         ("random:deterministic=maybe", "true or false"),
         ("random:window=1,window=2", "window"),
         ("random(window=1", "random(window=1"),
@@ -100,8 +100,8 @@ def test_training_of(monkeypatch):
 def test_settings(monkeypatch):
     """An object may say what environment it needs; the options of its name add to it."""
     monkeypatch.setattr(sample_agents.first, "settings", {"window": 8}, raising=False)
-    agent = open_agent(f"{SAMPLES}:first:reservation_depth=0")
-    assert agent.settings == {"window": 8, "reservation_depth": 0}
+    agent = open_agent(f"{SAMPLES}:first:reservations=0")
+    assert agent.settings == {"window": 8, "reservations": 0}
     with pytest.raises(bfenv.BfenvError, match="needs window=8, got 9"):
         open_agent(f"{SAMPLES}:first:window=9")
 
@@ -127,7 +127,7 @@ def test_make():
         ({"job_features": ["users"]}, {"job_features": None}, {"job_features": ["users"]}),
         ({"job_features": ["users"]}, {"job_features": ("users",)}, {"job_features": ["users"]}),
         ({"window": 8}, {"window": 9}, None),
-        ({"max_age": "1d"}, {"max_age": None}, None),
+        ({"guard": None}, {"guard": 1.2}, None),
         ({"job_features": []}, {"job_features": ["users"]}, None),
     ],
 )

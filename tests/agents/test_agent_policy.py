@@ -59,7 +59,7 @@ def test_no_passes() -> None:
     """Whatever needs single passes of a policy says that a network has none."""
     with pytest.raises(PolicyError, match="acts in the environment"):
         report_on("agent:ranker")
-    env = BackfillEnv(TRACE, episode_jobs=20, warmup_jobs=0, every_pass=True)
+    env = BackfillEnv(TRACE, episode_jobs=20, warmup_jobs=0, idle="every_pass")
     observation, _ = env.reset(seed=0)
     with pytest.raises(PolicyError, match="use --agent agent:ranker"):
         PolicyAgent("agent:ranker", env).predict(observation)

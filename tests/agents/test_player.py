@@ -77,5 +77,5 @@ def test_options():
 
 def test_random():
     """The random agent takes legal actions only, the pass among them."""
-    env = BackfillEnv(TRACE, **WHOLE, reservation_depth=0, idle="always")
+    env = BackfillEnv(TRACE, **WHOLE, reservations=0, idle="allowed")
     assert play(env, RandomAgent(env, seed=1), 0, strict=True).info["illegal_actions"] == 0

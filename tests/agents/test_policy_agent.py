@@ -20,7 +20,14 @@ from bfenv.envs.vector import BackfillVectorEnv
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
-OPTIONS = {"episode_jobs": 40, "warmup_jobs": 40, "reservation_depth": 0, "idle": "always"}
+OPTIONS = {
+    "episode_jobs": 40,
+    "warmup_jobs": 40,
+    "reservations": 0,
+    "idle": "allowed",
+    "guard": None,
+    "reward": "bounded_slowdown",
+}
 
 
 def test_evaluate_policy():
@@ -80,7 +87,7 @@ def test_window():
 def test_overload():
     """With the default window EASY loses little on an overloaded trace."""
     trace = bfenv.load_workload("lublin:procs=64,jobs=2000,load=1.3,seed=1")
-    env = whole(trace, window=64, idle="never", reservation_depth=1)
+    env = whole(trace, window=64, idle="never", reservations=1)
     _, info = play(env, PolicyAgent("easy", env))
     assert info["metrics"]["outside_window"] > 0.5
     easy = bfenv.metrics(bfenv.simulate(trace, "easy"))
@@ -88,9 +95,9 @@ def test_overload():
 
 
 CHOICES = [
-    {"reservation_depth": 0, "idle": "always"},
-    {"reservation_depth": 0, "head": "chosen", "idle": "always"},
-    {"reservation_depth": 0, "head": "chosen", "idle": "never"},
+    {"reservations": 0, "idle": "allowed"},
+    {"reservations": "chosen", "idle": "allowed"},
+    {"reservations": "chosen", "idle": "never"},
 ]
 
 
@@ -98,7 +105,7 @@ CHOICES = [
     ("policy", "options"),
     [
         *product(["easy", "easy-saf", "easy-lxf"], CHOICES),
-        ("easy", {"reservation_depth": 1, "idle": "never"}),
+        ("easy", {"reservations": 1, "idle": "never"}),
     ],
 )
 @settings(max_examples=25)
@@ -112,30 +119,41 @@ def test_replay(trace, policy, options):
 
 
 def test_forbidden_start():
-    """A start that the reservations forbid is an error, not a lost start."""
-    #  Job 1 needs the whole machine; saf starts job 2, which delays it.
+    """A start that the reservations forbid is left out, and counted."""
+    # Job 1 needs the whole machine; the policy would start job 2 before it, at 1 s and at 5 s.
     trace = bfenv.make_trace([0, 1, 1], [1, 2, 1], [5, 9, 20], 2)
-    with pytest.raises(bfenv.PolicyError, match="every_pass=True"):
-        PolicyAgent("queue(order=sqf)", whole(trace, reservation_depth=1))
-    env = whole(trace, reservation_depth=1, every_pass=True)
-    with pytest.raises(bfenv.PolicyError, match="starts job 2 at 1 s"):
-        play(env, PolicyAgent("queue(order=sqf)", env))
+    env = whole(trace, reservations=1)
+    agent = PolicyAgent("queue(order=sqf)", env)
+    play(env, agent)
+    assert env.cluster.start.tolist() == [0, 5, 14] and agent.replaced_actions == 2
 
 
 def test_forbidden_pass():
-    """A pass that the environment forbids is an error."""
+    """Where the pass is illegal and no head forbids all starts, the first legal start is made."""
     trace = bfenv.make_trace([0, 1, 1], [1, 2, 1], [9, 9, 2], 2)
     env = whole(trace, idle="never")
-    with pytest.raises(bfenv.PolicyError, match="starts nothing more at 1 s.*idle='never'"):
-        play(env, PolicyAgent("fcfs", env))
+    agent = PolicyAgent("fcfs", env)
+    play(env, agent)
+    assert env.cluster.start.tolist() == [0, 9, 1] and agent.replaced_actions == 1
 
 
-def test_whole_queue():
-    """A policy that must see every pass must see every waiting job."""
-    trace = bfenv.make_trace([0, 0, 0], [1, 1, 1], [5, 5, 5], 1)
-    env = whole(trace, window=2, every_pass=True)
-    with pytest.raises(bfenv.PolicyError, match="1 wait outside the window of 2"):
-        play(env, PolicyAgent("conservative", env))
+def test_guarded():
+    """The guard's starts come first, whatever the policy wants."""
+    trace = bfenv.make_trace([0, 1, 2, 3], [1, 1, 1, 1], [20, 30, 10, 10], 1)
+    env = whole(trace, guard=1e-9, idle="every_pass")
+    agent = PolicyAgent("sjf", env)
+    play(env, agent)
+    assert env.cluster.start.tolist() == [0, 20, 50, 60] and agent.replaced_actions > 0
+
+
+@pytest.mark.parametrize("policy", ["agent:formula", "agent:generator-formula", "conservative"])
+def test_defaults(policy):
+    """Policies with a memory take legal actions by default, even if they do not see all jobs."""
+    env = BackfillEnv(window=8, episode_jobs=60)
+    agent = PolicyAgent(policy, env)
+    for seed in range(3):
+        _, info = play(env, agent, seed)
+        assert info["illegal_actions"] == info["forced_starts"] == 0
 
 
 def test_refused():
@@ -143,9 +161,6 @@ def test_refused():
     env = BackfillEnv()
     with pytest.raises(bfenv.PolicyError, match="trial"):
         PolicyAgent(bfenv.Policy("p", None, trials=True), env)
-    with pytest.raises(bfenv.PolicyError, match="every_pass=True"):
-        PolicyAgent(bfenv.Policy("p", None, stateful=True), env)
-    PolicyAgent(bfenv.Policy("p", None, stateful=True), BackfillEnv(every_pass=True))
     with pytest.raises(bfenv.UnknownNameError):
         PolicyAgent("esay", env)
 
@@ -157,7 +172,7 @@ def test_failing_policy():
         raise KeyError("job")
 
     crash = bfenv.Policy(name="crash", decide=decide)
-    env = BackfillEnv(episode_jobs=10, every_pass=True)
+    env = BackfillEnv(episode_jobs=10, idle="every_pass")
     env.reset(seed=0)
     with pytest.raises(bfenv.PolicyError, match=r"crash failed, KeyError.*\(test_policy_agent.py"):
         PolicyAgent(crash, env).predict({"cluster": np.zeros(1)})

@@ -35,17 +35,12 @@ SHORT = {"episode_jobs": 10, "warmup_jobs": 10}
 CHOSEN = {
     "window": 4,
     "window_order": "size * likely_runtime",
-    "reservation_depth": 0,
-    "idle": "reserved",
-    "max_age": None,
+    "reservations": 1,
+    "idle": "every_pass",
     "guard": 1.5,
     "guard_scale": "backlog",
-    "trial_limit": "15min",
-    "trial_above": "20min",
-    "every_pass": True,
-    "flat": False,
+    "trial_limit": "15min above 20min",
     "job_features": ["users"],
-    "head": "chosen",
 }
 
 
@@ -95,12 +90,12 @@ def test_environments(tmp_path, form):
     assert span[:4] == expected[:4] and np.array_equal(span.blocks, expected.blocks)
 
 
-@pytest.mark.parametrize(("flat", "keys"), [(False, None), (False, ["queue"]), (True, None)])
-def test_vec_normalize(tmp_path, flat, keys):
+@pytest.mark.parametrize("keys", [None, ["queue"]])
+def test_vec_normalize(tmp_path, keys):
     """Observations are scaled bit for bit as VecNormalize does, and the actions are the model's."""
-    inner = BackfillVecEnv(2, TRACE, window=4, flat=flat, **SHORT)
+    inner = BackfillVecEnv(2, TRACE, window=4, **SHORT)
     env = VecNormalize(inner, norm_obs_keys=keys, clip_obs=2.0, epsilon=1e-6)
-    model = make_model(env=env, policy="MlpPolicy" if flat else "MultiInputPolicy")
+    model = make_model(env=env)
     model.learn(64)
     agent = load_agent(save_model(model, tmp_path / "model"), trust=True)
     assert encode_normalization(VecNormalize(inner, norm_obs=False)) == {"observations": False}
@@ -108,7 +103,7 @@ def test_vec_normalize(tmp_path, flat, keys):
     scaled = env.reset()
     raw = env.get_original_obs()
     mine = agent.normalization.apply(raw)
-    for part in raw if isinstance(raw, dict) else [...]:
+    for part in raw:
         assert np.array_equal(mine[part], scaled[part])
     masks = np.array(inner.env_method("action_masks"))
     expected, _ = model.predict(scaled, action_masks=masks, deterministic=True)
@@ -134,7 +129,7 @@ def test_made_by_a_function(tmp_path, normalized):
         for one in (model, make, str(path))
     ]
     assert scores[0] == scores[1] == scores[2]
-    for changes in ({"window": 4, "reservation_depth": 0}, {"window": 8}):
+    for changes in ({"window": 4, "reservations": 0}, {"window": 8}):
         with pytest.raises(bfenv.BfenvError, match="of the function needs"):
             evaluate_agent(make, OTHER, **changes, **SHORT)
     with pytest.raises(bfenv.BfenvError, match="was trained on"):
@@ -261,15 +256,15 @@ class Halved(gymnasium.ObservationWrapper):
 
     def observation(self, observation):
         """Halve them."""
-        return observation / 2
+        return {name: part / 2 for name, part in observation.items()}
 
 
 @pytest.mark.parametrize(
     ("env", "named"),
     [
-        (lambda: VecFrameStack(BackfillVecEnv(2, TRACE, window=4, flat=True, **SHORT), 2), "wrap"),
+        (lambda: VecFrameStack(BackfillVecEnv(2, TRACE, window=4, **SHORT), 2), "wrap"),
         (
-            lambda: DummyVecEnv([lambda: Halved(BackfillEnv(TRACE, window=4, flat=True, **SHORT))]),
+            lambda: DummyVecEnv([lambda: Halved(BackfillEnv(TRACE, window=4, **SHORT))]),
             "a wrapper changes",
         ),
         (lambda: gymnasium.make("CartPole-v1"), "Backfill-v0"),
@@ -277,7 +272,7 @@ class Halved(gymnasium.ObservationWrapper):
             lambda: DummyVecEnv(
                 [
                     lambda: BackfillEnv(TRACE, window=4, **SHORT),
-                    lambda: BackfillEnv(TRACE, window=4, reservation_depth=0, **SHORT),
+                    lambda: BackfillEnv(TRACE, window=4, reservations=0, **SHORT),
                 ]
             ),
             "different settings",
@@ -297,7 +292,7 @@ def test_wrong_environments(tmp_path, env, named):
 def test_conflicting_settings(tmp_path):
     """Settings other than those of the training are refused, in the name and beside it."""
     path = save_model(make_model(), tmp_path / "model.zip")
-    with pytest.raises(bfenv.BfenvError, match="needs reservation_depth=1, got 0"):
-        evaluate_agent(str(path), OTHER, reservation_depth=0, trust=True)
+    with pytest.raises(bfenv.BfenvError, match="needs reservations='chosen', got 0"):
+        evaluate_agent(str(path), OTHER, reservations=0, trust=True)
     with pytest.raises(bfenv.BfenvError, match="needs window=4, got 8"):
         evaluate_agent(f"{path}:window=8", OTHER, trust=True)

@@ -56,8 +56,6 @@ def test_learns_and_loads(tmp_path):
 
 
 def test_refused():
-    """A flat observation has no parts, and actions for trials no scores."""
-    with pytest.raises(bfenv.BfenvError, match="flat=False"):
-        make_model(flat=True)
+    """Actions for trials have no scores."""
     with pytest.raises(bfenv.BfenvError, match="trial_limit"):
         make_model(trial_limit=600)

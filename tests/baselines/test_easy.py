@@ -132,12 +132,6 @@ def test_fcfs_and_easy_equal_their_naive_versions(trace):
             assert list(zip(result.start.tolist(), result.end.tolist(), strict=True)) == expected
 
 
-@given(small_traces())
-def test_easy_by_shadow_time_is_easy_by_a_profile_with_one_reservation(trace):
-    expected = naive.easy_by_profile(*as_naive(trace))
-    assert bfenv.simulate(trace, "easy").start.tolist() == [start for start, _ in expected]
-
-
 @pytest.mark.parametrize(
     "name",
     [

@@ -36,6 +36,9 @@ ORDERS = {  # by name: the value of a job's quantities, the smallest first
     "size * max(age_limit / 9000, estimate)": lambda job: (
         job["size"] * max(job["age_limit"] / 9000, job["estimate"])
     ),
+    "estimate * (2 - fits) - wait * free": lambda job: (
+        job["estimate"] * (2 - job["fits"]) - job["wait"] * job["free"]
+    ),
 }
 BELIEFS = {
     "prediction": lambda job: job["prediction"],
@@ -82,10 +85,14 @@ def requests(trace):
     belief=st.sampled_from([None, *BELIEFS]),
     trial=st.sampled_from([0, HOUR, 2 * HOUR]),
     keep=st.sampled_from([None, None, *KEEPS]),
+    reservations=st.sampled_from([0, 1]),
+    runs_on=st.booleans(),
     sorts=st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
-def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, trial, keep, sorts):
+def test_all_options_equal_the_slow_version(
+    trace, order, guard, scale, belief, trial, keep, reservations, runs_on, sorts
+):
     """Any combination makes the schedule of plain Python, whether or not the queue is sorted."""
     trace = in_hours(trace)
     policy = easy(
@@ -95,7 +102,9 @@ def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, 
         backfill_estimate=belief,
         trial=trial,
         trial_above=2 * HOUR,
+        trial_runs_on=runs_on,
         keep=keep,
+        reservations=reservations,
         lookahead=10**6 if sorts else None,
     )
     slow = Simulation(
@@ -108,6 +117,8 @@ def test_all_options_equal_the_slow_version(trace, order, guard, scale, belief, 
         trial=trial,
         above=2 * HOUR,
         keep=KEEPS.get(keep),
+        reservations=reservations,
+        runs_on=runs_on,
     )
     assert bfenv.simulate(trace, policy).check().start.tolist() == slow.run()
 
@@ -166,6 +177,7 @@ def crowd():
         "-(wait + likely_runtime) / likely_runtime * exp(4 * min(1, wait / age_limit) ** 2)",
         "-wait * log(age_limit) / estimate",
         "-wait * (1.02 - tried) * (1 - accuracy) / estimate",
+        "-expansion * (fits + 0.01 * free)",
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"guard": 1.2, "trial": 600}])
@@ -196,26 +208,6 @@ def test_guard_learns_from_jobs_alone():
     assert (schedule.start // HOUR).tolist() == [0, 23, 24, 26]
 
 
-@given(
-    trace=small_traces(jobs=12, processors=4, outages=True),
-    guard=st.sampled_from([0.2, 0.5, 1.0]),
-    trial=st.sampled_from([0, HOUR]),
-)
-@settings(max_examples=100, deadline=None)
-def test_corrected_guard_of_exact_estimates(trace, guard, trial):
-    """With nothing to correct, both guards by EASY have the same limits, also beside outages."""
-    jobs = in_hours(trace).jobs
-    outages = [Outage(HOUR * begin, HOUR * end, size) for begin, end, size in trace.outages]
-    trace = bfenv.make_trace(
-        jobs.submit, jobs.size, jobs.estimate, trace.processors, outages=outages
-    )
-    starts = [
-        bfenv.simulate(trace, easy("lcfs", guard=guard, guard_scale=scale, trial=trial)).start
-        for scale in ("easy", "corrected_easy")
-    ]
-    assert starts[0].tolist() == starts[1].tolist()
-
-
 def test_guard_is_corrected():
     """The limit grows as a job that EASY takes for one of an hour turns out to run for 40 h."""
     #  Both jobs of the user that have ended ran for an hour, so EASY seems to start job 3 when it
@@ -223,15 +215,11 @@ def test_guard_is_corrected():
     #  so the limit is 44 h, and the last job comes first.
     submit, runtime, estimate = [0, 1, 2, 5, 41, 42], [1, 1, 40, 20, 1, 1], [1, 1, 40, 40, 40, 40]
     trace = bfenv.make_trace(submit, [1] * 6, runtime, 1, estimate=estimate, user=[0] * 6)
-    starts = [
-        bfenv.simulate(in_hours(trace), easy("lcfs", guard=1.2, guard_scale=scale)).start // HOUR
-        for scale in ("easy", "corrected_easy")
-    ]
-    assert starts[0].tolist() == [0, 1, 2, 42, 62, 63]
-    assert starts[1].tolist() == [0, 1, 2, 44, 43, 42]
+    starts = bfenv.simulate(in_hours(trace), easy("lcfs", guard=1.2)).start // HOUR
+    assert starts.tolist() == [0, 1, 2, 44, 43, 42]
 
 
-@pytest.mark.parametrize(("scale", "most"), [("easy", 12), ("corrected_easy", 12), ("backlog", 45)])
+@pytest.mark.parametrize(("scale", "most"), [("corrected_easy", 12), ("backlog", 45)])
 def test_guard_bounds_waits(scale, most):
     """A wide job that later ones overtake forever waits for hours only, with the guard."""
     hours = np.array([0, 0.5, *range(1, 300)])
@@ -269,6 +257,20 @@ def test_overdue_head():
     policy = easy(guard=0, backfill_estimate="1")
     assert by_hand(policy, (0, 2, 4), (1, 3, 1), (1, 1, 9)) == [0, 10, 1]
     assert by_hand(policy, (0, 2, 4), (1, 3, 1), (2, 1, 9)) == [0, 4, 5]
+
+
+def test_a_job_past_the_limit_is_reserved_for():
+    """Without reservations a wide job starts once it fits; past the limit it has EASY's."""
+    #  At 4, job 1 has waited for longer than the limit of 0 s, so it has a reservation at 6, which
+    #  job 3 would delay.
+    #  P                    P
+    #  3 |.222224444111     3 |.22222111444
+    #  2 |00003333..111     2 |0000..1113333
+    #  1 |00003333..111     1 |0000..1113333
+    jobs = (0, 2, 4), (1, 3, 3), (1, 1, 5), (4, 2, 4), (6, 1, 4)
+    for order in ("fcfs", "submit"):
+        assert by_hand(easy(order, reservations=0), *jobs) == [0, 10, 1, 4, 6]
+        assert by_hand(easy(order, reservations=0, guard=0), *jobs) == [0, 6, 1, 9, 9]
 
 
 def test_keep_leaves_room():

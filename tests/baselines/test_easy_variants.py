@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.baselines.easy_variants import POLICIES, easy, queue
+from bfenv.baselines.easy_variants import POLICIES, easy, make_easy, queue
 from bfenv.core.cluster import now, retract, start, started, waiting
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.jobs import Outage
@@ -142,7 +142,7 @@ def test_one_ended_job_is_not_enough_for_a_prediction():
 
 def test_orders_whose_scores_are_all_infinite_fall_back_on_the_order_of_arrival():
     jobs = (1, 2, 5, 5), (1, 2, 5, 5), (2, 1, 2, 2), (2, 1, 2, 2), (2, 1, 2, 2)
-    endless = easy(backfill="aged-sjf", weight=1e308)
+    endless = make_easy(backfill="aged-sjf", weight=1e308)
     with np.errstate(over="ignore"):  # uncompiled, numpy warns
         assert starts(endless, 3, *jobs) == starts("easy", 3, *jobs)
 
@@ -151,7 +151,7 @@ def test_line_is_overwritten():
     """Infinite scores are compared by the jobs' order, whatever the line held before."""
     trace = bfenv.make_trace([1, 1, 2], [2, 2, 1], [5, 5, 2], 3)
     cluster, jobs, truth = new_cluster(trace)
-    endless = easy(backfill="aged-sjf", weight=1e308)
+    endless = make_easy(backfill="aged-sjf", weight=1e308)
     memory = endless.memory(jobs, 3, np.random.default_rng(0))
     memory.backfill.line[:] = -1
     with np.errstate(over="ignore"):
@@ -228,7 +228,7 @@ def agree(trace, chosen, event_order):
         expected = around(jobs, processors, trace.outages, oracle)
     else:
         expected = [start for start, _ in naive_simulate(jobs, processors, oracle, event_order)]
-    result = bfenv.simulate(trace, easy(**chosen), 5, event_order=event_order).check()
+    result = bfenv.simulate(trace, make_easy(**chosen), 5, event_order=event_order).check()
     assert result.start.tolist() == expected
 
 

@@ -49,7 +49,6 @@ def test_it_equals_the_written_order(crowd, expression, order):
         {"reservations": 3},
         {"lookahead": 5},
         {"backfill": "sqf"},
-        {"predictor": "recent"} if "estimate" not in expression and "exp" not in expression else {},
     )
     for more in options:
         assert starts(crowd, easy(expression, **more)) == starts(crowd, easy(order, **more))

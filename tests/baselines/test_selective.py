@@ -8,7 +8,6 @@ import bfenv
 from bfenv.baselines.selective import SELECTIVE, selective
 from tests.baselines.test_slack import crowds, with_another
 from tests.conftest import as_naive, log, small_traces
-from tests.oracles import machine as naive
 from tests.oracles import slack as naive_slack
 
 # (submit, size, estimate) on 2 processors; job 1 needs both
@@ -102,7 +101,7 @@ def test_no_job_starts_later_than_its_reservation(trace, threshold):
 
 @given(small_traces(jobs=10))
 def test_with_threshold_zero_it_is_conservative_backfilling(trace):
-    expected = [start for start, _ in naive.conservative(*as_naive(trace))]
+    expected = bfenv.simulate(trace, "conservative").start.tolist()
     assert bfenv.simulate(trace, selective(0)).start.tolist() == expected
 
 

@@ -15,7 +15,6 @@ from bfenv.baselines.slack import RELAXED, SLACK, relaxed, slack
 from bfenv.core.cluster import now
 from bfenv.core.events import advance, new_cluster
 from tests.conftest import as_naive, log, small_traces
-from tests.oracles import machine as naive
 from tests.oracles import slack as naive_slack
 
 
@@ -219,7 +218,7 @@ def test_no_job_starts_later_than_its_first_reservation_and_its_slack(trace, opt
 def test_with_no_slack_and_exact_estimates_both_are_conservative_backfilling(trace):
     jobs = trace.jobs
     exact = bfenv.make_trace(jobs.submit, jobs.size, trace.runtime, trace.processors)
-    expected = [start for start, _ in naive.conservative(*as_naive(exact))]
+    expected = bfenv.simulate(exact, "conservative").start.tolist()
     assert bfenv.simulate(exact, slack(0)).start.tolist() == expected
     assert bfenv.simulate(exact, relaxed(0)).start.tolist() == expected
 

@@ -9,7 +9,7 @@ import pytest
 import bfenv
 from bfenv.cli.show_agents import disagreements, merged, notes
 from bfenv.evaluation import evaluate_agent
-from bfenv.evaluation.episodes import starves
+from bfenv.evaluation.episodes import starves, workload_of
 from tests.leaderboard.suites import SAMPLES
 
 WORKLOAD = "lublin:jobs=1500,procs=32,seed=5"
@@ -48,7 +48,7 @@ def test_table(run):
     """There is a table for each protocol, with marks that are explained below it."""
     status, out, _ = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "--episodes", 2)
     assert status == 0
-    assert "split test: 2 episodes of 256 jobs" in out and "split test: all" in out
+    assert "split test: 2 episodes of 512 jobs" in out and "split test: all" in out
     assert out.count("+ the best policy of bfenv that starves no jobs") == 2
     markdown = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "-f", "markdown")[1]
     assert markdown.count(f"| {SAMPLES}:easy |") == 2
@@ -77,7 +77,7 @@ def test_divisions(run):
     """Who makes trials is in another division, with its own best policy."""
     arguments = ("-a", "random:trial_limit=60", "-p", "multiqueue", "-w", WORKLOAD)
     rows = json.loads(run("evaluate", *arguments, "--episodes", 1, "-f", "json")[1])
-    trials = {"random:trial_limit=60", "random", "multiqueue"}
+    trials = {"random:trial_limit=60", "multiqueue"}
     assert {row["policy"] for row in rows if row["division"] == "trials"} == trials
     assert {row["division"] for row in rows} == {"trials", "completion"}
     for length in (256, None):
@@ -163,6 +163,29 @@ def test_disagreements(episodes, long, notes):
         assert all(line.startswith(note) for line, note in zip(found, notes, strict=True))
 
 
+def test_workload_of_the_card(run):
+    """By default an agent plays the first workload on its card; without one, the default."""
+    assert workload_of("agent:scorer-lublin") == "lublin:procs=128,seed=0"
+    assert workload_of("random") is None
+    arguments = (
+        "evaluate",
+        "-a",
+        "agent:scorer-lublin",
+        "--episodes",
+        1,
+        "--load",
+        0.5,
+        "-f",
+        "csv",
+    )
+    status, out, err = run(*arguments)
+    assert status == 0 and out == run(*arguments, "-w", "lublin:procs=128,seed=0")[1]
+    assert err.startswith(
+        "bfenv: agent:scorer-lublin plays the split test of lublin:procs=128,seed=0"
+    )
+    assert err.count("\n") == 1 and "which is on its card" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -183,7 +206,9 @@ def test_disagreements(episodes, long, notes):
 def test_errors(run, arguments, named):
     """Wrong input is one line that names what is wrong."""
     status, out, err = run("evaluate", *arguments)
-    assert (status, out) == (2, "") and err.count("\n") == 1 and named in err
+    *notes, error = err.splitlines()
+    assert (status, out) == (2, "") and named in error
+    assert all("plays the split" in note for note in notes) and len(notes) < 2
 
 
 def test_trust(run, tmp_path):

@@ -1,7 +1,5 @@
 """Options that several commands have."""
 
-from typing import Annotated
-
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -17,7 +15,7 @@ def seconds():
     given = []
 
     @app.command()
-    def command(span: Annotated[int, duration_option("--span", "Help.", least=1)] = 7) -> None:
+    def command(span: int = duration_option(7, "--span", "Help.", least=1)) -> None:
         given.append(span)
 
     def run(*arguments):

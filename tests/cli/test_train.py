@@ -80,7 +80,7 @@ def test_help(run):
         (["--warm-start", "order:nothing", *SMALL], "unknown name 'nothing'"),
         (["--set", 'learning_rate=!!int ""'], "is no value"),
         (["--device", "abacus", *SMALL], "'abacus' cannot be used by torch"),
-        (["--set", f"num_envs={10**15}"], "not enough memory"),
+        (["--preset", "scorer", "--set", f"num_envs={10**15}"], "not enough memory"),
     ],
 )
 def test_refused(run, tmp_path, arguments, message):

@@ -188,21 +188,6 @@ def test_every_schedule_is_possible(order, trace):
         bfenv.simulate(trace, policy, event_order=order).check()
 
 
-@given(small_traces())
-def test_true_runtimes_of_unfinished_jobs_change_no_decision(trace):
-    """Until the first end, a trace with other runtimes is scheduled alike."""
-    jobs = trace.jobs
-    other = bfenv.make_trace(
-        jobs.submit, jobs.size, jobs.estimate, trace.processors, estimate=jobs.estimate
-    )
-    for policy in ("fcfs", "easy"):
-        one, two = bfenv.simulate(trace, policy), bfenv.simulate(other, policy)
-        differ = trace.runtime != other.runtime
-        if differ.any():
-            known = min(one.end[differ].min(), two.end[differ].min())
-            assert (one.start[one.start < known].tolist()) == two.start[two.start < known].tolist()
-
-
 def test_the_naive_jobs_are_those_of_the_trace():
     trace = bfenv.make_trace([0, 2], [1, 2], [3, 4], 5, estimate=[6, 7])
     jobs, processors = as_naive(trace)

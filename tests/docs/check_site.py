@@ -10,7 +10,7 @@ SITE = ROOT / "docs" / "_build" / "html"
 TEXTS = (
     ("specification.html", "log_time(mean runtime"),
     ("policies/index.html", "conservative-replan-aged-random"),
-    ("policies/easy.html", "shadow_intervals"),
+    ("policies/easy.html", "backfill_estimate"),
     ("agents/cards.html", "agent:scorer-lublin"),
     ("commands.html", "bfenv leaderboard export"),
     ("api/core.html", "bfenv.core.may_start"),

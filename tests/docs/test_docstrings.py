@@ -90,8 +90,12 @@ def keywords(one):
 
 def said_once(thing):
     """Parameters that the module's docstring describes, for all of its functions together."""
-    shared = re.search(r"In all of them,(.*)", sys.modules[thing.__module__].__doc__, re.S)
-    return set(re.findall(r"`(\w+)` \(\w+\)", shared[1])) if shared else set()
+    text = sys.modules[thing.__module__].__doc__
+    shared = re.search(r"In all (?:of them|functions),(.*)", text, re.S)
+    names = set(re.findall(r"`(\w+)` \(\w+\)", shared[1])) if shared else set()
+    return names | (
+        {"the result"} if shared and re.search(r"the\s+result is", shared[1]) else set()
+    )
 
 
 def is_record(thing):
@@ -148,7 +152,7 @@ def test_every_result_is_described(public):
     functions = [one for one in functions if parameters(one) and "return" in one.__annotations__]
     assert len(functions) > 100
     for function in functions:
-        has = {"Returns", "Yields"} & set(sections(function))
+        has = {"Returns", "Yields"} & set(sections(function)) or "the result" in said_once(function)
         assert bool(has) == returns(function), function
 
 

@@ -40,10 +40,9 @@ def test_make():
     "options",
     [
         {},
-        {"reservation_depth": 1, "window": 5},
-        {"every_pass": True},
-        {"flat": True},
-        {"head": "chosen", "reservation_depth": 0, "idle": "never", "max_age": "1d"},
+        {"reservations": 1, "window": 5},
+        {"idle": "every_pass"},
+        {"guard": None},
     ],
 )
 def test_gymnasium_checker(options):
@@ -54,12 +53,9 @@ def test_gymnasium_checker(options):
 
 
 def test_sb3_checker():
-    """stable-baselines3's checker reports nothing, but two-dimensional boxes if not flat."""
+    """stable-baselines3's checker reports nothing but two-dimensional boxes."""
     from stable_baselines3.common.env_checker import check_env as check
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check(gymnasium.make("Backfill-v0", flat=True).unwrapped)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check(gymnasium.make("Backfill-v0").unwrapped)
@@ -68,7 +64,7 @@ def test_sb3_checker():
 
 def test_spec_json():
     """The spec survives JSON."""
-    env = gymnasium.make("Backfill-v0", window=16, reservation_depth=1, reward="wait", load=0.7)
+    env = gymnasium.make("Backfill-v0", window=16, reservations=1, reward="wait", load=0.7)
     spec = gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json())
     assert json.loads(env.spec.to_json())["kwargs"]["window"] == 16
     other = gymnasium.make(spec)
@@ -78,7 +74,7 @@ def test_spec_json():
 
 def test_illegal_action():
     """An illegal action is the pass, at the pass's price, and is counted."""
-    twins = [BackfillEnv(reservation_depth=0, idle="always") for _ in range(2)]
+    twins = [BackfillEnv(reservations=0, idle="allowed", reward="wait") for _ in range(2)]
     for env in twins:
         _, info = env.reset(seed=0)
     illegal = int(info["action_mask"].argmin())
@@ -94,7 +90,7 @@ def test_illegal_action():
 @pytest.mark.parametrize("action", [-1, 8])
 def test_unmasked_agents_end(action):
     """An agent that only acts illegally, or only passes, ends its episode, and pays for it."""
-    env = BackfillEnv(window=8, episode_jobs=20, warmup_jobs=20)
+    env = BackfillEnv(window=8, episode_jobs=20, warmup_jobs=20, reward="bounded_slowdown")
     env.reset(seed=0)
     total, done, steps = 0.0, False, 0
     while not done:

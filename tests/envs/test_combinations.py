@@ -10,28 +10,28 @@ from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 from tests.envs.test_vector import same
 
+pytestmark = pytest.mark.uncompiled
+
 TRACES = st.tuples(  # numbers of outages of the first are often jobs of the second
     small_traces(jobs=3, outages=True),
     small_traces(jobs=9, outages=True) | small_traces(jobs=6, requested_starts=True),
 )
 AGES = [
-    {},
-    {"max_age": 0},
-    {"max_age": 4},
+    {"guard": None},
+    {"guard": 1e-9},
     {"guard": 5e-5},
     {"guard": 5e-5, "guard_scale": "backlog"},
 ]
-TRIALS = [{}, {"trial_limit": 2}, {"trial_limit": 2, "trial_above": 3}]
-CHOSEN = {"head": "chosen", "reservation_depth": 0}
+TRIALS = [{}, {"trial_limit": 2}, {"trial_limit": "2s above 3s"}]
 RULES = st.builds(
     lambda age, head_and_trial: age | head_and_trial[0] | head_and_trial[1],
     st.sampled_from(AGES),
     st.tuples(
-        st.sampled_from([{"reservation_depth": 0}, {"reservation_depth": 1}, CHOSEN]),
+        st.sampled_from([{"reservations": 0}, {"reservations": 1}, {}]),
         st.sampled_from(TRIALS),
     )
-    | st.tuples(  # without `trial_above`
-        st.sampled_from([{"reservation_depth": -1}, {"reservation_depth": 3}]),
+    | st.tuples(  # without trials by rule
+        st.sampled_from([{"reservations": "all"}, {"reservations": 3}]),
         st.sampled_from(TRIALS[:2]),
     ),
 )
@@ -39,9 +39,7 @@ OPTIONS = st.fixed_dictionaries(
     {
         "window": st.sampled_from([1, 2, 3, 8]),
         "window_order": st.sampled_from(["mixed", "sjf", "-wait / likely_runtime"]),
-        "idle": st.sampled_from(["never", "reserved", "always"]),
-        "every_pass": st.booleans(),
-        "flat": st.booleans(),
+        "idle": st.sampled_from(["never", "allowed", "every_pass"]),
         "max_episode_steps": st.sampled_from([None, 1, 3, 7]),
     }
 )
@@ -90,7 +88,7 @@ def test_earlier_episodes(traces, rules, options, seed):
 def test_sums(traces, rules, options, seed):
     """Rewards add up to minus the metric, which is that of the starts if all jobs have some."""
     options |= {"split": "all", "warmup_jobs": 0, "episode_jobs": None}
-    env = BackfillEnv(list(traces), **rules, **options)
+    env = BackfillEnv(list(traces), reward="bounded_slowdown", **rules, **options)
     _, *steps = play(env, seed, seed=seed)
     _, _, terminated, _, info = steps[-1]
     metrics = info["metrics"]

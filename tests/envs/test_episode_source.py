@@ -6,6 +6,7 @@ import pytest
 import bfenv
 from bfenv.core.cluster import running, waiting
 from bfenv.envs.backfill import BackfillEnv
+from bfenv.envs.settings import TRAINING_LOADS
 from tests.envs.test_vector import SHORT
 
 
@@ -83,7 +84,7 @@ def test_training():
     traces = BackfillEnv().batch.source.traces
     assert len(traces) == 12 and len({trace.hash for trace in traces}) == 12
     loads = {round(trace.offered_load, 1) for trace in traces}
-    assert loads == {0.7, 0.8, 0.9}
+    assert loads == set(TRAINING_LOADS)
     for split in ("validation", "test", "all"):
         assert BackfillEnv(split=split).batch.source.traces == [bfenv.load_workload("lublin")]
     assert bfenv.load_workload("lublin").hash not in {trace.hash for trace in traces}

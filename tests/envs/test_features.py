@@ -98,8 +98,8 @@ def test_pass_legal():
     width = len(CLUSTER)
     for options, seen in (
         ({}, False),
-        ({"idle": "reserved"}, True),
-        ({"every_pass": True}, True),
+        ({"idle": "allowed"}, True),
+        ({"idle": "every_pass"}, True),
         ({"trial_limit": 900}, True),
     ):
         env = BackfillEnv("lublin", **options)

@@ -1,4 +1,4 @@
-"""The setting `trial_above`: starts that are trials by the rule of `easy(trial=...)`."""
+"""Trials by the rule of `easy(trial=...)`, as in `trial_limit="5min above 35min"`."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +10,9 @@ from bfenv.envs.features import QUEUE, TRIAL
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
-TRIALS = {"trial_limit": 2, "trial_above": 2}
+pytestmark = pytest.mark.uncompiled
+
+TRIALS = {"trial_limit": "2s above 2s"}
 
 
 def test_by_hand():
@@ -34,7 +36,7 @@ def test_by_hand():
 def test_beside_reservation():
     """A long job may start beside a reservation if its trial is over in time, but once only."""
     trace = bfenv.make_trace([0, 1, 1], [1, 2, 1], [4, 9, 9], 2, estimate=[5, 9, 9])
-    env = whole(trace, window=3, reservation_depth=1, idle="never", trial_limit=2, trial_above=5)
+    env = whole(trace, window=3, reservations=1, idle="never", trial_limit="2s above 5s")
     env.reset(seed=0)
     *_, info = env.step(0)
     assert info["now"] == 1 and info["action_mask"].tolist() == [0, 1, 0, 0]
@@ -48,8 +50,8 @@ def test_policy(trace, order, above):
     """A policy with such trials replays to the schedule of `simulate`, trials included."""
     policy = f"easy(order='{order}', trial=2, trial_above={above})"
     schedule = bfenv.simulate(trace, policy)
-    trials = {"trial_limit": 2, "trial_above": above}
-    env = whole(trace, window=10, every_pass=True, head="chosen", idle="never", **trials)
+    trials = f"2s above {above}s"
+    env = whole(trace, window=10, idle="every_pass", reservations="chosen", trial_limit=trials)
     play(env, PolicyAgent(policy, env))
     cluster, killed = env.cluster, schedule.trial_end >= 0
     assert cluster.start.tolist() == schedule.start.tolist()
@@ -60,7 +62,7 @@ def test_policy(trace, order, above):
 def test_other_trials():
     """A policy with other trials than those of the environment is refused."""
     trace = bfenv.make_trace([0], [1], [9], 1, estimate=[99])
-    env = whole(trace, every_pass=True, **TRIALS)
+    env = whole(trace, idle="every_pass", **TRIALS)
     with pytest.raises(bfenv.PolicyError, match="for a trial of 3 s"):
         play(env, PolicyAgent("easy(trial=3, trial_above=3)", env))
     with pytest.raises(bfenv.PolicyError, match="starts job 0"):

@@ -9,16 +9,19 @@ from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.core.durations import DAY
 from bfenv.envs.features import AGE, QUEUE, USERS
 from bfenv.envs.legal_actions import longest_allowed_wait
+from bfenv.envs.settings import GUARD_SCALES
 from bfenv.workloads.transform import transformed
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 
+pytestmark = pytest.mark.uncompiled
+
 CROWD = transformed(bfenv.load_workload("lublin:procs=16,jobs=220,seed=5"), load=1.4)
-CHOSEN = {"window": 220, "head": "chosen", "every_pass": True, "idle": "never"}
+CHOSEN = {"window": 220, "reservations": "chosen", "idle": "every_pass"}
 
 
-@pytest.mark.parametrize("scale", ["backlog", "scaled_backlog"])
-@pytest.mark.parametrize("trials", [{}, {"trial_limit": 100, "trial_above": 300}])
+@pytest.mark.parametrize("scale", GUARD_SCALES)
+@pytest.mark.parametrize("trials", [{}, {"trial_limit": "100s above 300s"}])
 def test_policy(scale, trials):
     """A guarded policy replays to the schedule of `simulate`: both guards have the same limit."""
     given_trials = ", trial=100, trial_above=300" if trials else ""
@@ -32,7 +35,7 @@ def test_policy(scale, trials):
     while env.unstarted:
         action, _ = agent.predict(observation)
         limit = agent._memory[0].easy.queue.age_limit[0]
-        assert longest_allowed_wait(env.batch._state, env.cluster, env.batch.rules, 0) == limit
+        assert longest_allowed_wait(env.batch._state, env.batch.rules, 0) == limit
         observation, *_ = env.step(action)
     assert env.cluster.start.tolist() == schedule.start.tolist()
 
@@ -41,7 +44,7 @@ def test_limit():
     """The limit is the factor times a day and the largest backlog; the oldest job past it leads."""
     hour = 3600
     trace = bfenv.make_trace([0, 0, 1, 30 * hour], [2, 2, 1, 1], [40 * hour, hour, hour, hour], 2)
-    env = whole(trace, guard=0.5, guard_scale="backlog", head="chosen", idle="never")
+    env = whole(trace, guard=0.5, guard_scale="backlog", reservations="chosen", idle="never")
     env.reset(seed=0)
     observation, *_, info = env.step(0)
     limit = 0.5 * (DAY + (2 * 40 * hour + 2 * hour) / 2)  # when jobs 0 and 1 waited
@@ -55,7 +58,7 @@ def test_limit():
 @settings(max_examples=40)
 def test_snapshot(trace, seed):
     """The guard counts on in a future of a snapshot, and the episode knows nothing of that."""
-    env, other = (whole(trace, guard=0.1, head="chosen", idle="never") for _ in range(2))
+    env, other = (whole(trace, guard=0.1, reservations="chosen", idle="never") for _ in range(2))
     for each in (env, other):
         each.reset(seed=0)
     _, info = env.restore(env.snapshot(), seed)
@@ -70,6 +73,6 @@ def test_snapshot(trace, seed):
 
 
 def test_column():
-    """The guard shows the ages of jobs, as `max_age` does."""
+    """The guard shows the ages of jobs."""
     env = whole(CROWD, guard=1.0, job_features=["users"])
     assert env.batch.queue_features == QUEUE + USERS + AGE

@@ -1,12 +1,12 @@
 """Traps of learning: what would win without scheduling well does not."""
 
 import numpy as np
-import pytest
 
 import bfenv
 from bfenv.agents.policy_agent import PolicyAgent
+from bfenv.agents.random import RandomAgent
 from bfenv.envs.backfill import BackfillEnv
-from tests.envs.playing import play
+from tests.envs.playing import play, whole
 
 SHORT = {"episode_jobs": 128, "warmup_jobs": 128, "split": "test"}
 
@@ -17,8 +17,9 @@ def random_metrics(env, seeds):
     for seed in range(seeds):
         generator = np.random.default_rng(seed)
         _, info = env.reset(seed=seed)
-        while "metrics" not in info:
-            *_, info = env.step(int(generator.choice(np.flatnonzero(info["action_mask"]))))
+        over = False
+        while not over:
+            *_, over, _, info = env.step(int(generator.choice(np.flatnonzero(info["action_mask"]))))
         metrics.append(info["metrics"])
     return metrics
 
@@ -31,8 +32,8 @@ def starvation(metrics):
 
 def test_starvation():
     """At the defaults random actions cannot buy a better mean by starving jobs."""
-    defaults = random_metrics(BackfillEnv(reference="easy", **SHORT), 10)
-    free = random_metrics(BackfillEnv(reference="easy", reservation_depth=0, **SHORT), 10)
+    defaults = random_metrics(BackfillEnv(**SHORT), 10)
+    free = random_metrics(BackfillEnv(reservations=0, guard=None, **SHORT), 10)
     assert starvation(defaults) < 1.5 < 2 < starvation(free)
 
 
@@ -40,21 +41,26 @@ def test_idling():
     """Passing wherever it is legal scores no better than EASY, at each setting of `idle`."""
     easy = BackfillEnv(**SHORT)
     best = -sum(play(easy, PolicyAgent("easy", easy), seed=1)[0])
-    for idle in ("reserved", "always"):
+    for idle in ("allowed", "every_pass"):
         env = BackfillEnv(idle=idle, **SHORT)
         _, info = env.reset(seed=1)
         total = 0.0
-        while "metrics" not in info:
+        over = False
+        while not over:
             mask = info["action_mask"]
             action = env.window if mask[env.window] else int(mask.argmax())
-            _, reward, _, _, info = env.step(action)
+            _, reward, over, _, info = env.step(action)
             total += reward
         assert -total > best
 
 
-def test_forbidden_starts():
-    """A policy whose starts the environment forbids is an error, not a bad score."""
-    env = BackfillEnv(every_pass=True, **SHORT)
-    with pytest.raises(bfenv.PolicyError, match="illegal"):
-        for seed in range(20):
-            play(env, PolicyAgent("sjf", env), seed=seed)
+def test_jam():
+    """Large jobs that are left waiting do not hide small ones: random play works at any window."""
+    trace = bfenv.load_workload("lublin:procs=128,load=0.9,seed=1000000")
+    slowdown = {}
+    for order in ("oldest", "mixed"):
+        env = whole(trace, window=64, window_order=order)
+        _, info = play(env, RandomAgent(env))
+        slowdown[order] = info["metrics"]["mean_bounded_slowdown"]
+        assert 0 < info["metrics"]["outside_window"] < 1
+    assert slowdown["mixed"] < 0.5 * slowdown["oldest"]

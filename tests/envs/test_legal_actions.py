@@ -1,23 +1,26 @@
 """The mask: what the guard of reservations leaves legal."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
 from bfenv.core.cluster import expected_ends, now, running, waiting
-from bfenv.envs.batch_state import LARGEST_BACKLOG
+from bfenv.envs.batch_state import GUARD_LIMIT
 from bfenv.envs.features import JOB_BEFORE_SHADOW, JOB_FITS, JOB_HEAD, JOB_WITHIN_EXTRA
 from tests.conftest import small_traces
 from tests.envs.playing import whole
 from tests.oracles import machine as naive
 
+pytestmark = pytest.mark.uncompiled
 
-@given(small_traces(jobs=8, requested_starts=True), st.integers(-1, 4))
+
+@given(small_traces(jobs=8, requested_starts=True), st.sampled_from(["all", 0, 1, 2, 3, 4]))
 @settings(max_examples=150)
 def test_guard(trace, depth):
     """A start is legal if it delays no reservation, as the naive guard finds."""
-    env = whole(trace, window=8, reservation_depth=depth)
+    env = whole(trace, window=8, reservations=depth)
     _, info = env.reset(seed=0)
     jobs = trace.jobs
     done = False
@@ -35,9 +38,9 @@ def test_guard(trace, depth):
             for j, end in zip(running(cluster), expected_ends(cluster), strict=True)
         ]
         free = trace.processors - sum(size for _, _, size in runs)
-        legal = naive.guarded(queue, runs, int(now(cluster)), free, trace.processors, depth)
+        reserved = len(line) if depth == "all" else depth
+        legal = naive.guarded(queue, runs, int(now(cluster)), free, trace.processors, reserved)
         assert set(np.flatnonzero(info["action_mask"][:-1])) == legal
-        reserved = len(line) if depth == -1 else depth
         assert info["action_mask"][-1] == (not any(slot < reserved for slot in legal))
         assert env.action_masks().tolist() == info["action_mask"].astype(bool).tolist()
         _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
@@ -47,8 +50,8 @@ def test_deep_guard():
     """A depth beyond the trace reserves for all jobs."""
     trace = bfenv.make_trace([0, 0, 0], [2, 3, 1], [3, 3, 3], 3)
     masks = []
-    for depth in (-1, 10**30):
-        env = whole(trace, reservation_depth=depth)
+    for depth in ("all", 10**30):
+        env = whole(trace, reservations=depth)
         env.reset(seed=0)
         masks.append(env.step(0)[-1]["action_mask"].tolist())
     assert masks[0] == masks[1]
@@ -58,7 +61,7 @@ def test_just_in_time():
     """A job that ends at the shadow time may start, one that ends a second later may not."""
     #  At 1 job 0 holds 2 of 4 processors until 10, when job 1 needs 3 and leaves one for job 4.
     trace = bfenv.make_trace([0, 1, 1, 1, 1], [2, 3, 2, 2, 1], [10, 5, 9, 10, 99], 4)
-    env = whole(trace, window=4, reservation_depth=1)
+    env = whole(trace, window=4, reservations=1)
     env.reset(seed=0)
     *_, info = env.step(0)
     assert info["now"] == 1 and info["action_mask"].tolist() == [0, 1, 0, 1, 1]
@@ -68,7 +71,7 @@ def test_just_in_time():
 @settings(max_examples=150)
 def test_features_agree(trace):
     """Behind the head, legal is what fits and is over by the shadow time or within the extra."""
-    env = whole(trace, reservation_depth=1)
+    env = whole(trace, reservations=1)
     observation, info = env.reset(seed=0)
     done = False
     while not done:
@@ -78,11 +81,15 @@ def test_features_agree(trace):
         observation, _, done, _, info = env.step(int(info["action_mask"].argmax()))
 
 
-@given(small_traces(jobs=8), st.sampled_from(["never", "reserved", "always"]), st.integers(-1, 2))
+@given(
+    small_traces(jobs=8),
+    st.sampled_from(["never", "allowed", "every_pass"]),
+    st.sampled_from(["all", 0, 1, 2]),
+)
 @settings(max_examples=150)
 def test_idle(trace, idle, depth):
     """The pass is legal as `idle` says, and some action always is."""
-    env = whole(trace, reservation_depth=depth, idle=idle, every_pass=True)
+    env = whole(trace, reservations=depth, idle=idle)
     _, info = env.reset(seed=0)
     done = False
     while not done:
@@ -92,7 +99,7 @@ def test_idle(trace, idle, depth):
         elif depth == 0:
             assert may_pass
         else:
-            reserved = starts if depth == -1 else starts[:depth]
+            reserved = starts if depth == "all" else starts[:depth]
             assert may_pass == (not any(reserved))
         assert any(starts) or may_pass
         _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
@@ -103,7 +110,7 @@ def test_chosen_head():
     #  2 of 3 processors are taken until 10. Job 1 (3) cannot start, job 2 (1, 20 s) and job 3 (1,
     #  5 s) can. With job 1 as the head, job 2 would delay it.
     trace = bfenv.make_trace([0, 1, 1, 1], [2, 3, 1, 1], [10, 9, 20, 5], 3)
-    env = whole(trace, window=3, head="chosen", idle="never")
+    env = whole(trace, window=3, reservations="chosen", idle="never")
     env.reset(seed=0)
     *_, info = env.step(0)
     assert info["action_mask"].tolist() == [1, 1, 1, 0]
@@ -122,28 +129,25 @@ def test_age_guard():
     submit = [0, 1, *range(2, 60, 2)]
     trace = bfenv.make_trace(submit, [1, 2, *[1] * 29], [4] * 31, 2)
     starts = {}
-    for max_age in (None, 10, "10s"):
-        env = whole(trace, window=31, idle="never", max_age=max_age)
+    for guard in (None, 1e-9):
+        env = whole(trace, window=31, idle="never", guard=guard)
         _, info = env.reset(seed=0)
         done = False
         while not done:  # take the newest job that may start
             action = int(np.flatnonzero(info["action_mask"])[-1])
             _, _, done, _, info = env.step(action)
-        starts[max_age] = int(env.cluster.start[1])
-    assert starts[None] > 59
-    assert starts[10] == starts["10s"] < 59
+        starts[guard] = int(env.cluster.start[1])
+    assert starts[None] > 59 > starts[1e-9]
 
 
 def test_guarded_head_only():
     """While the overdue job fits, its start is the only legal action."""
-    #  At 0 the backlog is (2 x 200 + 2 x 10) / 2 = 210 s. At 200 jobs 1 and 2 have waited 200 s.
     trace = bfenv.make_trace([0, 0, 0], [2, 1, 1], [200, 10, 10], 2)
-    for backlog, starts in ((None, [1, 1, 0]), (300.0, [1, 0, 0])):
-        env = whole(trace, window=3, max_age=0)
+    for guard, starts in ((1.0, [1, 1, 0]), (1e-3, [1, 0, 0])):
+        env = whole(trace, window=3, guard=guard)
         _, info = env.reset(seed=0)
         assert info["action_mask"].tolist() == [1, 1, 1, 1]
-        if backlog is not None:
-            env.batch._state.sums[0, LARGEST_BACKLOG] = backlog  # processor-seconds
         *_, info = env.step(0)
-        assert info["now"] == 200
-        assert info["action_mask"].tolist() == [*starts, backlog is None]
+        assert info["now"] == 200  # jobs 1 and 2 have waited 200 s, beyond 86 s and the backlog
+        assert (200 > env.batch._state.sums[0, GUARD_LIMIT]) == (guard < 1)
+        assert info["action_mask"].tolist() == [*starts, guard == 1]

@@ -14,6 +14,8 @@ from bfenv.envs.features import QUEUE, TRIAL
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
 
+pytestmark = pytest.mark.uncompiled
+
 
 def test_by_hand():
     """A trial of 2 s: job 0 is killed and ends later, job 1 ends on trial."""
@@ -54,13 +56,13 @@ def test_trial_that_does_not_fit():
 @given(
     small_traces(jobs=8, requested_starts=True),
     st.integers(0, 2**32 - 1),
-    st.integers(-1, 3),
-    st.sampled_from(["never", "always"]),
+    st.sampled_from(["all", 0, 1, 2, 3]),
+    st.sampled_from(["never", "allowed"]),
 )
 @settings(max_examples=150)
 def test_random(trace, seed, depth, idle):
     """With any legal actions, metrics and rewards are those of the final starts."""
-    env = whole(trace, reservation_depth=depth, idle=idle, trial_limit=2)
+    env = whole(trace, reservations=depth, idle=idle, trial_limit=2)
     generator = np.random.default_rng(seed)
     _, info = env.reset(seed=0)
     rewards, done = [], False
@@ -80,7 +82,7 @@ def test_random(trace, seed, depth, idle):
 @settings(max_examples=100)
 def test_guard(trace, seed):
     """Behind the head, a trial is legal if it is over by the shadow time or within the extra."""
-    env = whole(trace, reservation_depth=1, trial_limit=2)
+    env = whole(trace, reservations=1, trial_limit=2)
     generator = np.random.default_rng(seed)
     _, info = env.reset(seed=0)
     done = False
@@ -131,7 +133,7 @@ def test_policy(trace):
     """A policy that tries jobs replays to the schedule of `simulate`, trials included."""
     policy = find_policy("easy-speculative(speculation=2, tried_above=2)")
     schedule = bfenv.simulate(trace, policy)
-    env = whole(trace, window=10, every_pass=True, trial_limit=2)
+    env = whole(trace, window=10, idle="every_pass", trial_limit=2)
     play(env, PolicyAgent(policy, env))
     cluster = env.cluster
     assert cluster.start.tolist() == schedule.start.tolist()
@@ -143,7 +145,7 @@ def test_policy(trace):
 def test_truncation():
     """A job on trial is charged as one that has not started."""
     trace = bfenv.make_trace([0, 0], [1, 1], [5, 5], 1, estimate=[6, 6])
-    env = whole(trace, window=2, trial_limit=2, max_episode_steps=1, every_pass=True)
+    env = whole(trace, window=2, trial_limit=2, max_episode_steps=1, idle="every_pass")
     env.reset(seed=0)
     _, _, done, truncated, info = env.step(3)
     assert truncated and not done
@@ -158,7 +160,7 @@ def test_policy_without_actions():
     trace = bfenv.make_trace([0], [1], [9], 1, estimate=[99])
     policy = "easy-speculative(speculation=5, tried_above=5)"
     with pytest.raises(bfenv.PolicyError, match="trial_limit"):
-        PolicyAgent(policy, whole(trace, every_pass=True))
-    env = whole(trace, every_pass=True, trial_limit=7)
+        PolicyAgent(policy, whole(trace, idle="every_pass"))
+    env = whole(trace, idle="every_pass", trial_limit=7)
     with pytest.raises(bfenv.PolicyError, match="for a trial of 5 s"):
         play(env, PolicyAgent(policy, env))

@@ -1,7 +1,9 @@
 """Truncation: what the jobs that have not started are charged."""
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.wrappers import TimeLimit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +12,8 @@ from bfenv.agents.policy_agent import PolicyAgent
 from bfenv.envs.backfill import BackfillEnv
 from tests.conftest import small_traces
 from tests.envs.playing import play, whole
+
+pytestmark = pytest.mark.uncompiled
 
 
 def test_by_hand():
@@ -42,7 +46,7 @@ def test_jobs_to_come():
 def test_requested_start():
     """A job is charged from its requested start time on, before which it cannot start."""
     trace = bfenv.make_trace([0, 0], [1, 1], [4, 5], 1, requested_start=[0, 900])
-    env = whole(trace, max_episode_steps=1, every_pass=True)
+    env = whole(trace, max_episode_steps=1, idle="every_pass")
     env.reset(seed=0)
     info = env.step(0)[-1]
     assert info["now"] == 4
@@ -76,24 +80,30 @@ def test_bound(trace, seed, limit):
         action = int(generator.choice(np.flatnonzero(info["action_mask"])))
         _, _, done, truncated, info = cut.step(action)
         _, _, _, _, other = whole_episode.step(action)
-    while "metrics" not in other:
+    while whole_episode.unstarted:
         _, _, _, _, other = whole_episode.step(int(other["action_mask"].argmax()))
     for metric in ("mean_wait", "mean_bounded_slowdown", "longest_wait"):
         assert other["metrics"][metric] <= info["metrics"][metric] + 1e-9
 
 
-def test_truncation_never_pays():
-    """A truncated episode is charged for what has not started, in the reward and the metrics."""
+@pytest.mark.parametrize("limit", [1, 10, 50])
+def test_truncation_never_pays(limit):
+    """A truncated episode is charged, also by Gymnasium's wrapper: rewards add up to the metric."""
     options = {"episode_jobs": 64, "warmup_jobs": 64}
     env = BackfillEnv(**options)
     full = -sum(play(env, PolicyAgent("easy", env), seed=0)[0])
-    for limit in (1, 10, 50):
-        env = BackfillEnv(max_episode_steps=limit, **options)
+    inner = gymnasium.make("Backfill-v0", max_episode_steps=limit + 3, **options)
+    wrapped = TimeLimit(gymnasium.wrappers.RecordEpisodeStatistics(inner), limit)
+    charges = []
+    for env in (BackfillEnv(max_episode_steps=limit, **options), wrapped):
         env.reset(seed=0)
         total, truncated = 0.0, False
         while not truncated:
-            _, reward, terminated, truncated, info = env.step(env.window)
+            _, reward, terminated, truncated, info = env.step(env.unwrapped.window)
             total += reward
-        assert not terminated and info["metrics"]["charged_jobs"] == env.unstarted > 0
-        assert -total == pytest.approx(info["metrics"]["mean_bounded_slowdown"])
-        assert -total > full
+        metrics = info["metrics"]
+        assert not terminated and metrics["charged_jobs"] == env.unwrapped.unstarted > 0
+        ratio = metrics["mean_bounded_slowdown"] / metrics["reference_bounded_slowdown"]
+        assert -total == pytest.approx(np.log(ratio))
+        charges.append(-total)
+    assert charges[0] == charges[1] > full

@@ -10,9 +10,11 @@ import pytest
 import bfenv
 from bfenv.core.cluster import NEXT_JOB, now, running, waiting
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.envs.batch_state import KEY, LARGEST_BACKLOG, VERSIONS
+from bfenv.envs.batch_state import GUARD_LIMIT, KEY, VERSIONS
 from tests.envs.playing import FREE
 from tests.oracles.user_history import quantities
+
+pytestmark = pytest.mark.uncompiled
 
 FUNCTIONS = {
     "log": np.log,
@@ -20,7 +22,6 @@ FUNCTIONS = {
     "max": lambda *values: functools.reduce(np.maximum, values),
 }
 WINDOW = 5
-MAX_AGE = 1800  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def values(env, text):
         queue,
         running(cluster).tolist(),
         [job for job in queue if cluster.trial_start[job] >= 0],
-        MAX_AGE + env.batch._state.sums[0, LARGEST_BACKLOG] / trace.processors,
+        env.batch._state.sums[0, GUARD_LIMIT],
     )
     result, code = {}, compile(text, "", "eval")
     for job in queue:
@@ -114,7 +115,7 @@ def test_it_equals_the_named_order(crowd, text, name):
 )
 def test_quantities_of_users(crowd, text):
     """The oldest job and those with the smallest values are in slots, in several episodes."""
-    env = env_of(crowd, text, trial_limit=600, max_age=MAX_AGE)
+    env = env_of(crowd, text, trial_limit=600, guard=0.5)
     crowded, unlike_age = 0, 0
     for first in (120, 100):  # many jobs are in both episodes
         for _ in decisions(env, first, seed=first):

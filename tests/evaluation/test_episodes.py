@@ -57,7 +57,7 @@ def test_best():
         assert starves(row) == (row.metrics["max_wait"] > STARVES * longest["easy"])
 
 
-@pytest.mark.parametrize("name", ["random:window=8", "random:window=8,reservation_depth=0"])
+@pytest.mark.parametrize("name", ["random:window=8", "random:window=8,reservations=0"])
 def test_agrees_with_leaderboard(name):
     """On a whole trace an agent has the metrics of its leaderboard row, to the last bit."""
     row, *_ = evaluate_agent(name, TRACE, seed=5, **WHOLE)
@@ -122,7 +122,7 @@ class Mixed:
 
 def test_both_modes():
     """An agent is scored with deterministic and with sampled actions; one mode may be chosen."""
-    options = {**OPTIONS, "reservation_depth": 0, "idle": "always"}
+    options = {**OPTIONS, "reservations": 0, "idle": "allowed"}
     rows = by_name(evaluate_agent(Mixed(), episodes=2, **options))
     assert rows["agent"].metrics != rows["agent (sampled)"].metrics
     only = evaluate_agent(Mixed(), episodes=2, deterministic=False, **options)

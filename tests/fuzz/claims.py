@@ -12,8 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from bfenv.core.errors import BfenvError
-from bfenv.workloads.logs import read_columns, read_log, read_sacct, read_swf, write_swf
-from bfenv.workloads.logs.slurm import FIRST
+from bfenv.workloads.logs.formats import read_log
+from bfenv.workloads.logs.slurm import FIRST, read_sacct
+from bfenv.workloads.logs.swf import read_swf, write_swf
+from bfenv.workloads.logs.table import read_columns
 
 FOLDER = tempfile.TemporaryDirectory(prefix="bfenv-fuzz-")
 ZONES = ("UTC", "Europe/Prague", "America/St_Johns", "Pacific/Apia")

@@ -24,7 +24,7 @@ def test_window_and_masks():
     """An agent sees the window of its name, and is given masks if it takes them."""
     schedule, _, _ = agent_schedule(TRACE, f"{SAMPLES}:first:window=1", 0)
     assert np.array_equal(schedule.start, bfenv.simulate(TRACE, "fcfs").start)
-    guarded = f"{SAMPLES}:first(window=150, reservation_depth=1)"
+    guarded = f"{SAMPLES}:first(window=150, reservations=1, guard=none)"
     schedule, _, _ = agent_schedule(TRACE, guarded, 0)
     assert np.array_equal(schedule.start, bfenv.simulate(TRACE, "easy").start)
 
@@ -59,7 +59,8 @@ def test_illegal_action():
 @pytest.mark.parametrize("trial", [60, 180, 600])
 def test_trials(trial):
     """An agent with trials by rule makes the schedule of the policy, killed trials included."""
-    name = f"{SAMPLES}:first(window=150, reservation_depth=1, trial_limit={trial}, trial_above=720)"
+    trials = f"trial_limit='{trial}s above 720s'"
+    name = f"{SAMPLES}:first(window=150, reservations=1, guard=none, {trials})"
     schedule, _, _ = agent_schedule(TRACE, name, 0)
     expected = bfenv.simulate(TRACE, f"easy(order=fcfs, trial={trial}, trial_above=720)")
     for times in ("start", "end", "trial_start", "trial_end"):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bfenv.analysis.bounds import check_gap, load_gap, read_numbers, save_gap
+from bfenv.analysis.bounds.gap import check_gap, load_gap, read_numbers, save_gap
 from bfenv.core.errors import BfenvError
 from bfenv.leaderboard.bounds import (
     KNOWN,

@@ -37,7 +37,7 @@ def test_run(tmp_path, kind, option):
 
     A row is made once; another model of that name has another row.
     """
-    path = train(tmp_path / "model.zip", kind, window=2, reservation_depth=0, idle="always")
+    path = train(tmp_path / "model.zip", kind, window=2, reservations=0, idle="allowed")
     name, store = path + option, tmp_path / "store"
     with pytest.raises(bfenv.BfenvError, match="--trust"):
         run_suite(TINY, ["easy"], [name], out=store)
@@ -79,12 +79,12 @@ def test_run(tmp_path, kind, option):
 
 def test_settings_of_the_training(tmp_path):
     """The environment is that of the training; a name that says otherwise fails its row."""
-    path = train(tmp_path / "model.zip", max_age="1h", reservation_depth=0, head="chosen")
-    names = [f"{path}:window=4,reservation_depth=0", f"{path}:reservation_depth=1"]
+    path = train(tmp_path / "model.zip", guard=0.5)
+    names = [f"{path}:window=4,reservations=chosen", f"{path}:reservations=1"]
     rows = run_suite(TINY, [], names, out=tmp_path / "store", trust=True).new_rows
     found = {row.policy: row for row in rows}
     assert found[names[0]].error == ""
-    assert "needs reservation_depth=0, got 1" in found[names[1]].error
+    assert "needs reservations='chosen', got 1" in found[names[1]].error
     scored, *_ = evaluate_agent(path, TINY.entries[0].traces[0].source, trust=True, **WHOLE_TRACE)
     assert scored.metrics["mean_wait"] == found[names[0]].metrics["mean_wait"]
 

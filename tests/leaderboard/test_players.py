@@ -11,7 +11,7 @@ from bfenv.leaderboard import competitors
 from bfenv.leaderboard.agents import code_files
 from bfenv.leaderboard.run import run_suite
 from bfenv.leaderboard.task import plan_rows
-from bfenv.players import PlayerKilledError
+from bfenv.players.player_process import PlayerKilledError
 from tests.leaderboard.suites import TINY, json_rows, row_files
 from tests.players.programs import FCFS, QUICK
 

@@ -117,9 +117,7 @@ class RandomSearch(WithGuarantees):
     """Moves of random jobs after each re-placement, undone if the plan is not better."""
 
     def __init__(self, jobs, processors, draw, iterations, event_order):
-        super().__init__(
-            jobs, processors, lambda queue, now: {job: job for job in queue}, event_order
-        )
+        super().__init__(jobs, processors, by_arrival, event_order)
         self.draw = draw
         self.iterations = iterations
 

@@ -98,11 +98,13 @@ class Alongside:
 class Simulation:
     """One run; `order`, `belief` and `keep` are functions of a job's quantities."""
 
-    def __init__(self, jobs, processors, order, *, guard=None, scale="easy", belief=None, trial=0,
-                 above=0, keep=None):  # fmt: skip
+    def __init__(self, jobs, processors, order, *, guard=None, scale="corrected_easy", belief=None,
+                 trial=0, above=0, keep=None, reservations=1,
+                 runs_on=False):  # fmt: skip
         self.jobs, self.processors, self.order = jobs, processors, order
         self.guard, self.scale, self.belief = guard, scale, belief
         self.trial, self.above, self.keep = trial, above, keep
+        self.reservations, self.runs_on = reservations, runs_on  # reservations: 0 or 1
         self.now, self.submitted, self.queue = 0, 0, []
         self.runs = {}  # job: (start, latest end)
         self.start, self.ended, self.tried = {}, [], set()
@@ -131,6 +133,7 @@ class Simulation:
         return min(start + self.jobs[job]["runtime"], latest)
 
     def complete(self):
+        self.over = {}  # start of the trials that end now
         for job in sorted(self.runs):
             start, _ = self.runs[job]
             if self.leaves(job) == self.now:
@@ -140,6 +143,7 @@ class Simulation:
                     self.work.pop(job, None)
                 else:
                     self.tried.add(job)
+                    self.over[job] = start
                     self.queue = sorted([*self.queue, job])
 
     def known(self, job):
@@ -164,10 +168,8 @@ class Simulation:
                     self.work[job] = self.jobs[job]["size"] * runtime
             self.most_work = max(self.most_work, sum(self.work.values()))
             return self.guard * (24 * HOUR + self.most_work / self.processors)
-        if self.scale.startswith("corrected"):
-            open_jobs = [*self.queue, *self.runs]
-            time_run = {job: self.time_run(job) for job in open_jobs}
-            self.easy.correct(self.now, self.submitted, self.runtime_of, time_run)
+        time_run = {job: self.time_run(job) for job in (*self.queue, *self.runs)}
+        self.easy.correct(self.now, self.submitted, self.runtime_of, time_run)
         self.easy.follow(self.now, self.submitted, self.runtime_of)
         return self.guard * max(6 * HOUR, self.easy.longest, self.easy.expected)
 
@@ -190,7 +192,21 @@ class Simulation:
         trial = self.trial if job in self.tried else 0
         return max(trial, self.now - self.runs[job][0]) if job in self.runs else trial
 
+    def let_run_on(self):
+        """Put the trials that end now back on the machine, if every waiting job fits."""
+        if sum(self.jobs[job]["size"] for job in self.queue) <= self.free():
+            for job, began in self.over.items():
+                latest = min(self.now + self.trial, began + self.jobs[job]["estimate"])
+                self.queue.remove(job)
+                self.tried.discard(job)
+                self.runs[job] = (began, latest)
+                self.start[job] = began
+                if latest == began + self.jobs[job]["estimate"]:
+                    self.work.pop(job, None)
+
     def schedule(self):
+        if self.runs_on:
+            self.let_run_on()
         limit = self.age_limit = self.limit()
         self.limits.append(limit)
         late = [job for job in self.queue if self.now - self.jobs[job]["submit"] > limit]
@@ -212,7 +228,9 @@ class Simulation:
             return
         head = line[0]
         runs = [(latest, self.jobs[job]["size"]) for job, (_, latest) in self.runs.items()]
-        until, extra = shadow(self.now, self.free(), room[head], runs)
+        until, extra = float("inf"), 0
+        if self.reservations or head in late:
+            until, extra = shadow(self.now, self.free(), room[head], runs)
         for job in line[1:]:
             size = self.jobs[job]["size"]
             if room[job] > self.free():

@@ -24,7 +24,7 @@ Sources:
 
 - EASY: Shmueli (2003), Backfilling with Lookahead to Optimize the Performance of Parallel Job
   Scheduling, appendix A.1 (algorithm 8); shadow time and extra nodes, sections 3.1 to 3.3.
-- Conservative: the same, appendix A.2 (algorithm 9).
+- Anchor points: the same, appendix A.2 (algorithm 9).
 - The "pyss" convention: the schedules of Gaussier, Glesser, Reis and Trystram (2015), Improving
   Backfilling by Using Machine Learning to Predict Running Times.
 """
@@ -211,84 +211,6 @@ class Easy(Policy):
                 extra -= request.size
 
 
-class EasyByProfile(Policy):
-    """EASY in other terms: room for the whole estimate beside the head's reservation."""
-
-    def schedule(self, machine: Machine) -> None:
-        """Start jobs in order, then all that fit into the profile that holds the head."""
-        start_in_order(machine)
-        if not machine.waiting:
-            return
-        now, processors = machine.now, machine.processors
-        head = machine.jobs[machine.waiting[0]]
-        start = anchor_point(machine.expected(), processors, head, now)
-        reservation = (start, start + head.estimate, head.size)
-        for job in machine.waiting[1:]:
-            request = machine.jobs[job]
-            profile = [*machine.expected(), reservation]
-            if request.requested_start <= now and has_room(
-                profile, processors, request.size, now, request.estimate
-            ):
-                machine.start(job)
-
-
-class Conservative(Policy):
-    """Conservative backfilling with reservations that are kept. Shmueli (2003), algorithm 9.
-
-    When jobs end at one instant, all of them first give back their processors. Then, before any
-    job of that instant arrives, one round re-places the waiting jobs: one by one in queue order,
-    each is taken out of the profile and put at its anchor point, while all others keep their
-    places. There is one round, not one for each job that ended, because these jobs end at the same
-    time: no order among them should decide which job gets the hole they leave together. It comes
-    before the arrivals, because those are last in the queue. A job can always have its old place
-    back, so none moves later. For the same reason a round only matters if some job ended before
-    its estimate or an earlier round left a hole; it is held only in the first case.
-
-    A second round might move jobs further; there is none. A round can therefore leave a job
-    reserved at a time at which nothing ends any more: if a job behind it in the queue, whose end
-    it was waiting for, has since moved earlier. Hence the wake-ups.
-    """
-
-    def __init__(self, replace_always: bool):
-        """Begin without reservations; `replace_always`: even if no job ended early."""
-        self.replace_always = replace_always
-        self.reserved: dict[int, int] = {}  # waiting job -> start
-
-    def profile(self, machine: Machine) -> list[Interval]:
-        """List what holds processors now or later: running jobs and reservations."""
-        reservations = [
-            (start, start + machine.jobs[job].estimate, machine.jobs[job].size)
-            for job, start in self.reserved.items()
-        ]
-        return machine.expected() + reservations
-
-    def arrived(self, machine: Machine, job: int) -> None:
-        """Reserve the anchor point, in a profile that holds all other jobs."""
-        self.reserved[job] = anchor_point(
-            self.profile(machine), machine.processors, machine.jobs[job], machine.now
-        )
-
-    def ended(self, machine: Machine, any_early: bool) -> None:
-        """Re-place the waiting jobs, one by one in queue order."""
-        if not (any_early or self.replace_always):
-            return
-        for job in machine.waiting:
-            before = self.reserved.pop(job)
-            self.arrived(machine, job)
-            assert self.reserved[job] <= before, "a reservation never moves later"
-
-    def wake_ups(self, machine: Machine) -> list[int]:
-        """List the reserved starts."""
-        return list(self.reserved.values())
-
-    def schedule(self, machine: Machine) -> None:
-        """Start the jobs whose reserved time has come."""
-        for job in list(machine.waiting):
-            if self.reserved[job] <= machine.now:
-                del self.reserved[job]
-                machine.start(job)
-
-
 # The event loop.
 
 
@@ -353,17 +275,6 @@ def easy(jobs: list[Job], processors: int, event_order: str = "standard") -> Sch
     return simulate(jobs, processors, Easy(), event_order)
 
 
-def easy_by_profile(jobs: list[Job], processors: int, event_order: str = "standard") -> Schedule:
-    """Schedule by EASY backfilling, with one reservation in an availability profile."""
-    return simulate(jobs, processors, EasyByProfile(), event_order)
-
-
-def conservative(jobs: list[Job], processors: int, event_order: str = "standard") -> Schedule:
-    """Schedule by conservative backfilling; under "pyss", every completion re-places the queue."""
-    policy = Conservative(replace_always=event_order == "pyss")
-    return simulate(jobs, processors, policy, event_order)
-
-
 # The guard: which jobs may start without delaying the first waiting jobs.
 
 
@@ -396,42 +307,3 @@ def guarded(
         if allowed and job.size <= free:
             may_start.add(position)
     return may_start
-
-
-# Metrics and checks of a finished schedule.
-
-
-def mean_wait(jobs: list[Job], schedule: Schedule) -> float:
-    """Average the seconds between submit and start."""
-    waits = [start - job.submit for job, (start, _) in zip(jobs, schedule, strict=True)]
-    return sum(waits) / len(waits)
-
-
-def mean_bounded_slowdown(jobs: list[Job], schedule: Schedule, tau: int = 10) -> float:
-    """Average max(1, response time / max(duration, tau)); tau in seconds."""
-    slowdowns = [
-        max(1.0, (end - job.submit) / max(end - start, tau))
-        for job, (start, end) in zip(jobs, schedule, strict=True)
-    ]
-    return sum(slowdowns) / len(slowdowns)
-
-
-def utilization(jobs: list[Job], processors: int, schedule: Schedule) -> float:
-    """Divide the busy processor-seconds by those from the first submit to the last end."""
-    busy = sum(job.size * (end - start) for job, (start, end) in zip(jobs, schedule, strict=True))
-    first = min(job.submit for job in jobs)
-    last = max(end for _, end in schedule)
-    return busy / (processors * (last - first))
-
-
-def check(jobs: list[Job], processors: int, schedule: Schedule) -> None:
-    """Raise AssertionError unless the schedule is one that the machine could have run."""
-    assert len(schedule) == len(jobs), "a job is lost, or too many"
-    for index, (job, (start, end)) in enumerate(zip(jobs, schedule, strict=True)):
-        assert start >= job.submit, f"job {index} starts before its submit time"
-        assert start >= job.requested_start, f"job {index} starts before its requested start"
-        assert end == start + job.duration, f"job {index} does not run its time"
-    held = [(start, end, job.size) for job, (start, end) in zip(jobs, schedule, strict=True)]
-    for start, _, _ in held:
-        # Only where a job starts can there be more processors in use than just before.
-        assert free_at(held, processors, start) >= 0, f"too many processors in use at {start}"

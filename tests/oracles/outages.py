@@ -1,34 +1,13 @@
-"""First come, first served and EASY around outages, from the definition alone.
+"""Policies of `tests.oracles.machine` around outages, from the definition alone.
 
 There is a pass whenever something happens: a job comes or ends, an outage begins or ends.
 
 A job may start if, by estimates, it leaves every second of every outage its processors.
 
-`legal` is the same for an agent that starts one job after the other, `around` for any policy of
-`tests.oracles.machine`.
+`legal` is the same for an agent that starts one job after the other.
 """
 
 from tests.oracles import machine
-
-
-def simulate(jobs, processors, outages, policy):
-    """Return the starts of `jobs`, tuples (submit, size, estimate, runtime), in their order.
-
-    `outages` are tuples (begin, end, processors); `policy` is "fcfs" or "easy".
-    """
-    starts = [None] * len(jobs)
-    now = 0
-    while None in starts:
-        instants = {job[0] for job in jobs} | {time for one in outages for time in one[:2]}
-        instants |= {
-            start + job[3] for job, start in zip(jobs, starts, strict=True) if start is not None
-        }
-        now = min(time for time in instants if time >= now)
-        queue = [j for j, job in enumerate(jobs) if job[0] <= now and starts[j] is None]
-        for j in _choose(jobs, processors, outages, policy, queue, starts, now):
-            starts[j] = now
-        now += 1
-    return starts
 
 
 def around(jobs, processors, outages, policy):
@@ -79,28 +58,6 @@ def _schedule_around(state, coming, policy):
         if bad is not None:
             hidden.add(chosen[bad])
     state.waiting = [job for job in queue if job not in chosen]
-
-
-def _choose(jobs, processors, outages, policy, queue, starts, now):
-    held = [  # (end by estimate, size) of what runs
-        (starts[j] + jobs[j][2], jobs[j][1])
-        for j in range(len(jobs))
-        if starts[j] is not None and starts[j] + jobs[j][3] > now
-    ]
-    active = [(end, size) for begin, end, size in outages if begin <= now < end]
-    coming = [outage for outage in outages if outage[0] > now]
-
-    def overfull(more):
-        runs = held + active + [(now + jobs[j][2], jobs[j][1]) for j in more]
-        return _overfull(processors, coming, runs, now)
-
-    visible = [j for j in queue if not overfull([j])]
-    while True:
-        chosen = PASSES[policy](jobs, processors, visible, held + active, now)
-        bad = next((k for k in range(len(chosen)) if overfull(chosen[: k + 1])), None)
-        if bad is None:
-            return chosen
-        visible.remove(chosen[bad])
 
 
 def _overfull(processors, coming, runs, now):
@@ -170,44 +127,3 @@ def legal(trace, outages, held, queue, chosen, now, depth):
         if room and fits(j, runs) and not crowds(j, beside):
             may_start.add(j)
     return may_start, reserved
-
-
-def _fcfs(jobs, processors, queue, held, now):
-    free, chosen = processors - sum(size for _, size in held), []
-    for j in queue:
-        if jobs[j][1] > free:
-            break
-        chosen.append(j)
-        free -= jobs[j][1]
-    return chosen
-
-
-def _easy(jobs, processors, queue, held, now):
-    chosen = _fcfs(jobs, processors, queue, held, now)
-    rest = [j for j in queue if j not in chosen]
-    if not rest:
-        return chosen
-    head, *others = rest
-    runs = held + [(now + jobs[j][2], jobs[j][1]) for j in chosen]
-    free = processors - sum(size for _, size in runs)
-    shadow = min(
-        time
-        for time in {end for end, _ in runs} | {now}
-        if processors - sum(size for end, size in runs if end > time) >= jobs[head][1]
-    )
-    extra = processors - sum(size for end, size in runs if end > shadow) - jobs[head][1]
-    for j in others:
-        _, size, estimate, _ = jobs[j]
-        if size > free:
-            continue
-        if now + estimate <= shadow:
-            chosen.append(j)
-            free -= size
-        elif size <= extra:
-            chosen.append(j)
-            free -= size
-            extra -= size
-    return chosen
-
-
-PASSES = {"fcfs": _fcfs, "easy": _easy}

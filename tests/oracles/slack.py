@@ -6,7 +6,7 @@ and Feitelson (1999), Ward, Mahood and West (2002) and Srinivasan et al. (2002) 
 What they leave open is decided here as the packages under test say that they decide it:
 
 - A plan or reservation is kept; after an early end the jobs in it are placed once more, one by one
-  in queue order, while all others keep their places (as in tests.oracles.machine.Conservative).
+  in queue order, while all others keep their places (as in tests.oracles.conservative).
 - Slack counts from the reservation that a job is given on arrival. To backfill a job, everybody
   else is placed from scratch in queue order beside it; all must stay within their slacks.
 - Selective: the reservations are made first, then the others start where there is room.

@@ -46,6 +46,7 @@ def quantities(job, now, jobs, processors, ended, queued, running, tried, age_li
     def mean(values):
         return sum(values) / len(values) if values else me["estimate"]
 
+    free = processors - sum(jobs[other]["size"] for other in running)
     wait = now - me["submit"]
     prediction = me["estimate"]
     if len(runtimes) > 1:
@@ -72,4 +73,6 @@ def quantities(job, now, jobs, processors, ended, queued, running, tried, age_li
         "user_ended": len(runtimes),
         "tried": float(job in tried),
         "age_limit": max(1, int(min(age_limit, 2**63 - 1))),
+        "free": free,
+        "fits": float(me["size"] <= free),
     }

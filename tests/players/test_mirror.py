@@ -86,7 +86,7 @@ REMEMBERING = (
     "easy-unicef",
     "easy(keep='processors / 8 * tried')",
     "easy(order='likely_runtime', guard=1.5)",
-    "easy(order='-expansion', guard=1.2, guard_scale=corrected_easy)",
+    "easy(order='-expansion', guard=1.2)",
     "multiqueue",
     "relaxed",
     "slack",

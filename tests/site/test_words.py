@@ -135,7 +135,7 @@ def test_reality(compared):
     share = f"{np.mean(waits(schedules['easy'])) / real:.0%}".replace("%", " %")
     text = next(text for text in sentences(comparison) if text.startswith("In reality"))
     assert text.startswith(
-        f"In reality the mean wait was {short(real)}: the simulation of easy explains {share} of it"
+        f"In reality the mean wait was {short(real)}: the simulation of easy gives {share} of it"
     )
     word = {"good": "well", "fair": "fairly", "poor": "poorly"}[comparison.verdict]
     assert f"It repeats your log {word}, " in text
@@ -200,11 +200,11 @@ def test_slower_than_reality(compared):
     comparison, _, _ = compared
     slow = compare_site(comparison.logged, [], comparison.today)
     factor = comparison.logged.wait.mean() / comparison.today.wait.mean()
-    assert factor > 2 and f"has {factor:.1f} times as much" in sentences(slow)[-1]
+    assert factor > 2 and f"gives {factor:.1f} times as much" in sentences(slow)[-1]
     waits = comparison.today.wait
     late = replace(comparison.today, start=comparison.today.start + int(0.03 * waits.mean()))
     slow = compare_site(late, [], comparison.today)
-    assert "has 103 % of it. It repeats your log well" in sentences(slow)[-1]
+    assert "gives 103 % of it. It repeats your log well" in sentences(slow)[-1]
 
 
 @pytest.mark.parametrize(

@@ -50,13 +50,13 @@ def test_wrappers(name):
     assert episodes > 1
 
 
-def make_vec(form, mode, **options):
+def make_vec(form, mode):
     if form == "vector_entry_point":
         vector = {"autoreset_mode": mode}
     else:
         vector = {"vector_kwargs": {"autoreset_mode": mode}}
     return gymnasium.make_vec(
-        "Backfill-v0", num_envs=3, vectorization_mode=form, **vector, **OPTIONS, **options
+        "Backfill-v0", num_envs=3, vectorization_mode=form, **vector, **OPTIONS
     )
 
 
@@ -99,7 +99,8 @@ VECTOR_WRAPPERS = {
 @pytest.mark.parametrize("name", VECTOR_WRAPPERS)
 def test_vector_wrappers(name):
     """The wrappers of vectors take the environments in next-step mode."""
-    envs = VECTOR_WRAPPERS[name](make_vec("vector_entry_point", "next_step", flat=True))
+    flat = wrappers.vector.FlattenObservation(make_vec("vector_entry_point", "next_step"))
+    envs = VECTOR_WRAPPERS[name](flat)
     envs.reset(seed=0)
     for _ in range(60):
         observations, rewards, *_ = envs.step(np.zeros(3, dtype=np.int64))

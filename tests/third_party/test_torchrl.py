@@ -14,12 +14,11 @@ pytestmark = [
 OPTIONS = {"window": 8, "episode_jobs": 20, "warmup_jobs": 20}
 
 
-@pytest.mark.parametrize("flat", [False, True])
-def test_gym_env(flat):
+def test_gym_env():
     """GymEnv makes the environment, and its specs hold."""
     from torchrl.envs import GymEnv, check_env_specs
 
-    env = GymEnv("Backfill-v0", flat=flat, **OPTIONS)
+    env = GymEnv("Backfill-v0", **OPTIONS)
     check_env_specs(env)
     assert env.rollout(5).batch_size == (5,)
 

@@ -60,7 +60,7 @@ def test_names_the_size():
 
 def test_cut():
     """A limit lowers estimates and cuts what runs longer, and both are counted."""
-    changed = whatif.with_max_estimate(TRACE, 100)
+    changed = whatif.with_max_estimate(TRACE, "100s")
     assert changed.trace.jobs.estimate.tolist() == [100, 60, 100]
     assert changed.trace.runtime.tolist() == [100, 50, 100]
     assert changed.notes == (
@@ -71,18 +71,18 @@ def test_cut():
 
 def test_split():
     """A job over the limit becomes pieces, submitted one limit after the other."""
-    changed = whatif.with_max_estimate(TRACE, 100, split=True)
+    changed = whatif.with_max_estimate(TRACE, "100s", split=True)
     trace = changed.trace
     assert trace.jobs.submit.tolist() == [0, 5, 9, 109, 209]
     assert trace.runtime.tolist() == [100, 50, 100, 100, 50]
     assert trace.jobs.size.tolist() == [4, 2, 8, 8, 8]
-    assert changed.notes[1].startswith("1 job becomes 3 pieces, each of which counts as a job")
+    assert changed.notes[1].startswith("1 job becomes 3 jobs, and each part waits")
 
 
 @given(small_traces(), st.integers(1, 9))
 def test_split_keeps_work(trace, limit):
     """Split, no work is lost, and no piece is longer than the limit."""
-    changed = whatif.with_max_estimate(trace, limit, split=True).trace
+    changed = whatif.with_max_estimate(trace, f"{limit}s", split=True).trace
     work = [np.dot(one.jobs.size, one.runtime) for one in (trace, changed)]
     assert work[0] == work[1]
     assert changed.jobs.estimate.max() <= limit
@@ -91,7 +91,7 @@ def test_split_keeps_work(trace, limit):
 @pytest.mark.parametrize("split", [False, True])
 def test_limit_above_all(split):
     """A limit that no job exceeds changes nothing, and says so."""
-    changed = whatif.with_max_estimate(TRACE, 10**6, split=split)
+    changed = whatif.with_max_estimate(TRACE, "1000000s", split=split)
     assert changed.notes == ("no job asks for more",)
     assert np.array_equal(changed.trace.jobs.estimate, TRACE.jobs.estimate)
     assert np.array_equal(changed.trace.runtime, TRACE.runtime)
@@ -117,17 +117,15 @@ def test_estimates():
 
 
 def test_outages():
-    """Maintenance adds to the outages there are; without any, none are left."""
-    more = whatif.with_maintenance(TRACE, [Outage(50, 60, 10)])
-    assert [one.begin for one in more.trace.outages] == [10, 30, 50]
-    assert whatif.without_outages(TRACE).trace.outages == ()
-    assert whatif.without_outages(TRACE).notes == ()
-    assert whatif.without_outages(whatif.without_outages(TRACE).trace).notes
+    """Without outages, none are left; a log that has none is told apart."""
+    assert whatif.without(TRACE, "outages").trace.outages == ()
+    assert whatif.without(TRACE, "outages").notes == ()
+    assert whatif.without(whatif.without(TRACE, "outages").trace, "outages").notes
 
 
 def test_load():
     """Another load has the same jobs, at other times."""
-    changed = whatif.with_offered_load(TRACE, 0.5).trace
+    changed = whatif.with_offered_load(TRACE, "0.5").trace
     assert changed.offered_load == pytest.approx(0.5, rel=0.02)
     assert changed.runtime.tolist() == TRACE.runtime.tolist()
 
@@ -136,10 +134,10 @@ def test_changes(tmp_path):
     """Several changes are made one after the other, and all their notes are kept."""
     text = "processors=4, max-estimate=100s,estimates=-50%,without=outages"
     one = whatif.with_processors(TRACE, "4")
-    two = whatif.with_max_estimate(one.trace, 100)
+    two = whatif.with_max_estimate(one.trace, "100s")
     three = whatif.with_other_estimates(two.trace, "-50%")
     changed = whatif.with_changes(TRACE, text)
-    assert changed.trace.hash == whatif.without_outages(three.trace).trace.hash
+    assert changed.trace.hash == whatif.without(three.trace, "outages").trace.hash
     assert changed.notes == one.notes + two.notes + three.notes
     split = whatif.with_changes(TRACE, "split-estimate=100s,load=0.5").trace
     assert len(split) == 5 and split.offered_load == pytest.approx(0.5, rel=0.02)

@@ -24,17 +24,10 @@ class Costs(NamedTuple):
 def job_costs(trace: Trace, metric: str = COSTS[0]) -> Costs:
     """Return the costs whose mean over jobs is the metric.
 
-    Parameters
-    ----------
-    trace
-        The jobs.
-    metric
-        "mean_bounded_slowdown" or "mean_wait", as in `bfenv.analysis.metrics`.
+    * `trace`: the jobs.
+    * `metric`: "mean_bounded_slowdown" or "mean_wait", as in `bfenv.analysis.metrics`.
 
-    Raises
-    ------
-    BfenvError
-        If the metric is another one.
+    Raises BfenvError if the metric is another one.
     """
     check_choice("metric", metric, COSTS)
     jobs = trace.jobs

@@ -89,21 +89,13 @@ def find_gap(
 ) -> Gap:
     """Search for the lower bound and the best schedules of a trace.
 
-    Parameters
-    ----------
-    trace
-        The jobs, with their true runtimes.
-    metric, moves, seed
-        As in `offline_schedule`.
-    steps
-        As in `lower_bound`.
-    done
-        Called with the name of each part when it is ready: "reference", "bound", "offline", "fair".
+    * `trace`: the jobs, with their true runtimes.
+    * `metric`, `moves`, `seed`: as in `offline_schedule`.
+    * `steps`: as in `lower_bound`.
+    * `done`: called with the name of each part when it is ready: "reference", "bound", "offline",
+      "fair".
 
-    Raises
-    ------
-    BfenvError
-        If an argument is out of range.
+    Raises BfenvError if an argument is out of range.
     """
     job_costs(trace, metric)
     reference = simulate(trace, REFERENCE)
@@ -132,16 +124,9 @@ def _fair_wait(reference: Schedule) -> float:
 def save_gap(gap: Gap, path: Path) -> None:
     """Write the schedules and the certificate to a file, in one step.
 
-    Raises
-    ------
-    BfenvError
-        If the file cannot be written.
+    Raises BfenvError if the file cannot be written.
     """
-    head = {
-        "format": FORMAT,
-        "exponent": gap.certificate.exponent,
-        **gap.numbers._asdict(),
-    }
+    head = {"format": FORMAT, "exponent": gap.certificate.exponent, **gap.numbers._asdict()}
     edges, price, _ = gap.certificate
     parts = gap.offline.wait, gap.fair.wait, np.diff(edges, prepend=0), price
     memory = io.BytesIO()
@@ -155,10 +140,7 @@ def save_gap(gap: Gap, path: Path) -> None:
 def read_numbers(path: Path) -> GapNumbers:
     """Read the numbers of a file of `save_gap`, without the jobs that they are about.
 
-    Raises
-    ------
-    BfenvError
-        If the file cannot be read.
+    Raises BfenvError if the file cannot be read.
     """
     return _read(path)[0]
 
@@ -166,11 +148,8 @@ def read_numbers(path: Path) -> GapNumbers:
 def load_gap(path: Path, trace: Trace) -> Gap:
     """Read a file of `save_gap`. Use `check_gap` to verify its numbers.
 
-    Raises
-    ------
-    BfenvError
-        If the file cannot be read, it is not about this trace, or the metrics of its schedules
-        are others than it says.
+    Raises BfenvError if the file cannot be read, it is not about this trace, or the metrics of its
+    schedules are others than it says.
     """
     numbers, exponent, (offline_wait, fair_wait, intervals, price) = _read(path)
     if numbers.workload_hash != f"sha256:{trace.hash}":
@@ -228,11 +207,8 @@ def _schedule(trace: Trace, name: str, wait: np.ndarray) -> Schedule:
 def check_gap(gap: Gap) -> Gap:
     """Return the gap itself if every number in it holds.
 
-    Raises
-    ------
-    BfenvError
-        If the prices certify less than the bound, the machine cannot have run a schedule, a
-        schedule is below the bound, or the fair one lets a job wait too long.
+    Raises BfenvError if the prices certify less than the bound, the machine cannot have run a
+    schedule, a schedule is below the bound, or the fair one lets a job wait too long.
     """
     trace = gap.reference.trace
     certified = certify(trace, gap.certificate, gap.metric)

@@ -46,23 +46,14 @@ def offline_schedule(
 ) -> Schedule:
     """Return a schedule with a low metric, made with knowledge of all jobs and their runtimes.
 
-    Parameters
-    ----------
-    trace
-        The jobs, with their true runtimes.
-    metric
-        As in `job_costs`.
-    longest_wait
-        Seconds that no job may wait longer than; None for no limit.
-    moves
-        Moves of the local search per job.
-    seed
-        Of the moves. The same seed gives the same schedule.
+    * `trace`: the jobs, with their true runtimes.
+    * `metric`: as in `job_costs`.
+    * `longest_wait`: seconds that no job may wait longer than; None for no limit.
+    * `moves`: moves of the local search per job.
+    * `seed`: of the moves. The same seed gives the same schedule.
 
-    Raises
-    ------
-    BfenvError
-        If no schedule within the longest wait was found, or an argument is out of range.
+    Raises BfenvError if no schedule within the longest wait was found, or an argument is out of
+    range.
     """
     check_integer("moves", moves, 0)
     costs = job_costs(trace, metric)

@@ -32,30 +32,17 @@ FINEST = 60  # exponent
 
 
 def lower_bound(
-    trace: Trace,
-    metric: str = COSTS[0],
-    *,
-    intervals: int | None = None,
-    steps: int = 200,
+    trace: Trace, metric: str = COSTS[0], *, intervals: int | None = None, steps: int = 200
 ) -> tuple[float, Certificate]:
     """Return a lower bound on the metric over all non-preemptive schedules, and its certificate.
 
-    Parameters
-    ----------
-    trace
-        The jobs, with their true runtimes.
-    metric
-        As in `job_costs`.
-    intervals
-        Intervals of time with a price each. More give a higher bound. The default is the number
-        of jobs, between 128 and 16,384.
-    steps
-        Most steps of the ascent at each of the resolutions.
+    * `trace`: the jobs, with their true runtimes.
+    * `metric`: as in `job_costs`.
+    * `intervals`: intervals of time with a price each. More give a higher bound. The default is the
+      number of jobs, between 128 and 16,384.
+    * `steps`: most steps of the ascent at each of the resolutions.
 
-    Raises
-    ------
-    BfenvError
-        If an argument is out of range.
+    Raises BfenvError if an argument is out of range.
     """
     costs = job_costs(trace, metric)
     intervals = min(max(len(trace), COARSEST), 16_384) if intervals is None else intervals

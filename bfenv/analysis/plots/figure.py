@@ -71,10 +71,7 @@ def check_target(path: Path) -> None:
 def check_matplotlib() -> None:
     """Check that pictures can be drawn.
 
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing.
+    Raises BfenvError if matplotlib is missing.
     """
     try:
         import matplotlib  # noqa: F401
@@ -87,10 +84,7 @@ def write_figure(*paths: Path, draw: Callable[[], "Figure"], dpi: int = 150) -> 
 
     Each file is written completely or not at all.
 
-    Raises
-    ------
-    BfenvError
-        If `check_target` does, or if a file cannot be written.
+    Raises BfenvError if `check_target` does, or if a file cannot be written.
     """
     for path in paths:
         check_target(path)
@@ -112,10 +106,7 @@ def inline_svg(draw: Callable[[], "Figure"]) -> str:
     and a colour is an attribute that a rule overrides. A gid that begins with ABOUT becomes the
     description that a browser shows of that part.
 
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing.
+    Raises BfenvError if matplotlib is missing.
     """
     check_matplotlib()
     from matplotlib import rc_context

@@ -116,14 +116,9 @@ def draw_hatching(
 
     They are lines, because browsers print patterns slowly, and large.
 
-    Parameters
-    ----------
-    axes
-        Where to draw.
-    boxes
-        Left, right, top and bottom of each.
-    across, down
-        Between two diagonals, in units of the axes.
+    * `axes`: where to draw.
+    * `boxes`: left, right, top and bottom of each.
+    * `across`, `down`: between two diagonals, in units of the axes.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path

@@ -1,50 +1,34 @@
 """The command `bfenv agents card`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, JobsOption, check_new
+from bfenv.cli.options import ForceOption, JobsOption, check_new, option
 from bfenv.core.errors import BfenvError
 
 
 def card(
-    result: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="The result.json of `bfenv search`.")
-    ],
-    what: Annotated[str, typer.Option(metavar="TEXT", help="What the agent is, in a sentence.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Card to write, NAME.json.")
-    ],
-    workload: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--workload",
-            "-w",
-            metavar="WORKLOAD",
-            help="Score it on the test split; repeat for several.",
-        ),
-    ] = None,
-    unseen: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WORKLOAD", help="Score it on all jobs; repeat for several."),
-    ] = None,
-    copies: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="N", help="Copies of each workload, submit times shifted at random."
-        ),
-    ] = 5,
+    result: Path = typer.Argument(..., metavar="RESULT", help="The result.json of `bfenv search`."),
+    what: str = option(..., "TEXT", "What the agent is, in a sentence."),
+    out: Path = option(..., "FILE", "Card to write, NAME.json.", "--out", "-o"),
+    workload: list[str] | None = option(
+        None, "WORKLOAD", "Score it on the test split; repeat for several.", "--workload", "-w"
+    ),
+    unseen: list[str] | None = option(
+        None, "WORKLOAD", "Score it on all jobs; repeat for several."
+    ),
+    copies: int = option(5, "N", "Copies of each workload, submit times shifted at random.", min=1),
     jobs: JobsOption = 1,
     force: ForceOption = False,
 ) -> None:
     """Make an agent of a search's result: score it, write its card.
 
-    The agent is scored on the test split of each --workload, at its own load and at 0.9, and on all
-    jobs of each --unseen workload, at its own load. Jobs that it was trained on are refused. Use
-    the card as "agent:FILE" wherever you name a policy.
+    The agent is scored on the test split of each --workload and on all jobs of each --unseen
+    workload, at its own load and at 0.9. Jobs that it was trained on are refused. Use the card as
+    "agent:FILE" wherever you name a policy.
 
     \b
     Examples:
@@ -64,7 +48,7 @@ def card(
     check_new(out, force)
     made = result_card(out.stem, what, read_result(result))
     scores: list[dict[str, Any]] = []
-    parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None,), "all")]
+    parts = [(workload or [], (None, 0.9), "test"), (unseen or [], (None, 0.9), "all")]
     with show.progress() as progress:
         for workloads, loads, split in parts:
             task = progress.add_task(f"scoring, {split}", total=len(workloads) * len(loads))
@@ -73,13 +57,7 @@ def card(
                 progress.update(task, completed=count)
 
             scores += score_card(
-                made,
-                workloads,
-                loads,
-                split=split,
-                shakes=copies,
-                done=done,
-                jobs=jobs,
+                made, workloads, loads, split=split, shakes=copies, done=done, jobs=jobs
             )
     write_card(out, replace(made, scores=tuple(scores), failures=find_failures(scores)))
     print(out)

@@ -1,6 +1,6 @@
 """The commands `bfenv agents` and `bfenv agents show`: the agents that bfenv comes with."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -71,9 +71,9 @@ def _row(name: str, kind: str, division: str, what: str) -> dict[str, Any]:
 
 
 def show_agent(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of an agent, or the path of a card.")
-    ],
+    name: str = typer.Argument(
+        ..., metavar="NAME", help="Name of an agent, or the path of a card."
+    ),
     format: FormatOption = Format.table,
 ) -> None:
     """Show an agent's card: what it is and how it scores.
@@ -115,7 +115,9 @@ def show_agent(
             print(f"  jobs {span.first:,} to {span.last - 1:,} of {span.trace}")
     print()
     columns = ["scored on", "load", "ratio", "lowest to highest", "longest\nwait"]
-    if card.kind != POLICY:
+    if card.kind == POLICY:
+        columns.append("mean wait\n/ EASY's")
+    else:
         columns.remove("load")
     show.table(columns, card.score_cells(), format, numbers=len(columns) - 2)
     for failure in card.failures:

@@ -1,7 +1,5 @@
 """The command `bfenv leaderboard bound`."""
 
-from typing import Annotated
-
 import typer
 
 from bfenv.cli import options, show
@@ -12,14 +10,10 @@ from bfenv.core.text import counted
 
 def bound(
     folder: options.LeaderboardArgument,
-    moves: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Moves of the local search per job.")
-    ] = 100,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the local search.")] = 0,
+    moves: int = options.option(100, "N", "Moves of the local search per job.", min=0),
+    seed: int = options.option(0, "N", "Seed of the local search.", min=0),
     jobs: options.JobsOption = -1,
-    check: Annotated[
-        bool, typer.Option("--check", help="Verify the files that are there instead.")
-    ] = False,
+    check: bool = typer.Option(False, "--check", help="Verify the files that are there instead."),
     format: FormatOption = Format.table,
 ) -> None:
     """Find how far the policies are from the best schedule.

@@ -3,9 +3,7 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from bfenv.cli import options, show
 from bfenv.core.errors import BfenvError
@@ -25,19 +23,16 @@ class ExportFormat(StrEnum):
 
 def export(
     folder: options.LeaderboardArgument,
-    format: Annotated[
-        ExportFormat,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help=f"Output format: {options.choices(ExportFormat)}.",
-        ),
-    ] = ExportFormat.csv,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="PATH", help="File; for schedules, a new folder."),
-    ] = None,
+    format: ExportFormat = options.option(
+        ExportFormat.csv,
+        "FORMAT",
+        f"Output format: {options.choices(ExportFormat)}.",
+        "--format",
+        "-f",
+    ),
+    out: Path | None = options.option(
+        None, "PATH", "File; for schedules, a new folder.", "--out", "-o"
+    ),
     force: options.ForceOption = False,
 ) -> None:
     """Export rows or schedules for other programs.

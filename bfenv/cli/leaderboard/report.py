@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -19,45 +19,29 @@ if TYPE_CHECKING:
 def report(
     folder: options.LeaderboardArgument,
     format: FormatOption = Format.table,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")
-    ] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the table as Markdown.")
-    ] = None,
-    readme: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Update the table between the marks of a README."),
-    ] = None,
-    metrics: Annotated[
-        bool, typer.Option("--metrics", help="Show the places under other metrics, too.")
-    ] = False,
-    workload: Annotated[
-        str | None,
-        typer.Option("--workload", "-w", metavar="NAME", help="Workload of the Gantt chart."),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--policy", "-p", metavar="POLICY", help="Policy of the Gantt chart, one or two."
-        ),
-    ] = None,
-    log: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--log",
-            metavar="FILE",
-            help="Log that the Gantt chart may open if rows name it. Repeat for several.",
-        ),
-    ] = None,
-    begin: Annotated[
-        int | None,
-        options.duration_option("--from", "Time at which the chart begins, such as 36h or 5d."),
-    ] = None,
-    span: Annotated[
-        int | None,
-        options.duration_option("--span", "Length of the chart, such as 2d.", least=1),
-    ] = None,
+    html: Path | None = options.option(None, "FILE", "Write a self-contained HTML page."),
+    markdown: Path | None = options.option(None, "FILE", "Write the table as Markdown."),
+    readme: Path | None = options.option(
+        None, "FILE", "Update the table between the marks of a README."
+    ),
+    metrics: bool = typer.Option(
+        False, "--metrics", help="Show the places under other metrics, too."
+    ),
+    workload: str | None = options.option(
+        None, "NAME", "Workload of the Gantt chart.", "--workload", "-w"
+    ),
+    policy: list[str] | None = options.option(
+        None, "POLICY", "Policy of the Gantt chart, one or two.", "--policy", "-p"
+    ),
+    log: list[Path] | None = options.option(
+        None, "FILE", "Log that the Gantt chart may open if rows name it. Repeat for several."
+    ),
+    begin: int | None = options.duration_option(
+        None, "--from", "Time at which the chart begins, such as 36h or 5d."
+    ),
+    span: int | None = options.duration_option(
+        None, "--span", "Length of the chart, such as 2d.", least=1
+    ),
 ) -> None:
     """Rank the policies of a leaderboard.
 

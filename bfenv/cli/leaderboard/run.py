@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -23,63 +23,56 @@ MOST = 10  # lines on where the time went
 
 
 def run(
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", help="Folder of the rows, created if necessary."
-        ),
-    ],
-    suite: Annotated[
-        str | None,
-        typer.Option(
-            "--suite", "-s", metavar="SUITE", help=f"See the list above.  [default: {DEFAULT}]"
-        ),
-    ] = None,
-    workload: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--workload",
-            "-w",
-            metavar="WORKLOAD",
-            help="Your workload instead; repeat for several.",
-        ),
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option("--policy", "-p", metavar="POLICY", help="Repeat for several."),
-    ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Run every registered policy.")] = False,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option("--agent", "-a", metavar="AGENT", help="See above; repeat for several."),
-    ] = None,
+    out: Path = options.option(
+        ..., "FOLDER", "Folder of the rows, created if necessary.", "--out", "-o"
+    ),
+    suite: str | None = options.option(
+        None, "SUITE", f"See the list above.  [default: {DEFAULT}]", "--suite", "-s"
+    ),
+    workload: list[str] | None = options.option(
+        None, "WORKLOAD", "Your workload instead; repeat for several.", "--workload", "-w"
+    ),
+    policy: list[str] | None = options.option(
+        None, "POLICY", "Repeat for several.", "--policy", "-p"
+    ),
+    all_: bool = typer.Option(False, "--all", help="Run every registered policy."),
+    agent: list[str] | None = options.option(
+        None, "AGENT", "See above; repeat for several.", "--agent", "-a"
+    ),
     player: options.PlayersOption = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Run only the first N seeds of the suite."),
-    ] = None,
+    seeds: int | None = options.option(
+        None, "N", "Run only the first N seeds of the suite.", min=1
+    ),
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
     shard: options.ShardOption = "1/1",
-    keep_schedules: Annotated[
-        bool, typer.Option("--keep-schedules", help="Also write start and end of every job.")
-    ] = False,
-    timeout: Annotated[
-        int,
-        options.duration_option(
-            "--timeout", f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]", least=1
-        ),
-    ] = int(TIMEOUT),
+    keep_schedules: bool = typer.Option(
+        False, "--keep-schedules", help="Also write start and end of every job."
+    ),
+    timeout: int = options.duration_option(
+        int(TIMEOUT),
+        "--timeout",
+        f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]",
+        least=1,
+    ),
     sandbox: options.SandboxOption = options.Sandbox.none,
-    player_memory: options.PlayerMemoryOption = options.MEMORY,
-    decision: options.DecisionOption = options.DECISION,
-    player_reads: options.PlayerReadsOption = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run failed rows again.")] = False,
-    trust: Annotated[
-        bool,
-        typer.Option("--trust", help="Load saved models, although they can execute any code."),
-    ] = False,
+    player_memory: int = options.option(
+        options.MEMORY, "MIB", "Address space of a player's process, in MiB.", min=16
+    ),
+    decision: int = options.duration_option(
+        options.DECISION,
+        "--decision",
+        "Time limit of a player's decision.  [default: 10s]",
+        least=1,
+    ),
+    player_reads: list[Path] | None = options.option(
+        None, "PATH", "What players may also read in a sandbox; repeat for several.", exists=True
+    ),
+    retry: bool = typer.Option(False, "--retry", help="Run failed rows again."),
+    trust: bool = typer.Option(
+        False, "--trust", help="Load saved models, although they can execute any code."
+    ),
 ) -> None:
     """Run policies and agents on a suite.
 
@@ -96,7 +89,7 @@ def run(
     An agent is "random"; "module:object", either an object with a predict() method or a function of
     environment and seed that returns one; a network of `bfenv train` (FOLDER/agent.json or
     "agent:NAME"); or a model saved with bfenv.agents.save_model, which needs --trust. Options of
-    its environment may follow, as in random:reservation_depth=0. Without --policy and --all, EASY,
+    its environment may follow, as in random:reservations=1. Without --policy and --all, EASY,
     easy-saf and, beside agents, random actions run as well, for comparison. EASY cannot plan for
     requested start times, so logs that have some are run without it.
 
@@ -123,7 +116,7 @@ def run(
     from bfenv.leaderboard.competitors import is_strange
     from bfenv.leaderboard.run import run_suite
     from bfenv.parallel.shards import read_shard
-    from bfenv.players import hide_memory
+    from bfenv.players.limits import hide_memory
 
     hide_memory()
     names, agents = [*(policies() if all_ else ()), *(policy or ())], agent or []

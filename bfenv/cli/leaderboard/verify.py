@@ -1,7 +1,7 @@
 """The command `bfenv leaderboard verify`."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -21,31 +21,27 @@ UNVERIFIED_STATUS = 3  # exit status
 
 def verify(
     folder: options.LeaderboardArgument,
-    sample: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Run only N rows again, drawn at random."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of --sample.")] = 0,
-    workload: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--workload",
-            "-w",
-            metavar="WORKLOAD",
-            help="Of a suite of someone's own logs; repeat for several.",
-        ),
-    ] = None,
-    trust: Annotated[
-        bool,
-        typer.Option("--trust", help="Open saved models and run the programs of players."),
-    ] = False,
+    sample: int | None = options.option(
+        None, "N", "Run only N rows again, drawn at random.", min=0
+    ),
+    seed: int = options.option(0, "N", "Seed of --sample.", min=0),
+    workload: list[str] | None = options.option(
+        None,
+        "WORKLOAD",
+        "Of a suite of someone's own logs; repeat for several.",
+        "--workload",
+        "-w",
+    ),
+    trust: bool = typer.Option(
+        False, "--trust", help="Open saved models and run the programs of players."
+    ),
     sandbox: options.SandboxOption = options.Sandbox.none,
-    timeout: Annotated[
-        int,
-        options.duration_option(
-            "--timeout", f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]", least=1
-        ),
-    ] = TIMEOUT,
+    timeout: int = options.duration_option(
+        TIMEOUT,
+        "--timeout",
+        f"Time limit of a row.  [default: {compound_duration(TIMEOUT)}]",
+        least=1,
+    ),
     format: FormatOption = Format.table,
 ) -> None:
     """Check that the rows of a leaderboard are true.

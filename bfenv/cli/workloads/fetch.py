@@ -2,19 +2,16 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from bfenv.cli import show
+from bfenv.cli.options import option
 
 
 def fetch(
-    name: Annotated[str, typer.Argument(metavar="LOG", help="See `bfenv workloads`.")],
-    folder: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Where to put it. Default: the user's cache."),
-    ] = None,
+    name: str = typer.Argument(..., metavar="LOG", help="See `bfenv workloads`."),
+    folder: Path | None = option(None, "FOLDER", "Where to put it. Default: the user's cache."),
 ) -> None:
     """Download a log of the Parallel Workloads Archive.
 

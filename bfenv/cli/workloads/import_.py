@@ -6,14 +6,14 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 
 from bfenv.analysis.formatting import duration, job_count, offered_load, processor_count
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, check_new, choices
+from bfenv.cli.options import ForceOption, check_new, choices, option
 from bfenv.cli.workloads.import_options import (
     WITH_EPOCHS,
     Overrun,
@@ -37,109 +37,61 @@ EXAMPLE = 54  # characters of a line that is shown as an example
 
 
 def import_log(
-    log: Annotated[Path, typer.Argument(metavar="LOG", help="The log, gzipped or not.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="File to write: .swf or .swf.gz.")
-    ],
-    source: Annotated[
-        Source, typer.Option("--from", metavar="KIND", help=f"Kind of log: {choices(Source)}.")
-    ] = Source.auto,
-    processors: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="Size of the machine, or with --split-partitions NAME=N,NAME=N. Without it, you "
-            "get a suggestion.",
-        ),
-    ] = None,
-    timezone: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ZONE", help="Time zone of the cluster and of local times.  [default: UTC]"
-        ),
-    ] = None,
-    partition: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Only this partition; repeat for several."),
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this cluster (column Cluster).")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only jobs submitted from then on.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Only jobs submitted before.")
-    ] = None,
-    split: Annotated[
-        bool,
-        typer.Option("--split-partitions", help="Write a file for each partition: OUT-NAME.swf."),
-    ] = False,
-    columns: Annotated[
-        str | None,
-        typer.Option("--map", metavar="MAP", help="Columns of csv and parquet: field=column,..."),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(metavar="CHAR", help="Delimiter of csv and sacct. Default: guessed."),
-    ] = None,
-    resource: Annotated[
-        Resource,
-        typer.Option(
-            metavar="WHAT", help=f"What a processor is (sacct, xdmod): {choices(Resource)}."
-        ),
-    ] = Resource.cores,
-    capacity: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="What partitions have, for --resource dominant."),
-    ] = None,
-    fields: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Columns of sacct -n, as given to -o.")
-    ] = None,
-    eligible: Annotated[
-        bool,
-        typer.Option("--eligible", help="Take the eligible time as submit time (sacct, xdmod)."),
-    ] = False,
-    longest: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIMIT",
-            help="Limit of jobs without one, such as 2d or 1-12:00:00, or of their partitions: "
-            "gpu=2d,long=14d.  [default: the longest seen in their partition]",
-        ),
-    ] = None,
-    overrun: Annotated[
-        Overrun,
-        typer.Option(
-            metavar="RULE", help="Beyond the limit, cut the job (kill) or raise the limit (extend)."
-        ),
-    ] = Overrun.kill,
-    outages: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Outages: lines of begin,end,processors, or Slurm's events; or 'find' them.",
-        ),
-    ] = None,
-    ids: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Also write each job's id in the log; jobs count from 0."
-        ),
-    ] = None,
-    users: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also write the names of users and groups to this file, which only you can read.",
-        ),
-    ] = None,
-    names: Annotated[
-        bool, typer.Option(help="Keep the names of partitions and queues (not of users).")
-    ] = True,
-    skip: Annotated[
-        bool, typer.Option("--skip", help="Skip malformed records, each as a whole.")
-    ] = False,
+    log: Path = typer.Argument(..., metavar="LOG", help="The log, gzipped or not."),
+    out: Path = option(..., "FILE", "File to write: .swf or .swf.gz.", "--out", "-o"),
+    source: Source = option(Source.auto, "KIND", f"Kind of log: {choices(Source)}.", "--from"),
+    processors: str | None = option(
+        None,
+        "N",
+        "Size of the machine, or with --split-partitions NAME=N,NAME=N. Without it, you "
+        "get a suggestion.",
+    ),
+    timezone: str | None = option(
+        None, "ZONE", "Time zone of the cluster and of local times.  [default: UTC]"
+    ),
+    partition: list[str] | None = option(None, "NAME", "Only this partition; repeat for several."),
+    cluster: str | None = option(None, "NAME", "Only this cluster (column Cluster)."),
+    since: str | None = option(None, "TIME", "Only jobs submitted from then on."),
+    until: str | None = option(None, "TIME", "Only jobs submitted before."),
+    split: bool = typer.Option(
+        False, "--split-partitions", help="Write a file for each partition: OUT-NAME.swf."
+    ),
+    columns: str | None = option(
+        None, "MAP", "Columns of csv and parquet: field=column,...", "--map"
+    ),
+    delimiter: str | None = option(None, "CHAR", "Delimiter of csv and sacct. Default: guessed."),
+    resource: Resource = option(
+        Resource.cores, "WHAT", f"What a processor is (sacct, xdmod): {choices(Resource)}."
+    ),
+    capacity: str | None = option(None, "TEXT", "What partitions have, for --resource dominant."),
+    fields: str | None = option(None, "LIST", "Columns of sacct -n, as given to -o."),
+    eligible: bool = typer.Option(
+        False, "--eligible", help="Take the eligible time as submit time (sacct, xdmod)."
+    ),
+    longest: str | None = option(
+        None,
+        "LIMIT",
+        "Limit of jobs without one, such as 2d or 1-12:00:00, or of their partitions: "
+        "gpu=2d,long=14d.  [default: the longest seen in their partition]",
+    ),
+    overrun: Overrun = option(
+        Overrun.kill, "RULE", "Beyond the limit, cut the job (kill) or raise the limit (extend)."
+    ),
+    outages: str | None = option(
+        None, "FILE", "Outages: lines of begin,end,processors, or Slurm's events; or 'find' them."
+    ),
+    ids: Path | None = option(
+        None, "FILE", "Also write each job's id in the log; jobs count from 0."
+    ),
+    users: Path | None = option(
+        None,
+        "FILE",
+        "Also write the names of users and groups to this file, which only you can read.",
+    ),
+    names: bool = typer.Option(
+        True, help="Keep the names of partitions and queues (not of users)."
+    ),
+    skip: bool = typer.Option(False, "--skip", help="Skip malformed records, each as a whole."),
     force: ForceOption = False,
 ) -> None:
     """Make a workload from your cluster's log.

@@ -1,9 +1,7 @@
 """The command `bfenv workloads info`."""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from bfenv.analysis.formatting import (
     compound_duration,
@@ -14,7 +12,7 @@ from bfenv.analysis.formatting import (
     processor_count,
 )
 from bfenv.cli import show
-from bfenv.cli.options import ForceOption, FormatOption, WorkloadArgument, check_new
+from bfenv.cli.options import ForceOption, FormatOption, WorkloadArgument, check_new, option
 from bfenv.cli.show import Format
 from bfenv.core.durations import MINUTE
 
@@ -23,12 +21,7 @@ LOAD_MEANING = "work / capacity from first to last submission"
 
 def info(
     workload: WorkloadArgument = "lublin",
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot", metavar="FILE", help="Draw it as well, to a .png, .svg or .pdf file."
-        ),
-    ] = None,
+    plot: Path | None = option(None, "FILE", "Draw it as well, to a .png, .svg or .pdf file."),
     force: ForceOption = False,
     format: FormatOption = Format.table,
 ) -> None:

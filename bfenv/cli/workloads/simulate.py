@@ -2,18 +2,10 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from bfenv.cli import show
-from bfenv.cli.options import (
-    ForceOption,
-    LoadOption,
-    SeedOption,
-    WorkloadOption,
-    check_new,
-)
+from bfenv.cli.options import ForceOption, LoadOption, SeedOption, WorkloadOption, check_new, option
 from bfenv.core.errors import BfenvError
 
 if TYPE_CHECKING:
@@ -22,25 +14,17 @@ if TYPE_CHECKING:
 
 def simulate(
     workload: WorkloadOption = "lublin",
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="POLICY",
-            help="See `bfenv evaluate policies`.  [default: easy]",
-        ),
-    ] = None,
-    player: Annotated[
-        str | None,
-        typer.Option(metavar="COMMAND", help="Program that schedules instead; docs/players.md."),
-    ] = None,
+    policy: str | None = option(
+        None, "POLICY", "See `bfenv evaluate policies`.  [default: easy]", "--policy", "-p"
+    ),
+    player: str | None = option(
+        None, "COMMAND", "Program that schedules instead; docs/players.md."
+    ),
     seed: SeedOption = 0,
     load: LoadOption = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="File to write. Default: CSV on stdout."),
-    ] = None,
+    out: Path | None = option(
+        None, "FILE", "File to write. Default: CSV on stdout.", "--out", "-o"
+    ),
     force: ForceOption = False,
 ) -> None:
     """Write the schedule of a policy.
@@ -72,7 +56,8 @@ def simulate(
     trace = load_workload(workload, **({} if load is None else {"load": load}))
     chosen: str | Policy = policy or "easy"
     if player is not None:
-        from bfenv.players import check_command, player_policy
+        from bfenv.players.player_process import check_command
+        from bfenv.players.remote_policy import player_policy
 
         chosen = player_policy(check_command(player), player)
     with show.share_done("simulating") as watch:

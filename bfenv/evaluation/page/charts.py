@@ -144,15 +144,10 @@ def trade_off(
 ) -> Markup | None:
     """Draw mean waits against longest waits.
 
-    Parameters
-    ----------
-    points
-        Name, mean wait and longest wait of each policy, both divided by the reference's; the
-        latter where it is most.
-    starving
-        Policies that starve.
-    slots
-        Policies that are highlighted.
+    * `points`: Name, mean wait and longest wait of each policy, both divided by the reference's;
+      the latter where it is most.
+    * `starving`: policies that starve.
+    * `slots`: policies that are highlighted.
     """
     points = {n: point for n, point in points.items() if point[1] > 0 and point[2] > 0}
     if not points:
@@ -216,14 +211,9 @@ def _group(n: int, name: str, slots: Slots, line: Markup, band: Markup | None = 
 def interval(one: Interval, position: Position, words: Callable[[float], str]) -> Markup:
     """Draw a difference from the reference as a mark with its interval.
 
-    Parameters
-    ----------
-    one
-        The difference.
-    position
-        Of values on the scale.
-    words
-        Writes a value.
+    * `one`: the difference.
+    * `position`: of values on the scale.
+    * `words`: writes a value.
     """
     difference, low, high = (percents(position(value)) for value in one[:3])
     kind = "better" if one.high < 0 else "worse" if one.low > 0 else "unclear"

@@ -16,12 +16,8 @@ from bfenv.evaluation.row import Row
 def document(heading: str, lead: str, sections: Sequence[tuple[str, str, Markup | None]]) -> str:
     """Return a page with its style sheet and its script.
 
-    Parameters
-    ----------
-    heading, lead
-        What the page is, and the line below.
-    sections
-        Key, heading and content of each; those without content are left out.
+    * `heading`, `lead`: what the page is, and the line below.
+    * `sections`: key, heading and content of each; those without content are left out.
     """
     style, script = (Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))
                      for name in ("page.css", "page.js"))  # fmt: skip

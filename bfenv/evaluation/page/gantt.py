@@ -34,16 +34,10 @@ def gantt_section(
 ) -> Markup:
     """Draw some hours of schedules, or say why they are not shown.
 
-    Parameters
-    ----------
-    workload
-        Its label.
-    schedules, begin, span
-        What to draw, see `bfenv.analysis.plots.draw_gantt`.
-    absent
-        Why there are no schedules.
-    starving
-        Policies that starve jobs.
+    * `workload`: its label.
+    * `schedules`, `begin`, `span`: what to draw, see `bfenv.analysis.plots.draw_gantt`.
+    * `absent`: why there are no schedules.
+    * `starving`: policies that starve jobs.
     """
     if not schedules:
         return element("p", f"Not shown: {absent}.", class_="absent")

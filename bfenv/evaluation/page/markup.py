@@ -16,15 +16,10 @@ class Markup(str):
 def element(tag: str, *children: Any, **attributes: Any) -> Markup:
     """Make an element.
 
-    Parameters
-    ----------
-    tag
-        Its name.
-    children
-        Markup, text, or iterables of them; None is left out.
-    attributes
-        In their names a trailing underscore is dropped, and others become dashes. True makes an
-        attribute without a value; None and False leave it out.
+    * `tag`: its name.
+    * `children`: Markup, text, or iterables of them; None is left out.
+    * `attributes`: in their names a trailing underscore is dropped, and others become dashes. True
+      makes an attribute without a value; None and False leave it out.
     """
     words = [tag]
     for name, value in attributes.items():
@@ -80,18 +75,12 @@ def table(
 ) -> Markup:
     """Make a table in a region that scrolls sideways by itself.
 
-    Parameters
-    ----------
-    caption
-        What the table holds.
-    columns
-        The headings.
-    rows
-        For each row the number of its policy, or None, and the cells; the first is the heading.
-    sorted_by
-        The column in whose ascending order the rows are; all columns can then be sorted.
-    text
-        The columns that are not numbers.
+    * `caption`: what the table holds.
+    * `columns`: the headings.
+    * `rows`: for each row the number of its policy, or None, and the cells; the first is the
+      heading.
+    * `sorted_by`: the column in whose ascending order the rows are; all columns can then be sorted.
+    * `text`: the columns that are not numbers.
     """
     head = [
         element(

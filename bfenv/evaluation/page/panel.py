@@ -39,12 +39,7 @@ def _panel(key: str, workload: str, summaries: Summaries, slots: Slots, *, is_op
     ]
     return element(
         "details",
-        element(
-            "summary",
-            element("h3", workload),
-            " ",
-            element("span", heading, class_="note"),
-        ),
+        element("summary", element("h3", workload), " ", element("span", heading, class_="note")),
         legend(names, starving, slots),
         element("div", drawings, class_="pair"),
         _comparison(workload, summaries),
@@ -71,11 +66,7 @@ def _comparison(workload: str, summaries: Summaries) -> Markup:
         value = one.metrics.get
         cells = [charts.named(one)]
         for name, text, signed_words in (
-            (
-                "mean_bounded_slowdown",
-                slowdown(value("mean_bounded_slowdown")),
-                _signed_slowdown,
-            ),
+            ("mean_bounded_slowdown", slowdown(value("mean_bounded_slowdown")), _signed_slowdown),
             ("mean_wait", mean_wait, signed_duration),
         ):
             cells.append(Cell(text, value(name)))

@@ -97,18 +97,11 @@ def plot(
 ) -> Markup:
     """Make a plot with its axes.
 
-    Parameters
-    ----------
-    key
-        Prefix of the plot's ids on the page.
-    title, text
-        A name and a sentence that a screen reader reads.
-    x, y
-        The axes.
-    content
-        What is drawn.
-    size
-        Class of the frame.
+    * `key`: prefix of the plot's ids on the page.
+    * `title`, `text`: a name and a sentence that a screen reader reads.
+    * `x`, `y`: the axes.
+    * `content`: what is drawn.
+    * `size`: class of the frame.
     """
     grid = []
     for value, label in x.ticks:

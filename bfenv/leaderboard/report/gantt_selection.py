@@ -36,32 +36,16 @@ def select_gantt(
 ) -> GanttSelection:
     """Select what the Gantt chart shows.
 
-    Parameters
-    ----------
-    leaderboard
-        Where the schedules are from.
-    workload
-        Default: the first.
-    policies
-        One or two; default: the reference and the best of the others.
-    begin
-        Seconds; default: where the schedules differ most.
-    span
-        Seconds; default: what `readable_span` returns.
-    logs
-        The files that may be opened if rows name them.
+    * `leaderboard`: where the schedules are from.
+    * `workload`: default: the first.
+    * `policies`: one or two; default: the reference and the best of the others.
+    * `begin`: seconds; default: where the schedules differ most.
+    * `span`: seconds; default: what `readable_span` returns.
+    * `logs`: the files that may be opened if rows name them.
 
-    Returns
-    -------
-    GanttSelection
-        Where the schedules cannot be had, it has the reason.
-
-    Raises
-    ------
-    UnknownNameError
-        If the leaderboard has no such workload or policy.
-    BfenvError
-        If there are more than two policies.
+    Returns the selection, or the reason why the schedules cannot be had. Raises UnknownNameError if
+    the leaderboard has no such workload or policy. Raises BfenvError if there are more than two
+    policies.
     """
     known = list(dict.fromkeys(row.workload for row in leaderboard.rows))
     if not known:

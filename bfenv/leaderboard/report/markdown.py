@@ -6,13 +6,7 @@ from pathlib import Path
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.core.text import one_line
-from bfenv.leaderboard.report.ranking import (
-    TEXT_COLUMNS,
-    notes,
-    ranked,
-    telling_columns,
-    title,
-)
+from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, telling_columns, title
 from bfenv.leaderboard.store import Leaderboard
 
 BEGIN, END = "<!-- begin: leaderboard -->", "<!-- end -->"
@@ -42,11 +36,8 @@ def escaped(text: str) -> str:
 def write_readme(path: Path, text: str) -> None:
     """Replace the text between the marks BEGIN and END of a README, atomically.
 
-    Raises
-    ------
-    BfenvError
-        If the file is not UTF-8 text, does not have exactly one pair of marks, or cannot be
-        written.
+    Raises BfenvError if the file is not UTF-8 text, does not have exactly one pair of marks, or
+    cannot be written.
     """
     try:
         readme = path.read_bytes().decode()  # keeps the line ends

@@ -5,13 +5,7 @@ from collections.abc import Sequence
 from bfenv.analysis.formatting import MISSING, slowdown
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.yardsticks import (
-    YARDSTICKS,
-    Agreement,
-    Places,
-    agreements,
-    places_by_metric,
-)
+from bfenv.leaderboard.yardsticks import YARDSTICKS, Agreement, Places, agreements, places_by_metric
 
 COLUMNS = ("policy", "division", *(yardstick.heading for yardstick in YARDSTICKS))
 AGREEMENT = "agreement"

@@ -17,24 +17,12 @@ from bfenv.evaluation.page.document import document, failed_runs
 from bfenv.evaluation.page.gantt import gantt_section
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.page.panel import panels
-from bfenv.evaluation.reference import (
-    REFERENCE,
-    STARVES_MEANING,
-    longest_ratio,
-    rows_by_run,
-)
+from bfenv.evaluation.reference import REFERENCE, STARVES_MEANING, longest_ratio, rows_by_run
 from bfenv.evaluation.summary import PolicySummary, summarize
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.gap_left import gap_left
 from bfenv.leaderboard.report.other_metrics import other_metrics
-from bfenv.leaderboard.report.ranking import (
-    COLUMNS,
-    Column,
-    notes,
-    ranked,
-    telling_columns,
-    title,
-)
+from bfenv.leaderboard.report.ranking import COLUMNS, Column, notes, ranked, telling_columns, title
 from bfenv.leaderboard.standings import Standing, ratios_of
 from bfenv.leaderboard.store import Leaderboard
 

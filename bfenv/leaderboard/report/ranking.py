@@ -14,7 +14,7 @@ from bfenv.evaluation.row import Row, failures
 from bfenv.leaderboard.standings import Standing, rank_policies
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.leaderboard.suite import OWN
-from bfenv.players import NOT_CHECKED
+from bfenv.players.foresight import NOT_CHECKED
 
 MARK = "*"  # of a policy that starves
 SHARED_RANK = (
@@ -140,14 +140,9 @@ def title(leaderboard: Leaderboard) -> str:
 def notes(leaderboard: Leaderboard, lines: Sequence[Standing], *, mark: bool = True) -> list[str]:
     """Explain the ranking, and report failed rows in text.
 
-    Parameters
-    ----------
-    leaderboard
-        What was ranked.
-    lines
-        Its ranking.
-    mark
-        Also explain MARK and list the failed rows, which the page does elsewhere.
+    * `leaderboard`: what was ranked.
+    * `lines`: its ranking.
+    * `mark`: also explain MARK and list the failed rows, which the page does elsewhere.
     """
     texts = [
         "Slowdown / EASY's is the geometric mean, over workloads and seeds, of the mean bounded "

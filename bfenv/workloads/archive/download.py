@@ -24,18 +24,11 @@ def fetch(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
     the server fails, or what it sends is not the log. The message has the address, and where to
     save the file by hand.
 
-    Parameters
-    ----------
-    name
-        The log, with or without .swf or .swf.gz.
-    folder
-        Where to look for it and to store it. None looks in all folders, see `locate`, and stores
-        in the user's cache.
+    * `name`: the log, with or without .swf or .swf.gz.
+    * `folder`: where to look for it and to store it. None looks in all folders, see `locate`, and
+      stores in the user's cache.
 
-    Returns
-    -------
-    Path
-        The file, text whose hash is that of the catalogue, where that has one.
+    Returns the file, text whose hash is that of the catalogue, where that has one.
     """
     import pooch
 

@@ -11,16 +11,10 @@ SUFFIXES = (".swf.gz", ".swf")
 def locate(name: str) -> Path | None:
     """Find the file of a log.
 
-    Parameters
-    ----------
-    name
-        Its name, with or without .swf or .swf.gz.
+    * `name`: its name, with or without .swf or .swf.gz.
 
-    Returns
-    -------
-    Path or None
-        The file in the first of the `log_folders` that has one; there a zipped log wins over its
-        text. None if there is no such log.
+    Returns the file in the first of the `log_folders` that has one; there a zipped log wins over
+    its text. None if there is no such log.
     """
     if os.path.basename(name) != name:
         return None  # a path, which may lead anywhere

@@ -29,12 +29,7 @@ from bfenv.workloads.logs.cleaning import (
     count_reasons,
     malformed_warning,
 )
-from bfenv.workloads.logs.estimates import (
-    check_longest,
-    check_unit,
-    fill_estimates,
-    read_longest,
-)
+from bfenv.workloads.logs.estimates import check_longest, check_unit, fill_estimates, read_longest
 from bfenv.workloads.logs.nodes import node_names
 from bfenv.workloads.logs.run import (
     UNKNOWN,
@@ -187,19 +182,11 @@ def convert(
     Raises WorkloadError if an option is out of range, a line is malformed, or no run is left. If
     `processors` is None, the message states how many were in use at once.
 
-    Parameters
-    ----------
-    path
-        The file, which names the trace.
-    log
-        What is in it.
-    processors, timezone, selection, longest, overrun, on_error
-        As in `read_sacct`.
+    * `path`: the file, which names the trace.
+    * `log`: what is in it.
+    * `processors`, `timezone`, `selection`, `longest`, `overrun`, `on_error`: as in `read_sacct`.
 
-    Returns
-    -------
-    Trace
-        Its `cleaning` is `Imported`.
+    The `cleaning` of the trace is `Imported`.
     """
     check_options(overrun, on_error)
     limits, zone = read_longest(longest), find_zone(timezone)

@@ -82,19 +82,13 @@ def read_log(
     Raises FileNotFoundError if there is no such file. Raises WorkloadError if the file is not such
     a log, no job is left, an option is out of range, or a line is malformed.
 
-    Parameters
-    ----------
-    path
-        The file, gzipped or not.
-    kind
-        A key of KINDS. None recognizes it.
-    mapping
-        As in `read_columns`, of csv and parquet.
-    resource, capacity, fields, delimiter, eligible
-        As in `read_sacct`, of sacct; the first two and the last of sacct-json; `resource`, one of
-        "cores", "nodes" and "gpus", and `eligible` of xdmod; `delimiter` of csv.
-    **options
-        As in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
+    * `path`: the file, gzipped or not.
+    * `kind`: a key of KINDS. None recognizes it.
+    * `mapping`: as in `read_columns`, of csv and parquet.
+    * `resource`, `capacity`, `fields`, `delimiter`, `eligible`: as in `read_sacct`, of sacct; the
+      first two and the last of sacct-json; `resource`, one of "cores", "nodes" and "gpus", and
+      `eligible` of xdmod; `delimiter` of csv.
+    * `**options`: as in `read_sacct`: processors, timezone, selection, longest, overrun, on_error.
     """
     kind = find_format(path, fields) if kind is None else kind
     check_choice("kind", kind, KINDS, error=WorkloadError)

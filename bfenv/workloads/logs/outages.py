@@ -57,10 +57,7 @@ def outage_lines(outages: Iterable[Outage], origin: int) -> list[str]:
 
 
 def load_outages(
-    path: str | os.PathLike[str],
-    trace: Trace,
-    timezone: str | None = None,
-    resource: str = "cores",
+    path: str | os.PathLike[str], trace: Trace, timezone: str | None = None, resource: str = "cores"
 ) -> tuple[Outage, ...]:
     """Read the outages of a trace's machine from a file.
 
@@ -82,16 +79,11 @@ def load_outages(
     read, an outage ends before it begins, all of them are outside of the log's time, or the trace
     has no date.
 
-    Parameters
-    ----------
-    path
-        The file.
-    trace
-        A trace whose log has a date. Parts of outages before its first submission are left out.
-    timezone
-        Of times without an offset. Default: that of the log.
-    resource
-        What a processor is, of those of `read_sacct` that TRES has.
+    * `path`: the file.
+    * `trace`: a trace whose log has a date. Parts of outages before its first submission are left
+      out.
+    * `timezone`: of times without an offset. Default: that of the log.
+    * `resource`: what a processor is, of those of `read_sacct` that TRES has.
     """
     zero = date_at(trace, 0)
     if zero is None:

@@ -14,14 +14,7 @@ from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.workloads.logs.conversion import ReaderOptions, convert
 from bfenv.workloads.logs.run import Ambiguous, Log, Record
-from bfenv.workloads.logs.text import (
-    FEW,
-    RATIO,
-    first_lines,
-    join_lines,
-    numbered_lines,
-    read_json,
-)
+from bfenv.workloads.logs.text import FEW, RATIO, first_lines, join_lines, numbered_lines, read_json
 
 FIELDS = (
     "submit", "size", "runtime", "start", "end", "estimate", "user", "group", "account", "queue",

@@ -59,20 +59,13 @@ def read_time(value: Any, zone: tzinfo) -> tuple[Number, ...]:
 
     Raises ValueError if the value is not a time; the message begins with it.
 
-    Parameters
-    ----------
-    value
-        A number, or text that is one: seconds since 1970. Other text is ISO 8601, local time
-        without an offset. A datetime.
-    zone
-        Time zone of local times.
+    * `value`: a number, or text that is one: seconds since 1970. Other text is ISO 8601, local time
+      without an offset. A datetime.
+    * `zone`: time zone of local times.
 
-    Returns
-    -------
-    tuple
-        One instant; none if the time is not known, which dates before 1970 and from the year 3000
-        on mean as well; two if the clock showed the local time twice, or skipped it: first that of
-        the offset before the change.
+    Returns one instant; none if the time is not known, which dates before 1970 and from the year
+    3000 on mean as well; two if the clock showed the local time twice, or skipped it: first that of
+    the offset before the change.
     """
     if isinstance(value, str):
         if PLAIN.fullmatch(value):
@@ -105,19 +98,12 @@ def read_duration(value: Any, unit: int = 1) -> Number | None:
 
     Raises ValueError if the value is not a duration; the message begins with it.
 
-    Parameters
-    ----------
-    value
-        A number, or text that is one, counts units. Other text is what `parse_duration` takes, or
-        "2 days 03:04:05", with a minus or without. A timedelta, or a time of day, which tables make
-        of "02:00:00".
-    unit
-        Seconds in a unit.
+    * `value`: a number, or text that is one, counts units. Other text is what `parse_duration`
+      takes, or "2 days 03:04:05", with a minus or without. A timedelta, or a time of day, which
+      tables make of "02:00:00".
+    * `unit`: seconds in a unit.
 
-    Returns
-    -------
-    int, float or None
-        Seconds; None if the duration is not known, or unlimited.
+    Returns seconds; None if the duration is not known, or unlimited.
     """
     duration: Number | None
     if isinstance(value, str) and PLAIN.fullmatch(value):

@@ -30,10 +30,7 @@ Capacity = dict[str, dict[str, int]]  # what partitions have, by name, "" for al
 
 
 def sizes_in(
-    resource: str,
-    capacity: str | None,
-    processors: int | None,
-    partitions: Collection[str] = (),
+    resource: str, capacity: str | None, processors: int | None, partitions: Collection[str] = ()
 ) -> tuple[Callable[[Fields], tuple[int, int]], int | None]:
     """Return what counts the processors that a job held and requested, and those of the machine.
 

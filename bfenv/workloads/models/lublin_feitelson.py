@@ -119,37 +119,23 @@ def generate(
 
     Raises WorkloadError if an argument is out of range.
 
-    Parameters
-    ----------
-    jobs
-        Number of jobs, at least 1.
-    processors
-        Size of the machine, at least 1. Rounding to powers of two can yield a larger job if the
-        machine's size is not one; it is cut to the machine.
-    rng
-        Source of all randomness.
-    load
-        Offered load: sum(runtime * size) / (processors * last submit time). This very sample
-        reaches it, up to the rounding of submit times to seconds (the last is at least 1). All
-        gaps are divided, in points, by the same number, so that days keep their 24 hours. None
-        keeps the model's own load: in the long run 0.72 for 128 processors, 0.87 for 256; typed
-        0.40 for 128.
-    longest
-        Longest runtime, in seconds. Longer ones are cut to it before `load` applies.
-    typed
-        Merge two independent streams by submit time, interactive and batch jobs, at equal times
-        interactive jobs first. The first `jobs` jobs are taken before `load` applies.
-    start_hour
-        Hour of the day at time 0, 0 .. 23.
-    parameters
-        Streams to use exactly as given: (typeless,), or (interactive, batch) if `typed`. By
-        default the published ones, `scaled` to the machine; interactive jobs only to a smaller
-        machine, so that they stay below 46 processors.
+    * `jobs`: number of jobs, at least 1.
+    * `processors`: size of the machine, at least 1. Rounding to powers of two can yield a larger
+      job if the machine's size is not one; it is cut to the machine.
+    * `rng`: Source of all randomness.
+    * `load`: offered load: sum(runtime * size) / (processors * last submit time). This very sample
+      reaches it, up to the rounding of submit times to seconds (the last is at least 1). All gaps
+      are divided, in points, by the same number, so that days keep their 24 hours. None keeps the
+      model's own load: in the long run 0.72 for 128 processors, 0.87 for 256; typed 0.40 for 128.
+    * `longest`: longest runtime, in seconds. Longer ones are cut to it before `load` applies.
+    * `typed`: merge two independent streams by submit time, interactive and batch jobs, at equal
+      times interactive jobs first. The first `jobs` jobs are taken before `load` applies.
+    * `start_hour`: hour of the day at time 0, 0 .. 23.
+    * `parameters`: streams to use exactly as given: (typeless,), or (interactive, batch) if
+      `typed`. By default the published ones, `scaled` to the machine; interactive jobs only to a
+      smaller machine, so that they stay below 46 processors.
 
-    Returns
-    -------
-    LublinJobs
-        The sample.
+    Returns the sample.
     """
     jobs = check_integer("jobs", jobs, 1, error=WorkloadError)
     processors = check_integer("processors", processors, 1, error=WorkloadError)

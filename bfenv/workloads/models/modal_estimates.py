@@ -48,11 +48,7 @@ RANKS_OF_TRACES = (
 
 
 def tsafrir(
-    runtime: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    emax: int,
-    emax_share: float | None = None,
+    runtime: np.ndarray, rng: np.random.Generator, *, emax: int, emax_share: float | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw modal estimates.
 
@@ -61,24 +57,15 @@ def tsafrir(
     Raises WorkloadError if an argument is out of range, or if there are more long jobs than long
     estimates.
 
-    Parameters
-    ----------
-    runtime
-        (n,) int seconds, n > 226.
-    rng
-        Source of all randomness.
-    emax
-        Longest estimate allowed, int seconds > 5700. Real machines had 4 to 60 hours.
-    emax_share
-        Share of the jobs whose estimate is emax, above 0 and below 0.89. A larger share makes
-        estimates worse. None is 0.217, with emax the most popular value; real machines had 0.10
-        to 0.27.
+    * `runtime`: (n,) int seconds, n > 226.
+    * `rng`: Source of all randomness.
+    * `emax`: longest estimate allowed, int seconds > 5700. Real machines had 4 to 60 hours.
+    * `emax_share`: share of the jobs whose estimate is emax, above 0 and below 0.89. A larger share
+      makes estimates worse. None is 0.217, with emax the most popular value; real machines had 0.10
+      to 0.27.
 
-    Returns
-    -------
-    tuple
-        The estimates, (n,) int64 seconds, 1 .. emax, and the runtimes, (n,) int64 seconds, cut
-        to emax where they were longer.
+    Returns the estimates, (n,) int64 seconds, 1 .. emax, and the runtimes, (n,) int64 seconds, cut
+    to emax where they were longer.
     """
     runtime = check_seconds("runtime", runtime)
     jobs = runtime.size
@@ -223,19 +210,11 @@ def deal(runtime: np.ndarray, estimate: np.ndarray, rng: np.random.Generator) ->
 
     Raises WorkloadError if there are more long jobs than long estimates.
 
-    Parameters
-    ----------
-    runtime
-        (n,) int64 seconds.
-    estimate
-        (n,) int64 seconds, in any order.
-    rng
-        Source of all randomness.
+    * `runtime`: (n,) int64 seconds.
+    * `estimate`: (n,) int64 seconds, in any order.
+    * `rng`: Source of all randomness.
 
-    Returns
-    -------
-    ndarray
-        The estimates in the order of the runtimes, (n,) int64 seconds.
+    Returns the estimates in the order of the runtimes, (n,) int64 seconds.
     """
     by_length = np.argsort(-runtime, kind="stable")
     left = np.sort(estimate)[::-1]

@@ -18,7 +18,7 @@ from tests.conftest import log
 WORKLOAD = "lublin:jobs=500,procs=64,seed=3"
 
 
-GUARDED = {"guard": 1.0, "trial_limit": 300, "trial_above": 900}
+GUARDED = {"guard": 1.0, "trial_limit": "300s above 900s"}
 OPTIONS = "guard=1.0, guard_scale=scaled_backlog, trial=300, trial_above=900"
 
 
@@ -51,8 +51,7 @@ def shortest_first(trained_on=(), **settings):
         what="shortest estimates first",
         network="ranker",
         hidden=2,
-        settings={"window": 200, "head": "chosen", "reservation_depth": 0, "job_features": []}
-        | settings,
+        settings={"window": 200, "reservations": "chosen", "job_features": []} | settings,
         queue_features=tuple(feature.name for feature in features),
         cluster_features=tuple(feature.name for feature in CLUSTER),
         trained_on=tuple(trained_on),
@@ -92,7 +91,12 @@ def test_shipped_scores(name):
         for score in agent.card.scores
         if score.get("workload") == own["workload"] and score["load"] is None
     )
-    assert {name: kept[name] for name in own} == pytest.approx(own)
+    # The last bits of a product of matrices depend on the processor, and may turn a close choice.
+    numbers = {name: value for name, value in own.items() if isinstance(value, int | float)}
+    assert {name: kept[name] for name in numbers} == pytest.approx(numbers, rel=1e-4)
+    assert {name: kept[name] for name in own if name not in numbers} == {
+        name: own[name] for name in own if name not in numbers
+    }
 
 
 def test_seen_jobs():

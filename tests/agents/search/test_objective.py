@@ -42,11 +42,13 @@ def test_outcomes() -> None:
     begin, _ = split_range(trace, "train")
     part = shaken(with_load(trace[begin + 50 : begin + 250], 0.95), 120, seed=4)
     easy, other = (metrics(simulate(part, name)) for name in ("easy", "easy(order=size)"))
-    assert outcomes[0] == outcomes[2] == [Outcome(1.0, 1.0)]
+    mean = easy["mean_wait"]
+    assert outcomes[0] == outcomes[2] == [Outcome(1.0, 1.0, mean, mean)]
     assert outcomes[1][0].slowdown_ratio == pytest.approx(
         other["mean_bounded_slowdown"] / easy["mean_bounded_slowdown"]
     )
     assert outcomes[1][0].wait_ratio == other["max_wait"] / easy["max_wait"]
+    assert outcomes[1][0].mean_wait == other["mean_wait"] and outcomes[1][0].easy_mean_wait == mean
 
 
 def test_cases() -> None:

@@ -23,6 +23,7 @@ SMALL = change(
         "environment": {"load": [0.9]},
         "generations": 3,
         "population": 4,
+        "threads": 1,
         "options": "guard=1.5",
     },
 )

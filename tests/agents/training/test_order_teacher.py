@@ -14,7 +14,7 @@ pytestmark = pytest.mark.torch
 
 ORDER = "1.3 * log(likely_runtime) + 0.4 * log(size) - log(wait + likely_runtime)"
 WHOLE = {"split": "all", "episode_jobs": None, "warmup_jobs": 0}
-HEAD = {"head": "chosen", "reservation_depth": 0}
+HEAD = {"reservations": "chosen"}
 
 
 def trace_of_users():
@@ -63,7 +63,7 @@ def test_age():
             trace,
             lambda envs, age=age, weight=weight: OrderTeacher(ORDER, age, weight, envs),
             window=len(trace),
-            max_age=1e6,
+            guard=1e6,
         )
         assert np.array_equal(found, easy) == same
 
@@ -76,8 +76,7 @@ def test_guard_and_trials():
         lambda envs: OrderTeacher("size + tried", 0.1, weight, envs),
         window=len(trace),
         guard=1.0,
-        trial_limit=300,
-        trial_above=900,
+        trial_limit="300s above 900s",
     )
     order = f"size + tried - {weight} * max(0, wait / age_limit - 0.1)"
     options = "guard=1.0, guard_scale=scaled_backlog, trial=300, trial_above=900"
@@ -86,7 +85,7 @@ def test_guard_and_trials():
 
 def test_imitation():
     """After the warm start the network takes the order's side far more often than before."""
-    changes = {"warm_start_steps": 8192, "num_steps": 64, "environment": {"max_age": None}}
+    changes = {"warm_start_steps": 8192, "num_steps": 64, "environment": {"guard": None}}
     settings = change(find_settings("toy"), changes)
     envs = make_envs(settings)
     episodes, teacher = Episodes(envs), OrderTeacher("size * estimate", 0, 0, envs)

@@ -65,7 +65,7 @@ def test_optimum():
         horizon=300.0,
         reward_scale=0.1,
     )
-    env = {"window": 4, "reservation_depth": 0, "split": "all", "warmup_jobs": 0}
+    env = {"window": 4, "reservations": 0, "split": "all", "warmup_jobs": 0}
     env |= {"episode_jobs": None, "reward": "wait"}
     envs = BackfillVectorEnv(settings.num_envs, trace, **env)
     episodes = Episodes(envs)

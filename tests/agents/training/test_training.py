@@ -52,7 +52,7 @@ class Killed(Exception):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"environment": {"guard": 0.5, "max_age": None, "trial_limit": 60, "trial_above": 60}},
+        {"environment": {"guard": 0.5, "trial_limit": "60s above 60s"}},
         RANKER | {"credit": "group", "group_size": 2},
     ],
 )

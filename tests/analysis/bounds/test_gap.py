@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bfenv
-from bfenv.analysis.bounds import check_gap, find_gap, load_gap, save_gap
+from bfenv.analysis.bounds.gap import check_gap, find_gap, load_gap, save_gap
 from bfenv.core.errors import BfenvError
 
 

@@ -1,6 +1,5 @@
 """Files of pictures: their formats, and what is refused."""
 
-import subprocess
 import sys
 
 import pytest
@@ -30,11 +29,3 @@ def test_missing_matplotlib(tmp_path, monkeypatch):
     with pytest.raises(bfenv.BfenvError, match=r"pip install 'bfenv\[plot\]'"):
         write_workload(TRACE, tmp_path / "a.png")
     assert not list(tmp_path.iterdir())
-
-
-def test_lazy_import():
-    """Importing the analysis, its plots or the command line does not import matplotlib."""
-    modules = "sys, bfenv.cli.app, bfenv.analysis.plots"
-    code = f"import {modules}; print('matplotlib' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

@@ -31,7 +31,7 @@ def small(mode="ansi", **options):
         warmup_jobs=0,
         episode_jobs=None,
         split="all",
-        reservation_depth=1,
+        reservations=1,
         render_mode=mode,
         **options,
     )

@@ -53,7 +53,7 @@ def test_outages():
     trace = bfenv.make_trace(
         [0, 0, 40], [1, 2, 1], [30, 200, 9], 4, outages=(Outage(100, 160, 3), Outage(999, 1000, 1))
     )
-    env = whole(trace, reservation_depth=1, render_mode="ansi", every_pass=True)
+    env = whole(trace, reservations=1, render_mode="ansi", idle="every_pass")
     env.reset(seed=0)
     lines = lines_of(env.render())
     assert "3 of 4 proc. in 1m 40s, for 1m" in lines["outage"]
@@ -73,7 +73,7 @@ def test_outages():
 
 def test_size():
     """The text fits a screen with a long queue."""
-    env = BackfillEnv(crowd(), window=32, render_mode="ansi", every_pass=True, split="all")
+    env = BackfillEnv(crowd(), window=32, render_mode="ansi", idle="every_pass", split="all")
     env.reset(seed=1)
     for _ in range(200):
         env.step(32)

@@ -83,7 +83,7 @@ def test_outages():
     """Outages hang from the ceiling from begin to end, and the profile goes around them."""
     outages = (Outage(0, 30, 1), Outage(140, 160, 2))
     trace = bfenv.make_trace([0, 10], [1, 1], [90, 40], 4, estimate=[100, 200], outages=outages)
-    env = whole(trace, reservation_depth=1, render_mode="rgb_array")
+    env = whole(trace, reservations=1, render_mode="rgb_array")
     env.reset(seed=0)
     env.step(0)
     frame, snapshot = env.render(), take_snapshot(env, 0)

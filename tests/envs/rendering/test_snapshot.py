@@ -49,7 +49,7 @@ def test_no_leak():
     for runtime in (range(500, 1000, 50), range(1000, 500, -50)):
         trace = bfenv.make_trace(range(10), [1, 2, 3] * 3 + [8], runtime, 8, estimate=[1000] * 10)
         env = BackfillEnv(
-            trace, warmup_jobs=0, episode_jobs=None, split="all", every_pass=True, window=5
+            trace, warmup_jobs=0, episode_jobs=None, split="all", idle="every_pass", window=5
         )
         env.reset(seed=0)
         while take_snapshot(env, 0).now < 9:

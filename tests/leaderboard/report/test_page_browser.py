@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-from bfenv.leaderboard.report import render_page, select_gantt
+from bfenv.leaderboard.report.gantt_selection import select_gantt
+from bfenv.leaderboard.report.page import render_page
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import make_store
 

@@ -50,16 +50,13 @@ def test_the_list_fits_a_terminal_of_80_columns_without_broken_names(run, monkey
     assert all(f"\n {log.name} " in table for log in CATALOGUE)
 
 
-def test_fetch_prints_the_path_and_whom_to_thank(run, server, cache):
+def test_fetch_prints_the_path_and_whom_to_thank(run, server, cache, tmp_path):
     result = run("fetch", KNOWN)
     assert result.exit_code == 0
     assert result.stdout == f"{cache / FILE}\n"
     assert "A. Donor" in result.stderr and "Experience with using" in result.stderr
     assert f"{server.base}/l_new/index.html" in run("fetch", NEW).stderr
     assert len(server.requests) == 2
-
-
-def test_fetch_takes_a_folder(run, tmp_path):
     assert run("fetch", KNOWN, "--folder", str(tmp_path)).stdout == f"{tmp_path / FILE}\n"
 
 
@@ -67,9 +64,3 @@ def test_a_fetch_that_fails_is_an_error_that_the_command_prints(run, server):
     server.status = 404
     assert isinstance(run("fetch", KNOWN).exception, bfenv.BfenvError)
     assert isinstance(run("fetch", "../x").exception, bfenv.BfenvError)
-
-
-@pytest.mark.parametrize("arguments", [(), ("fetch",)])
-def test_every_help_text_has_examples(run, arguments):
-    result = run(*arguments, "--help")
-    assert re.findall(r"^ +bfenv workloads", result.stdout.partition("Examples:")[2], re.M)

@@ -5,8 +5,9 @@ from collections import Counter
 import pytest
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs import Log, Record, convert
+from bfenv.workloads.logs.conversion import convert
 from bfenv.workloads.logs.records import WAIT
+from bfenv.workloads.logs.run import Log, Record
 from tests.workloads.refusals import refused
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC

@@ -7,10 +7,10 @@ import lzma
 import pytest
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs import read_log, read_sacct
-from bfenv.workloads.logs.formats import KINDS, find_format
+from bfenv.workloads.logs.formats import KINDS, find_format, read_log
 from bfenv.workloads.logs.records import STATUS
 from bfenv.workloads.logs.selection import Selection
+from bfenv.workloads.logs.slurm import read_sacct
 from tests.workloads.logs.samples import (
     JSON,
     LSF,

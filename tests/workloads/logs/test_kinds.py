@@ -10,9 +10,10 @@ from datetime import datetime
 import pytest
 
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.logs import read_columns, read_swf, write_swf
 from bfenv.workloads.logs.cleaning import CHANGED, DROPPED
 from bfenv.workloads.logs.formats import find_format
+from bfenv.workloads.logs.swf import read_swf, write_swf
+from bfenv.workloads.logs.table import read_columns
 from tests.workloads.logs.writers import FORMATS, NOON, TEXTS, job, read, sacct, table, written
 from tests.workloads.refusals import refused
 

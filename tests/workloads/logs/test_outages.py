@@ -7,8 +7,9 @@ import pytest
 import bfenv
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Outage
-from bfenv.workloads.logs import Selection, read_sacct
 from bfenv.workloads.logs.outages import find_outages, load_outages, outage_texts
+from bfenv.workloads.logs.selection import Selection
+from bfenv.workloads.logs.slurm import read_sacct
 from tests.workloads.refusals import refused
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC

@@ -8,8 +8,10 @@ import pytest
 import bfenv
 from bfenv.analysis.calibration import calibrate, verdict
 from bfenv.analysis.logged import logged_schedule
-from bfenv.workloads.logs import load_outages, read_sacct
-from tests.oracles import outages as site
+from bfenv.workloads.logs.outages import load_outages
+from bfenv.workloads.logs.slurm import read_sacct
+from tests.oracles.machine import Easy, Job
+from tests.oracles.outages import around
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
 PROCESSORS = 8
@@ -32,7 +34,7 @@ def dump(tmp_path_factory):
     """What sacct would print of this site, which runs EASY around its outages, and the outages."""
     folder = tmp_path_factory.mktemp("site")
     jobs = site_jobs()
-    starts = site.simulate(jobs, PROCESSORS, OUTAGES, "easy")
+    starts = around([Job(*job) for job in jobs], PROCESSORS, OUTAGES, Easy())
     lines = ["JobID|Submit|Start|End|ElapsedRaw|Timelimit|State|AllocCPUS"]
     for job, ((submit, size, estimate, runtime), start) in enumerate(
         zip(jobs, starts, strict=True)

@@ -6,7 +6,8 @@ import zlib
 import pytest
 
 import bfenv
-from bfenv.workloads.logs import read_log, text
+from bfenv.workloads.logs import text
+from bfenv.workloads.logs.formats import read_log
 from bfenv.workloads.logs.slurm import read_sacct
 from bfenv.workloads.logs.table import read_columns
 from tests.workloads.refusals import refused

@@ -4,7 +4,8 @@ import csv
 import io
 import json
 
-from bfenv.workloads.logs import read_log, read_swf
+from bfenv.workloads.logs.formats import read_log
+from bfenv.workloads.logs.swf import read_swf
 
 NOON = 1_767_268_800  # 2026-01-01 12:00 UTC
 MAPPING = {
