@@ -3,9 +3,9 @@
 The rules were read in the manual pages and in SchedMD's source, and checked against decisions of a
 real slurmctld; see docs/policies/slurm.md for what is modelled, what is not, and the numbers.
 
-* The main scheduler goes through the queue by priority at each submission, end and start. The
-  first job that does not fit blocks all behind it. It looks at default_queue_depth + 1 jobs, and
-  at all of them if it has not done so for sched_interval.
+* The main scheduler goes through the queue by priority at each submission and end. The
+  first job that does not fit blocks all behind it. It looks at default_queue_depth + 1 jobs; where
+  that cuts it short, it looks at all of them sched_interval later.
 * The backfill has a cycle each bf_interval, as long as jobs wait. A cycle makes a new map of time
   (`bfenv.baselines.slurm.future`). For each job in order it finds the first time from which enough
   nodes are neither reserved for its whole limit nor in use by running jobs' limits. A job that can
@@ -73,7 +73,7 @@ MINUTE = 60  # seconds
 LONG_AGO = -(10**9)  # seconds
 ORDER = Order("slurm", EXPRESSION, "highest priority", "", "slurm.conf")
 
-LAST_CYCLE, LAST_FULL, ANY_WAITING = range(3)  # Slurm.clock
+LAST_CYCLE, FULL_DUE, ANY_WAITING = range(3)  # Slurm.clock
 
 
 class Slurm(NamedTuple):
@@ -83,8 +83,8 @@ class Slurm(NamedTuple):
     future: Future
     ranking: Ranking
     settings: np.ndarray  # (s,) int64, in the order of PARAMETERS
-    clock: np.ndarray  # (3,) int64: when the last cycle was due and when the main scheduler last
-    # looked at all jobs, in seconds; whether jobs waited after the last pass
+    clock: np.ndarray  # (3,) int64: when the last cycle was due, and when the main scheduler will
+    # look at all jobs, in seconds; whether jobs waited after the last pass
     tested: np.ndarray  # (n,) int64 jobs that a cycle looks at
 
 
@@ -137,14 +137,15 @@ def schedule(cluster, jobs, memory, count):
     """The main scheduler: start jobs in order until one does not fit."""
     settings, clock, looked = memory.settings, memory.clock, 0
     depth = settings[QUEUE_DEPTH] + 1
-    if now(cluster) >= clock[LAST_FULL] + settings[SCHED_INTERVAL]:
-        clock[LAST_FULL] = now(cluster)
+    if now(cluster) >= clock[FULL_DUE]:
+        clock[FULL_DUE] = FOREVER
         depth = count
     for job in memory.ranking.line[:count]:
         if jobs.requested_start[job] > now(cluster):
             continue
         if looked == depth:
-            wake_at(cluster, clock[LAST_FULL] + settings[SCHED_INTERVAL])
+            clock[FULL_DUE] = min(clock[FULL_DUE], now(cluster) + settings[SCHED_INTERVAL])
+            wake_at(cluster, clock[FULL_DUE])
             return
         want_all(memory.nodes)
         if not has_nodes(cluster, jobs, memory, job):
@@ -277,7 +278,7 @@ def new_memory(
         new_future(nodes, min(count, settings["bf_max_job_test"])),
         new_ranking(ORDER, jobs, generator),
         settings=np.array([settings[name] for name in PARAMETERS], dtype=np.int64),
-        clock=np.array([LONG_AGO, LONG_AGO, 0], dtype=np.int64),
+        clock=np.array([LONG_AGO, FOREVER, 0], dtype=np.int64),
         tested=np.empty(count, dtype=np.int64),
     )
 
