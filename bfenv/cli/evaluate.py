@@ -78,7 +78,7 @@ def evaluate(
     If a log records start times, its own schedule is the first row, "logged". A second table shows
     how closely each policy repeats that schedule, followed by what is not simulated.
 
-    With --agent, the agent plays --episodes of 512 jobs, and then one long episode of all jobs of
+    With --agent, the agent plays --episodes of 256 jobs, and then one long episode of all jobs of
     the split. By default, these are jobs of the first workload on its card. Several agents share
     the two tables if they are scored on the same jobs. Choose between agents by the long one; a
     note says where the two differ by more than a factor of 1.5, or only the long one shows starved

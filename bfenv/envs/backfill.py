@@ -206,9 +206,9 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     jobs that ended since the last decision (`bfenv.envs.reward.EndedJobs`); or give its name as
     "module:function".
 
-    A step lasts from 0 s to days, 530 s on average, so a discount per step weighs decisions, not
+    A step lasts from 0 s to days, 510 s on average, so a discount per step weighs decisions, not
     time. `gamma=1` fits the metric: episodes end. To discount time, as in a semi-Markov decision
-    process, use gamma ** (info["dt"] / 530), where `dt` is how many seconds the step lasted.
+    process, use gamma ** (info["dt"] / 510), where `dt` is how many seconds the step lasted.
 
     ## Starting State
 

@@ -92,7 +92,7 @@ class EnvSettings(TypedDict, total=False):
     ]
     episode_jobs: Annotated[
         int | None,
-        Setting(512, "jobs per episode; None for all of the split after the warm-up."),
+        Setting(256, "jobs per episode; None for all of the split after the warm-up."),
     ]
     warmup_jobs: Annotated[
         int,

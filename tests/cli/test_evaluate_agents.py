@@ -48,7 +48,7 @@ def test_table(run):
     """There is a table for each protocol, with marks that are explained below it."""
     status, out, _ = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "--episodes", 2)
     assert status == 0
-    assert "split test: 2 episodes of 512 jobs" in out and "split test: all" in out
+    assert "split test: 2 episodes of 256 jobs" in out and "split test: all" in out
     assert out.count("+ the best policy of bfenv that starves no jobs") == 2
     markdown = run("evaluate", "-a", f"{SAMPLES}:easy", "-w", WORKLOAD, "-f", "markdown")[1]
     assert markdown.count(f"| {SAMPLES}:easy |") == 2

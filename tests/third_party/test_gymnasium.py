@@ -68,7 +68,7 @@ def test_autoreset(form, mode):
     assert envs.metadata["autoreset_mode"] is mode
     _, info = envs.reset(seed=0)
     masks, episodes, over = info["action_mask"].copy(), 0, np.zeros(3, dtype=bool)
-    for _ in range(120):
+    for _ in range(400):
         actions = masks.argmax(axis=1)
         _, _, terminated, truncated, info = envs.step(actions)
         acted = ~over if mode is AutoresetMode.NEXT_STEP else np.ones(3, dtype=bool)
