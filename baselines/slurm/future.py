@@ -10,7 +10,6 @@ import numpy as np
 
 from bfenv.baselines.slurm.nodes import (
     BITS,
-    NOWHERE,
     WORD,
     Nodes,
     count_bits,

@@ -60,7 +60,7 @@ from bfenv.baselines.slurm.parameters import (
     warn_of_unmodelled,
 )
 from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import free, may_start, now, start, started, wake_at, waiting
+from bfenv.core.cluster import free, may_start, now, start, started, waiting, wake_at
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance
 from bfenv.core.jobs import FOREVER, Jobs

@@ -5,6 +5,7 @@ holds on which node. Every cycle looks at all jobs up to the limits of the setti
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,7 @@ def first_place(state, pieces, size, limit, settings):
                 unit = settings.resolution
                 first, end = time // unit * unit, (time + limit) // unit * unit
                 beyond = time > state.now + settings.window
-                if beyond or all(
-                    set(held) <= p[2] for p in pieces if p[0] < end and p[1] > first
-                ):
+                if beyond or all(set(held) <= p[2] for p in pieces if p[0] < end and p[1] > first):
                     return time, held
                 if time > begin:
                     begin = time
@@ -196,7 +195,7 @@ def reserve(pieces, begin, end, nodes):
     cut = []
     for first, last, open_nodes in pieces:
         times = sorted({first, last} | {t for t in (begin, end) if first < t < last})
-        for a, b in zip(times, times[1:], strict=False):
+        for a, b in pairwise(times):
             cut.append((a, b, open_nodes - nodes if begin <= a < end else open_nodes))
     joined = []
     for first, last, open_nodes in cut:

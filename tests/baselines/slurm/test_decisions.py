@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pytest
 
 import bfenv
 from bfenv.baselines.slurm.nodes import open_on

@@ -1,12 +1,9 @@
 """Slurm's policy: its rules on small machines, and whole schedules against a slow oracle."""
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bfenv
-from bfenv.core.errors import PolicyError
 from tests.conftest import small_traces
 from tests.oracles import slurm as oracle
 
