@@ -66,14 +66,15 @@ def begin_map(future, nodes, begin, end):
 
 
 @kernel
-def find_open(future, nodes, size, start, limit, first):
-    """Find the nodes that are not reserved from `start` for `limit` seconds, from a piece on.
+def find_open(future, nodes, within, size, start, limit, first):
+    """Find the nodes of a bitmap that are not reserved from `start` for `limit` seconds.
 
-    Writes them into `wanted`. Return the place of the last piece in that time that has too few
-    processors; -1 if there is none. The piece that begins at the very end counts, as in Slurm.
+    Looks at the map from the piece `first` on, and writes the nodes into `wanted`. Return the place
+    of the last piece in that time that has too few processors; -1 if there is none. The piece that
+    begins at the very end counts, as in Slurm.
     """
     for word in range(len(nodes.wanted)):
-        nodes.wanted[word] = -1
+        nodes.wanted[word] = within[word]
     place, last = first, -1
     while place < future.counts[PIECES] and future.begin[future.order[place]] <= start + limit:
         row = future.order[place]

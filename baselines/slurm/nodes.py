@@ -54,10 +54,10 @@ def new_nodes(jobs: Jobs, sizes: np.ndarray, *, whole: bool = False) -> Nodes:
     """Return idle nodes with these numbers of processors, (k,) int64."""
     count, jobs_count, processors = len(sizes), len(jobs.submit), int(sizes.sum())
     words = -(-count // WORD)
-    nodes = Nodes(
+    return Nodes(
         size=sizes.astype(np.int64),
         free=sizes.astype(np.int64),
-        usable=np.zeros(words, dtype=np.int64),
+        usable=bitmap_of(np.arange(count), count),
         is_single=np.array([bool((sizes == 1).all())]),
         is_whole=np.array([whole]),
         placed=np.empty(jobs_count, dtype=np.int64),
@@ -75,9 +75,6 @@ def new_nodes(jobs: Jobs, sizes: np.ndarray, *, whole: bool = False) -> Nodes:
         run_begin=np.empty(count, dtype=np.int64),
         run_size=np.empty(count, dtype=np.int64),
     )
-    for node in range(count):
-        nodes.usable[node // WORD] |= BITS[node % WORD]
-    return nodes
 
 
 # Bitmaps ----------------------------------------------------------------------------------------
@@ -120,6 +117,14 @@ def usable_now(nodes):
                 if bits & BITS[node & 63] != 0:
                     total += nodes.free[node]
     return total
+
+
+def bitmap_of(numbers: np.ndarray, count: int) -> np.ndarray:
+    """Return the bitmap, (w,) int64, of nodes by their numbers, of `count` in all."""
+    bitmap = np.zeros(-(-count // WORD), dtype=np.int64)
+    for node in numbers.tolist():
+        bitmap[node // WORD] |= BITS[node % WORD]
+    return bitmap
 
 
 @kernel

@@ -61,13 +61,17 @@ UNMODELLED = frozenset(
 )
 
 
-def read_parameters(text: str) -> tuple[dict[str, int], list[str]]:
+def read_parameters(text: str, strict: bool = True) -> tuple[dict[str, int], list[str]]:
     """Read a SchedulerParameters string, as in "bf_window=2880,bf_continue".
 
     Parameters
     ----------
     text
-        Settings with commas between them; case does not matter.
+        Settings with commas between them; case does not matter. Of several of a name, the last
+        counts.
+    strict
+        Whether to refuse what Slurm 22.05 does not know, instead of taking it for a setting that
+        is not modelled.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def read_parameters(text: str) -> tuple[dict[str, int], list[str]]:
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (part.strip() for part in item.partition("="))
         name = name.lower()
-        if name in UNMODELLED:
+        if name in UNMODELLED or (name not in PARAMETERS and not strict):
             unmodelled.append(name)
             continue
         if name not in PARAMETERS:

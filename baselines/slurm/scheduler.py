@@ -19,13 +19,10 @@ cut short, and one before which nothing has changed is left out: neither would s
 reservation outlives its cycle.
 """
 
-from collections.abc import Mapping
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from bfenv.baselines.policy_names import expression
 from bfenv.baselines.slurm.future import (
     PIECES,
     Future,
@@ -33,7 +30,6 @@ from bfenv.baselines.slurm.future import (
     could_start,
     find_open,
     is_open,
-    new_future,
     reserve_nodes,
 )
 from bfenv.baselines.slurm.nodes import (
@@ -41,39 +37,46 @@ from bfenv.baselines.slurm.nodes import (
     follow,
     hold_picked,
     look_at_now,
-    new_nodes,
     pick,
     usable_now,
-    want_all,
 )
 from bfenv.baselines.slurm.parameters import (
     INTERVAL,
     JOBS_RESERVED,
     MAX_JOB_START,
     MAX_JOB_TEST,
-    PARAMETERS,
     QUEUE_DEPTH,
     RESOLUTION,
     SCHED_INTERVAL,
     WINDOW,
-    read_parameters,
-    warn_of_unmodelled,
 )
-from bfenv.core.arguments import check_integer
-from bfenv.core.cluster import free, may_start, now, start, started, waiting, wake_at
-from bfenv.core.errors import PolicyError
+from bfenv.baselines.slurm.priority import (
+    IS_ON,
+    LAST_TICK,
+    PERIOD,
+    Priority,
+    follow_usage,
+    score_of,
+)
+from bfenv.core.cluster import (
+    free,
+    may_start,
+    now,
+    start,
+    started,
+    waiting,
+    wake_at,
+)
 from bfenv.core.events import advance
-from bfenv.core.jobs import FOREVER, Jobs
+from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
-from bfenv.core.policy import Policy
-from bfenv.knowledge.priorities import EXPRESSION, Order, Ranking, new_ranking, rank
+from bfenv.knowledge.priorities import Ranking, rank
 
 CHECK_EVERY = 4  # jobs that are planned
 MINUTE = 60  # seconds
-LONG_AGO = -(10**9)  # seconds
-ORDER = Order("slurm", EXPRESSION, "highest priority", "", "slurm.conf")
 
 LAST_CYCLE, FULL_DUE, ANY_WAITING = range(3)  # Slurm.clock
+PARTITION, ASSOCIATION, ACCOUNT = range(3)  # rows of what a log says of a job beside its request
 
 
 class Slurm(NamedTuple):
@@ -82,18 +85,30 @@ class Slurm(NamedTuple):
     nodes: Nodes
     future: Future
     ranking: Ranking
+    priority: Priority
     settings: np.ndarray  # (s,) int64, in the order of PARAMETERS
     clock: np.ndarray  # (3,) int64: when the last cycle was due, and when the main scheduler will
     # look at all jobs, in seconds; whether jobs waited after the last pass
     tested: np.ndarray  # (n,) int64 jobs that a cycle looks at
+    cycles: np.ndarray  # (1,) bool: there is a backfill, not only the main scheduler
+    parts: np.ndarray  # (p, w) int64 bitmaps of the nodes of each partition
+    left: np.ndarray  # (w,) int64 bitmap of the nodes of partitions in which no job is blocked
+    blocked: np.ndarray  # (p,) bool: a job of the partition did not fit
+    reserved: np.ndarray  # (p,) int64 jobs of each partition with a reservation
+    told: np.ndarray  # (3, n) int64, of jobs submitted so far: PARTITION, ASSOCIATION, ACCOUNT
 
 
 @kernel
 def decide(cluster, jobs, memory):
     """One pass: the main scheduler, and the backfill if a cycle is due."""
     follow(memory.nodes, cluster, jobs)
-    is_due = _is_cycle_due(cluster, memory)
+    priority, interval = memory.priority, memory.settings[INTERVAL]
+    association = memory.told[ASSOCIATION]
+    is_anew = follow_usage(priority, cluster, jobs, association)
+    is_due = memory.cycles[0] and _is_cycle_due(cluster, memory)
     left = len(waiting(cluster))
+    if is_anew:
+        memory.ranking.dynamic[0] = True  # until the jobs are next brought into order
     if free(cluster) > 0 and left > 0:
         count = order_queue(cluster, jobs, memory)
         schedule(cluster, jobs, memory, count)
@@ -101,8 +116,14 @@ def decide(cluster, jobs, memory):
             backfill(cluster, jobs, memory, count)
         left -= len(started(cluster))
     memory.clock[ANY_WAITING] = left > 0
-    if left > 0 and (not is_due or len(started(cluster)) > 0):
-        wake_at(cluster, memory.clock[LAST_CYCLE] + memory.settings[INTERVAL])
+    if left > 0 and memory.cycles[0] and (not is_due or len(started(cluster)) > 0):
+        wake_at(cluster, memory.clock[LAST_CYCLE] + interval)
+    elif left > 0 and free(cluster) > 0 and priority.number[IS_ON] != 0.0:
+        # The next cycle after the priorities have changed
+        tick = priority.clock[LAST_TICK] + int(priority.number[PERIOD])
+        if memory.cycles[0]:
+            tick += (memory.clock[LAST_CYCLE] - tick) % interval
+        wake_at(cluster, tick)
 
 
 @kernel
@@ -127,19 +148,30 @@ def _is_cycle_due(cluster, memory):
 @kernel
 def order_queue(cluster, jobs, memory):
     """Bring the waiting jobs into order; return their number, of `ranking.line`."""
+    ranking, told = memory.ranking, memory.told
     for job in waiting(cluster):
-        memory.ranking.number[job] = job - jobs.priority[job]
-    return rank(memory.ranking, cluster, jobs)
+        if ranking.dynamic[0] or not ranking.listed[job]:
+            ranking.number[job] = score_of(
+                memory.priority, cluster, jobs, job, told[PARTITION, job], told[ASSOCIATION, job]
+            )
+    count = rank(ranking, cluster, jobs)
+    ranking.dynamic[0] = False
+    return count
 
 
 @kernel
 def schedule(cluster, jobs, memory, count):
-    """The main scheduler: start jobs in order until one does not fit."""
+    """The main scheduler: start jobs in order; one that does not fit blocks its partition."""
     settings, clock, looked = memory.settings, memory.clock, 0
     depth = settings[QUEUE_DEPTH] + 1
     if now(cluster) >= clock[FULL_DUE]:
         clock[FULL_DUE] = FOREVER
         depth = count
+    for word in range(len(memory.left)):
+        memory.left[word] = -1
+    for part in range(len(memory.blocked)):
+        memory.blocked[part] = False
+    blocked = 0
     for job in memory.ranking.line[:count]:
         if jobs.requested_start[job] > now(cluster):
             continue
@@ -147,17 +179,21 @@ def schedule(cluster, jobs, memory, count):
             clock[FULL_DUE] = min(clock[FULL_DUE], now(cluster) + settings[SCHED_INTERVAL])
             wake_at(cluster, clock[FULL_DUE])
             return
-        want_all(memory.nodes)
-        if not has_nodes(cluster, jobs, memory, job):
-            return
-        start_on_nodes(cluster, jobs, memory, job)
         looked += 1
-
-
-@kernel
-def has_nodes(cluster, jobs, memory, job):
-    """Tell whether a job can start now on nodes of `wanted`."""
-    return may_start(cluster, jobs, job) and usable_now(memory.nodes) >= jobs.size[job]
+        part = memory.told[PARTITION, job]
+        if memory.blocked[part]:
+            continue
+        for word in range(len(memory.left)):
+            memory.nodes.wanted[word] = memory.left[word] & memory.parts[part, word]
+        if may_start(cluster, jobs, job) and usable_now(memory.nodes) >= jobs.size[job]:
+            start_on_nodes(cluster, jobs, memory, job)
+            continue
+        memory.blocked[part] = True
+        blocked += 1
+        if blocked == len(memory.blocked):
+            return
+        for word in range(len(memory.left)):
+            memory.left[word] &= ~memory.parts[part, word]
 
 
 @kernel
@@ -176,7 +212,9 @@ def backfill(cluster, jobs, memory, count):
     count = _list_tested(cluster, jobs, memory, count)
     window = now(cluster) + settings[WINDOW] * MINUTE
     begin_map(future, nodes, now(cluster), window)
-    begun, reserved = 0, 0
+    for part in range(len(memory.reserved)):
+        memory.reserved[part] = 0
+    begun, most = 0, settings[JOBS_RESERVED]
     for position in range(count):
         if position % CHECK_EVERY == 0:
             while count > position and not fits_now(cluster, jobs, memory, line[count - 1]):
@@ -184,18 +222,19 @@ def backfill(cluster, jobs, memory, count):
         if position >= count:
             return
         job = line[position]
+        part = memory.told[PARTITION, job]
         if fits_now(cluster, jobs, memory, job):
             start_on_nodes(cluster, jobs, memory, job)
             begun += 1
             if begun == settings[MAX_JOB_START]:
                 return
-        elif settings[JOBS_RESERVED] == 0 or reserved < settings[JOBS_RESERVED]:
+        elif most == 0 or memory.reserved[part] < most:
             begin = plan(cluster, jobs, memory, job, window)
             if begin <= window:
                 unit = settings[RESOLUTION]
                 end = begin + jobs.estimate[job]
                 reserve_nodes(future, nodes, begin // unit * unit, end // unit * unit)
-                reserved += 1
+                memory.reserved[part] += 1
 
 
 @kernel
@@ -217,7 +256,8 @@ def fits_now(cluster, jobs, memory, job):
     size, limit = jobs.size[job], jobs.estimate[job]
     if not may_start(cluster, jobs, job):
         return False
-    if find_open(memory.future, memory.nodes, size, now(cluster), limit, 0) >= 0:
+    within = memory.parts[memory.told[PARTITION, job]]
+    if find_open(memory.future, memory.nodes, within, size, now(cluster), limit, 0) >= 0:
         return False
     return usable_now(memory.nodes) >= size
 
@@ -230,9 +270,9 @@ def plan(cluster, jobs, memory, job, window):
     """
     nodes, future = memory.nodes, memory.future
     size, limit, unit = jobs.size[job], jobs.estimate[job], memory.settings[RESOLUTION]
-    begin, place = now(cluster), 0
+    begin, place, within = now(cluster), 0, memory.parts[memory.told[PARTITION, job]]
     while place < future.counts[PIECES]:
-        last = find_open(future, nodes, size, begin, limit, place)
+        last = find_open(future, nodes, within, size, begin, limit, place)
         if last < 0:
             later = future.end[future.order[place]]
             is_last = place + 1 == future.counts[PIECES]
@@ -258,71 +298,3 @@ def plan(cluster, jobs, memory, job, window):
         if place < future.counts[PIECES]:
             begin = future.begin[future.order[place]]
     return FOREVER
-
-
-def new_memory(
-    jobs: Jobs,
-    processors: int,
-    generator: np.random.Generator,
-    *,
-    settings: Mapping[str, int],
-    cores_per_node: int,
-) -> Slurm:
-    """Return the memory of a machine of equal nodes; the last one may be smaller."""
-    sizes = np.full(-(-processors // cores_per_node), cores_per_node, dtype=np.int64)
-    sizes[-1] -= sizes.sum() - processors
-    count = len(jobs.submit)
-    nodes = new_nodes(jobs, sizes)
-    return Slurm(
-        nodes,
-        new_future(nodes, min(count, settings["bf_max_job_test"])),
-        new_ranking(ORDER, jobs, generator),
-        settings=np.array([settings[name] for name in PARAMETERS], dtype=np.int64),
-        clock=np.array([LONG_AGO, FOREVER, 0], dtype=np.int64),
-        tested=np.empty(count, dtype=np.int64),
-    )
-
-
-def slurm(parameters: str = "", *, cores_per_node: int = 1) -> Policy:
-    """Make a policy that decides as Slurm's scheduler does with these parameters.
-
-    Parameters
-    ----------
-    parameters
-        SchedulerParameters of slurm.conf, as in "bf_max_job_test=50,bf_window=2880".
-    cores_per_node
-        Processors of a node. Jobs share nodes, but a reservation takes whole nodes.
-
-    Raises
-    ------
-    PolicyError
-        If Slurm has no such setting, or a value is out of range.
-
-    Examples
-    --------
-    >>> import bfenv
-    >>> trace = bfenv.make_trace(
-    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 20], processors=4
-    ... )
-    >>> bfenv.simulate(trace, "slurm").start
-    array([ 0, 60, 30])
-    """
-    cores_per_node = check_integer("cores_per_node", cores_per_node, 1, error=PolicyError)
-    settings, unmodelled = read_parameters(parameters)
-    warn_of_unmodelled(unmodelled, "SchedulerParameters")
-    options = {"parameters": parameters, "cores_per_node": cores_per_node}
-    return Policy(
-        name=expression(slurm, options),
-        decide=decide,
-        run=run,
-        memory=partial(new_memory, settings=settings, cores_per_node=cores_per_node),
-        summary="what Slurm's main scheduler and its backfill start, on named nodes",
-        source="slurm.conf(5) and SchedMD's source, 22.05",
-        stateful=True,
-        requested_starts=True,
-    )
-
-
-SLURM = slurm()
-POLICIES = (SLURM,)
-FAMILIES = (slurm,)
