@@ -129,38 +129,32 @@ def refuse_to_decide(cluster: Cluster, jobs: Jobs, memory: Any) -> None:
     raise PolicyError("slurm(conf=...) schedules whole traces, and cannot act in an environment")
 
 
-def play(
-    trace: Trace, seed: int, watch: Watch, *, name: str, site: Site, settings: Mapping[str, int]
-) -> Schedule:
-    """Make the schedule of a trace on a site.
+def policy_for(trace: Trace, name: str, site: Site, settings: Mapping[str, int]) -> Policy:
+    """Return the policy of a site for the jobs of one trace.
 
     Raises PolicyError if the trace does not fit the site: see `nodes_of_site` and `columns_of`.
     """
     columns = columns_of(trace, nodes_of_site(site, trace.processors))
 
     def memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> SlurmOfSite:
-        return SlurmOfSite(
-            columns,
-            np.zeros(1, dtype=np.int64),
-            new_memory(
-                jobs,
-                processors,
-                generator,
-                site=partial(nodes_of_site, site),
-                settings=settings,
-                associations=int(columns[ASSOCIATION].max()) + 1,
-            ),
+        slurm = new_memory(
+            jobs,
+            processors,
+            generator,
+            site=partial(nodes_of_site, site),
+            settings=settings,
+            associations=int(columns[ASSOCIATION].max()) + 1,
         )
+        return SlurmOfSite(columns, np.zeros(1, dtype=np.int64), slurm)
 
-    policy = Policy(
-        name,
-        decide_on_site,
-        run_on_site,
-        memory,
-        stateful=True,
-        requested_starts=True,
-    )
-    return simulator.simulate(trace, policy, seed, watch=watch)
+    return Policy(name, decide_on_site, run_on_site, memory, stateful=True, requested_starts=True)
+
+
+def play(
+    trace: Trace, seed: int, watch: Watch, *, name: str, site: Site, settings: Mapping[str, int]
+) -> Schedule:
+    """Make the schedule of a trace on a site; see `policy_for`."""
+    return simulator.simulate(trace, policy_for(trace, name, site, settings), seed, watch=watch)
 
 
 def columns_of(trace: Trace, site: Site) -> np.ndarray:
