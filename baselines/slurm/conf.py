@@ -160,7 +160,7 @@ def expand_names(path: str | os.PathLike[str], text: str) -> list[str]:
 
 def _lines(path: str | os.PathLike[str]) -> list[dict[str, str]]:
     """Return the settings of each line, by their names in lower case."""
-    text = re.sub(r"\\\n", " ", Path(path).read_text(errors="replace"))
+    text = re.sub(r"\\\n", "", Path(path).read_text(errors="replace"))
     found = []
     for number, line in enumerate(text.split("\n"), start=1):
         line = re.sub(r"(?<!\\)#.*", "", line).strip()

@@ -61,7 +61,7 @@ def test_failing_candidate(run, site, tmp_path, monkeypatch):
         (["no-such-log"], "unknown workload 'no-such-log'"),
         (["lublin", "--today", "no-such"], "unknown policy 'no-such'"),
         (["lublin:load=80", "-p", "easy-sqf"], "load of 80 % is load=0.8"),
-        (["lublin", "--today", "slurm"], "conservative-replan for Slurm's sched/backfill"),
+        (["lublin", "--today", "sched/backfill"], "Slurm's scheduler is the policy slurm"),
     ],
 )
 def test_wrong(run, tmp_path, arguments, message):

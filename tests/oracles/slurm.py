@@ -301,7 +301,7 @@ class Multifactor:
             size = 1 - size
         for_age, for_share, for_size, for_partition = self.weights
         total = for_age * min(age, 1) + for_size * size
-        total += for_partition * (self.factors[job.partition] / max(self.factors))
+        total += for_partition * (self.factors[job.partition] / max(*self.factors, 1))
         return max(int(total + for_share * shares.get(job.user, 1.0)), 1)
 
     def shares(self, state, tick):

@@ -1,6 +1,6 @@
 """A site's nodes, partitions and priorities: whole schedules against a slow oracle."""
 
-import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,16 +92,14 @@ def sites(draw, priorities=True, fair_share=True):
     jobs = trace.jobs
     users = list(zip(groups, jobs.user.tolist(), strict=True))
     columns = (jobs.submit, jobs.size, jobs.estimate, trace.runtime, jobs.requested_start)
-    rows = list(
-        zip(*(column.tolist() for column in columns), of_job, users, strict=True)
-    )
+    rows = list(zip(*(column.tolist() for column in columns), of_job, users, strict=True))
     meant = oracle.Settings(
         7, 10, 1440 * 60, 500, 0, reserved, depth, 20,
         every_cycle=False, whole=whole, builtin=builtin,
         partitions=tuple((part.tier, part.nodes.tolist()) for part in parts),
         period=period if is_on else 0,
         priority=oracle.Multifactor(
-            weights, tuple(max(part.factor, 1e-9) for part in parts), processors,
+            weights, tuple(part.factor for part in parts), processors,
             max_age, small, by_time,
         ),
     )  # fmt: skip
@@ -118,3 +116,82 @@ def starts(trace, site, parameters):
 def test_it_makes_the_schedule_of_the_oracle(drawn):
     trace, site, parameters, rows, sizes, meant = drawn
     assert starts(trace, site, parameters) == oracle.simulate(rows, sizes, meant)
+
+
+@given(sites(fair_share=False))
+@settings(max_examples=100)
+def test_cycles_before_which_nothing_changed_would_start_nothing(drawn):
+    trace, site, parameters, rows, sizes, meant = drawn
+    every = replace(meant, every_cycle=True)
+    assert starts(trace, site, parameters) == oracle.simulate(rows, sizes, every)
+
+
+@pytest.fixture
+def policy(tmp_path):
+    """The policy of a site with a thin partition of two nodes and a fat one of one."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(CONF)
+    return bfenv.find_policy(f"slurm(conf='{path}')")
+
+
+def trace_of(size, partitions, names=("thin", "fat"), processors=8):
+    """Jobs of a second that are submitted at once, in the partitions of these numbers."""
+    size = np.array(size)
+    zeros = np.zeros(len(size), dtype=int)
+    trace = bfenv.make_trace(zeros, size, zeros + 1, processors)
+    return with_columns(trace, partitions, -1, names)
+
+
+def test_the_head_of_a_partition_blocks_only_its_own_nodes(policy):
+    trace = trace_of([3, 3, 4], [0, 0, 1])
+    assert bfenv.simulate(trace, policy).start.tolist() == [0, 13, 0]
+
+
+def test_a_job_without_a_partition_is_in_the_default_one(policy):
+    trace = trace_of([4, 4], [0, -1])
+    assert bfenv.simulate(trace, policy).start.tolist() == [0, 13]
+
+
+def test_a_processor_of_the_workload_may_be_a_node(policy):
+    trace = trace_of([2, 1], [0, 1], processors=3)
+    assert bfenv.simulate(trace, policy).start.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("trace", "message"),
+    [
+        (trace_of([1], [0], processors=9), "has 8 CPUs in 3 nodes, and the machine"),
+        (trace_of([1, 5], [0, 1]), "job 1 of unnamed needs 5 processors, and the partition fat"),
+        (trace_of([1], [0], names=()), "does not name the partitions of its jobs"),
+        (trace_of([1], [0], names=("huge",)), "no partition huge, in which unnamed has jobs"),
+        (trace_of([1], [6]), "no partition 7, in which unnamed has jobs; it has thin, fat"),
+    ],
+)
+def test_a_workload_that_does_not_fit_the_site_is_refused(policy, trace, message):
+    with pytest.raises(PolicyError, match=message):
+        bfenv.simulate(trace, policy)
+
+
+def test_the_policy_of_a_site_cannot_act_pass_by_pass(policy):
+    with pytest.raises(PolicyError, match="schedules whole traces"):
+        policy.decide(None, None, None)
+
+
+def test_the_scheduler_knows_nothing_of_jobs_to_come(policy):
+    trace = bfenv.make_trace([0, 5, 10, 15], [1] * 4, [3] * 4, 8, user=[0, 1, 0, 1])
+    trace = with_columns(trace, [1, 0, 1, 0], -1, ("thin", "fat"))
+    site, parameters = (policy.play.keywords[name] for name in ("site", "settings"))
+    made = policy_for(trace, "slurm", site, parameters)
+    cluster, jobs, truth = new_cluster(trace)
+    memory = made.memory(jobs, trace.processors, np.random.default_rng(0))
+    seen = set()
+    while advance(cluster, jobs, truth):
+        made.decide(cluster, jobs, memory)
+        known = cluster.state[NEXT_JOB]
+        told = memory.slurm.told
+        assert (told[PARTITION, :known] == [1, 0, 1, 0][:known]).all()
+        assert (told[PARTITION, known:] == site.default).all()
+        assert (told[PARTITION + 1 :, known:] == -1).all()
+        assert memory.slurm.priority.counts[1] == min(known, 2)
+        seen.add(int(known))
+    assert seen == {1, 2, 3, 4}
