@@ -230,6 +230,11 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
         Make two vectors, and let one step while a learner chooses the actions of the other.
 
+        Parameters
+        ----------
+        actions
+            As of `step`.
+
         Raises
         ------
         BfenvError
@@ -260,17 +265,45 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or read an attribute.
 
-        They are those of `bfenv.envs.handle.EnvHandle`.
+        Parameters
+        ----------
+        name
+            Of a method or an attribute of `bfenv.envs.handle.EnvHandle`.
+        args, kwargs
+            Arguments of the method.
+
+        Returns
+        -------
+        tuple
+            The result or the value of each environment.
         """
         values = [getattr(handle, name) for handle in self.handles]
         return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment; see `call`."""
+        """Read an attribute of every environment.
+
+        Parameters
+        ----------
+        name
+            As of `call`.
+
+        Returns
+        -------
+        tuple
+            The value of each environment.
+        """
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every environment: one value for all, or a list of them.
+        """Set an attribute of every environment.
+
+        Parameters
+        ----------
+        name
+            As of `call`.
+        values
+            One value for all environments, or a list with one for each.
 
         Raises
         ------

@@ -26,6 +26,8 @@ from bfenv.players.mirror import Mirror
 from bfenv.players.remote_policy import Flags, policy_of
 from bfenv.testing.probes import probe_traces
 
+pytestmark = pytest.mark.uncompiled
+
 
 class LocalPlayer:
     """A player in this process; its messages go through frames or JSON all the same."""

@@ -1,6 +1,7 @@
 """Readings that the pages argue against: they are schedules, and differ only where they say."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 import bfenv
@@ -14,6 +15,7 @@ from reproductions.readings import (
 from tests.conftest import small_traces
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(trace=small_traces(jobs=10))
 def test_readings_are_schedules(trace):

@@ -13,6 +13,8 @@ from bfenv.envs.rendering.snapshot import take_snapshot
 from tests.envs.playing import whole
 from tests.envs.rendering.scene import SMALL, at_20, crowd, lines_of, small
 
+pytestmark = pytest.mark.uncompiled
+
 
 def test_lines():
     """The screen shows clock, machine, head, queue and episode."""
@@ -98,7 +100,9 @@ def test_end_of_episode():
 def test_requested_start():
     """A requested start is the head's reservation."""
     trace = bfenv.make_trace([0, 1], [2, 1], [10, 10], 4, requested_start=[500, 0])
-    env = BackfillEnv(trace, warmup_jobs=0, episode_jobs=None, split="all", render_mode="ansi")
+    env = BackfillEnv(
+        trace, reservations=1, warmup_jobs=0, episode_jobs=None, split="all", render_mode="ansi"
+    )
     env.reset()
     lines = lines_of(env.render())
     assert "shadow time in 8m 19s (day 1, 00:08:20), 2 extra nodes" in lines["head"]
