@@ -1,7 +1,9 @@
 """What SchedulerParameters says, and which of it is modelled."""
 
+import multiprocessing
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -104,8 +106,9 @@ def read_parameters(text: str, strict: bool = True) -> tuple[dict[str, int], lis
     return values, unmodelled
 
 
-def warn_of_unmodelled(names: list[str], where: str) -> None:
-    """Say once which settings have no effect."""
-    if names:
+@cache
+def warn_of_unmodelled(names: tuple[str, ...], where: str) -> None:
+    """Say which settings have no effect, once; workers of another process do not repeat it."""
+    if names and multiprocessing.parent_process() is None:
         unique = listed(list(dict.fromkeys(names)))
         warnings.warn(f"{where}: the policy slurm does not model {unique}", stacklevel=4)

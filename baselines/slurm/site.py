@@ -235,7 +235,7 @@ def slurm(parameters: str = "", *, conf: str | None = None, cores_per_node: int 
         slurm, {"parameters": parameters, "conf": conf, "cores_per_node": cores_per_node}
     )
     settings, unmodelled = read_parameters(parameters)
-    warn_of_unmodelled(unmodelled, "SchedulerParameters")
+    warn_of_unmodelled(tuple(unmodelled), "SchedulerParameters")
     make = partial(
         Policy,
         name=name,
@@ -256,7 +256,7 @@ def slurm(parameters: str = "", *, conf: str | None = None, cores_per_node: int 
         raise PolicyError("cores_per_node: the file of conf has the nodes")
     site = read_conf(conf)
     settings, unmodelled = read_parameters(f"{site.parameters},{parameters}", strict=False)
-    warn_of_unmodelled([*site.unmodelled, *unmodelled], conf)
+    warn_of_unmodelled((*site.unmodelled, *unmodelled), conf)
     return make(
         decide=refuse_to_decide,
         play=partial(play, name=name, site=site, settings=settings),
