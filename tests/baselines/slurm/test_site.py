@@ -11,12 +11,15 @@ import bfenv
 from bfenv.baselines.slurm.conf import Multifactor, Partition, Site
 from bfenv.baselines.slurm.parameters import read_parameters
 from bfenv.baselines.slurm.scheduler import PARTITION
-from bfenv.baselines.slurm.site import policy_for
+from bfenv.baselines.slurm.site import columns_of, policy_for
 from bfenv.core.cluster import NEXT_JOB
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
 from bfenv.core.simulator import simulate
 from bfenv.workloads.logs import records
+from bfenv.workloads.logs.selection import Selection
+from bfenv.workloads.logs.slurm import read_sacct
+from bfenv.workloads.logs.swf import write_swf
 from tests.conftest import small_traces
 from tests.oracles import slurm as oracle
 
@@ -155,6 +158,23 @@ def test_a_job_without_a_partition_is_in_the_default_one(policy):
 def test_a_processor_of_the_workload_may_be_a_node(policy):
     trace = trace_of([2, 1], [0, 1], processors=3)
     assert bfenv.simulate(trace, policy).start.tolist() == [0, 0]
+
+
+def test_the_partitions_and_accounts_of_an_imported_log_are_kept(policy, tmp_path):
+    """Also in the file of the workload, and in a part of it."""
+    dump, file = tmp_path / "dump.txt", tmp_path / "site.swf"
+    rows = [("thin", "x"), ("fat", "y"), ("fat", "x"), ("thin", "y")]
+    dump.write_text(
+        "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|State|AllocCPUS\n"
+        + "".join(
+            f"{job}|ann|{account}|{partition}|{100 + job}|200|300|9|COMPLETED|1\n"
+            for job, (partition, account) in enumerate(rows)
+        )
+    )
+    write_swf(read_sacct(dump, processors=8, selection=Selection(names=True)), file)
+    site = policy.play.keywords["site"]
+    columns = columns_of(bfenv.load_workload(str(file))[1:], site)
+    assert columns.tolist() == [[1, 1, 0], [1, 0, 1], [1, 0, 1]]
 
 
 @pytest.mark.parametrize(
