@@ -41,9 +41,8 @@ from bfenv.agents.training.networks import (
 )
 from bfenv.agents.training.order_teacher import OrderTeacher
 from bfenv.agents.training.packed_passes import new_actor
-from bfenv.agents.training.run_folder import Progress, Report, RunFolder
+from bfenv.agents.training.run_folder import Progress, Report, RunFolder, Validation
 from bfenv.agents.training.settings import ORDER, TrainSettings, command
-from bfenv.agents.training.validation import Validation
 from bfenv.core.kernel import kernel
 from bfenv.envs.batch import EnvBatch
 from bfenv.envs.features import VERSION

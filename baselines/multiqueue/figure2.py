@@ -39,7 +39,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from bfenv.baselines.multiqueue.changes import remember, update
+from bfenv.baselines.multiqueue.changes import promise, remember, update
 from bfenv.baselines.multiqueue.memory import (
     NO_PRIORITY,
     QUEUED,
@@ -47,11 +47,11 @@ from bfenv.baselines.multiqueue.memory import (
     UNTRIED,
     new_memory,
     next_priority,
+    partition_of,
+    reassign_processors,
     records,
     stage_of,
 )
-from bfenv.baselines.multiqueue.partitions import partition_of, reassign_processors
-from bfenv.baselines.multiqueue.promises import promise
 from bfenv.baselines.policy_names import expression
 from bfenv.baselines.reservations import NONE
 from bfenv.core.arguments import check_integer

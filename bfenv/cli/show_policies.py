@@ -19,7 +19,7 @@ from bfenv.analysis.logged import LOGGED
 from bfenv.cli import show
 from bfenv.cli.show import Format
 from bfenv.core.policy import CLAIRVOYANT, COMPLETION, DIVISIONS, DIVISIONS_MEANING
-from bfenv.evaluation.reference import REFERENCE
+from bfenv.evaluation.summary import REFERENCE
 
 COLUMNS = (
     "policy", "division", "bounded\nslowdown", "mean\nwait", "p95\nwait", "longest\nwait", "used",

@@ -37,16 +37,14 @@ from bfenv.envs.batch_state import (
     truth_of,
     with_state,
 )
-from bfenv.envs.episode import open_episode, step
+from bfenv.envs.episode import open_episode, step, write_outputs
 from bfenv.envs.episode_source import EpisodeSource, EpisodeWindow
-from bfenv.envs.features import PROFILE
+from bfenv.envs.features import PROFILE, observation_space
 from bfenv.envs.infos import Info, info_of, infos_of, metrics_of, reward_arguments
-from bfenv.envs.outputs import write_outputs
 from bfenv.envs.reward import EndedJobs, find_reward
 from bfenv.envs.rules import find_cluster_features, find_job_features, find_rules
 from bfenv.envs.settings import EnvSettings, Workloads, complete_settings
 from bfenv.envs.slots import ORDER_NAMES
-from bfenv.envs.spaces import observation_space
 from bfenv.envs.truncation import charge_unstarted
 from bfenv.envs.warm_up import Reference, ReferenceTotals, warm_up
 from bfenv.knowledge.user_history import learn_jobs

@@ -3,27 +3,23 @@
 They work on the BatchState of N environments at once and drive the verbs of `bfenv.core.cluster`.
 """
 
-from bfenv.baselines.age_guard import update_work
+from bfenv.baselines.age_guard import note_start, update_work
 from bfenv.baselines.age_guard_state import ESTIMATES, RUNTIMES
 from bfenv.baselines.easy_pass import takes_trial
-from bfenv.core.cluster import NEXT_JOB, may_start, now, waiting
-from bfenv.core.events import advance
+from bfenv.core.cluster import NEXT_JOB, finished, may_start, now, start, try_start, waiting
+from bfenv.core.events import advance, commit_starts
 from bfenv.core.jobs import FOREVER
 from bfenv.core.kernel import kernel
 from bfenv.core.outages import first_to_come
-from bfenv.envs.accounts import (
-    add_backlog,
-    correct_slowdowns,
-    end_trials,
-    start_job,
-    try_job,
-)
+from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch_state import (
+    BACKLOG,
     BEFORE_LONGEST,
     BEFORE_NOW,
     BEFORE_SLOWDOWN,
     BEFORE_SUBMITTED,
     BEFORE_WAIT,
+    BOUNDED_SLOWDOWN,
     COMING,
     EPISODES,
     FIRST,
@@ -41,14 +37,18 @@ from bfenv.envs.batch_state import (
     LAST_WAIT,
     LEGAL_STARTS,
     LEGAL_TRIALS,
+    LONGEST_WAIT,
     MET,
     OUTSIDE,
+    SHOWN_SLOWDOWN,
     SLOT_SIZE,
     STEPS,
     UNSTARTED,
+    WAIT,
     BatchState,
     EnvRules,
     StepBuffers,
+    StepTotals,
     TraceTables,
     cluster_of,
     columns_of,
@@ -59,11 +59,130 @@ from bfenv.envs.batch_state import (
 )
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.legal_actions import may_any_start, write_mask
+from bfenv.envs.observation import observe
 from bfenv.envs.outages import begin_pass, look_ahead
-from bfenv.envs.outputs import write_outputs
 from bfenv.envs.slots import write_slots
 from bfenv.envs.warm_up import ended_before
 from bfenv.knowledge.user_history import learn, learn_jobs
+
+
+@kernel
+def start_job(state, tables, rules, cluster, jobs, truth, i, job):
+    """Start a waiting job, and count it if it is one of the episode's."""
+    counters, sums = state.counters[i], state.sums[i]
+    start(cluster, jobs, job)
+    commit_starts(cluster, jobs, truth)
+    if rules.guard_code is not None:
+        note_start(guard_of(state, tables, rules, i), job)
+    sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
+    if counters[FIRST] <= job < counters[LAST]:
+        waited = now(cluster) - jobs.submit[job]
+        counters[UNSTARTED] -= 1
+        sums[WAIT] += waited
+        sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
+        sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
+        sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
+
+
+@kernel
+def try_job(state, tables, rules, cluster, jobs, truth, i, job, limit):
+    """Start a job for a trial; until that ends, it counts as if it had started."""
+    sums = state.sums[i]
+    try_start(cluster, jobs, job, limit)
+    commit_starts(cluster, jobs, truth)
+    if rules.guard_code is not None:
+        note_start(guard_of(state, tables, rules, i), job)
+    sums[BACKLOG] -= float(jobs.size[job]) * jobs.estimate[job]
+    if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
+        waited = now(cluster) - jobs.submit[job]
+        sums[WAIT] += waited
+        sums[SHOWN_SLOWDOWN] += bounded_slowdown(waited, jobs.estimate[job])
+        sums[LONGEST_WAIT] = max(sums[LONGEST_WAIT], waited)
+
+
+@kernel
+def end_trials(state, cluster, jobs, truth, i):
+    """Settle the jobs that ended on trial, and let those that were killed wait as before."""
+    counters, sums = state.counters[i], state.sums[i]
+    for job in finished(cluster):
+        on_trial = cluster.trial_start[job] >= 0 and cluster.trial_end[job] < 0
+        if on_trial and counters[FIRST] <= job < counters[LAST]:
+            counters[UNSTARTED] -= 1
+            waited = cluster.start[job] - jobs.submit[job]
+            sums[BOUNDED_SLOWDOWN] += bounded_slowdown(waited, truth.runtime[job])
+    for job in waiting(cluster):
+        if cluster.trial_end[job] == now(cluster):
+            add_backlog(state, jobs, i, job)
+            if counters[FIRST] <= job < counters[LAST]:
+                waited = cluster.trial_start[job] - jobs.submit[job]
+                sums[WAIT] -= waited
+                sums[SHOWN_SLOWDOWN] -= bounded_slowdown(waited, jobs.estimate[job])
+
+
+@kernel
+def correct_slowdowns(state, cluster, jobs, truth, i):
+    """Replace the estimates of the jobs that have just ended by their runtimes."""
+    for job in finished(cluster):
+        if state.counters[i, FIRST] <= job < state.counters[i, LAST]:
+            waited = cluster.start[job] - jobs.submit[job]
+            by_estimate = bounded_slowdown(waited, jobs.estimate[job])
+            by_runtime = bounded_slowdown(waited, truth.runtime[job])
+            state.sums[i, SHOWN_SLOWDOWN] += by_runtime - by_estimate
+
+
+@kernel
+def add_backlog(state, jobs, i, job):
+    """Count a job that has come to wait."""
+    state.sums[i, BACKLOG] += float(jobs.size[job]) * jobs.estimate[job]
+
+
+@kernel
+def write_outputs(state, tables, rules, cluster, jobs, i, buffers):
+    """Write the observation, the totals and the infos of environment i into its place."""
+    counters, sums = state.counters[i], state.sums[i]
+    observe(state, tables, rules, cluster, jobs, i, buffers)
+    wait, slowdown, longest = sums[WAIT], sums[SHOWN_SLOWDOWN], sums[LONGEST_WAIT]
+    for job in waiting(cluster):
+        if counters[FIRST] <= job < counters[LAST]:
+            waited = now(cluster) - jobs.submit[job]
+            wait += waited
+            slowdown += bounded_slowdown(waited, jobs.estimate[job])
+            longest = max(longest, waited)
+    if counters[UNSTARTED] == 0:
+        slowdown = sums[BOUNDED_SLOWDOWN]
+    submitted = min(cluster.state[NEXT_JOB], counters[LAST]) - counters[FIRST]
+    if counters[STEPS] > 0:
+        sums[LAST_NOW] = now(cluster)
+        sums[LAST_WAIT] = wait
+        sums[LAST_SLOWDOWN] = slowdown
+        sums[LAST_LONGEST] = longest
+        sums[LAST_SUBMITTED] = submitted
+    totals = StepTotals(
+        before_now=sums[BEFORE_NOW],
+        before_wait=sums[BEFORE_WAIT],
+        before_slowdown=sums[BEFORE_SLOWDOWN],
+        before_longest=sums[BEFORE_LONGEST],
+        before_submitted=sums[BEFORE_SUBMITTED],
+        now=float(now(cluster)),
+        wait=wait,
+        slowdown=slowdown,
+        longest=float(longest),
+        submitted=float(submitted),
+        unstarted=float(counters[UNSTARTED]),
+        steps=float(counters[STEPS]),
+        illegal_actions=float(counters[ILLEGAL]),
+        last_illegal=float(counters[LAST_ILLEGAL]),
+        forced_starts=float(counters[FORCED]),
+        outside=float(counters[OUTSIDE]),
+    )
+    for column in range(len(totals)):
+        buffers.totals[column, i] = totals[column]
+    buffers.illegal[i] = counters[LAST_ILLEGAL]
+    duration = int(now(cluster) - sums[BEFORE_NOW]) if counters[STEPS] > 0 else 0  # s
+    infos = now(cluster), duration, counters[ILLEGAL], counters[FORCED]
+    for column in range(len(infos)):
+        buffers.infos[column, i] = infos[column]
+
 
 OPENED = -1  # STEPS of an environment that has not gone to its first decision yet
 UNKNOWN = -1  # LEGAL_STARTS where slots and mask must be written

@@ -7,9 +7,10 @@ min(1, log10(x) / 4).
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from gymnasium import spaces
 
 from bfenv.core.durations import DAY
 from bfenv.knowledge.user_history import (
@@ -164,3 +165,26 @@ CLUSTER_EXTRA = column(CLUSTER, "extra")
 CLUSTER_NEXT_END = column(CLUSTER, "next_end")
 CLUSTER_DAY_SIN = column(CLUSTER, "day_sin")
 CLUSTER_DAY_COS = column(CLUSTER, "day_cos")
+
+
+def observation_space(
+    queue: tuple[Feature, ...], cluster: tuple[Feature, ...], window: int
+) -> spaces.Space[Any]:
+    """Return the space of an environment's observations.
+
+    Parameters
+    ----------
+    queue, cluster
+        Columns of these parts.
+    window
+        Slots.
+    """
+    return spaces.Dict(
+        {"queue": _box(queue, window), "profile": _box(PROFILE), "cluster": _box(cluster)}
+    )
+
+
+def _box(features: tuple[Feature, ...], *rows: int) -> spaces.Box:
+    low = np.broadcast_to([f.low for f in features], (*rows, len(features)))
+    high = np.broadcast_to([f.high for f in features], (*rows, len(features)))
+    return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)

@@ -21,8 +21,8 @@ from bfenv.core.errors import PolicyError
 from bfenv.core.jobs import Trace
 from bfenv.core.policy import COMPLETION, Policy, division_of, plans_for
 from bfenv.core.schedule import Schedule
-from bfenv.evaluation.reference import FAIR, REFERENCE
 from bfenv.evaluation.row import Row, new_row
+from bfenv.evaluation.summary import FAIR, REFERENCE
 from bfenv.parallel.failures import as_policy_error
 from bfenv.parallel.shards import take_shard
 from bfenv.parallel.sweep import portable, run_tasks, warm_up

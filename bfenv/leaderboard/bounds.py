@@ -20,8 +20,8 @@ from bfenv.analysis.bounds.gap import (
 from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.divisions import division
 from bfenv.leaderboard.replay import trace_of
+from bfenv.leaderboard.standings import division
 from bfenv.leaderboard.store import Leaderboard
 from bfenv.parallel.sweep import run_tasks
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from bfenv.analysis.logged import logged_schedule
 from bfenv.baselines.registry import simulate
-from bfenv.core.array_file import load_arrays
 from bfenv.core.errors import BfenvError, PolicyError, WorkloadError
+from bfenv.core.files import load_arrays
 from bfenv.core.jobs import Trace
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import Row

@@ -16,9 +16,8 @@ from bfenv.core.arguments import check_number
 from bfenv.core.errors import BfenvError
 from bfenv.core.files import write_atomically
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.agent_schedule import warm_environment
 from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.make_row import make_row, warm_seconds
+from bfenv.leaderboard.make_row import make_row, warm_environment, warm_seconds
 from bfenv.leaderboard.store import CONTENTS, find_row, open_store, write_row
 from bfenv.leaderboard.suite import FrozenTrace, Suite, load_frozen
 from bfenv.leaderboard.task import Task, plan_rows

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from bfenv.analysis.logged import LOGGED
 from bfenv.core.errors import BfenvError
 from bfenv.evaluation.row import KINDS, row_key
-from bfenv.leaderboard.agents import network_of
-from bfenv.leaderboard.competitors import Competitor, find_competitor, with_article
+from bfenv.leaderboard.competitors import Competitor, find_competitor, network_of, with_article
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite
 from bfenv.players.limits import DEFAULT, PlayerLimits
 

@@ -16,11 +16,10 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.policy import TRIALS, division_of
 from bfenv.core.schedule import Schedule
 from bfenv.evaluation.row import Row
-from bfenv.leaderboard.agent_schedule import NOTES
 from bfenv.leaderboard.bounds import check_bounds
 from bfenv.leaderboard.competitors import check_name, is_strange, own_kinds
 from bfenv.leaderboard.defaults import TIMEOUT
-from bfenv.leaderboard.make_row import make_row, with_schedule
+from bfenv.leaderboard.make_row import NOTES, make_row, with_schedule
 from bfenv.leaderboard.replay import schedule_hash, schedule_of
 from bfenv.leaderboard.store import CONTENTS, Leaderboard, read_leaderboard, schedule_file
 from bfenv.leaderboard.suite import OWN, FrozenTrace, Suite, find_suite, suite_of

@@ -21,8 +21,14 @@ from bfenv.core.text import one_line
 from bfenv.parallel.worker_process import describe_status
 from bfenv.players.frames import INTEGER, Frame, new_frame, text_frame
 from bfenv.players.guard import remove_folder
-from bfenv.players.limits import DEFAULT, NO_SANDBOX, PlayerLimits, environment
-from bfenv.players.sandbox import TEMPORARY, sandboxed
+from bfenv.players.limits import (
+    DEFAULT,
+    NO_SANDBOX,
+    TEMPORARY,
+    PlayerLimits,
+    environment,
+    sandboxed,
+)
 
 GUARD = Path(__file__).with_name("guard.py")
 GRACE = 5.0  # seconds to report the end of a player

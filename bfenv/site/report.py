@@ -13,9 +13,8 @@ from bfenv.evaluation.page.as_it_ran import as_it_ran, calibration_lines
 from bfenv.evaluation.page.document import document, failed_runs
 from bfenv.evaluation.page.gantt import gantt_section
 from bfenv.evaluation.page.panel import panels
-from bfenv.evaluation.reference import FAIR, REFERENCE
 from bfenv.evaluation.row import Row
-from bfenv.evaluation.summary import summarize
+from bfenv.evaluation.summary import FAIR, REFERENCE, summarize
 from bfenv.site.comparison import SiteComparison, compare_site
 from bfenv.site.opening import opening
 

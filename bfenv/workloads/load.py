@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
 from bfenv.core.names import parse_name
-from bfenv.workloads.archive.catalogue import CATALOGUE
-from bfenv.workloads.archive.local import SUFFIXES, local_logs, locate
+from bfenv.workloads.archive.catalogue import CATALOGUE, SUFFIXES, local_logs, locate
 from bfenv.workloads.logs.swf import read_swf
 from bfenv.workloads.models.lublin_workload import lublin
 from bfenv.workloads.models.sud_workload import sud

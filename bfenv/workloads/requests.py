@@ -18,8 +18,7 @@ from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace
-from bfenv.workloads.arguments import check_trace
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT, check_trace
 from bfenv.workloads.models import modal_estimates, simple_estimates
 
 Estimates = tuple[np.ndarray, np.ndarray]  # estimates and runtimes, (n,) int64 seconds each

@@ -21,8 +21,7 @@ from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import DAY
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Jobs, Outage, Trace
-from bfenv.workloads.arguments import check_load, check_trace
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT, check_load, check_trace
 from bfenv.workloads.options import Seconds
 from bfenv.workloads.requests import (
     RANDOM,

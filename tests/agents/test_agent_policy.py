@@ -12,7 +12,7 @@ from bfenv.agents.network_agent import load_network
 from bfenv.cli.app import app
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.envs.backfill import BackfillEnv
-from bfenv.leaderboard.agent_schedule import agent_schedule
+from bfenv.leaderboard.make_row import agent_schedule
 from bfenv.leaderboard.suite import find_suite
 from bfenv.leaderboard.task import plan_rows
 from bfenv.testing.report import report_on

@@ -11,7 +11,7 @@ import bfenv
 from bfenv.baselines import run_orders
 from bfenv.baselines.age_guard_state import GUARDS
 from bfenv.baselines.easy_variants import easy
-from bfenv.baselines.run_metrics import METRICS
+from bfenv.baselines.order_runs import METRICS
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.jobs import Outage
 from tests.conftest import small_traces

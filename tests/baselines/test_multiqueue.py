@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import bfenv
 from bfenv.baselines.multiqueue import figure2, multiqueue
 from bfenv.baselines.multiqueue.changes import remember, skip_unchanged, update
-from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED
-from bfenv.baselines.multiqueue.partitions import partition_of
+from bfenv.baselines.multiqueue.memory import LEFT_WAITING, NEXT_PROMISE, SETTLED, partition_of
 from bfenv.baselines.speculative import easy_speculative
 from bfenv.core.cluster import WAKE, may_start, now, retract, running, start, started, waiting
 from bfenv.core.events import advance, new_cluster

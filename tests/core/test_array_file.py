@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bfenv.core.array_file import load_arrays
+from bfenv.core.files import load_arrays
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from bfenv.envs.features import (
     has_same_columns,
     job_columns,
 )
-from bfenv.envs.log_scale import log, log_count, log_expansion, log_time
+from bfenv.envs.observation import log, log_count, log_expansion, log_time
 from bfenv.knowledge.user_history import QUANTITIES
 
 

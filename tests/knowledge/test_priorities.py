@@ -10,7 +10,6 @@ from bfenv.core.cluster import may_start, now, retract, start, waiting
 from bfenv.core.durations import DAY
 from bfenv.core.errors import PolicyError
 from bfenv.core.events import advance, new_cluster
-from bfenv.knowledge.merging import sort_by_merging
 from bfenv.knowledge.priorities import (
     ORDERS,
     check_weight,
@@ -18,6 +17,7 @@ from bfenv.knowledge.priorities import (
     new_ranking,
     rank,
     score,
+    sort_by_merging,
 )
 from tests.conftest import small_traces
 from tests.oracles import easy as naive_easy

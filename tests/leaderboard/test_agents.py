@@ -7,7 +7,7 @@ import pytest
 
 import bfenv
 from bfenv.agents.card import Card, write_card
-from bfenv.leaderboard.agents import code_hash
+from bfenv.leaderboard.competitors import code_hash
 from bfenv.leaderboard.make_row import make_row
 from bfenv.leaderboard.task import plan_rows
 from tests.leaderboard import sample_agents

@@ -2,7 +2,7 @@
 
 import json
 
-from bfenv.leaderboard.timings import TimeSpent, time_spent
+from bfenv.leaderboard.store import TimeSpent, time_spent
 
 
 def test_time_spent(tmp_path):

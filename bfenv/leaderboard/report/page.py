@@ -17,8 +17,14 @@ from bfenv.evaluation.page.document import document, failed_runs
 from bfenv.evaluation.page.gantt import gantt_section
 from bfenv.evaluation.page.markup import Cell, Markup, element, join, table
 from bfenv.evaluation.page.panel import panels
-from bfenv.evaluation.reference import REFERENCE, STARVES_MEANING, longest_ratio, rows_by_run
-from bfenv.evaluation.summary import PolicySummary, summarize
+from bfenv.evaluation.summary import (
+    REFERENCE,
+    STARVES_MEANING,
+    PolicySummary,
+    longest_ratio,
+    rows_by_run,
+    summarize,
+)
 from bfenv.leaderboard.report.gantt_selection import GanttSelection
 from bfenv.leaderboard.report.gap_left import gap_left
 from bfenv.leaderboard.report.other_metrics import other_metrics

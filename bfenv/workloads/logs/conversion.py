@@ -30,7 +30,7 @@ from bfenv.workloads.logs.cleaning import (
     malformed_warning,
 )
 from bfenv.workloads.logs.estimates import check_longest, check_unit, fill_estimates, read_longest
-from bfenv.workloads.logs.nodes import node_names
+from bfenv.workloads.logs.markers import node_names
 from bfenv.workloads.logs.run import (
     UNKNOWN,
     Ambiguous,

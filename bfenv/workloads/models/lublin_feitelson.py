@@ -29,7 +29,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import HOUR
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT
 
 SLOTS = 48  # per day
 SLOT = HOUR // 2  # seconds

@@ -9,8 +9,7 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.durations import DAY, HOUR
 from bfenv.core.errors import UnknownNameError, WorkloadError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.workloads.arguments import check_load
-from bfenv.workloads.limits import MOST_JOBS, MOST_PROCESSORS
+from bfenv.workloads.arguments import MOST_JOBS, MOST_PROCESSORS, check_load
 from bfenv.workloads.models import modal_estimates
 from bfenv.workloads.models.lublin_feitelson import TYPELESS, Parameters, generate, scaled
 from bfenv.workloads.options import Seconds

@@ -19,7 +19,7 @@ import numpy as np
 from bfenv.core.arguments import check_integer, check_number
 from bfenv.core.durations import HOUR, MINUTE
 from bfenv.core.errors import WorkloadError
-from bfenv.workloads.limits import LARGEST_EXACT
+from bfenv.workloads.arguments import LARGEST_EXACT
 from bfenv.workloads.models.simple_estimates import check_seconds
 
 HEAD = 20  # values

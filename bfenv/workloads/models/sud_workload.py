@@ -18,8 +18,7 @@ from bfenv.core.arguments import check_integer
 from bfenv.core.durations import MINUTE
 from bfenv.core.errors import WorkloadError
 from bfenv.core.jobs import Trace, make_trace
-from bfenv.workloads.arguments import check_load
-from bfenv.workloads.limits import LARGEST_EXACT, MOST_JOBS, MOST_PROCESSORS
+from bfenv.workloads.arguments import LARGEST_EXACT, MOST_JOBS, MOST_PROCESSORS, check_load
 
 SHORTEST, LONGEST = MINUTE, 240 * MINUTE
 

@@ -6,15 +6,18 @@ import pytest
 
 import bfenv
 from bfenv.core.errors import BfenvError
-from bfenv.leaderboard.report.markdown import (
+from bfenv.leaderboard.report.ranking import (
     BEGIN,
     END,
+    TEXT_COLUMNS,
     escaped,
+    notes,
+    ranked,
     render_markdown,
+    title,
     with_block,
     write_readme,
 )
-from bfenv.leaderboard.report.ranking import TEXT_COLUMNS, notes, ranked, title
 from bfenv.leaderboard.store import read_leaderboard
 from tests.leaderboard.stores import write_store
 

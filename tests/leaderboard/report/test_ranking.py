@@ -2,13 +2,13 @@
 
 from types import SimpleNamespace
 
-from bfenv.leaderboard.report.markdown import render_markdown
 from bfenv.leaderboard.report.ranking import (
     SHARED_RANK,
     agent_notes,
     failures,
     foresight_notes,
     ranked,
+    render_markdown,
     version_notes,
 )
 from bfenv.leaderboard.store import read_leaderboard

@@ -8,9 +8,8 @@ import pytest
 
 from bfenv.core.errors import UnknownNameError
 from bfenv.workloads.archive import catalogue
-from bfenv.workloads.archive.catalogue import CATALOGUE
+from bfenv.workloads.archive.catalogue import CATALOGUE, log_folders
 from bfenv.workloads.archive.download import BASE
-from bfenv.workloads.archive.local import log_folders
 from tests.workloads.archive.server import KNOWN
 from tests.workloads.refusals import refused
 

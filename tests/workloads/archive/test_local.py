@@ -2,7 +2,7 @@
 
 import os
 
-from bfenv.workloads.archive import local
+from bfenv.workloads.archive import catalogue
 from tests.workloads.archive.server import GZ, KNOWN, PACKED, TEXT
 
 
@@ -13,25 +13,25 @@ def test_logs_are_looked_for_in_every_folder_named_and_then_in_the_cache(
     for folder in (first, second, cache):
         folder.mkdir(parents=True)
     monkeypatch.setenv("BFENV_TRACES", os.pathsep.join(map(str, (missing, first, "", second))))
-    assert local.log_folders() == [missing, first, second, cache]
-    assert local.locate(KNOWN) is None and local.local_logs() == {}
+    assert catalogue.log_folders() == [missing, first, second, cache]
+    assert catalogue.locate(KNOWN) is None and catalogue.local_logs() == {}
     (cache / GZ).write_bytes(PACKED)
-    assert local.locate(KNOWN) == local.locate(GZ) == cache / GZ
+    assert catalogue.locate(KNOWN) == catalogue.locate(GZ) == cache / GZ
     (second / GZ).write_bytes(PACKED)
     (first / f"{KNOWN}.swf").write_bytes(TEXT)
-    assert local.locate(KNOWN) == first / f"{KNOWN}.swf"
-    assert local.locate(GZ) == second / GZ
+    assert catalogue.locate(KNOWN) == first / f"{KNOWN}.swf"
+    assert catalogue.locate(GZ) == second / GZ
     (first / GZ).write_bytes(PACKED)
     (first / "folder.swf").mkdir()
     (first / f"{GZ}.part").write_bytes(PACKED)
-    assert local.locate(KNOWN) == first / GZ
+    assert catalogue.locate(KNOWN) == first / GZ
     (second / "other.swf").write_bytes(TEXT)
-    assert local.local_logs() == {KNOWN: first / GZ, "other": second / "other.swf"}
-    assert all(local.locate(name) == path for name, path in local.local_logs().items())
+    assert catalogue.local_logs() == {KNOWN: first / GZ, "other": second / "other.swf"}
+    assert all(catalogue.locate(name) == path for name, path in catalogue.local_logs().items())
 
 
 def test_without_an_environment_the_cache_is_the_users(monkeypatch):
     monkeypatch.delenv("BFENV_CACHE")
-    (folder,) = local.log_folders()
-    assert folder == local.cache_folder() and folder.parts[-1] == "traces"
+    (folder,) = catalogue.log_folders()
+    assert folder == catalogue.cache_folder() and folder.parts[-1] == "traces"
     assert "bfenv" in folder.parts
