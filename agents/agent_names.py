@@ -118,11 +118,8 @@ def read_agent(name: str) -> AgentName:
     The grammar is that of `bfenv.core.names`; the options are OPTIONS of the environment, and
     `deterministic`.
 
-    Raises
-    ------
-    BfenvError
-        If the name is empty or cannot be read, an option is unknown or has a bad value, or the
-        file of a saved model is missing.
+    Raises BfenvError if the name is empty or cannot be read, an option is unknown or has a bad
+    value, or the file of a saved model is missing.
     """
     if not name:
         raise BfenvError("an agent needs a name; this one is empty")
@@ -142,12 +139,8 @@ def read_agent(name: str) -> AgentName:
 def find_agent(name: str) -> Any:
     """Return the object that a name stands for; not for saved models.
 
-    Raises
-    ------
-    UnknownNameError
-        If the name is not registered.
-    BfenvError
-        If it cannot be imported, and what `read_agent` raises.
+    Raises UnknownNameError if the name is not registered. Raises BfenvError if it cannot be
+    imported, and what `read_agent` raises.
     """
     agent = read_agent(name)
     base = agent.base

@@ -142,10 +142,7 @@ def shipped_names(kind: str | None = None) -> list[str]:
 def is_network(name: str) -> bool:
     """Tell whether a card is a network's; `name` as of `read_content`.
 
-    Raises
-    ------
-    PolicyError
-        As `read_content`.
+    Raises PolicyError as `read_content`.
     """
     shipped = {card["name"]: card["kind"] for card in shipped_agents()}
     return bool((shipped.get(name) or read_content(name)["kind"]) == NETWORK)
@@ -217,10 +214,7 @@ def read_content(name: str, kind: str | None = None) -> dict[str, Any]:
 def decode_card(name: str, content: Mapping[str, Any]) -> Card:
     """Return the card in the JSON of a file; errors begin with `name`.
 
-    Raises
-    ------
-    BfenvError
-        If a field is missing or of the wrong kind.
+    Raises BfenvError if a field is missing or of the wrong kind.
     """
     kind = content["kind"]
     try:
@@ -297,10 +291,7 @@ def card_path(path: Path) -> Path:
 def hash_of(path: Path) -> str:
     """Return the hash of a model's file.
 
-    Raises
-    ------
-    BfenvError
-        If the file cannot be read.
+    Raises BfenvError if the file cannot be read.
     """
     try:
         return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"

@@ -199,19 +199,12 @@ def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAge
 def describe_model(model: Any, env: Any = None) -> Card:
     """Return the card of a model of stable-baselines3 or sb3-contrib.
 
-    Parameters
-    ----------
-    model
-        The model.
-    env
-        The environments that it was trained in, with all wrappers; None for its own.
+    * `model`: the model.
+    * `env`: the environments that it was trained in, with all wrappers; None for its own.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such environment, its environments differ in how an agent acts, the model has
-        other spaces or another VecNormalize, or a wrapper changes observations or actions
-        (VecNormalize may).
+    Raises BfenvError if there is no such environment, its environments differ in how an agent acts,
+    the model has other spaces or another VecNormalize, or a wrapper changes observations or actions
+    (VecNormalize may).
     """
     from stable_baselines3.common.vec_env import unwrap_vec_normalize
 
@@ -333,21 +326,10 @@ def encode_normalization(wrapper: Any) -> dict[str, Any]:
 def decode_normalization(values: Mapping[str, Any], space: spaces.Space[Any]) -> Any:
     """Read what `encode_normalization` returned.
 
-    Parameters
-    ----------
-    values
-        The part of a card.
-    space
-        Of the observations, whose shapes the statistics must have.
+    * `values`: the part of a card.
+    * `space`: of the observations, whose shapes the statistics must have.
 
-    Returns
-    -------
-    Normalization or None
-
-    Raises
-    ------
-    BfenvError
-        If statistics are missing, do not fit the space, or are not numbers.
+    Raises BfenvError if statistics are missing, do not fit the space, or are not numbers.
     """
     if values.get("observations") is False:
         return None

@@ -22,15 +22,9 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
     Its network, `scorer`, is one of `bfenv.agents.training.networks`. It has as many weights for
     any window, and what it learns of a job holds in every slot.
 
-    Parameters
-    ----------
-    network, hidden
-        As those of `TrainSettings`.
+    * `network`, `hidden`: as those of `TrainSettings`.
 
-    Raises
-    ------
-    BfenvError
-        If the environment has actions for trials.
+    Raises BfenvError if the environment has actions for trials.
 
     Examples
     --------

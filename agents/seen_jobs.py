@@ -102,14 +102,9 @@ def count_seen(
     part if they have its `jobs_hash`; if the whole workload has its hash, it has those with its
     numbers, or all where jobs have no numbers.
 
-    Parameters
-    ----------
-    trace, first, last
-        The jobs.
-    spans
-        What the agent was trained on.
-    source
-        What `load_workload` made the trace from; None if the trace is a whole workload.
+    * `trace`, `first`, `last`: the jobs.
+    * `spans`: what the agent was trained on.
+    * `source`: what `load_workload` made the trace from; None if the trace is a whole workload.
     """
     spans = list(spans)
     known = [span.blocks for span in spans if span.blocks is not None]
@@ -145,17 +140,11 @@ def check_unseen(
 ) -> None:
     """Check that an agent was not trained on any of the jobs that it is to be scored on.
 
-    Parameters
-    ----------
-    name
-        The agent's, for the message.
-    spans, trace, first, last, source
-        As of `count_seen`; a `last` of None is the end of the trace.
+    * `name`: the agent's, for the message.
+    * `spans`, `trace`, `first`, `last`, `source`: as of `count_seen`; a `last` of None is the end
+      of the trace.
 
-    Raises
-    ------
-    PolicyError
-        If it was; the message says on how many of them.
+    Raises PolicyError if it was; the message says on how many of them.
     """
     last = len(trace) if last is None else last
     seen = count_seen(trace, first, last, spans, source)
@@ -187,10 +176,7 @@ def encode_span(span: Span) -> dict[str, Any]:
 def decode_span(values: Mapping[str, Any]) -> Span:
     """Read what `encode_span` returned.
 
-    Raises
-    ------
-    BfenvError
-        If it is not that.
+    Raises BfenvError if it is not that.
     """
     try:
         if "workload" in values:

@@ -104,24 +104,15 @@ def make_easy(
 ) -> Policy:
     """Make a policy of options of `easy` and of three that published policies alone have.
 
-    Parameters
-    ----------
-    predictor
-        A name of `bfenv.knowledge.predictor.PREDICTORS`; None for the users' estimates.
-    weight
-        Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
-    shadow_intervals
-        A job that waits past its deadline, this number of shadow intervals after its arrival,
-        comes before all others in the queue (not in the backfill), the earliest deadline first. A
-        job's shadow interval lasts from its arrival to the shadow time that it would have had
-        then, had it been the head; it is 0 for a job that fits. None for no deadlines.
-    **options
-        Options of `easy`, which alone are in the name of the policy.
+    * `predictor`: a name of `bfenv.knowledge.predictor.PREDICTORS`; None for the users' estimates.
+    * `weight`: weight of a second's delay in the aged orders, in 1/s; None for the order's own.
+    * `shadow_intervals`: a job that waits past its deadline, this number of shadow intervals after
+      its arrival, comes before all others in the queue (not in the backfill), the earliest deadline
+      first. A job's shadow interval lasts from its arrival to the shadow time that it would have
+      had then, had it been the head; it is 0 for a job that fits. None for no deadlines.
+    * `options`: options of `easy`, which alone are in the name of the policy.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises PolicyError if an option is out of its range.
 
     Notes
     -----

@@ -180,10 +180,7 @@ def new_memory(
 ) -> Memory:
     """Return room for as many candidates as the lookahead lets be examined.
 
-    Raises
-    ------
-    PolicyError
-        If the table would be too large.
+    Raises PolicyError if the table would be too large.
     """
     rows = len(jobs.submit) if lookahead is None else min(lookahead, len(jobs.submit))
     if rows * (processors + 1) > LARGEST_TABLE:

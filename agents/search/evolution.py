@@ -172,10 +172,7 @@ def _network(generator: np.random.Generator, hidden: int) -> np.ndarray:
 def import_cma() -> Any:
     """Import pycma.
 
-    Raises
-    ------
-    BfenvError
-        If it is not installed.
+    Raises BfenvError if it is not installed.
     """
     try:
         import cma

@@ -38,17 +38,10 @@ from bfenv.workloads.load import load_workload
 class Journal:
     """A file of entries: read those that it has, then append others.
 
-    Parameters
-    ----------
-    path
-        The file; it is made if it does not exist.
-    settings
-        What the search is. A file with other settings is refused.
+    * `path`: the file; it is made if it does not exist.
+    * `settings`: what the search is. A file with other settings is refused.
 
-    Raises
-    ------
-    BfenvError
-        If the file cannot be read, or is of another search.
+    Raises BfenvError if the file cannot be read, or is of another search.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
@@ -77,10 +70,8 @@ class Journal:
     def entry(self, generation: int, policies: Sequence[str]) -> dict[str, Any] | None:
         """Return the entry of a generation, or None if there is none yet.
 
-        Raises
-        ------
-        BfenvError
-            If the entry is about other policies: another version of the program made it.
+        Raises BfenvError if the entry is about other policies: another version of the program made
+        it.
         """
         if generation >= len(self.entries):
             return None

@@ -51,10 +51,7 @@ def load_checkpoint(
 ) -> Progress:
     """Bring everything to the state of a checkpoint. No code in the file is run.
 
-    Raises
-    ------
-    BfenvError
-        If the file is not a checkpoint of this training.
+    Raises BfenvError if the file is not a checkpoint of this training.
     """
     try:
         arrays = load_arrays(path)

@@ -117,12 +117,8 @@ class Progress:
     def row(self, batch: int, metrics: list[dict[str, float]]) -> dict[str, Any]:
         """Return the row of the latest update.
 
-        Parameters
-        ----------
-        batch
-            Number of actions in an update.
-        metrics
-            Of the episodes that ended in it.
+        * `batch`: number of actions in an update.
+        * `metrics`: of the episodes that ended in it.
         """
         own = [each["mean_bounded_slowdown"] for each in metrics]
         reference = [each.get("reference_bounded_slowdown", np.nan) for each in metrics]
@@ -148,21 +144,13 @@ class Progress:
 class RunFolder:
     """The settings, the progress, the checkpoint and the agent of one training.
 
-    Parameters
-    ----------
-    path
-        Is created if needed.
-    settings
-        Are written to it, or compared with those that are there.
-    resume
-        Whether the folder may have a training of these settings in it.
-    tensorboard
-        Also write the progress for TensorBoard, which must be installed.
+    * `path`: is created if needed.
+    * `settings`: are written to it, or compared with those that are there.
+    * `resume`: whether the folder may have a training of these settings in it.
+    * `tensorboard`: also write the progress for TensorBoard, which must be installed.
 
-    Raises
-    ------
-    BfenvError
-        If the folder has another training in it, any if `resume` is not set, or other files.
+    Raises BfenvError if the folder has another training in it, any if `resume` is not set, or other
+    files.
     """
 
     def __init__(

@@ -248,10 +248,7 @@ def change(settings: TrainSettings, changes: Mapping[str, Any]) -> TrainSettings
 def read_changes(assignments: Sequence[str]) -> dict[str, Any]:
     """Read changes such as "learning_rate=3e-4" and "environment.window=64"; values are YAML.
 
-    Raises
-    ------
-    BfenvError
-        If one cannot be read.
+    Raises BfenvError if one cannot be read.
     """
     changes: dict[str, Any] = {}
     for text in assignments:

@@ -177,10 +177,7 @@ def with_queues(
 ) -> Policy:
     """Make a policy of Figure 2 with one queue more than `bounds`, of a family's options.
 
-    Raises
-    ------
-    PolicyError
-        If `speculation` or `tried_above` is not a duration >= 0 in whole seconds.
+    Raises PolicyError if `speculation` or `tried_above` is not a duration >= 0 in whole seconds.
     """
     lengths: dict[str, Any] = {
         name: check_integer(

@@ -103,10 +103,7 @@ def student_quantile(probability: float, dof: int) -> float:
     For integer degrees of freedom the distribution is a finite series in the angle
     atan(t / sqrt(dof)) (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4), solved here by bisection.
 
-    Raises
-    ------
-    BfenvError
-        If the probability is not between 0 and 1, or `dof` is below 1.
+    Raises BfenvError if the probability is not between 0 and 1, or `dof` is below 1.
     """
     if not 0 < probability < 1 or dof < 1:
         raise BfenvError(

@@ -34,19 +34,9 @@ DIVISIONS_MEANING = (
 def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tuple[()]:
     """Return the memory of a policy that remembers nothing.
 
-    Parameters
-    ----------
-    jobs
-        The requests; placeholders for jobs to come.
-    processors
-        Of the machine.
-    generator
-        Source of random numbers; a stochastic policy keeps it in its memory.
-
-    Returns
-    -------
-    tuple
-        Empty.
+    * `jobs`: the requests; placeholders for jobs to come.
+    * `processors`: of the machine.
+    * `generator`: source of random numbers; a stochastic policy keeps it in its memory.
     """
     return ()
 
@@ -54,15 +44,7 @@ def no_memory(jobs: Jobs, processors: int, generator: np.random.Generator) -> tu
 def no_records(memory: Any) -> dict[str, np.ndarray]:
     """Return the records of a policy that keeps none.
 
-    Parameters
-    ----------
-    memory
-        The policy's memory after the last pass.
-
-    Returns
-    -------
-    dict
-        Empty.
+    * `memory`: the policy's memory after the last pass.
     """
     return {}
 

@@ -393,10 +393,7 @@ def _time_limit(env: BackfillEnv) -> int | None:
 def read_action(action: Any) -> int:
     """Return an action as an int.
 
-    Raises
-    ------
-    BfenvError
-        If it is not an integer, or an array with one integer.
+    Raises BfenvError if it is not an integer, or an array with one integer.
     """
     if isinstance(action, np.ndarray) and action.size == 1:
         action = action.item()

@@ -61,10 +61,7 @@ class EnvBatch:
     `_state` and `_tables` hold what only the simulator knows: when the running jobs end. So do the
     runtimes of `source.traces`, which are for scoring. An agent that reads them cheats.
 
-    Raises
-    ------
-    BfenvError
-        If a setting is wrong.
+    Raises BfenvError if a setting is wrong.
     """
 
     def __init__(
@@ -142,17 +139,11 @@ class EnvBatch:
     ) -> "EnvBatch":
         """Return a batch of one environment that continues from `state`; this one is not changed.
 
-        Parameters
-        ----------
-        trace
-            Takes the place of trace `window.k`: the same jobs with other runtimes.
-        state
-            Of one environment; its arrays are used, not copied.
-        window
-            The jobs of its episode.
-        ended
-            (k,) int64, the jobs that have ended, in the order of their ends: the history of users,
-            which is empty in `state`.
+        * `trace`: takes the place of trace `window.k`: the same jobs with other runtimes.
+        * `state`: of one environment; its arrays are used, not copied.
+        * `window`: the jobs of its episode.
+        * `ended`: (k,) int64, the jobs that have ended, in the order of their ends: the history of
+          users, which is empty in `state`.
         """
         branch = object.__new__(EnvBatch)
         branch.__dict__.update(self.__dict__)
@@ -198,10 +189,7 @@ class EnvBatch:
     ) -> None:
         """Open an episode in environment i, and write what it shows into its row of the buffers.
 
-        Raises
-        ------
-        BfenvError
-            As `open_episodes`.
+        Raises BfenvError as `open_episodes`.
         """
         self.open_episodes({i: options}, buffers)
 
@@ -210,11 +198,8 @@ class EnvBatch:
     ) -> None:
         """Open an episode in each environment that has options, as `open_episode` does in one.
 
-        Raises
-        ------
-        BfenvError
-            As `EpisodeSource.sample`. Then no episode has been opened, but the generators may have
-            been drawn from.
+        Raises BfenvError as `EpisodeSource.sample`. Then no episode has been opened, but the
+        generators may have been drawn from.
         """
         windows = {i: self._sample(i, own) for i, own in options.items()}
         for i, window in windows.items():
@@ -283,15 +268,9 @@ class EnvBatch:
     def step(self, actions: np.ndarray) -> StepBuffers:
         """Act in every environment; a truncated episode is charged for what has not started.
 
-        Parameters
-        ----------
-        actions
-            (N,) int64
+        * `actions`: (N,) int64
 
-        Raises
-        ------
-        ResetNeeded
-            If an environment has no episode yet.
+        Raises ResetNeeded if an environment has no episode yet.
         """
         if not self.ready:
             raise ResetNeeded("step needs a reset before it")

@@ -172,12 +172,8 @@ def observation_space(
 ) -> spaces.Space[Any]:
     """Return the space of an environment's observations.
 
-    Parameters
-    ----------
-    queue, cluster
-        Columns of these parts.
-    window
-        Slots.
+    * `queue`, `cluster`: columns of these parts.
+    * `window`: Slots.
     """
     return spaces.Dict(
         {"queue": _box(queue, window), "profile": _box(PROFILE), "cluster": _box(cluster)}

@@ -56,20 +56,13 @@ class WindowRule(NamedTuple):
 def find_window_rule(order: str, window: int, reserved: int) -> WindowRule:
     """Return the rule of a window order.
 
-    Parameters
-    ----------
-    order
-        One of WINDOW_ORDERS, or an expression, the smallest values first.
-    window
-        Slots.
-    reserved
-        How many of the oldest jobs have reservations; they are in slots as far as these go.
+    * `order`: one of WINDOW_ORDERS, or an expression, the smallest values first.
+    * `window`: Slots.
+    * `reserved`: how many of the oldest jobs have reservations; they are in slots as far as these
+      go.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such order, or the expression cannot be read; the message points at the
-        column.
+    Raises BfenvError if there is no such order, or the expression cannot be read; the message
+    points at the column.
     """
     codes: list[int] = []
     weight: float | None = None

@@ -85,10 +85,7 @@ class PlanningHandle(EnvHandle):
     def snapshot(self) -> EnvSnapshot:
         """Return what is known at this decision: no true runtime of an unfinished job.
 
-        Raises
-        ------
-        ResetNeeded
-            If there is no episode, or it is over.
+        Raises ResetNeeded if there is no episode, or it is over.
         """
         if not self.batch.ready or self.unstarted == 0:
             raise ResetNeeded("a snapshot needs an episode that is not over")
@@ -123,22 +120,11 @@ class PlanningHandle(EnvHandle):
         all jobs from the oldest waiting one on. `resume` goes back to the episode of this
         environment, `reset` opens another one.
 
-        Parameters
-        ----------
-        snapshot
-            Of this environment, or of one with the same workloads and settings.
-        seed
-            Every seed is another future.
+        * `snapshot`: of this environment, or of one with the same workloads and settings.
+        * `seed`: every seed is another future.
 
-        Returns
-        -------
-        tuple
-            Observation and info, as `reset` returns them.
-
-        Raises
-        ------
-        BfenvError
-            If the snapshot is of other workloads or settings, or the seed is not an integer >= 0.
+        Returns observation and info, as `reset` returns them. Raises BfenvError if the snapshot is
+        of other workloads or settings, or the seed is not an integer >= 0.
         """
         generator = np.random.default_rng(check_integer("seed", seed, 0))
         episode = self._episode or self.batch

@@ -347,10 +347,7 @@ def _autoreset_mode(mode: str | AutoresetMode) -> AutoresetMode:
 def check_actions(actions: Any, count: int) -> np.ndarray:
     """Return the actions as (count,) int64.
 
-    Raises
-    ------
-    BfenvError
-        If they are anything but `count` integers.
+    Raises BfenvError if they are anything but `count` integers.
     """
     array = np.asarray(actions)
     if array.shape != (count,) or array.dtype.kind not in "iu":

@@ -100,10 +100,7 @@ def new_columns(program: Program, count: int) -> Columns:
 def parse_expression(text: str, option: str = "order") -> Program:
     """Read an expression and make a program of it.
 
-    Raises
-    ------
-    PolicyError
-        If it cannot be read; the message points at the column.
+    Raises PolicyError if it cannot be read; the message points at the column.
     """
     program = _parse(text, option)
     return program._replace(stack=np.empty_like(program.stack), wait=np.empty(CHUNK))

@@ -27,14 +27,11 @@ from bfenv.core.kernel import inlined, kernel
 def sort_by_merging(score, line, count):
     """Sort the first `count` jobs by score, and those of equal score by index.
 
-    Parameters
-    ----------
-    score
-        (m,) float64, not NaN; score of the job at the same position of the line. Is sorted, too.
-    line
-        (m,) int64 jobs. What is behind the first `count` jobs, as many again at least, is lost.
-    count
-        Number of jobs.
+    * `score`: (m,) float64, not NaN; score of the job at the same position of the line. Is sorted,
+      too.
+    * `line`: (m,) int64 jobs. What is behind the first `count` jobs, as many again at least, is
+      lost.
+    * `count`: number of jobs.
     """
     width, source, target = 1, 0, count
     while width < count:
@@ -153,10 +150,7 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
 def find_order(name: str, option: str = "order") -> Order:
     """Return the order of that name.
 
-    Raises
-    ------
-    PolicyError
-        If there is none; the message names the option.
+    Raises PolicyError if there is none; the message names the option.
     """
     check_choice(option, name, ORDERS, error=PolicyError)
     return ORDERS[name]
@@ -165,10 +159,8 @@ def find_order(name: str, option: str = "order") -> Order:
 def check_weight(weight: float | None, *orders: Order, positive: bool = False) -> None:
     """Check the weight of a second's delay, in 1/s, for these orders; None is the orders' own.
 
-    Raises
-    ------
-    PolicyError
-        If no order has a weight, or this one is not a finite number >= 0 (> 0 with `positive`).
+    Raises PolicyError if no order has a weight, or this one is not a finite number >= 0 (> 0 with
+    `positive`).
     """
     if weight is None:
         return

@@ -71,10 +71,7 @@ class Verdict:
 def load_cases(rules: str | None = None) -> tuple[Case, ...]:
     """Return the cases, of all rules or of "easy" or "conservative" only.
 
-    Raises
-    ------
-    ConformanceError
-        If `rules` is unknown.
+    Raises ConformanceError if `rules` is unknown.
     """
     if rules not in (None, *RULES):
         raise ConformanceError(f"rules must be easy or conservative, got {rules!r}")

@@ -80,23 +80,12 @@ class Certificate(NamedTuple):
 def certify(trace: Trace, certificate: Certificate, metric: str = COSTS[0]) -> float:
     """Return the lower bound that prices certify for a trace.
 
-    Parameters
-    ----------
-    trace
-        The jobs, with their true runtimes.
-    certificate
-        Any prices. Bad prices give a low bound, never a wrong one.
-    metric
-        As in `job_costs`.
+    * `trace`: the jobs, with their true runtimes.
+    * `certificate`: any prices. Bad prices give a low bound, never a wrong one.
+    * `metric`: as in `job_costs`.
 
-    Returns
-    -------
-    A number that no non-preemptive schedule of the trace is below.
-
-    Raises
-    ------
-    BfenvError
-        If edges do not ascend or are out of range, a price is negative, or sums would not be exact.
+    No non-preemptive schedule of the trace is below it. Raises BfenvError if edges do not ascend or
+    are out of range, a price is negative, or sums would not be exact.
     """
     edges, price, exponent = certificate
     if ((edges < 0) | (edges >= LATEST)).any() or abs(exponent) > LARGEST_EXPONENT:

@@ -38,10 +38,7 @@ HATCH = 7  # pixels between diagonal lines
 class Canvas:
     """An image to draw on.
 
-    Raises
-    ------
-    BfenvError
-        If Pillow is not installed.
+    Raises BfenvError if Pillow is not installed.
     """
 
     def __init__(self, width: int, height: int, paper: Colour) -> None:
@@ -177,12 +174,7 @@ JOBS: tuple[Colour, ...] = (
 def render_image(env: EnvView) -> np.ndarray:
     """Draw the environment as it is now; return (HEIGHT, WIDTH, 3) uint8.
 
-    Raises
-    ------
-    BfenvError
-        If Pillow is not installed.
-    ResetNeeded
-        Before the first `reset`.
+    Raises BfenvError if Pillow is not installed. Raises ResetNeeded before the first `reset`.
     """
     snapshot = take_snapshot(env, ROWS)
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
