@@ -66,20 +66,14 @@ class OpenAgent(NamedTuple):
     def settings_with(self, settings: EnvSettings) -> EnvSettings:
         """Complete settings by those that the agent needs.
 
-        Parameters
-        ----------
-        settings
-            Settings of `BackfillEnv`.
+        Args:
+            settings: Settings of `BackfillEnv`.
 
-        Returns
-        -------
-        EnvSettings
+        Returns:
             All settings together.
 
-        Raises
-        ------
-        BfenvError
-            If they contradict each other.
+        Raises:
+            BfenvError: If they contradict each other.
         """
         for setting, needed in self.settings.items():
             if setting not in settings:
@@ -97,17 +91,12 @@ class OpenAgent(NamedTuple):
     def check_unseen(self, trace: Trace, first: int = 0, last: int | None = None) -> None:
         """Check that the agent was not trained on jobs of a trace.
 
-        Parameters
-        ----------
-        trace
-            The trace to score the agent on.
-        first, last
-            First of its jobs, and one past the last; None is the end of the trace.
+        Args:
+            trace: The trace to score the agent on.
+            first, last: First of its jobs, and one past the last; None is the end of the trace.
 
-        Raises
-        ------
-        BfenvError
-            If it was trained on any of them.
+        Raises:
+            BfenvError: If it was trained on any of them.
         """
         check_unseen(self.name, self.trained_on or (), trace, first, last)
 
@@ -192,26 +181,19 @@ def starts_trials(name: str) -> bool:
 def open_agent(agent: Any, *, trust: bool = False) -> OpenAgent:
     """Open an agent by its name, or take an object as one.
 
-    Parameters
-    ----------
-    agent
-        A name for `read_agent`; a model of stable-baselines3 or sb3-contrib; another object with
-        its `predict`; or a function that makes one from an environment, or from it and a seed. An
-        object may say in `settings` what environment it needs, and in `trained_on` which jobs it
-        was trained on.
-    trust
-        Open saved models, which may run any code.
+    Args:
+        agent: A name for `read_agent`; a model of stable-baselines3 or sb3-contrib; another object
+            with its `predict`; or a function that makes one from an environment, or from it and a
+            seed. An object may say in `settings` what environment it needs, and in `trained_on`
+            which jobs it was trained on.
+        trust: Open saved models, which may run any code.
 
-    Returns
-    -------
-    OpenAgent
+    Returns:
         Call its `make` with an environment and a seed.
 
-    Raises
-    ------
-    BfenvError
-        If there is no such agent, options contradict what it was trained with, or a model has no
-        environment to read its settings from.
+    Raises:
+        BfenvError: If there is no such agent, options contradict what it was trained with, or a
+            model has no environment to read its settings from.
     """
     if not isinstance(agent, str):
         return _open_object("agent", agent)

@@ -151,24 +151,18 @@ def is_network(name: str) -> bool:
 def read_card(name: str | Path, kind: str | None = None) -> Card:
     """Read the card of an agent; runs no code.
 
-    Parameters
-    ----------
-    name
-        The name of an agent that bfenv comes with, or the path of a card (.json) or model (.zip).
-    kind
-        One of KINDS, if the card must be of that kind.
+    Args:
+        name: The name of an agent that bfenv comes with, or the path of a card (.json) or model
+            (.zip).
+        kind: One of KINDS, if the card must be of that kind.
 
-    Returns
-    -------
-    Card
+    Returns:
         What the file says.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such agent; the message suggests others.
-    PolicyError
-        If the file cannot be read, is not a card of that kind or another file's, or is damaged.
+    Raises:
+        UnknownNameError: If there is no such agent; the message suggests others.
+        PolicyError: If the file cannot be read, is not a card of that kind or another file's, or is
+            damaged.
     """
     name = str(name)
     return decode_card(name, read_content(name, kind))
@@ -251,19 +245,13 @@ def decode_card(name: str, content: Mapping[str, Any]) -> Card:
 def write_card(path: Path, card: Card, **more: Any) -> None:
     """Write a card to a file, which is replaced if it exists; a model's goes beside its file.
 
-    Parameters
-    ----------
-    path
-        The file, or the model's.
-    card
-        The card.
-    **more
-        What else the file holds, such as the weights of a network.
+    Args:
+        path: The file, or the model's.
+        card: The card.
+        **more: What else the file holds, such as the weights of a network.
 
-    Raises
-    ------
-    BfenvError
-        If JSON cannot hold it, or the file cannot be written.
+    Raises:
+        BfenvError: If JSON cannot hold it, or the file cannot be written.
     """
     values = dict(vars(card))
     for name in SPANS:

@@ -36,17 +36,12 @@ PACKAGES = ("bfenv", "numpy", "gymnasium", "torch", "stable-baselines3", "sb3-co
 class ModelAgent:
     """A model as an agent: observations are normalized as in training, and masks are kept.
 
-    Parameters
-    ----------
-    model
-        Of stable-baselines3 or sb3-contrib.
-    card
-        What it was trained with, see `describe_model`.
+    Args:
+        model: Of stable-baselines3 or sb3-contrib.
+        card: What it was trained with, see `describe_model`.
 
-    Raises
-    ------
-    BfenvError
-        If the statistics of VecNormalize are missing or do not fit the observations.
+    Raises:
+        BfenvError: If the statistics of VecNormalize are missing or do not fit the observations.
     """
 
     def __init__(self, model: Any, card: Card) -> None:
@@ -77,24 +72,17 @@ class ModelAgent:
     ) -> tuple[np.ndarray, Any]:
         """Choose an action, as the model's own `predict` does.
 
-        Parameters
-        ----------
-        observation
-            Of one environment or of a batch, as the environment returns it.
-        state, episode_start
-            Of recurrent models.
-        deterministic
-            Take the most probable action instead of drawing one.
-        action_masks
-            (actions,) or (num_envs, actions) bool, the legal actions. Algorithms without masks do
-            not read them.
+        Args:
+            observation: Of one environment or of a batch, as the environment returns it.
+            state, episode_start: Of recurrent models.
+            deterministic: Take the most probable action instead of drawing one.
+            action_masks: (actions,) or (num_envs, actions) bool, the legal actions. Algorithms
+                without masks do not read them.
 
-        Returns
-        -------
-        actions : np.ndarray
-            One integer, or (num_envs,) int64 for a batch.
-        state
-            The next one of a recurrent model.
+        Returns:
+            tuple:
+            * `actions` (np.ndarray): One integer, or (num_envs,) int64 for a batch.
+            * `state`: The next one of a recurrent model.
         """
         if self.normalization is not None:
             observation = self.normalization.apply(observation)
@@ -116,25 +104,17 @@ def save_model(model: Any, path: str | os.PathLike[str], env: Any = None) -> Pat
     The card `NAME.card.json` of `NAME.zip` holds the environment's settings, the jobs trained on,
     the statistics of VecNormalize, and versions.
 
-    Parameters
-    ----------
-    model
-        Of stable-baselines3 or sb3-contrib.
-    path
-        The file; ".zip" is added unless it is there. It is replaced if it exists.
-    env
-        The environments that the model was trained in, with all wrappers; None for its own.
+    Args:
+        model: Of stable-baselines3 or sb3-contrib.
+        path: The file; ".zip" is added unless it is there. It is replaced if it exists.
+        env: The environments that the model was trained in, with all wrappers; None for its own.
 
-    Returns
-    -------
-    Path
+    Returns:
         The model's file.
 
-    Raises
-    ------
-    BfenvError
-        If the settings are not known or cannot be restored, see `describe_model`, or a file cannot
-        be written.
+    Raises:
+        BfenvError: If the settings are not known or cannot be restored, see `describe_model`, or a
+            file cannot be written.
     """
     path = _zip_path(path)
     card = describe_model(model, env)
@@ -149,24 +129,17 @@ def save_model(model: Any, path: str | os.PathLike[str], env: Any = None) -> Pat
 def load_agent(path: str | os.PathLike[str], *, trust: bool = False) -> ModelAgent:
     """Open a saved model with the settings and the normalization that it was trained with.
 
-    Parameters
-    ----------
-    path
-        The model's file, with its card beside it, see `save_model`.
-    trust
-        Open the model, which runs whatever code is in it, and imports the modules of its algorithm
-        and its policy.
+    Args:
+        path: The model's file, with its card beside it, see `save_model`.
+        trust: Open the model, which runs whatever code is in it, and imports the modules of its
+            algorithm and its policy.
 
-    Returns
-    -------
-    ModelAgent
+    Returns:
         Its `predict` takes what the environment returns.
 
-    Raises
-    ------
-    BfenvError
-        If `trust` is not set, the card is missing or not that of the file, the model cannot be
-        opened, its spaces are others, or its statistics of VecNormalize are missing.
+    Raises:
+        BfenvError: If `trust` is not set, the card is missing or not that of the file, the model
+            cannot be opened, its spaces are others, or its statistics of VecNormalize are missing.
     """
     path = _zip_path(path)
     card = read_card(path, MODEL)

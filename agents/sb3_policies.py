@@ -26,13 +26,12 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
 
     Raises BfenvError if the environment has actions for trials.
 
-    Examples
-    --------
-    >>> from bfenv.envs.sb3 import BackfillVecEnv
-    >>> from sb3_contrib import MaskablePPO
-    >>> model = MaskablePPO(ScorerPolicy, BackfillVecEnv(2, window=8), policy_kwargs={"hidden": 8})
-    >>> model.policy.scorer.score
-    Linear(in_features=8, out_features=1, bias=False)
+    Examples:
+        >>> from bfenv.envs.sb3 import BackfillVecEnv
+        >>> from sb3_contrib import MaskablePPO
+        >>> model = MaskablePPO(ScorerPolicy, BackfillVecEnv(2, window=8))
+        >>> model.policy.scorer.score
+        Linear(in_features=8, out_features=1, bias=False)
     """
 
     def __init__(

@@ -45,16 +45,11 @@ def span_of(trace: Trace, first: int = 0, last: int | None = None) -> Span:
     Every job is in a block, and blocks overlap only at the end. So a block is found in any 15 or
     more consecutive jobs of the span, and in 8 or more at either of its ends.
 
-    Parameters
-    ----------
-    trace
-        The trace that an agent is trained on.
-    first, last
-        First of its jobs, and one past the last; None is the end of the trace.
+    Args:
+        trace: The trace that an agent is trained on.
+        first, last: First of its jobs, and one past the last; None is the end of the trace.
 
-    Returns
-    -------
-    Span
+    Returns:
         Hashes of the blocks of jobs, with the name and the hash of the trace.
     """
     last = len(trace) if last is None else last

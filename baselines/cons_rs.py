@@ -175,18 +175,13 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 def cons_rs(iterations: int = ITERATIONS, limit_ms: float | None = None) -> Policy:
     """Make a policy of CONS+RS.
 
-    Parameters
-    ----------
-    iterations
-        Moves per search; not used with a limit.
-    limit_ms
-        Milliseconds per search, 50 in the paper. Schedules then differ from run to run, because
-        the clock decides how many moves are tried.
+    Args:
+        iterations: Moves per search; not used with a limit.
+        limit_ms: Milliseconds per search, 50 in the paper. Schedules then differ from run to run,
+            because the clock decides how many moves are tried.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     check_integer("iterations", iterations, 0, error=PolicyError)
     policy = Policy(

@@ -132,20 +132,15 @@ def conservative(
 ) -> Policy:
     """Make a policy of conservative backfilling, with any order of the waiting jobs.
 
-    Parameters
-    ----------
-    order
-        A name of `bfenv.knowledge.priorities.ORDERS`. With guarantees, jobs move up in this order;
-        without, they are planned in it.
-    guarantees
-        If false, every pass plans all jobs from scratch and forgets the reservations again.
-    weight
-        Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
+    Args:
+        order: A name of `bfenv.knowledge.priorities.ORDERS`. With guarantees, jobs move up in this
+            order; without, they are planned in it.
+        guarantees: If false, every pass plans all jobs from scratch and forgets the reservations
+            again.
+        weight: Weight of a second's delay in the aged orders, in 1/s; None for the order's own.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range, or the order has no weight.
+    Raises:
+        PolicyError: If an option is out of its range, or the order has no weight.
     """
     chosen = find_order(order)
     check_choice("guarantees", guarantees, (True, False), error=PolicyError)

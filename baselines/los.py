@@ -212,23 +212,18 @@ def los(
 ) -> Policy:
     """Make a policy of LOS, by the full algorithm of the thesis unless you choose otherwise.
 
-    Parameters
-    ----------
-    basic
-        If true, start only jobs that end by the shadow time (the basic algorithm, section 3.2).
-    selected_first
-        Of sets that are as good, prefer jobs nearer the tail of the queue (Algorithm 5); if false,
-        nearer the head (bypassed first, Algorithm 4).
-    merit
-        Of sets that use as many processors and extra nodes, prefer the one with the most "jobs"
-        (maxjobs, Algorithm 6), or with the greatest total "slowdown" (max-slowdown, Algorithm 7).
-    lookahead
-        Number of jobs to examine in a pass; None for the whole queue.
+    Args:
+        basic: If true, start only jobs that end by the shadow time (the basic algorithm, section
+            3.2).
+        selected_first: Of sets that are as good, prefer jobs nearer the tail of the queue
+            (Algorithm 5); if false, nearer the head (bypassed first, Algorithm 4).
+        merit: Of sets that use as many processors and extra nodes, prefer the one with the most
+            "jobs" (maxjobs, Algorithm 6), or with the greatest total "slowdown" (max-slowdown,
+            Algorithm 7).
+        lookahead: Number of jobs to examine in a pass; None for the whole queue.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     merit = merit or "none"  # which an expression reads as None
     check_choice("basic", basic, (True, False), error=PolicyError)

@@ -70,42 +70,30 @@ def run_orders(
 ) -> np.ndarray:
     """Run a trace under each of the variants, in one thread, and measure the schedules.
 
-    Parameters
-    ----------
-    trace
-        Is run from its first arrival to its last end.
-    variants
-        Orders, or mappings of options of `easy`.
-    first, last
-        The jobs first .. last - 1 are measured; None is the number of jobs.
-    seed
-        Random seed (stochastic orders only).
-    **options
-        Options of `easy` for all variants; those of a variant take precedence.
+    Args:
+        trace: Is run from its first arrival to its last end.
+        variants: Orders, or mappings of options of `easy`.
+        first, last: The jobs first .. last - 1 are measured; None is the number of jobs.
+        seed: Random seed (stochastic orders only).
+        **options: Options of `easy` for all variants; those of a variant take precedence.
 
-    Returns
-    -------
-    np.ndarray
+    Returns:
         (k, len(METRICS)) float64. METRICS are from `bfenv.metrics`, in seconds, of the measured
         jobs. The mean bounded slowdown may differ from it in the last digits, as it is summed in
         another order.
 
-    Raises
-    ------
-    PolicyError
-        If `easy` does not take the options, or the trace has requested start times, which EASY does
-        not plan for.
-    BfenvError
-        If `first`, `last` or `seed` is out of range.
+    Raises:
+        PolicyError: If `easy` does not take the options, or the trace has requested start times,
+            which EASY does not plan for.
+        BfenvError: If `first`, `last` or `seed` is out of range.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.baselines import run_orders
-    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
-    >>> numbers = run_orders(trace, ["fcfs", "sjf", "estimate * size"])
-    >>> numbers.shape[0]
-    3
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.baselines import run_orders
+        >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+        >>> numbers = run_orders(trace, ["fcfs", "sjf", "estimate * size"])
+        >>> numbers.shape[0]
+        3
     """
     first = check_integer("first", first, 0, len(trace) - 1)
     last = check_integer("last", len(trace) if last is None else last, first + 1, len(trace))

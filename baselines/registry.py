@@ -91,38 +91,31 @@ def policy(
     has a memory. For random numbers, pass `stochastic=True`: the third argument is then a numpy
     Generator made from the seed, unless `memory` makes something else of it.
 
-    Parameters
-    ----------
-    function
-        The function that decides; without one, a decorator with these options is returned.
-    **options
-        Fields of Policy. By default the name is the function's, with dashes for underscores,
-        the summary the first line of its docstring.
+    Args:
+        function: The function that decides; without one, a decorator with these options is
+            returned.
+        **options: Fields of Policy. By default the name is the function's, with dashes for
+            underscores, the summary the first line of its docstring.
 
-    Returns
-    -------
-    Policy
+    Returns:
         The policy, which now stands in the place of the function.
 
-    Raises
-    ------
-    PolicyError
-        If the function takes neither two nor three arguments, an option is not a field of Policy,
-        or another policy has the name.
+    Raises:
+        PolicyError: If the function takes neither two nor three arguments, an option is not a field
+            of Policy, or another policy has the name.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> from bfenv.core import may_start, start, waiting
-    >>> @bfenv.policy(stochastic=True)
-    ... def lottery(cluster, jobs, generator):
-    ...     "Starts, in random order, whatever fits."
-    ...     for job in generator.permutation(waiting(cluster)):
-    ...         if may_start(cluster, jobs, job):
-    ...             start(cluster, jobs, job)
-    >>> trace = bfenv.load_workload("lublin:jobs=200")
-    >>> bfenv.simulate(trace, "lottery", seed=1).policy
-    'lottery'
+    Examples:
+        >>> import bfenv
+        >>> from bfenv.core import may_start, start, waiting
+        >>> @bfenv.policy(stochastic=True)
+        ... def lottery(cluster, jobs, generator):
+        ...     "Starts, in random order, whatever fits."
+        ...     for job in generator.permutation(waiting(cluster)):
+        ...         if may_start(cluster, jobs, job):
+        ...             start(cluster, jobs, job)
+        >>> trace = bfenv.load_workload("lublin:jobs=200")
+        >>> bfenv.simulate(trace, "lottery", seed=1).policy
+        'lottery'
     """
     if function is None:
         return partial(policy, **options)
@@ -139,11 +132,10 @@ def policies() -> Mapping[str, Policy]:
 
     Policies of installed packages are imported when `find_policy` is asked for them by name.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> bfenv.policies()["easy"].source
-    'Lifka 1995; Shmueli 2003, Algorithm 8'
+    Examples:
+        >>> import bfenv
+        >>> bfenv.policies()["easy"].source
+        'Lifka 1995; Shmueli 2003, Algorithm 8'
     """
     return MappingProxyType({**ALL, **_registered})
 
@@ -151,10 +143,8 @@ def policies() -> Mapping[str, Policy]:
 def families() -> Mapping[str, Family]:
     """Return the functions that make policies from options: the baselines', then installed ones.
 
-    Raises
-    ------
-    PolicyError
-        If an installed package offers what cannot be imported.
+    Raises:
+        PolicyError: If an installed package offers what cannot be imported.
     """
     installed = {name: _installed(name) for name in _entry_points()}
     return MappingProxyType(
@@ -165,37 +155,30 @@ def families() -> Mapping[str, Family]:
 def find_policy(policy: str | Policy | Callable[..., Any]) -> Policy:
     """Find or make the policy that a name, an expression or a function refers to.
 
-    Parameters
-    ----------
-    policy
-        One of: a name, as in "easy"; a family with options, as in "easy(order=sjf, lookahead=100)";
-        "module:object", a Policy or a function as `policy` takes it, in any module that can be
-        imported; "module:function(option=value)", which calls a function that makes a policy;
-        "family:argument", for an installed family that takes one, as in "agent:NAME"; a Policy,
-        which is passed through; a function, of which a policy is made. What has a colon in it is
-        the name of the policy, too, so that the same text finds it again.
+    Args:
+        policy: One of: a name, as in "easy"; a family with options, as in "easy(order=sjf,
+            lookahead=100)"; "module:object", a Policy or a function as `policy` takes it, in any
+            module that can be imported; "module:function(option=value)", which calls a function
+            that makes a policy; "family:argument", for an installed family that takes one, as in
+            "agent:NAME"; a Policy, which is passed through; a function, of which a policy is made.
+            What has a colon in it is the name of the policy, too, so that the same text finds it
+            again.
 
-    Returns
-    -------
-    Policy
+    Returns:
         For `simulate`, or for `PolicyAgent`.
 
-    Raises
-    ------
-    UnknownNameError
-        If no policy has the name; the message suggests others.
-    PolicyError
-        If an expression cannot be read, the family does not have an option, a module cannot be
-        imported or lacks the object, or the argument is neither of the above.
+    Raises:
+        UnknownNameError: If no policy has the name; the message suggests others.
+        PolicyError: If an expression cannot be read, the family does not have an option, a module
+            cannot be imported or lacks the object, or the argument is neither of the above.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> bfenv.find_policy("easy").name
-    'easy'
-    >>> trace = bfenv.load_workload("lublin:jobs=200")
-    >>> bfenv.simulate(trace, bfenv.find_policy("easy(order=sjf, lookahead=100)")).policy
-    'easy(order=sjf, lookahead=100)'
+    Examples:
+        >>> import bfenv
+        >>> bfenv.find_policy("easy").name
+        'easy'
+        >>> trace = bfenv.load_workload("lublin:jobs=200")
+        >>> bfenv.simulate(trace, bfenv.find_policy("easy(order=sjf, lookahead=100)")).policy
+        'easy(order=sjf, lookahead=100)'
     """
     if isinstance(policy, Policy):
         return policy
@@ -287,50 +270,36 @@ def simulate(
 ) -> Schedule:
     """Run a trace under a policy.
 
-    Parameters
-    ----------
-    trace
-        The jobs and the machine, as `bfenv.load_workload` returns them.
-    policy
-        Anything that `find_policy` takes.
-    seed
-        Random seed (stochastic policies only).
-    event_order
-        "pyss" follows the event order of the simulator pyss, for comparison with published
-        schedules.
-    watch
-        Called before the first pass with a function that returns which share of the jobs has
-        started. Another thread may call that function during the run.
+    Args:
+        trace: The jobs and the machine, as `bfenv.load_workload` returns them.
+        policy: Anything that `find_policy` takes.
+        seed: Random seed (stochastic policies only).
+        event_order: "pyss" follows the event order of the simulator pyss, for comparison with
+            published schedules.
+        watch: Called before the first pass with a function that returns which share of the jobs has
+            started. Another thread may call that function during the run.
 
-    Returns
-    -------
-    Schedule
+    Returns:
         Starts and ends of all jobs.
 
-    Raises
-    ------
-    UnknownNameError
-        If no policy has the name.
-    WorkloadError
-        If `trace` is not a Trace.
-    PolicyError
-        If the policy makes an illegal start, leaves jobs waiting forever, or does not plan for
-        requested start times while the trace has some.
-    BfenvError
-        If the seed is not an integer >= 0.
+    Raises:
+        UnknownNameError: If no policy has the name.
+        WorkloadError: If `trace` is not a Trace.
+        PolicyError: If the policy makes an illegal start, leaves jobs waiting forever, or does not
+            plan for requested start times while the trace has some.
+        BfenvError: If the seed is not an integer >= 0.
 
-    Examples
-    --------
-    Job 2 fits beside job 0, and ends before job 1 could start: EASY backfills it.
+    Examples:
+        Job 2 fits beside job 0, and ends before job 1 could start: EASY backfills it.
 
-    >>> import bfenv
-    >>> trace = bfenv.make_trace(
-    ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 30], processors=4
-    ... )
-    >>> bfenv.simulate(trace, "fcfs").start
-    array([  0,  60, 120])
-    >>> bfenv.simulate(trace, "easy").start
-    array([ 0, 60,  2])
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(
+        ...     submit=[0, 1, 2], size=[3, 4, 1], runtime=[60, 60, 30], processors=4
+        ... )
+        >>> bfenv.simulate(trace, "fcfs").start
+        array([  0,  60, 120])
+        >>> bfenv.simulate(trace, "easy").start
+        array([ 0, 60,  2])
     """
     return simulator.simulate(
         trace, find_policy(policy), seed, event_order=event_order, watch=watch

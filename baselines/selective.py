@@ -93,15 +93,11 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 def selective(threshold: float = THRESHOLD) -> Policy:
     """Make a policy of selective backfilling.
 
-    Parameters
-    ----------
-    threshold
-        A job has a reservation once its expected slowdown exceeds this.
+    Args:
+        threshold: A job has a reservation once its expected slowdown exceeds this.
 
-    Raises
-    ------
-    PolicyError
-        If `threshold` is not a finite number >= 0.
+    Raises:
+        PolicyError: If `threshold` is not a finite number >= 0.
     """
     check_number("threshold", threshold, 0, error=PolicyError)
     return Policy(

@@ -208,15 +208,11 @@ def records(memory: Memory) -> dict[str, np.ndarray]:
 def slack(seconds: float | str = SECONDS) -> Policy:
     """Make a policy of slack-based backfilling.
 
-    Parameters
-    ----------
-    seconds
-        Slack of a job of priority 0, in seconds or like "1h".
+    Args:
+        seconds: Slack of a job of priority 0, in seconds or like "1h".
 
-    Raises
-    ------
-    PolicyError
-        If `seconds` is neither a duration nor a finite number >= 0.
+    Raises:
+        PolicyError: If `seconds` is neither a duration nor a finite number >= 0.
     """
     length = in_seconds("seconds", seconds, PolicyError)
     check_number("seconds", length, 0, error=PolicyError)
@@ -232,15 +228,11 @@ def slack(seconds: float | str = SECONDS) -> Policy:
 def relaxed(factor: float = FACTOR) -> Policy:
     """Make a policy of relaxed backfilling.
 
-    Parameters
-    ----------
-    factor
-        The slack of a job is its estimate multiplied by this factor.
+    Args:
+        factor: The slack of a job is its estimate multiplied by this factor.
 
-    Raises
-    ------
-    PolicyError
-        If `factor` is not a finite number >= 0.
+    Raises:
+        PolicyError: If `factor` is not a finite number >= 0.
     """
     check_number("factor", factor, 0, error=PolicyError)
     return _policy(

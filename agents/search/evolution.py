@@ -54,15 +54,11 @@ Write = Callable[[np.ndarray], str]  # the expression of a vector of weights
 def linear_order(weights: np.ndarray) -> str:
     """Return the expression of a linear scorer.
 
-    Parameters
-    ----------
-    weights
-        (len(FEATURES),) float64
+    Args:
+        weights: (len(FEATURES),) float64
 
-    Returns
-    -------
-    str
-        An order: the smallest value comes first.
+    Returns:
+        str: An order: the smallest value comes first.
     """
     terms = [
         f"{weight:+.{DIGITS}g} * {feature}"
@@ -75,16 +71,12 @@ def linear_order(weights: np.ndarray) -> str:
 def network_order(weights: np.ndarray) -> str:
     """Return the expression of a network with one layer of hidden units.
 
-    Parameters
-    ----------
-    weights
-        A row for each hidden unit, one behind the other: the weight of the unit, that of the
-        constant, and those of FEATURES; float64.
+    Args:
+        weights: A row for each hidden unit, one behind the other: the weight of the unit, that of
+            the constant, and those of FEATURES; float64.
 
-    Returns
-    -------
-    str
-        An order: the smallest value comes first.
+    Returns:
+        str: An order: the smallest value comes first.
     """
     return " ".join(
         f"{row[0]:+.{DIGITS}g} / (1 + exp({row[1]:.{DIGITS}g} + {linear_order(row[2:])}))"

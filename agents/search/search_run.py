@@ -134,29 +134,21 @@ def run_search(
     then scored on the validation cases. When the generations are over, the FINALISTS that were best
     there are scored on the large cases, and the best of them is the result.
 
-    Parameters
-    ----------
-    settings
-        What to search on, and how.
-    out
-        Folder of the journal and of result.json; made if it does not exist.
-    generations, budget
-        When to stop: after this many generations, or after the generation in which the total time
-        exceeds this many seconds. The result depends only on settings and number of generations.
-    done
-        Called after each generation.
-    jobs, backend, scheduler
-        Where to run, see `bfenv.parallel.run_tasks`. Results do not depend on it.
+    Args:
+        settings: What to search on, and how.
+        out: Folder of the journal and of result.json; made if it does not exist.
+        generations, budget: When to stop: after this many generations, or after the generation in
+            which the total time exceeds this many seconds. The result depends only on settings and
+            number of generations.
+        done: Called after each generation.
+        jobs, backend, scheduler: Where to run, see `bfenv.parallel.run_tasks`. Results do not
+            depend on it.
 
-    Returns
-    -------
-    dict
+    Returns:
         What result.json holds.
 
-    Raises
-    ------
-    BfenvError
-        For wrong settings, and if the folder is of another search.
+    Raises:
+        BfenvError: For wrong settings, and if the folder is of another search.
     """
     if (generations is None) == (budget is None):
         raise BfenvError("give either a number of generations or a budget")
@@ -247,28 +239,18 @@ def run_seeds(
 ) -> dict[str, Any]:
     """Search with several seeds, each for its part of the budget, and write the best result.
 
-    Parameters
-    ----------
-    settings, generations, **workers
-        As of `run_search`.
-    out
-        Folder of the search. With several seeds, each has a folder in it.
-    seeds
-        How many, from `settings.seed`.
-    budget
-        Seconds of all seeds together.
-    done
-        Called after each generation, with the number of the search, from 0.
+    Args:
+        settings, generations, **workers: As of `run_search`.
+        out: Folder of the search. With several seeds, each has a folder in it.
+        seeds: How many, from `settings.seed`.
+        budget: Seconds of all seeds together.
+        done: Called after each generation, with the number of the search, from 0.
 
-    Returns
-    -------
-    dict
+    Returns:
         What result.json holds.
 
-    Raises
-    ------
-    BfenvError
-        As `run_search` does.
+    Raises:
+        BfenvError: As `run_search` does.
     """
     check_integer("seeds", seeds, 1)
     if budget is not None:

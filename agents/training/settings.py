@@ -34,10 +34,8 @@ LEAST_ONE = (
 class TrainSettings:
     """How an agent is trained.
 
-    Raises
-    ------
-    BfenvError
-        If a value is of the wrong kind or out of range.
+    Raises:
+        BfenvError: If a value is of the wrong kind or out of range.
     """
 
     workload: Sequence[str] = ("lublin",)  # what episodes are taken from
@@ -142,10 +140,8 @@ class TrainSettings:
     def as_dict(self) -> dict[str, Any]:
         """Return the settings as YAML and JSON have them.
 
-        Raises
-        ------
-        BfenvError
-            If YAML has no such value.
+        Raises:
+            BfenvError: If YAML has no such value.
         """
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         own = {name: _plain(name, value) for name, value in values.pop("environment").items()}
@@ -164,23 +160,16 @@ def presets() -> dict[str, dict[str, Any]]:
 def find_settings(preset: str = DEFAULT) -> TrainSettings:
     """Find the settings of a preset, or of a file that is written like `presets.yaml`.
 
-    Parameters
-    ----------
-    preset
-        A name; "FILE.yaml" for a file with one preset, or "FILE.yaml:NAME".
+    Args:
+        preset: A name; "FILE.yaml" for a file with one preset, or "FILE.yaml:NAME".
 
-    Returns
-    -------
-    TrainSettings
+    Returns:
         Checked; see `change` to alter some.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such preset.
-    BfenvError
-        If the file cannot be read, has several presets and none is named, or a setting is unknown
-        or has a bad value.
+    Raises:
+        UnknownNameError: If there is no such preset.
+        BfenvError: If the file cannot be read, has several presets and none is named, or a setting
+            is unknown or has a bad value.
     """
     path, _, name = preset.rpartition(":") if ".yaml:" in preset else (preset, "", "")
     known = presets()
@@ -206,31 +195,24 @@ def find_settings(preset: str = DEFAULT) -> TrainSettings:
 def change(settings: TrainSettings, changes: Mapping[str, Any]) -> TrainSettings:
     """Change some of the settings of a training.
 
-    Parameters
-    ----------
-    settings
-        Is not changed itself.
-    changes
-        New values by name of the field. Those of `environment` are merged with the old ones.
+    Args:
+        settings: Is not changed itself.
+        changes: New values by name of the field. Those of `environment` are merged with the old
+            ones.
 
-    Returns
-    -------
-    TrainSettings
+    Returns:
         Checked.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such setting.
-    BfenvError
-        If a value is of the wrong kind or out of range.
+    Raises:
+        UnknownNameError: If there is no such setting.
+        BfenvError: If a value is of the wrong kind or out of range.
 
-    Examples
-    --------
-    >>> from bfenv.agents.training import change, find_settings
-    >>> settings = change(find_settings("scorer"), {"steps": 10_000, "environment": {"window": 32}})
-    >>> settings.steps, settings.environment["window"]
-    (10000, 32)
+    Examples:
+        >>> from bfenv.agents.training import change, find_settings
+        >>> changes = {"steps": 10_000, "environment": {"window": 32}}
+        >>> settings = change(find_settings("scorer"), changes)
+        >>> settings.steps, settings.environment["window"]
+        (10000, 32)
     """
     for name in changes:
         if name not in NAMES:

@@ -206,19 +206,13 @@ def multiqueue(
 ) -> Policy:
     """Make a policy of multiple-queue backfilling.
 
-    Parameters
-    ----------
-    bounds
-        Estimates at which the next queue begins, ascending, in seconds or like "2h".
-    speculation
-        Length of a trial, in seconds or like "3min"; 0 for no trials.
-    tried_above
-        Jobs with estimates above it, in seconds or like "12min", are tried first.
+    Args:
+        bounds: Estimates at which the next queue begins, ascending, in seconds or like "2h".
+        speculation: Length of a trial, in seconds or like "3min"; 0 for no trials.
+        tried_above: Jobs with estimates above it, in seconds or like "12min", are tried first.
 
-    Raises
-    ------
-    PolicyError
-        If an option is out of its range.
+    Raises:
+        PolicyError: If an option is out of its range.
     """
     limits: Any = bounds
     if isinstance(bounds, tuple):

@@ -166,19 +166,13 @@ def _events(truth):
 def advance(cluster, jobs, truth):
     """Go on to the next scheduling pass.
 
-    Parameters
-    ----------
-    cluster : Cluster
-        The machine; its clock moves, jobs end and arrive.
-    jobs : Jobs
-        The requests. As a job arrives, its request replaces the placeholder.
-    truth : Truth
-        Runtimes, requests to come and future events, which no policy is given.
+    Args:
+        cluster (Cluster): The machine; its clock moves, jobs end and arrive.
+        jobs (Jobs): The requests. As a job arrives, its request replaces the placeholder.
+        truth (Truth): Runtimes, requests to come and future events, which no policy is given.
 
-    Returns
-    -------
-    bool
-        False if no event is left before state[HORIZON]; the clock then stays where it is.
+    Returns:
+        bool: False if no event is left before state[HORIZON]; the clock then stays where it is.
     """
     commit_starts(cluster, jobs, truth)
     state = cluster.state

@@ -35,41 +35,28 @@ def simulate(
 ) -> Schedule:
     """Run a trace under a policy; `bfenv.simulate` also takes its name.
 
-    Parameters
-    ----------
-    trace
-        The jobs and the machine.
-    policy
-        The scheduler.
-    seed
-        Random seed (stochastic policies only).
-    event_order
-        "standard", or "pyss" for the event order of the simulator pyss, to compare with published
-        schedules.
-    watch
-        Called before the first pass with a function that returns which share of the jobs has
-        started. Another thread may call that function during the run.
+    Args:
+        trace: The jobs and the machine.
+        policy: The scheduler.
+        seed: Random seed (stochastic policies only).
+        event_order: "standard", or "pyss" for the event order of the simulator pyss, to compare
+            with published schedules.
+        watch: Called before the first pass with a function that returns which share of the jobs has
+            started. Another thread may call that function during the run.
 
-    Returns
-    -------
-    Schedule
+    Returns:
         Starts and ends of all jobs.
 
-    Raises
-    ------
-    WorkloadError
-        If `trace` is not a Trace, or has outages and the event order is not the standard one.
-    IllegalStartError
-        If the policy starts a job that may not start; it holds the job, the time and the reason.
-    StarvationError
-        If the policy leaves jobs waiting although nothing else is left to happen.
-    PolicyError
-        If jobs have requested start times and the policy does not plan for them, or a policy that
-        is called from Python changes when a job started or ended.
-    BfenvError
-        If the seed is not an integer >= 0, or there is no such event order.
-    KeyboardInterrupt
-        On Ctrl-C, also inside a compiled policy.
+    Raises:
+        WorkloadError: If `trace` is not a Trace, or has outages and the event order is not the
+            standard one.
+        IllegalStartError: If the policy starts a job that may not start; it holds the job, the time
+            and the reason.
+        StarvationError: If the policy leaves jobs waiting although nothing else is left to happen.
+        PolicyError: If jobs have requested start times and the policy does not plan for them, or a
+            policy that is called from Python changes when a job started or ended.
+        BfenvError: If the seed is not an integer >= 0, or there is no such event order.
+        KeyboardInterrupt: On Ctrl-C, also inside a compiled policy.
     """
     if not isinstance(trace, Trace):
         hint = f"; use load_workload({trace!r})" if isinstance(trace, str) else ""

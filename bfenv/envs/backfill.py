@@ -285,34 +285,26 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     ) -> tuple[Observation, Info]:
         """Sample an episode, load the machine with the jobs before it, go to a decision.
 
-        Parameters
-        ----------
-        seed
-            Of the generator that samples episodes; None keeps the present one.
-        options
-            `{"first_job": j}` chooses the first job of the episode, `{"trace": k}` one of several
-            workloads or loads.
+        Args:
+            seed: Of the generator that samples episodes; None keeps the present one.
+            options: `{"first_job": j}` chooses the first job of the episode, `{"trace": k}` one of
+                several workloads or loads.
 
-        Returns
-        -------
-        observation
-            As described in the specification.
-        info : dict
-            With "action_mask", (actions,) int8, and counters.
+        Returns:
+            tuple:
+            * `observation`: As described in the specification.
+            * `info` (dict): With "action_mask", (actions,) int8, and counters.
 
-        Raises
-        ------
-        BfenvError
-            If an option does not exist, or the episode leaves the split.
+        Raises:
+            BfenvError: If an option does not exist, or the episode leaves the split.
 
-        Examples
-        --------
-        >>> import gymnasium
-        >>> import bfenv
-        >>> env = gymnasium.make("Backfill-v0", episode_jobs=20)
-        >>> observation, info = env.reset(seed=0, options={"first_job": 1000})
-        >>> observation["queue"].shape[0], info["action_mask"].shape
-        (64, (65,))
+        Examples:
+            >>> import gymnasium
+            >>> import bfenv
+            >>> env = gymnasium.make("Backfill-v0", episode_jobs=20)
+            >>> observation, info = env.reset(seed=0, options={"first_job": 1000})
+            >>> observation["queue"].shape[0], info["action_mask"].shape
+            (64, (65,))
         """
         self.resume()
         super().reset(seed=seed)
@@ -327,31 +319,21 @@ class BackfillEnv(PlanningHandle, gymnasium.Env[Observation, SupportsIndex]):
     def step(self, action: SupportsIndex) -> tuple[Observation, float, bool, bool, Info]:
         """Start the job in slot `action`, or let the clock run.
 
-        Parameters
-        ----------
-        action
-            Index of a slot, or `window` for the pass, see the specification. An illegal action
-            counts as the pass.
+        Args:
+            action: Index of a slot, or `window` for the pass, see the specification. An illegal
+                action counts as the pass.
 
-        Returns
-        -------
-        observation
-            As described in the specification.
-        reward : float
-            For what happened since the last decision.
-        terminated : bool
-            Whether the episode has ended; `info` then holds its metrics.
-        truncated : bool
-            Whether it was cut off.
-        info : dict
-            With "action_mask", (actions,) int8, and counters.
+        Returns:
+            tuple:
+            * `observation`: As described in the specification.
+            * `reward` (float): For what happened since the last decision.
+            * `terminated` (bool): Whether the episode has ended; `info` then holds its metrics.
+            * `truncated` (bool): Whether it was cut off.
+            * `info` (dict): With "action_mask", (actions,) int8, and counters.
 
-        Raises
-        ------
-        BfenvError
-            If the action is not an integer, or an array with one integer.
-        ResetNeeded
-            If the episode is over.
+        Raises:
+            BfenvError: If the action is not an integer, or an array with one integer.
+            ResetNeeded: If the episode is over.
         """
         if self._over is self.batch:
             raise ResetNeeded("the episode is over: reset the environment")

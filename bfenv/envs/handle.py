@@ -53,12 +53,9 @@ class EnvHandle:
 
     `handles_of` returns the handles of an environment or of a vector of them.
 
-    Parameters
-    ----------
-    batch
-        The environments that one kernel call steps.
-    i
-        Index of the environment in it.
+    Args:
+        batch: The environments that one kernel call steps.
+        i: Index of the environment in it.
     """
 
     def __init__(self, batch: EnvBatch, i: int) -> None:
@@ -169,25 +166,17 @@ class EnvHandle:
         This call may change `pass_id`. Once the returned jobs have been started, the policy would
         start nothing more until `pass_id` changes again.
 
-        Parameters
-        ----------
-        policy
-            The policy.
-        memory
-            Its memory, made for `jobs`; it may change.
-        whole
-            Let the policy see the jobs outside the window, too.
+        Args:
+            policy: The policy.
+            memory: Its memory, made for `jobs`; it may change.
+            whole: Let the policy see the jobs outside the window, too.
 
-        Returns
-        -------
-        list[PlannedStart]
+        Returns:
             Jobs in the order of their starts, each with the limit of its trial in seconds, 0 for
             none.
 
-        Raises
-        ------
-        IllegalStartError
-            If the policy makes an illegal start.
+        Raises:
+            IllegalStartError: If the policy makes an illegal start.
         """
         cluster, jobs = self.cluster, self.jobs
         begin, end, ended = cluster.state[[QUEUE_BEGIN, QUEUE_END, FINISHED]].tolist()
@@ -223,12 +212,9 @@ class EnvHandle:
     def render(self) -> Any:
         """Return a screen of text ("ansi") or an (h, w, 3) uint8 image ("rgb_array").
 
-        Raises
-        ------
-        BfenvError
-            If the environment was made without a render mode.
-        ResetNeeded
-            Before the first `reset`.
+        Raises:
+            BfenvError: If the environment was made without a render mode.
+            ResetNeeded: Before the first `reset`.
         """
         if self.render_mode is None:
             raise BfenvError(
@@ -243,31 +229,24 @@ class EnvHandle:
 def handles_of(env: Any) -> list[EnvHandle]:
     """Look inside environments: make the handle of each of them.
 
-    Parameters
-    ----------
-    env
-        One environment, or a vector of them in this process: bfenv's own, a SyncVectorEnv of
-        Gymnasium, or a DummyVecEnv of stable-baselines3, with or without wrappers.
+    Args:
+        env: One environment, or a vector of them in this process: bfenv's own, a SyncVectorEnv of
+            Gymnasium, or a DummyVecEnv of stable-baselines3, with or without wrappers.
 
-    Returns
-    -------
-    list[EnvHandle]
+    Returns:
         In the order of the vector.
 
-    Raises
-    ------
-    PolicyError
-        If it is anything else.
+    Raises:
+        PolicyError: If it is anything else.
 
-    Examples
-    --------
-    >>> import gymnasium
-    >>> from bfenv.envs import handles_of
-    >>> env = gymnasium.make("Backfill-v0", window=16)
-    >>> observation, info = env.reset(seed=0)
-    >>> handle = handles_of(env)[0]
-    >>> handle.window, handle.trace.processors
-    (16, 256)
+    Examples:
+        >>> import gymnasium
+        >>> from bfenv.envs import handles_of
+        >>> env = gymnasium.make("Backfill-v0", window=16)
+        >>> observation, info = env.reset(seed=0)
+        >>> handle = handles_of(env)[0]
+        >>> handle.window, handle.trace.processors
+        (16, 256)
     """
     inner = getattr(env, "unwrapped", None)
     handles = getattr(inner, "handles", None)

@@ -44,13 +44,10 @@ Init = TypeVar("Init", bound=Callable[..., None])
 class UnknownSettingError(UnknownNameError, TypeError):
     """A keyword argument that is not a setting; a TypeError, as of any function.
 
-    Parameters
-    ----------
-    name
-        The unknown name; without `known`, the whole message, with which `gymnasium.make` raises
-        the error again.
-    known
-        The settings.
+    Args:
+        name: The unknown name; without `known`, the whole message, with which `gymnasium.make`
+            raises the error again.
+        known: The settings.
     """
 
     def __init__(self, name: str, known: Iterable[str] = ()) -> None:

@@ -165,14 +165,10 @@ class Row:
     def with_results(self, results: Mapping[str, Any]) -> "Row":
         """Add the results of a schedule to a row.
 
-        Parameters
-        ----------
-        results
-            What `bfenv.analysis.summarize` returns.
+        Args:
+            results: What `bfenv.analysis.summarize` returns.
 
-        Returns
-        -------
-        Row
+        Returns:
             A new row.
         """
         return replace(
@@ -214,22 +210,16 @@ class Row:
     def from_json(cls, data: bytes, where: object) -> "Row":
         """Read and check the content of a row's file.
 
-        Parameters
-        ----------
-        data
-            The content, which may come from anywhere.
-        where
-            Name of the file, for error messages.
+        Args:
+            data: The content, which may come from anywhere.
+            where: Name of the file, for error messages.
 
-        Returns
-        -------
-        Row
+        Returns:
             Checked.
 
-        Raises
-        ------
-        BfenvError
-            If this is not a row of schema SCHEMA; the message names the file and the field.
+        Raises:
+            BfenvError: If this is not a row of schema SCHEMA; the message names the file and the
+                field.
         """
         try:
             values = json.loads(data.decode(), parse_constant=lambda word: None)

@@ -26,23 +26,16 @@ def schedule_of(leaderboard: Leaderboard, row: Row) -> Schedule:
     name or expression: a row may come from anywhere, and importing a module that it names would run
     whatever its author wants.
 
-    Parameters
-    ----------
-    leaderboard
-        What `read_leaderboard` returns.
-    row
-        One of its rows.
+    Args:
+        leaderboard: What `read_leaderboard` returns.
+        row: One of its rows.
 
-    Returns
-    -------
-    Schedule
+    Returns:
         On the trace of the row.
 
-    Raises
-    ------
-    BfenvError
-        If the workload's content is not that of the row, the schedule on disk is not one of the
-        workload, or nothing is on disk and the policy cannot be run again.
+    Raises:
+        BfenvError: If the workload's content is not that of the row, the schedule on disk is not
+            one of the workload, or nothing is on disk and the policy cannot be run again.
     """
     trace = trace_of(row)
     if row.kind == "log":

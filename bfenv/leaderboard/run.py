@@ -63,54 +63,35 @@ def run_suite(
 ) -> SuiteRun:
     """Make the rows of policies and agents on a suite that are not in a folder yet.
 
-    Parameters
-    ----------
-    suite, policies, agents, players, seeds
-        What to run, see `plan_rows`.
-    out
-        The folder, see `bfenv.leaderboard.store`; made if it does not exist.
-    timeout
-        Seconds that a row may take.
-    trust
-        Open saved models, which may run any code.
-    keep_schedules
-        Also write the start and end of every job.
-    retry
-        Make failed rows again.
-    limits
-        What a player may use: code that is not bfenv's own.
-    shard
-        (i, n): make only the i-th of n parts of the rows.
-    argv
-        The command line, noted with the timings.
-    waiting
-        Called with what is waited for before any row is made.
-    begin
-        Called with the number of rows to make and their estimated cost.
-    done
-        Called with each row and its part of that cost.
-    jobs, backend, scheduler
-        Where to run, see `bfenv.parallel.sweep.run_tasks`.
+    Args:
+        suite, policies, agents, players, seeds: What to run, see `plan_rows`.
+        out: The folder, see `bfenv.leaderboard.store`; made if it does not exist.
+        timeout: Seconds that a row may take.
+        trust: Open saved models, which may run any code.
+        keep_schedules: Also write the start and end of every job.
+        retry: Make failed rows again.
+        limits: What a player may use: code that is not bfenv's own.
+        shard: (i, n): make only the i-th of n parts of the rows.
+        argv: The command line, noted with the timings.
+        waiting: Called with what is waited for before any row is made.
+        begin: Called with the number of rows to make and their estimated cost.
+        done: Called with each row and its part of that cost.
+        jobs, backend, scheduler: Where to run, see `bfenv.parallel.sweep.run_tasks`.
 
-    Returns
-    -------
-    SuiteRun
+    Returns:
         The rows made, and those that existed.
 
-    Raises
-    ------
-    BfenvError
-        For wrong input, and for a trace that is missing or not the suite's. If a policy or
-        agent fails, only its row fails, and it records the reason.
+    Raises:
+        BfenvError: For wrong input, and for a trace that is missing or not the suite's. If a policy
+            or agent fails, only its row fails, and it records the reason.
 
-    Examples
-    --------
-    >>> from bfenv.leaderboard import find_suite, rank_policies, read_leaderboard, run_suite
-    >>> outcome = run_suite(find_suite("smoke-v1"), ["easy", "easy-sjf"], out="results")
-    >>> for standing in rank_policies(read_leaderboard("results").rows):
-    ...     print(standing.rank, standing.policy)
-    1 easy-sjf
-    2 easy
+    Examples:
+        >>> from bfenv.leaderboard import find_suite, rank_policies, read_leaderboard, run_suite
+        >>> outcome = run_suite(find_suite("smoke-v1"), ["easy", "easy-sjf"], out="results")
+        >>> for standing in rank_policies(read_leaderboard("results").rows):
+        ...     print(standing.rank, standing.policy)
+        1 easy-sjf
+        2 easy
     """
     check_workers(jobs, backend, scheduler)
     check_number("timeout", timeout, positive=True)

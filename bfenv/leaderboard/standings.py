@@ -89,14 +89,10 @@ def rank_policies(rows: Iterable[Row]) -> list[Standing]:
     intervals are stratified by workload, because the seeds generated its jobs. Otherwise whole
     workloads are resampled, as with logs, which have one run each.
 
-    Parameters
-    ----------
-    rows
-        Rows of one suite.
+    Args:
+        rows: Rows of one suite.
 
-    Returns
-    -------
-    list[Standing]
+    Returns:
         The best first in each division. Policies with a failed row, or without one where the
         reference has one, come last in their division, unranked.
     """

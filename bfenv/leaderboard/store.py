@@ -44,21 +44,15 @@ class Leaderboard(NamedTuple):
 def read_leaderboard(folder: str | os.PathLike[str]) -> Leaderboard:
     """Read and check the rows of a folder. They are data and may come from anywhere.
 
-    Parameters
-    ----------
-    folder
-        What `run_suite` or `bfenv leaderboard run` has made.
+    Args:
+        folder: What `run_suite` or `bfenv leaderboard run` has made.
 
-    Returns
-    -------
-    Leaderboard
+    Returns:
         The rows in the order of their files' names.
 
-    Raises
-    ------
-    BfenvError
-        If there are no rows, a file is not a row, rows are of two suites, or two rows are of one
-        policy, workload and seed; the message names the files.
+    Raises:
+        BfenvError: If there are no rows, a file is not a row, rows are of two suites, or two rows
+            are of one policy, workload and seed; the message names the files.
     """
     folder = Path(folder)
     paths = sorted((folder / "rows").glob("*.json"))

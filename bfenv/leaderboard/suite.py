@@ -137,20 +137,14 @@ def load_frozen(source: str, expected: str) -> "Trace":
 def find_suite(name: str) -> Suite:
     """Return a suite by its name.
 
-    Parameters
-    ----------
-    name
-        One of `SUITES`, such as "synthetic-v1".
+    Args:
+        name: One of `SUITES`, such as "synthetic-v1".
 
-    Returns
-    -------
-    Suite
+    Returns:
         Its workloads, with the hashes of their traces.
 
-    Raises
-    ------
-    UnknownNameError
-        If no suite has the name; similar names are suggested.
+    Raises:
+        UnknownNameError: If no suite has the name; similar names are suggested.
     """
     if name not in SUITES:
         raise UnknownNameError("suite", name, SUITES)

@@ -55,31 +55,21 @@ def plan_rows(
     A seed stands for a trace of the suite. In an entry with one trace only, it stands for the
     decisions of a stochastic policy; a deterministic policy has one row there.
 
-    Parameters
-    ----------
-    suite
-        What to run on.
-    policies, agents
-        Their names; a name given twice counts once. Networks among the policies are agents.
-    seeds
-        How many of the suite's seeds to use, from the first; None for all.
-    players
-        Command lines of programs that schedule, see docs/players.md.
-    limits
-        What a player may use.
-    waiting
-        Called with what is waited for, such as the greeting of a player.
+    Args:
+        suite: What to run on.
+        policies, agents: Their names; a name given twice counts once. Networks among the policies
+            are agents.
+        seeds: How many of the suite's seeds to use, from the first; None for all.
+        players: Command lines of programs that schedule, see docs/players.md.
+        limits: What a player may use.
+        waiting: Called with what is waited for, such as the greeting of a player.
 
-    Returns
-    -------
-    list[Task]
+    Returns:
         The same in every process, so that it can be cut into shards.
 
-    Raises
-    ------
-    BfenvError
-        If the suite has fewer seeds, a name is unknown or names two competitors, or an agent may
-        have been trained on the suite's jobs.
+    Raises:
+        BfenvError: If the suite has fewer seeds, a name is unknown or names two competitors, or an
+            agent may have been trained on the suite's jobs.
     """
     if seeds is not None and not 1 <= seeds <= suite.seeds:
         raise BfenvError(f"{suite.name} has 1 to {suite.seeds} seeds, not {seeds}")

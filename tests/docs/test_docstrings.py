@@ -14,8 +14,8 @@ import bfenv
 from bfenv.baselines import registry
 from tests.conftest import ROOT
 
-HEADING = re.compile(r"^([A-Z]\w+)\n-{3,}\n", re.M)
-ENTRY = re.compile(r"^(\S.*?)(?: : (.+))?$", re.M)
+HEADING = re.compile(r"^(Args|Returns|Yields|Raises|Examples|Notes):\n", re.M)
+ENTRY = re.compile(r"^    ([^\s:(]+(?:, [^\s:(]+)*)(?: \((.+?)\))?:", re.M)
 FIELD = r"^    {}: .*  # \S"  # a comment behind a field describes it, see docs/site/generate.py
 ARGUMENT = re.compile(r"^ *\* `(\w+)=", re.M)  # of an environment, whose docstring is a page
 ANY_KEYWORD = inspect.Parameter.VAR_KEYWORD
@@ -52,10 +52,10 @@ def sections(thing):
 
 
 def described(thing):
-    """Names in the section Parameters, without stars, and whether a type stands behind each."""
+    """Names in the section Args, without stars, and whether a type stands behind each."""
     entries = {
         name.strip(" *"): bool(type_)
-        for names, type_ in ENTRY.findall(sections(thing).get("Parameters", ""))
+        for names, type_ in ENTRY.findall(sections(thing).get("Args", ""))
         for name in names.split(",")
     }
     if inspect.isclass(thing) and "## Arguments" in (thing.__doc__ or ""):

@@ -43,30 +43,24 @@ WIDTH, HEIGHT = 12.0, 5.2  # inches, of a chart and of each policy
 def write_gantt(schedules: Sequence[Schedule], path: Path, begin: int, span: int) -> None:
     """Write the chart of `draw_gantt` to a file, completely or not at all.
 
-    Parameters
-    ----------
-    schedules, begin, span
-        As of `draw_gantt`.
-    path
-        The file to write: .png, .svg or .pdf.
+    Args:
+        schedules, begin, span: As of `draw_gantt`.
+        path: The file to write: .png, .svg or .pdf.
 
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing, the suffix names no format, nothing runs within the interval, or
-        the file cannot be written.
+    Raises:
+        BfenvError: If matplotlib is missing, the suffix names no format, nothing runs within the
+            interval, or the file cannot be written.
 
-    Examples
-    --------
-    Draw the eight hours in which two schedules differ most.
+    Examples:
+        Draw the eight hours in which two schedules differ most.
 
-    >>> from pathlib import Path
-    >>> import bfenv
-    >>> from bfenv.analysis.plots import choose_begin, write_gantt
-    >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
-    >>> schedules = [bfenv.simulate(trace, name) for name in ("fcfs", "easy")]
-    >>> span = 8 * 3600
-    >>> write_gantt(schedules, Path("gantt.svg"), choose_begin(schedules, span), span)
+        >>> from pathlib import Path
+        >>> import bfenv
+        >>> from bfenv.analysis.plots import choose_begin, write_gantt
+        >>> trace = bfenv.load_workload("lublin:jobs=500,load=0.9")
+        >>> schedules = [bfenv.simulate(trace, name) for name in ("fcfs", "easy")]
+        >>> span = 8 * 3600
+        >>> write_gantt(schedules, Path("gantt.svg"), choose_begin(schedules, span), span)
     """
     write_figure(path, draw=lambda: draw_gantt(schedules, begin, span))
 
@@ -74,22 +68,16 @@ def write_gantt(schedules: Sequence[Schedule], path: Path, begin: int, span: int
 def draw_gantt(schedules: Sequence[Schedule], begin: int, span: int) -> "Figure":
     """Draw the machine of each schedule and, below it, the queue.
 
-    Parameters
-    ----------
-    schedules
-        Schedules of the same trace, drawn from top to bottom.
-    begin, span
-        First second and length of the interval, see `choose_begin` and `readable_span`.
+    Args:
+        schedules: Schedules of the same trace, drawn from top to bottom.
+        begin, span: First second and length of the interval, see `choose_begin` and
+            `readable_span`.
 
-    Returns
-    -------
-    matplotlib.figure.Figure
+    Returns:
         To show or to save.
 
-    Raises
-    ------
-    BfenvError
-        If matplotlib is missing or nothing runs within the interval.
+    Raises:
+        BfenvError: If matplotlib is missing or nothing runs within the interval.
     """
     check_matplotlib()
     from matplotlib import rc_context

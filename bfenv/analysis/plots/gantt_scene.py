@@ -52,14 +52,10 @@ class Scene(NamedTuple):
     def is_marked(self, run: Placed) -> bool:
         """Whether a run is one of a backfilled job, and no trial.
 
-        Parameters
-        ----------
-        run
-            One of the scene's.
+        Args:
+            run: One of the scene's.
 
-        Returns
-        -------
-        bool
+        Returns:
             Whether it is hatched.
         """
         return bool(self.backfilled[run.job]) and not run.trial
@@ -67,14 +63,10 @@ class Scene(NamedTuple):
     def describe(self, run: Placed) -> str:
         """Describe a run in a line.
 
-        Parameters
-        ----------
-        run
-            One of the scene's.
+        Args:
+            run: One of the scene's.
 
-        Returns
-        -------
-        str
+        Returns:
             Job, processors, length, submission and wait.
         """
         jobs = self.schedule.trace.jobs
@@ -143,22 +135,15 @@ def draw_hatching(
 def scene(schedule: Schedule, begin: int, span: int) -> Scene:
     """Collect what happens in an interval of a schedule.
 
-    Parameters
-    ----------
-    schedule
-        The schedule to draw.
-    begin, span
-        First second and length of the interval.
+    Args:
+        schedule: The schedule to draw.
+        begin, span: First second and length of the interval.
 
-    Returns
-    -------
-    Scene
+    Returns:
         The runs, with their processors, and the jobs that are backfilled.
 
-    Raises
-    ------
-    BfenvError
-        If `span` is below 1, or nothing runs within the interval.
+    Raises:
+        BfenvError: If `span` is below 1, or nothing runs within the interval.
     """
     check_integer("span", span, 1)
     runs = place(schedule, begin, begin + span)

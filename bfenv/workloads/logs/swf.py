@@ -87,34 +87,23 @@ def read_swf(
     of the header's TimeZoneString, or of UTC, with a warning if this machine does not know the
     zone.
 
-    Parameters
-    ----------
-    path
-        The file, gzipped or not.
-    processors
-        Processors of the machine. None takes the header's MaxProcs, or else MaxNodes.
-    overrun
-        If a runtime exceeds the estimate: "kill" cuts the runtime, as production systems kill the
-        job, "extend" raises the estimate.
-    on_error
-        On a malformed line: "raise", or "skip" it with a warning and count it.
-    outages
-        "header" reads the lines above, "find" adds what `find_outages` finds in the log's waits,
-        "none" leaves all out.
+    Args:
+        path: The file, gzipped or not.
+        processors: Processors of the machine. None takes the header's MaxProcs, or else MaxNodes.
+        overrun: If a runtime exceeds the estimate: "kill" cuts the runtime, as production systems
+            kill the job, "extend" raises the estimate.
+        on_error: On a malformed line: "raise", or "skip" it with a warning and count it.
+        outages: "header" reads the lines above, "find" adds what `find_outages` finds in the log's
+            waits, "none" leaves all out.
 
-    Returns
-    -------
-    Trace
+    Returns:
         The trace, named like the file.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    WorkloadError
-        If a line is malformed, no job is left, the machine's size is not known, an option is out of
-        range, or the file cannot be read: a damaged gzip file, or one that swells to more than any
-        log.
+    Raises:
+        FileNotFoundError: If there is no such file.
+        WorkloadError: If a line is malformed, no job is left, the machine's size is not known, an
+            option is out of range, or the file cannot be read: a damaged gzip file, or one that
+            swells to more than any log.
     """
     if not isinstance(path, str | os.PathLike):
         raise WorkloadError(f"path must be the path of a file, got {path!r:.60}")
@@ -177,29 +166,22 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
 
     SWF has no place for priorities and requested start times: leaving them out is a warning.
 
-    Parameters
-    ----------
-    trace
-        The trace.
-    path
-        The file, gzipped if its name ends in .gz.
-    schedule
-        A schedule of the trace: field 3 is then the wait of each job, and field 5 its size.
+    Args:
+        trace: The trace.
+        path: The file, gzipped if its name ends in .gz.
+        schedule: A schedule of the trace: field 3 is then the wait of each job, and field 5 its
+            size.
 
-    Raises
-    ------
-    WorkloadError
-        If the schedule is that of another trace.
-    BfenvError
-        If the file cannot be written.
+    Raises:
+        WorkloadError: If the schedule is that of another trace.
+        BfenvError: If the file cannot be written.
 
-    Examples
-    --------
-    >>> import bfenv
-    >>> trace = bfenv.make_trace(submit=[0, 5], size=[2, 4], runtime=[60, 30], processors=4)
-    >>> bfenv.write_swf(trace, "tiny.swf")
-    >>> bfenv.read_swf("tiny.swf").jobs.size
-    array([2, 4])
+    Examples:
+        >>> import bfenv
+        >>> trace = bfenv.make_trace(submit=[0, 5], size=[2, 4], runtime=[60, 30], processors=4)
+        >>> bfenv.write_swf(trace, "tiny.swf")
+        >>> bfenv.read_swf("tiny.swf").jobs.size
+        array([2, 4])
     """
     check_trace(trace)
     path, jobs = Path(path), trace.jobs

@@ -3,11 +3,10 @@
 Users choose round numbers: twenty "head" values serve 89 % of the jobs, a long "tail" of others the
 rest. The values are then dealt to the jobs at random, never below the runtime.
 
-References
-----------
-D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", Job Scheduling
-Strategies for Parallel Processing (JSSPP), LNCS 3834, 1-35, 2005, doi:10.1007/11605300_1. Where
-the paper and the authors' program est_model differ, this module follows the program.
+References:
+    D. Tsafrir, Y. Etsion and D. G. Feitelson, "Modeling user runtime estimates", Job Scheduling
+    Strategies for Parallel Processing (JSSPP), LNCS 3834, 1-35, 2005, doi:10.1007/11605300_1. Where
+    the paper and the authors' program est_model differ, this module follows the program.
 """
 
 import math
