@@ -14,7 +14,7 @@ MENU = {
     "gantt": "Draw a Gantt chart of one policy, or of two on the same jobs.",
     "report": "Report what another policy would do to your users.",
     "workloads": "List workloads; show, fetch, import or schedule one.",
-    "train": "Train an agent: a network by PPO, or a small score by evolution.",
+    "train": "Train an agent: a small score by evolution, or a network by PPO.",
     "search": "Search for an order of EASY that beats EASY.",
     "leaderboard": "Compare policies and agents on frozen suites of traces.",
     "check": "Find faults in your own policy.",

@@ -143,8 +143,8 @@ train.__doc__ = train.__doc__ and train.__doc__.replace(
     "{presets}",
     "\n      ".join(
         (
-            "evolved: a score of 19 weights for 18 traces of the embedded model, by evolution",
-            "scorer: a network for 24 traces of the model, by PPO; any job may become the head",
+            "evolved: a score of 19 weights for 18 traces of the model, by evolution",
+            "scorer: a network for 24 traces of the model, by PPO",
             "archive: five real logs; starts as a copy of an order of jobs",
             "archive-trials: as archive, and starts are trials by a rule",
             "toy: one small trace, done in seconds",

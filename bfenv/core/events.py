@@ -121,11 +121,11 @@ def allocate(
     jobs = len(runtime)
     cluster = Cluster(
         state=np.zeros(STATE, dtype=np.int64),
-        queue=np.empty(jobs, dtype=np.int64),
-        running=np.empty(most, dtype=np.int64),
-        expected_end=np.empty(most, dtype=np.int64),
-        started=np.empty(most, dtype=np.int64),
-        finished=np.empty(most, dtype=np.int64),
+        queue=np.zeros(jobs, dtype=np.int64),
+        running=np.zeros(most, dtype=np.int64),
+        expected_end=np.zeros(most, dtype=np.int64),
+        started=np.zeros(most, dtype=np.int64),
+        finished=np.zeros(most, dtype=np.int64),
         start=np.full(jobs, FOREVER, dtype=np.int64),
         end=np.full(jobs, -1, dtype=np.int64),
         kill_time=np.full(jobs, -1, dtype=np.int64),
@@ -146,6 +146,9 @@ def reset(cluster: Cluster, truth: Truth, processors: int, first_job: int, last_
     cluster.start[seen] = FOREVER
     for column in (cluster.end, cluster.kill_time, cluster.trial_start, cluster.trial_end):
         column[seen] = -1
+    cluster.queue[: seen.stop - seen.start] = 0
+    for column in (cluster.running, cluster.expected_end, cluster.started, cluster.finished):
+        column[:] = 0
     one_event = state[ONE_EVENT]
     state[:] = 0
     state[[PROCESSORS, FREE]] = processors

@@ -204,6 +204,9 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
 
         Make two vectors, and let one step while a learner chooses the actions of the other.
 
+        Args:
+            actions: As of `step`.
+
         Raises:
             BfenvError: If a step has been sent that has not been received.
         """
@@ -230,17 +233,33 @@ class BackfillVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every environment, or read an attribute.
 
-        They are those of `bfenv.envs.handle.EnvHandle`.
+        Args:
+            name: Of a method or an attribute of `bfenv.envs.handle.EnvHandle`.
+            args, kwargs: Arguments of the method.
+
+        Returns:
+            The result or the value of each environment.
         """
         values = [getattr(handle, name) for handle in self.handles]
         return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every environment; see `call`."""
+        """Read an attribute of every environment.
+
+        Args:
+            name: As of `call`.
+
+        Returns:
+            The value of each environment.
+        """
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every environment: one value for all, or a list of them.
+        """Set an attribute of every environment.
+
+        Args:
+            name: As of `call`.
+            values: One value for all environments, or a list with one for each.
 
         Raises:
             AttributeError: If the attribute cannot be set: the environments share their settings.

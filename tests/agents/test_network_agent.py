@@ -121,7 +121,7 @@ def test_columns_by_name(tmp_path):
         action, _ = agent.predict(observation)
         assert action == np.where(info["action_mask"], scores[0], -np.inf).argmax()
         observation, _, over, _, info = env.step(action)
-    with pytest.raises(BfenvError, match="expects 20 features of a job and 9"):
+    with pytest.raises(BfenvError, match="expects 21 features of a job and 9"):
         agent.predict({"queue": queue[:, :, 1:], "profile": profile, "cluster": cluster})
 
 

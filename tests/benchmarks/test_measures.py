@@ -86,7 +86,7 @@ def test_environments_and_training(monkeypatch):
     monkeypatch.setattr(environments, "CALLS", 640)
     rows = list(environments.measure_environments(2))
     assert [row["group"] for row in rows] == (
-        ["gymnasium.make"] * 2 + ["gymnasium.make_vec"] * 5 + ["BackfillVecEnv"]
+        ["gymnasium.make"] * 2 + ["gymnasium.make_vec"] * 7 + ["BackfillVecEnv"]
     )
     mask = np.array([0, 1, 0, 1, 1], dtype=np.int8)  # consecutive numbers pick all in turn
     assert [environments._pick(mask, number) for number in range(4)] == [1, 3, 4, 1]

@@ -96,7 +96,7 @@ def test_missing_packages(run, tmp_path, monkeypatch):
     for module in ("yaml", "torch", "cma"):
         monkeypatch.setitem(sys.modules, module, None)
     for options, message in (
-        (["--resume"], "training needs PyYAML and torch: pip install 'bfenv[agents]'"),
+        (["--algo", "ppo"], "training needs PyYAML and torch: pip install 'bfenv[agents]'"),
         (["--algo", "es"], "training needs PyYAML and cma: pip install 'bfenv[search]'"),
     ):
         status, _, err = run("train", *options, "--out", tmp_path / "run")

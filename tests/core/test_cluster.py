@@ -132,11 +132,37 @@ def test_a_trial_that_outlives_its_limit_is_killed_and_the_job_waits_in_its_old_
     assert (cluster.trial_start[1], cluster.trial_end[1]) == (2, 5)
     assert (cluster.start[1], cluster.end[1]) == (-1, -1)
     assert finished(cluster).tolist() == []
-    with pytest.raises(ValueError, match="has had its trial"):
-        try_start(cluster, jobs, 1, 3)
     start(cluster, jobs, 1)
     advance(cluster, jobs, truth)
     assert cluster.end[1] == 11
+
+
+def test_trial_goes_on():
+    """In the second in which its trial ends, a job may go on, as if it had not been killed."""
+    cluster, jobs, truth = machine((0, 1, 9, 6), (5, 1, 9, 9))
+    advance(cluster, jobs, truth)
+    try_start(cluster, jobs, 0, 3)
+    advance(cluster, jobs, truth)
+    try_start(cluster, jobs, 0, 1)
+    assert (cluster.start[0], cluster.kill_time[0], cluster.trial_end[0]) == (0, 4, -1)
+    advance(cluster, jobs, truth)
+    try_start(cluster, jobs, 0, 9)
+    assert cluster.kill_time[0] == 9
+    advance(cluster, jobs, truth)
+    advance(cluster, jobs, truth)
+    assert (int(now(cluster)), cluster.end[0]) == (6, 6)
+
+
+def test_second_trial():
+    """Later, a job cannot have another trial."""
+    cluster, jobs, truth = machine((0, 1, 9, 6), (5, 1, 9, 9))
+    advance(cluster, jobs, truth)
+    try_start(cluster, jobs, 0, 3)
+    advance(cluster, jobs, truth)
+    advance(cluster, jobs, truth)
+    assert state(cluster) == {"now": 5, "free": 4, "waiting": [0, 1], "running": []}
+    with pytest.raises(ValueError, match="has had its trial"):
+        try_start(cluster, jobs, 0, 3)
 
 
 def test_a_trial_that_was_refused_can_be_made_later():
@@ -161,7 +187,7 @@ def test_a_trial_that_is_long_enough_is_the_job_itself():
 
 def test_what_was_started_or_tried_in_second_0_is_not_started_or_tried_again():
     """Time 0 is a time like any other: what happened then has happened."""
-    cluster, jobs, truth = machine((0, 1, 9, 5), (0, 1, 9, 5))
+    cluster, jobs, truth = machine((0, 1, 9, 5), (0, 1, 9, 5), (2, 1, 9, 5))
     advance(cluster, jobs, truth)
     start(cluster, jobs, 0)
     assert not may_start(cluster, jobs, 0)
@@ -170,6 +196,7 @@ def test_what_was_started_or_tried_in_second_0_is_not_started_or_tried_again():
     try_start(cluster, jobs, 1, 1)
     advance(cluster, jobs, truth)
     assert state(cluster) == {"now": 1, "free": 3, "waiting": [1], "running": [0]}
+    advance(cluster, jobs, truth)
     with pytest.raises(ValueError, match="has had its trial"):
         try_start(cluster, jobs, 1, 3)
 
@@ -215,7 +242,7 @@ def test_a_machine_that_is_reset_is_a_new_one(order):
     assert truth.event_count[0] == 0
     assert (jobs.submit == FOREVER).all() and (np.stack(jobs) == truth.known[:, -1:]).all()
     assert cluster.state.tolist() == fresh.state.tolist()
-    for name in ("start", "end", "kill_time", "trial_start", "trial_end"):
+    for name in cluster._fields[1:]:
         assert getattr(cluster, name).tolist() == getattr(fresh, name).tolist()
     assert fresh.state[OFFENDER] == -1
     assert fresh.end.tolist() == fresh.kill_time.tolist() == [-1] * 4

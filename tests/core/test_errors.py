@@ -60,7 +60,7 @@ def test_starvation():
         ("zzz", ["fcfs", "easy"], "known: easy, fcfs"),
         ("zzz", map(str, range(20)), "and 8 more"),
         ("", {"b": 1, "a": 2}, "known: a, b"),
-        ("observation", ["reservations"], "known: reservations"),
+        ("observation", ["render_mode"], "known: render_mode"),
     ],
 )
 def test_unknown_name(name, known, hint):

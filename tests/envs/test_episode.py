@@ -33,17 +33,17 @@ def test_forced_starts():
 
 
 def test_every_pass():
-    """With every_pass, time stops where no start is legal."""
+    """With idle="every_pass", time stops where no start is legal."""
     trace = bfenv.make_trace([0, 1, 2], [1, 1, 1], [9, 9, 9], 1)
     times = {}
-    for every_pass in (False, True):
-        env = whole(trace, every_pass=every_pass)
+    for idle in ("never", "every_pass"):
+        env = whole(trace, idle=idle, reservations=1)
         _, info = env.reset(seed=0)
-        times[every_pass], done = [info["now"]], False
+        times[idle], done = [info["now"]], False
         while not done:
             _, _, done, _, info = env.step(int(info["action_mask"].argmax()))
-            times[every_pass].append(info["now"])
-    assert times == {False: [0, 9, 18, 18], True: [0, 1, 2, 9, 18, 18]}
+            times[idle].append(info["now"])
+    assert times == {"never": [0, 9, 18, 18], "every_pass": [0, 1, 2, 9, 18, 18]}
 
 
 def test_loaded_to_the_end():

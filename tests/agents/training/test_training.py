@@ -178,7 +178,7 @@ def test_agent(tmp_path):
         observation, _, over, _, info = env.step(action)
         assert not info["illegal_action"]
     assert agent.card.found["command"].startswith("bfenv train --set")
-    wrong = BackfillEnv(workload, window=8)
+    wrong = BackfillEnv(workload, job_features=["users", "priority", "requested_start"])
     with pytest.raises(BfenvError, match="features of a job"):
         agent.predict(wrong.reset(seed=0)[0])
 

@@ -98,7 +98,9 @@ def test_end_of_episode():
 def test_requested_start():
     """A requested start is the head's reservation."""
     trace = bfenv.make_trace([0, 1], [2, 1], [10, 10], 4, requested_start=[500, 0])
-    env = BackfillEnv(trace, warmup_jobs=0, episode_jobs=None, split="all", render_mode="ansi")
+    env = BackfillEnv(
+        trace, reservations=1, warmup_jobs=0, episode_jobs=None, split="all", render_mode="ansi"
+    )
     env.reset()
     lines = lines_of(env.render())
     assert "shadow time in 8m 19s (day 1, 00:08:20), 2 extra nodes" in lines["head"]

@@ -13,7 +13,7 @@ from tests.envs.playing import whole
 def test_legal_rows():
     """Rows beyond the first are those that may start."""
     trace = bfenv.make_trace([0] * 31, [1] + [4] * 29 + [1], [9] * 31, 4)
-    env = BackfillEnv(trace, warmup_jobs=0, episode_jobs=None, split="all")
+    env = BackfillEnv(trace, reservations=1, warmup_jobs=0, episode_jobs=None, split="all")
     env.reset()
     env.step(0)
     assert [row.slot for row in take_snapshot(env, 6).rows] == [0, 1, 2, 3, 4, 29]
