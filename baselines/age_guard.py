@@ -31,38 +31,11 @@ import math
 
 import numpy as np
 
-from bfenv.baselines.age_guard_state import (
-    BACKLOG,
-    BEGUN,
-    CERTAIN_WAIT,
-    CORRECTED_AT,
-    CORRECTED_EASY,
-    EXPECTED_AT,
-    EXPECTED_WAIT,
-    FIRST_OUTAGE,
-    LARGEST_WORK,
-    LAST_OUTAGE,
-    LONGEST_WAIT,
-    SCALED_BACKLOG,
-    WAITING_WORK,
-    count_runtimes,
-    predict,
-)
+import bfenv.baselines.age_guard_state as at
+import bfenv.core.cluster as c
+from bfenv.baselines.age_guard_state import count_runtimes, predict
 from bfenv.baselines.easy import decide as decide_by_easy
-from bfenv.core.cluster import (
-    FIRST_JOB,
-    HORIZON,
-    LAST_JOB,
-    NEXT_JOB,
-    NOW,
-    PASSES,
-    PROCESSORS,
-    finished,
-    now,
-    running,
-    started,
-    waiting,
-)
+from bfenv.core.cluster import finished, now, running, started, waiting
 from bfenv.core.durations import DAY, HOUR, MINUTE
 from bfenv.core.events import advance, begin_outage
 from bfenv.core.jobs import FOREVER
@@ -80,15 +53,15 @@ def follow_easy(guard, history, cluster, jobs):
     state, machine = guard.state, guard.machine
     count_runtimes(guard, cluster, jobs)
     _note_outages(guard, cluster)
-    if now(cluster) >= state[CORRECTED_AT]:
+    if now(cluster) >= state[at.CORRECTED_AT]:
         _correct(guard, history, cluster, jobs)
-    _run(guard, history, cluster, jobs, machine, guard.truth, now(cluster) + 1, LONGEST_WAIT)
+    _run(guard, history, cluster, jobs, machine, guard.truth, now(cluster) + 1, at.LONGEST_WAIT)
     if len(waiting(machine)) > 0:  # the others came later
         wait = now(cluster) - jobs.submit[waiting(machine)[0]]
-        state[LONGEST_WAIT] = max(state[LONGEST_WAIT], wait)
-    if now(cluster) >= state[EXPECTED_AT] + PERIOD:
-        state[EXPECTED_AT] = now(cluster)
-        state[EXPECTED_WAIT] = _expected_wait(guard, history, cluster, jobs)
+        state[at.LONGEST_WAIT] = max(state[at.LONGEST_WAIT], wait)
+    if now(cluster) >= state[at.EXPECTED_AT] + PERIOD:
+        state[at.EXPECTED_AT] = now(cluster)
+        state[at.EXPECTED_WAIT] = _expected_wait(guard, history, cluster, jobs)
 
 
 @kernel
@@ -96,11 +69,11 @@ def _note_outages(guard, cluster):
     """Note the outages that have begun: their numbers are consecutive, in the order of begins."""
     state = guard.state
     for job in running(cluster):
-        if job >= cluster.state[NEXT_JOB]:
-            if state[LAST_OUTAGE] == 0:
-                state[FIRST_OUTAGE] = job
-            state[FIRST_OUTAGE] = min(state[FIRST_OUTAGE], job)
-            state[LAST_OUTAGE] = max(state[LAST_OUTAGE], job + 1)
+        if job >= cluster.state[c.NEXT_JOB]:
+            if state[at.LAST_OUTAGE] == 0:
+                state[at.FIRST_OUTAGE] = job
+            state[at.FIRST_OUTAGE] = min(state[at.FIRST_OUTAGE], job)
+            state[at.LAST_OUTAGE] = max(state[at.LAST_OUTAGE], job + 1)
 
 
 @kernel
@@ -109,17 +82,17 @@ def _correct(guard, history, cluster, jobs):
     state, certain, truth = guard.state, guard.certain, guard.certain_truth
     until = now(cluster)
     for job in running(certain):
-        if job < cluster.state[NEXT_JOB]:  # not an outage
+        if job < cluster.state[c.NEXT_JOB]:  # not an outage
             guard.runtime[job] = _runtime(guard, history, cluster, jobs, job)
             if cluster.end[job] < 0:
                 until = min(until, certain.start[job] + _time_run(cluster, job))
     renew_ends(certain, truth)
-    until = _run(guard, history, cluster, jobs, certain, truth, until, CERTAIN_WAIT)
+    until = _run(guard, history, cluster, jobs, certain, truth, until, at.CERTAIN_WAIT)
     copy_machine(guard.machine, guard.truth, certain, truth)
-    for outage in range(state[FIRST_OUTAGE], state[LAST_OUTAGE]):
+    for outage in range(state[at.FIRST_OUTAGE], state[at.LAST_OUTAGE]):
         guard.machine.start[outage] = certain.start[outage]
-    state[LONGEST_WAIT] = state[CERTAIN_WAIT]
-    state[CORRECTED_AT] = now(cluster) + max(PERIOD, (now(cluster) - until) // CORRECTED_SHARE)
+    state[at.LONGEST_WAIT] = state[at.CERTAIN_WAIT]
+    state[at.CORRECTED_AT] = now(cluster) + max(PERIOD, (now(cluster) - until) // CORRECTED_SHARE)
 
 
 @kernel
@@ -129,23 +102,23 @@ def _run(guard, history, cluster, jobs, machine, truth, until, longest):
     For CERTAIN_WAIT, it stops where a job could end whose runtime is not known. Return where.
     """
     state = machine.state
-    if state[PASSES] == 0:
-        state[FIRST_JOB] = state[NEXT_JOB] = state[LAST_JOB] = cluster.state[FIRST_JOB]
-    while state[LAST_JOB] < cluster.state[NEXT_JOB]:
-        _note_request(guard, jobs, state[LAST_JOB])
-        state[LAST_JOB] += 1
-    for outage in range(guard.state[FIRST_OUTAGE], guard.state[LAST_OUTAGE]):
+    if state[c.PASSES] == 0:
+        state[c.FIRST_JOB] = state[c.NEXT_JOB] = state[c.LAST_JOB] = cluster.state[c.FIRST_JOB]
+    while state[c.LAST_JOB] < cluster.state[c.NEXT_JOB]:
+        _note_request(guard, jobs, state[c.LAST_JOB])
+        state[c.LAST_JOB] += 1
+    for outage in range(guard.state[at.FIRST_OUTAGE], guard.state[at.LAST_OUTAGE]):
         begin = cluster.start[outage]
         if machine.start[outage] == FOREVER and begin < until:
-            state[HORIZON] = begin
+            state[c.HORIZON] = begin
             until = _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest)
             if until <= begin:
                 return until
-            state[NOW] = begin
+            state[c.NOW] = begin
             _note_request(guard, jobs, outage)
             guard.runtime[outage] = jobs.estimate[outage]
             begin_outage(machine, jobs, truth, outage)
-    state[HORIZON] = until
+    state[c.HORIZON] = until
     return _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest)
 
 
@@ -165,9 +138,9 @@ def _run_jobs(guard, history, cluster, jobs, machine, truth, until, longest):
             wait = now(machine) - jobs.submit[job]
             guard.state[longest] = max(guard.state[longest], wait)
             guard.runtime[job] = _runtime(guard, history, cluster, jobs, job)
-            if longest == CERTAIN_WAIT and cluster.end[job] < 0:
+            if longest == at.CERTAIN_WAIT and cluster.end[job] < 0:
                 until = min(until, now(machine) + _time_run(cluster, job))
-                machine.state[HORIZON] = min(machine.state[HORIZON], until)
+                machine.state[c.HORIZON] = min(machine.state[c.HORIZON], until)
     return until
 
 
@@ -181,7 +154,7 @@ def _expected_wait(guard, history, cluster, jobs):
         work += jobs.size[job] * max(0, left)
     longest = 0
     for job in waiting(machine):
-        wait = now(cluster) - jobs.submit[job] + work // cluster.state[PROCESSORS]
+        wait = now(cluster) - jobs.submit[job] + work // cluster.state[c.PROCESSORS]
         longest = max(longest, wait)
         work += jobs.size[job] * _runtime(guard, history, cluster, jobs, job)
     return longest
@@ -226,9 +199,11 @@ def update_age_guard(guard, history, cluster, jobs):
     """
     if _counts_work(guard):
         return update_work(guard, history, cluster, jobs)
-    if guard.code[0] == CORRECTED_EASY:
+    if guard.code[0] == at.CORRECTED_EASY:
         follow_easy(guard, history, cluster, jobs)
-        return guard.factor[0] * max(FLOOR, guard.state[LONGEST_WAIT], guard.state[EXPECTED_WAIT])
+        return guard.factor[0] * max(
+            FLOOR, guard.state[at.LONGEST_WAIT], guard.state[at.EXPECTED_WAIT]
+        )
     return np.inf
 
 
@@ -237,13 +212,13 @@ def update_work(guard, history, cluster, jobs):
     """Do what `update_age_guard` does, for a guard by one of the backlogs."""
     _count_work(guard, history, cluster, jobs)
     return limit_by_backlog(
-        guard.factor[0], ALLOWANCE, guard.state[LARGEST_WORK], cluster.state[PROCESSORS]
+        guard.factor[0], ALLOWANCE, guard.state[at.LARGEST_WORK], cluster.state[c.PROCESSORS]
     )
 
 
 @kernel
 def _counts_work(guard):
-    return guard.code[0] == BACKLOG or guard.code[0] == SCALED_BACKLOG
+    return guard.code[0] == at.BACKLOG or guard.code[0] == at.SCALED_BACKLOG
 
 
 @kernel
@@ -252,26 +227,26 @@ def _count_work(guard, history, cluster, jobs):
 
     What has started in the last pass is looked at now, because starts may be undone after a pass.
     """
-    for job in guard.begun[: guard.state[BEGUN]]:
+    for job in guard.begun[: guard.state[at.BEGUN]]:
         runs = 0 <= cluster.start[job] <= now(cluster)
         if runs and cluster.kill_time[job] - cluster.start[job] == jobs.estimate[job]:
             _drop_work(guard, job)
-    guard.state[BEGUN] = 0
+    guard.state[at.BEGUN] = 0
     for job in finished(cluster):
         _drop_work(guard, job)
-    if guard.code[0] == SCALED_BACKLOG:
+    if guard.code[0] == at.SCALED_BACKLOG:
         count_runtimes(guard, cluster, jobs)
     first = new_from(cluster, guard.work, -1, guard.last_pass)
     for job in waiting(cluster)[first:]:
         if guard.work[job] < 0:
             guard.work[job] = jobs.size[job] * int(predict(guard, history, jobs, job))
-            guard.state[WAITING_WORK] += guard.work[job]
-    guard.state[LARGEST_WORK] = max(guard.state[LARGEST_WORK], guard.state[WAITING_WORK])
+            guard.state[at.WAITING_WORK] += guard.work[job]
+    guard.state[at.LARGEST_WORK] = max(guard.state[at.LARGEST_WORK], guard.state[at.WAITING_WORK])
 
 
 @kernel
 def _drop_work(guard, job):
-    guard.state[WAITING_WORK] -= max(guard.work[job], 0)
+    guard.state[at.WAITING_WORK] -= max(guard.work[job], 0)
     guard.work[job] = 0
 
 
@@ -286,5 +261,5 @@ def note_starts(guard, cluster):
 @kernel
 def note_start(guard, job):
     """Note a job that starts in this pass, for a guard by one of the backlogs."""
-    guard.begun[guard.state[BEGUN]] = job
-    guard.state[BEGUN] += 1
+    guard.begun[guard.state[at.BEGUN]] = job
+    guard.state[at.BEGUN] += 1

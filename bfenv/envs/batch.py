@@ -15,6 +15,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.seeding import np_random
 
+import bfenv.envs.batch_state as at
 from bfenv.baselines.easy import run as run_easy
 from bfenv.core.arguments import check_integer
 from bfenv.core.errors import BfenvError
@@ -23,8 +24,6 @@ from bfenv.core.jobs import Trace
 from bfenv.core.kernel import compiled_for
 from bfenv.core.outages import forget_outages, new_machine, outages_of
 from bfenv.envs.batch_state import (
-    INFOS,
-    TRACE,
     BatchState,
     StepBuffers,
     StepTotals,
@@ -97,7 +96,7 @@ class EnvBatch:
         self._set_kernel_arguments()
         self._reused: StepBuffers | None = None
         self._totals = np.empty((len(StepTotals._fields), count))  # of the last step or reset
-        self._infos = np.empty((len(INFOS), count), dtype=np.int64)
+        self._infos = np.empty((len(at.INFOS), count), dtype=np.int64)
         self._illegal = np.empty(count, dtype=np.bool_)
         self._shapes = (
             (count, self.window, len(self.queue_features)),
@@ -221,7 +220,7 @@ class EnvBatch:
         self.windows[i] = window
         self.job_counts[i] = window.last - window.first
         trace = self.source.traces[window.k]
-        self._state.counters[i, TRACE] = window.k
+        self._state.counters[i, at.TRACE] = window.k
         cluster, truth = cluster_of(self._state, i), truth_of(self._state, self._tables, i)
         jobs = jobs_of(self._state, self._tables, i)
         self._compiled_step(NO_ACTION, buffers)  # the longest wait comes first
@@ -279,7 +278,7 @@ class EnvBatch:
         if self.most_steps is not None:
             cut = (self.totals.steps >= self.most_steps) & (self.totals.unstarted > 0)
             for i in np.flatnonzero(cut).tolist():
-                k = self._state.counters[i, TRACE]
+                k = self._state.counters[i, at.TRACE]
                 trace, totals = self.source.traces[k], self.totals_of(i)
                 charge_unstarted(self._state, self._tables, trace, i, totals, buffers.totals[:, i])
         return buffers

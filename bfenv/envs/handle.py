@@ -4,39 +4,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bfenv.core.cluster import (
-    FINISHED,
-    PASSES,
-    QUEUE_BEGIN,
-    QUEUE_END,
-    WAKE,
-    Cluster,
-    free,
-    now,
-    retract,
-    started,
-    waiting,
-)
+import bfenv.core.cluster as c
+import bfenv.envs.batch_state as at
+from bfenv.core.cluster import Cluster, free, now, retract, started, waiting
 from bfenv.core.detour import decide_around, new_detour
 from bfenv.core.errors import BfenvError, PolicyError
 from bfenv.core.illegal_start import find_illegal_start
 from bfenv.core.jobs import Jobs, Trace
 from bfenv.core.policy import Policy
 from bfenv.envs.batch import EnvBatch
-from bfenv.envs.batch_state import (
-    COMING,
-    EPISODES,
-    FIRST,
-    FORCED,
-    ILLEGAL,
-    LAST,
-    LAST_OUTAGE,
-    MET,
-    TRACE,
-    UNSTARTED,
-    cluster_of,
-    jobs_of,
-)
+from bfenv.envs.batch_state import cluster_of, jobs_of
 from bfenv.envs.outages import is_withheld, oldest
 from bfenv.envs.rendering import render_image, render_text
 
@@ -66,7 +43,7 @@ class EnvHandle:
     @property
     def trace(self) -> Trace:
         """The episode's trace; its runtimes are for scoring, not for agents."""
-        return self.batch.source.traces[self._counter(TRACE)]
+        return self.batch.source.traces[self._counter(at.TRACE)]
 
     @property
     def jobs(self) -> Jobs:
@@ -104,27 +81,27 @@ class EnvHandle:
     @property
     def pass_id(self) -> tuple[int, int]:
         """Number of the episode, and of the scheduling pass in it, warm-up included."""
-        return self._counter(EPISODES), int(self.batch._state.cluster_state[self.i, PASSES])
+        return self._counter(at.EPISODES), int(self.batch._state.cluster_state[self.i, c.PASSES])
 
     @property
     def episode_jobs(self) -> range:
         """The jobs that the episode's reward is about, by index in the trace."""
-        return range(self._counter(FIRST), self._counter(LAST))
+        return range(self._counter(at.FIRST), self._counter(at.LAST))
 
     @property
     def unstarted(self) -> int:
         """How many of the episode's jobs have not started, or only for a trial that goes on."""
-        return self._counter(UNSTARTED)
+        return self._counter(at.UNSTARTED)
 
     @property
     def illegal_actions(self) -> int:
         """How many actions of the episode were illegal."""
-        return self._counter(ILLEGAL)
+        return self._counter(at.ILLEGAL)
 
     @property
     def forced_starts(self) -> int:
         """How many starts the environment made because nothing else could happen."""
-        return self._counter(FORCED)
+        return self._counter(at.FORCED)
 
     def action_masks(self) -> np.ndarray:
         """Return (actions,) bool: which are legal; action `window` is the pass."""
@@ -150,7 +127,7 @@ class EnvHandle:
     def withheld(self) -> np.ndarray:
         """Return (window,) bool: in which slots a job cannot start because of an outage to come."""
         withheld = np.zeros(len(self.slots), dtype=bool)
-        if self._counter(MET) > 0:
+        if self._counter(at.MET) > 0:
             state, cluster = self.batch._state, self.cluster
             for slot in np.flatnonzero(self.slots >= 0).tolist():
                 withheld[slot] = is_withheld(state, cluster, self.jobs, self.i, self.slots[slot])
@@ -179,12 +156,12 @@ class EnvHandle:
             IllegalStartError: If the policy makes an illegal start.
         """
         cluster, jobs = self.cluster, self.jobs
-        begin, end, ended = cluster.state[[QUEUE_BEGIN, QUEUE_END, FINISHED]].tolist()
+        begin, end, ended = cluster.state[[c.QUEUE_BEGIN, c.QUEUE_END, c.FINISHED]].tolist()
         queue = cluster.queue[begin:end].copy()
         seen = queue if whole else self.slots[: min(self.window, end - begin)]
         cluster.queue[begin : begin + len(seen)] = seen
-        cluster.state[QUEUE_END] = begin + len(seen)
-        coming, last = self._counter(COMING), self._counter(LAST_OUTAGE)
+        cluster.state[c.QUEUE_END] = begin + len(seen)
+        coming, last = self._counter(at.COMING), self._counter(at.LAST_OUTAGE)
         try:
             if coming < last:
                 detour = new_detour(jobs, range(coming, last))
@@ -202,10 +179,10 @@ class EnvHandle:
                 raise
             raise illegal_start from error
         finally:
-            wake = cluster.state[WAKE]
+            wake = cluster.state[c.WAKE]
             retract(cluster, jobs)
-            cluster.state[WAKE] = wake
-            cluster.state[[QUEUE_END, FINISHED]] = end, ended
+            cluster.state[c.WAKE] = wake
+            cluster.state[[c.QUEUE_END, c.FINISHED]] = end, ended
             cluster.queue[begin:end] = queue
             cluster.start[queue] = -1  # an illegal start may have left some hidden
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from gymnasium.error import ResetNeeded
 
+import bfenv.envs.batch_state as at
 from bfenv.baselines.futures import future_events
 from bfenv.core.arguments import check_integer
 from bfenv.core.cluster import LAST_JOB, NEXT_JOB, running, waiting
@@ -18,28 +19,7 @@ from bfenv.core.errors import BfenvError
 from bfenv.core.jobs import Jobs, Outage
 from bfenv.core.schedule import bounded_slowdown
 from bfenv.envs.batch import EnvBatch, Observation
-from bfenv.envs.batch_state import (
-    BOUNDED_SLOWDOWN,
-    COMING,
-    DUE,
-    DUE_JOB,
-    DUE_TIME,
-    EPISODES,
-    FIRST,
-    KEY,
-    LAST,
-    LAST_OUTAGE,
-    LONGEST_WAIT,
-    SHOWN_SLOWDOWN,
-    TAKEN,
-    TRACE,
-    UNSTARTED,
-    VERSIONS,
-    WAIT,
-    BatchState,
-    EnvRules,
-    cluster_of,
-)
+from bfenv.envs.batch_state import BatchState, EnvRules, cluster_of
 from bfenv.envs.episode_source import EpisodeWindow
 from bfenv.envs.handle import EnvHandle
 from bfenv.envs.infos import Info
@@ -97,10 +77,10 @@ class PlanningHandle(EnvHandle):
         state = state._replace(**{name: getattr(state, name)[:0] for name in OF_USERS})
         state.heap[:] = 0
         # They may come from earlier episodes, with what was then known. -1 says that none is known.
-        state.per_job[:, [TAKEN, KEY]] = 0
-        state.per_job[:, VERSIONS:] = -1
-        state.counters[0, DUE] = 0
-        state.sums[0, BOUNDED_SLOWDOWN] = 0
+        state.per_job[:, [at.TAKEN, at.KEY]] = 0
+        state.per_job[:, at.VERSIONS :] = -1
+        state.counters[0, at.DUE] = 0
+        state.sums[0, at.BOUNDED_SLOWDOWN] = 0
         window = self.batch.windows[self.i]
         assert window is not None, "an episode has been opened"
         submitted = Jobs(*(column[:known].copy() for column in jobs))
@@ -215,24 +195,24 @@ def _write_future(
     cluster, counters, sums = cluster_of(state, 0), state.counters[0], state.sums[0]
     lengths = jobs.estimate[len(runtime) :]  # of outages
     times, entries = future_events(cluster, jobs, np.concatenate([runtime, lengths]))
-    coming = np.arange(counters[COMING], counters[LAST_OUTAGE])
+    coming = np.arange(counters[at.COMING], counters[at.LAST_OUTAGE])
     times = np.concatenate([times, jobs.submit[coming]])
     entries = np.concatenate([entries, ~coming])
     order = np.lexsort((entries, times))
-    state.heap[0, DUE_TIME, : len(times)] = times[order]
-    state.heap[0, DUE_JOB, : len(entries)] = entries[order]
-    counters[DUE] = len(times)
-    counters[EPISODES] = -number  # agents with a memory see that this is another episode
+    state.heap[0, at.DUE_TIME, : len(times)] = times[order]
+    state.heap[0, at.DUE_JOB, : len(entries)] = entries[order]
+    counters[at.DUE] = len(times)
+    counters[at.EPISODES] = -number  # agents with a memory see that this is another episode
     cluster.state[LAST_JOB] = window.end
-    counters[[TRACE, FIRST, LAST]] = window.k, window.first, window.last
+    counters[[at.TRACE, at.FIRST, at.LAST]] = window.k, window.first, window.last
     job = np.arange(window.first, window.last)
     started = job[cluster.start[job] >= 0]
     wait = cluster.start[started] - jobs.submit[started]
     ended = cluster.end[started] >= 0
     on_trial = (cluster.trial_start[started] >= 0) & (cluster.trial_end[started] < 0) & ~ended
-    counters[UNSTARTED] = len(job) - np.count_nonzero(~on_trial)
+    counters[at.UNSTARTED] = len(job) - np.count_nonzero(~on_trial)
     shown = np.where(ended, runtime[started], jobs.estimate[started])
-    sums[WAIT] = wait.sum()
-    sums[LONGEST_WAIT] = wait.max(initial=0)
-    sums[BOUNDED_SLOWDOWN] = bounded_slowdown(wait, runtime[started])[~on_trial].sum()
-    sums[SHOWN_SLOWDOWN] = bounded_slowdown(wait, shown).sum()
+    sums[at.WAIT] = wait.sum()
+    sums[at.LONGEST_WAIT] = wait.max(initial=0)
+    sums[at.BOUNDED_SLOWDOWN] = bounded_slowdown(wait, runtime[started])[~on_trial].sum()
+    sums[at.SHOWN_SLOWDOWN] = bounded_slowdown(wait, shown).sum()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+import bfenv.workloads.logs.records as at
 from bfenv.core.arguments import check_choice
 from bfenv.core.durations import DAY
 from bfenv.core.errors import WorkloadError
@@ -39,22 +40,7 @@ from bfenv.workloads.logs.header import (
 from bfenv.workloads.logs.markers import YEAR
 from bfenv.workloads.logs.outages import LABEL as OUTAGE
 from bfenv.workloads.logs.outages import find_outages, outage_lines, read_outages
-from bfenv.workloads.logs.records import (
-    ALLOCATED,
-    ESTIMATE,
-    FIELDS,
-    JOB,
-    REQUESTED,
-    RUNTIME,
-    STATUS,
-    SUBMIT,
-    USER,
-    WAIT,
-    Requests,
-    format_records,
-    parse_records,
-    requests_in,
-)
+from bfenv.workloads.logs.records import Requests, format_records, parse_records, requests_in
 from bfenv.workloads.logs.text import read_lines
 
 BLOCK = 1 << 15  # records that are formatted at a time
@@ -115,8 +101,8 @@ def read_swf(
     labels = read_labels(header)
     processors = _machine(path, labels, processors)
     requests = requests_in(records)
-    jobs, counts = _find_jobs(path, requests, records[:, WAIT], processors)
-    counts["early_start"] = int(np.sum(records[jobs, WAIT] < -1))
+    jobs, counts = _find_jobs(path, requests, records[:, at.WAIT], processors)
+    counts["early_start"] = int(np.sum(records[jobs, at.WAIT] < -1))
     submit, size, runtime, estimate = (column[jobs] for column in requests)
     missing = estimate <= 0
     runtime, estimate, changed = apply_overrun(
@@ -124,7 +110,7 @@ def read_swf(
     )
     records = records[jobs]
     known = read_outages(header, int(submit[0]), processors)
-    user = records[:, USER]
+    user = records[:, at.USER]
     trace = Trace(
         Jobs(
             submit=submit - submit[0],
@@ -205,8 +191,8 @@ def write_swf(trace: Trace, path: str | os.PathLike[str], schedule: Schedule | N
         block = slice(begin, begin + BLOCK)
         records = _records(trace, block, first)
         if schedule is not None:
-            records[:, WAIT] = schedule.wait[block]
-            records[:, ALLOCATED] = jobs.size[block]
+            records[:, at.WAIT] = schedule.wait[block]
+            records[:, at.ALLOCATED] = jobs.size[block]
         blocks.append(_encoded(format_records(records)))
     data = b"".join(blocks)
     write_atomically(path, gzip.compress(data, LEVEL, mtime=0) if path.suffix == ".gz" else data)
@@ -234,28 +220,28 @@ def _each_once(records: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:
     Lines of equal numbers are the same line again, or the parts of a job that was swapped out or
     checkpointed. Without a line of the whole, the parts are one job of their runtimes in all.
     """
-    _, inverse, count = np.unique(records[:, JOB], return_inverse=True, return_counts=True)
-    several = np.flatnonzero((count[inverse] > 1) & (records[:, JOB] > 0))
-    is_part = np.isin(records[:, STATUS], list(PARTS))
-    wholes = set(records[several][~is_part[several] & (records[several, RUNTIME] > 0), JOB])
+    _, inverse, count = np.unique(records[:, at.JOB], return_inverse=True, return_counts=True)
+    several = np.flatnonzero((count[inverse] > 1) & (records[:, at.JOB] > 0))
+    is_part = np.isin(records[:, at.STATUS], list(PARTS))
+    wholes = set(records[several][~is_part[several] & (records[several, at.RUNTIME] > 0), at.JOB])
     keep, counts = np.ones(len(records), dtype=bool), {"duplicates": 0, "parts": 0}
     seen: set[bytes] = set()
     begun: dict[tuple[float, float], int] = {}
     for i in several.tolist():
-        line, job = records[i].tobytes(), float(records[i, JOB])
+        line, job = records[i].tobytes(), float(records[i, at.JOB])
         if line in seen:
             why = "duplicates"
-        elif is_part[i] and (job in wholes or (job, records[i, ALLOCATED]) in begun):
+        elif is_part[i] and (job in wholes or (job, records[i, at.ALLOCATED]) in begun):
             why = "parts"
             if job not in wholes:
-                whole = records[begun[job, records[i, ALLOCATED]]]
-                whole[RUNTIME] += max(records[i, RUNTIME], 0)
-                whole[STATUS] = PARTS[records[i, STATUS]]
+                whole = records[begun[job, records[i, at.ALLOCATED]]]
+                whole[at.RUNTIME] += max(records[i, at.RUNTIME], 0)
+                whole[at.STATUS] = PARTS[records[i, at.STATUS]]
         else:
             why = ""
             if is_part[i]:
-                begun[job, records[i, ALLOCATED]] = i
-                records[i, STATUS] = PARTS[records[i, STATUS]]
+                begun[job, records[i, at.ALLOCATED]] = i
+                records[i, at.STATUS] = PARTS[records[i, at.STATUS]]
         seen.add(line)
         if why:
             keep[i] = False
@@ -327,23 +313,23 @@ def _records(trace: Trace, block: slice, first: int) -> np.ndarray:
     own_submit, own_size = jobs.submit[block] - jobs.submit[0] + first, jobs.size[block]
     own_runtime, own_estimate = trace.runtime[block], jobs.estimate[block]
     if trace.records is None:
-        records = np.full((len(own_size), len(FIELDS)), -1.0)
-        records[:, JOB] = np.arange(block.start + 1, block.start + len(own_size) + 1)
-        records[:, SUBMIT] = own_submit
-        records[:, RUNTIME] = own_runtime
-        records[:, ALLOCATED] = records[:, REQUESTED] = own_size
-        records[:, ESTIMATE] = own_estimate
+        records = np.full((len(own_size), len(at.FIELDS)), -1.0)
+        records[:, at.JOB] = np.arange(block.start + 1, block.start + len(own_size) + 1)
+        records[:, at.SUBMIT] = own_submit
+        records[:, at.RUNTIME] = own_runtime
+        records[:, at.ALLOCATED] = records[:, at.REQUESTED] = own_size
+        records[:, at.ESTIMATE] = own_estimate
         user = jobs.user[block]
-        records[:, USER] = np.where(user < 0, -1, user + 1)
+        records[:, at.USER] = np.where(user < 0, -1, user + 1)
         return records
     records = trace.records[block].copy()
     submit, size, runtime, estimate = requests_in(records)
     estimate = np.where(estimate > 0, estimate, runtime)
     changed = submit != own_submit
-    records[changed, SUBMIT] = own_submit[changed]
+    records[changed, at.SUBMIT] = own_submit[changed]
     changed = size != own_size
-    records[changed, REQUESTED] = own_size[changed]
+    records[changed, at.REQUESTED] = own_size[changed]
     changed = (np.minimum(runtime, estimate) != own_runtime) | (estimate != own_estimate)
-    records[changed, RUNTIME] = own_runtime[changed]
-    records[changed, ESTIMATE] = own_estimate[changed]
+    records[changed, at.RUNTIME] = own_runtime[changed]
+    records[changed, at.ESTIMATE] = own_estimate[changed]
     return records
